@@ -25,6 +25,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, REPOSITORY, model_path, models_folder
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.sched_kernel import set_scratch
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.kernel import canonical_text, compile_kernel
 from stepwell.lowering.kernels.machine import compile_to_object
@@ -97,7 +98,7 @@ class Replay:
             found[kernel.sym_name.data] = [text, code]
             names[kernel.sym_name.data] = text
             if scratch != "0":
-                kernel.attributes["sched.scratch"] = StringAttr(scratch)
+                set_scratch(kernel, scratch)
         _merge_equal(compilation.module, names)
         text = digest(canonical_text(main_of(compilation.module)).encode())
         return {**found, "main": [text, digest(_main_object(compilation))]}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, UnitAttr
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -13,22 +14,29 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects import runtime_calls
+from stepwell.dialects.fields import parse_fields
 from stepwell.dialects.op_classes import ops_in
+from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
+from stepwell.dialects.sched_program import PROGRAM, WEIGHT, ProgramAttr, verify_program
+from stepwell.dialects.types import int_attr
+from stepwell.runtime.errors import did_you_mean
 
 SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
-KERNEL = "sched.kernel"
-"""Key of the unit attribute of a function that is one kernel."""
 UNROLLED = "sched.unrolled"
 """Key of the unit attribute of a function whose vectors fit registers: its schedules are carried out."""
 PARALLEL = "sched.parallel"
-"""Key of the unit attribute of an `scf.for` whose iterations are independent."""
+"""Key of the unit attribute of a loop, or of a structured op, whose iterations are independent."""
+CHUNKS = "sched.chunks"
+"""Key of an `scf.parallel`: the number of chunks into which its iterations are split."""
 EXACT_DIVISION = "sched.exact_division"
 """Key of the unit attribute of a division that no reciprocal may replace: its quotient is rounded on."""
 NOT_POSITIVE = "sched.not_positive"
 """Key of the unit attribute of an exponential whose argument is never above 0 (it may be NaN)."""
 PREFETCH = "sched.prefetch"
 """Key of a `vector.transfer_read`: the distance, in elements after it, of a cache line to prefetch."""
+ALIGN = "sched.align"
+"""Key of a buffer among a function's arguments: its alignment in bytes, if not its element's size."""
 
 _NO_LANES = -1
 
@@ -103,29 +111,17 @@ class ScheduleAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        lists: dict[str, ArrayAttr[IntAttr]] = {}
-        vectorize = IntAttr(_NO_LANES)
-        with parser.in_angle_brackets():
-            while True:
-                key = parser.parse_identifier()
-                parser.parse_punctuation("=")
-                if key == "vectorize":
-                    vectorize = IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))
-                elif key in ("tile", "order", "parallel") and key not in lists:
-                    numbers = parser.parse_comma_separated_list(
-                        parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
-                    )
-                    lists[key] = _ints(numbers)
-                else:
-                    parser.raise_error(
-                        f"expected one of tile, order, parallel, vectorize, each once; found {key}"
-                    )
-                if parser.parse_optional_punctuation(",") is None:
-                    break
-        if "tile" not in lists:
-            parser.raise_error("a schedule needs `tile`")
+        def numbers() -> ArrayAttr[IntAttr]:
+            parse = partial(parser.parse_integer, allow_boolean=False)
+            return _ints(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse))
+
+        def loop() -> IntAttr:
+            return IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))
+
+        readers = {"tile": numbers, "order": numbers, "parallel": numbers, "vectorize": loop}
         empty = _ints(())
-        return [lists["tile"], lists.get("order", empty), lists.get("parallel", empty), vectorize]
+        defaults = {"order": empty, "parallel": empty, "vectorize": IntAttr(_NO_LANES)}
+        return parse_fields(parser, readers, defaults)
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -184,4 +180,64 @@ def schedule_of(op: Operation) -> Schedule | None:
     return attr.get() if isinstance(attr, ScheduleAttr) else None
 
 
-Sched = Dialect("sched", ops_in(runtime_calls), [ScheduleAttr])
+@dataclass(frozen=True)
+class _Hint:
+    """The declaration of a discardable attribute: the ops that may have it, and its values."""
+
+    ops: tuple[str, ...]
+    """Names of ops; `linalg.*` is a dialect's, `argument` an argument of a function."""
+    expected: str
+    accepts: Callable[[Attribute], bool]
+
+
+def _of_class(kind: type[Attribute], *ops: str) -> _Hint:
+    expected = "a unit attribute" if kind is UnitAttr else f"#{kind.name}"
+    return _Hint(ops, expected, lambda value: isinstance(value, kind))
+
+
+def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
+    def is_accepted(value: Attribute) -> bool:
+        return isinstance(value, IntegerAttr) and value == int_attr(n := value.value.data) and accepts(n)
+
+    return _Hint(ops, f"{expected} of i64", is_accepted)
+
+
+_HINTS: Mapping[str, _Hint] = {
+    KERNEL: _Hint(("func.func", "llvm.func"), "#sched.kernel", lambda _: True),  # see verify_kernel
+    SCHEDULE: _of_class(ScheduleAttr, "linalg.*"),
+    UNROLLED: _of_class(UnitAttr, "func.func"),
+    PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
+    CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),
+    EXACT_DIVISION: _of_class(UnitAttr, "arith.divf"),
+    NOT_POSITIVE: _of_class(UnitAttr, "math.exp"),
+    PREFETCH: _integer("a positive number", lambda n: n > 0, "vector.transfer_read"),
+    ALIGN: _integer("a power of two", lambda n: n > 0 and n & (n - 1) == 0, "argument"),
+    PROGRAM: _Hint(("func.func", "llvm.func"), "#sched.program", lambda _: True),  # see verify_program
+    WEIGHT: _Hint(("memref.global",), "a constant", lambda _: True),
+    "sched.model": _of_class(DictionaryAttr, "builtin.module"),
+}
+"""All discardable attributes of the dialect."""
+
+
+def verify_attribute(op: Operation, place: str, name: str, value: Attribute) -> None:
+    """
+    Require a discardable attribute of the dialect to be a declared one.
+
+    Args: `place` is the op's name, or `argument` for an attribute of one of its arguments or results.
+    Raises: VerifyException for an unknown attribute, a value of another type, an op that may not have it, and
+    for a function that differs from its interface.
+    """
+    if (hint := _HINTS.get(name)) is None:
+        known = f"the attributes of `sched` are {', '.join(_HINTS)}"
+        raise VerifyException(f"unknown attribute {name}: {did_you_mean(name, _HINTS)}{known}")
+    if place not in hint.ops and f"{place.partition('.')[0]}.*" not in hint.ops:
+        raise VerifyException(f"{name} is an attribute of {' and '.join(hint.ops)}, found on {place}")
+    if not hint.accepts(value):
+        raise VerifyException(f"{name} must be {hint.expected}, found {value}")
+    if name == KERNEL:
+        verify_kernel(op, value)
+    if name == PROGRAM:
+        verify_program(op, value)
+
+
+Sched = Dialect("sched", ops_in(runtime_calls), [ScheduleAttr, KernelAttr, ProgramAttr])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
@@ -44,10 +45,26 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
         return
     try:
         op.verify(verify_nested_ops=False)
+        for place, name, value in _discardable_attributes(op):
+            if name.startswith("sched."):
+                from stepwell.dialects.sched import verify_attribute  # `--help` does without its imports
+
+                verify_attribute(op, place, name, value)
     except VerifyException as error:
         yield Violation(_redefinition(op, str(error)) or op, str(error))
     except StepwellError as error:  # a type that its results cannot have
         yield Violation(op, error.message)
+
+
+def _discardable_attributes(op: Operation) -> Iterator[tuple[str, str, Attribute]]:
+    """Place, key and value of an op's discardable attributes, and of those of a function's arguments."""
+    for name, value in op.attributes.items():
+        yield op.name, name, value
+    for roles in ("arg_attrs", "res_attrs"):
+        if isinstance(described := op.properties.get(roles), ArrayAttr):
+            for attributes in cast("ArrayAttr[DictionaryAttr]", described):
+                for name, value in attributes.data.items():
+                    yield "argument", name, value
 
 
 def _redefinition(table: Operation, message: str) -> Operation | None:

@@ -14,6 +14,9 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import CallableOpInterface
 
+ALL_ANALYSES = ("*",)
+"""The analyses that a pass preserves which changes nothing."""
+
 
 class Numerics(StrEnum):
     """The numerics class of a pass: the changes that it may make to the digits of results."""
@@ -51,6 +54,9 @@ class Pass(ModulePass):
 
     required: ClassVar[tuple[str, ...]] = ()
     """Names of passes that run directly before this one, wanted or not."""
+
+    preserves: ClassVar[tuple[str, ...]] = ()
+    """Names of analyses that hold after it as before; `ALL_ANALYSES` of a pass that changes nothing."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, Verify
 
 from stepwell.dialects._xdsl import StepwellContext, running_in
 from stepwell.dialects.verify import verify_module
+from stepwell.passes.analysis.manager import AnalysisManager
 from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import PASS_SECONDS
@@ -192,6 +193,8 @@ class _Run:
         self.module = module
         self.ctx = ctx
         self.context = context
+        # A pipeline that runs inside of a pass drops what that pass knows.
+        self.analyses = AnalysisManager.current() or AnalysisManager()
         self.reproducer = (reproducer or Reproducer.of_copy(module)) if context.reproducers else None
 
     def step(self, step: ModulePass, rest: Sequence[ModulePass] = ()) -> None:
@@ -212,7 +215,10 @@ class _Run:
                 instrument.run_before_pass(self.module, step)
             start = perf_counter()
             try:
-                with watching(self.module), running_in(self.ctx):
+                preserved = step.preserves if isinstance(step, Pass) else ()
+                is_ours = type(step).__module__.partition(".")[0] == "stepwell"
+                analyses = self.analyses.during(preserved, cached=is_ours)
+                with watching(self.module), running_in(self.ctx), analyses:
                     step.apply(self.ctx, self.module)
                 if plugin_of(type(step)) is not None:
                     verify_module(self.module)  # before a pass of ours breaks on it

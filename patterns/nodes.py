@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import cast
 
 from xdsl.ir import Attribute, SSAValue
@@ -32,7 +32,8 @@ class Pattern:
 
     def parts(self) -> tuple[Pattern, ...]:
         """The patterns inside, in the order in which they are matched; never through `redirect_to`."""
-        return ()
+        values = (getattr(self, each.name) for each in fields(self) if each.init)
+        return tuple(value for value in values if isinstance(value, Pattern))
 
     def __call__(self, *args: Pattern | None) -> Call:
         """An op that this pattern matches, on exactly these operands; `p(None)` has any operands."""
@@ -201,9 +202,6 @@ class Get(Pattern):
     source: Pattern
     index: int | None = None
 
-    def parts(self) -> tuple[Pattern, ...]:
-        return (self.source,)
-
 
 @dataclass(eq=False)
 class If(Pattern):
@@ -213,9 +211,6 @@ class If(Pattern):
     then: Pattern
     otherwise: Pattern
 
-    def parts(self) -> tuple[Pattern, ...]:
-        return (self.condition, self.then, self.otherwise)
-
 
 @dataclass(eq=False)
 class Let(Pattern):
@@ -224,9 +219,6 @@ class Let(Pattern):
     var: Pattern
     value: Pattern
     body: Pattern
-
-    def parts(self) -> tuple[Pattern, ...]:
-        return (self.var, self.value, self.body)
 
 
 @dataclass(eq=False)
@@ -254,9 +246,6 @@ class Or(Pattern):
     left: Pattern
     right: Pattern
 
-    def parts(self) -> tuple[Pattern, ...]:
-        return (self.left, self.right)
-
 
 class Optional(Or):
     """A pattern with an optional part: `left | right`, where `right` contains `left`."""
@@ -269,9 +258,6 @@ class And(Pattern):
     left: Pattern
     right: Pattern
 
-    def parts(self) -> tuple[Pattern, ...]:
-        return (self.left, self.right)
-
 
 @dataclass(eq=False)
 class Not(Pattern):
@@ -279,18 +265,12 @@ class Not(Pattern):
 
     inner: Pattern
 
-    def parts(self) -> tuple[Pattern, ...]:
-        return (self.inner,)
-
 
 @dataclass(eq=False)
 class Constraint(Pattern):
     """A node that the inner pattern matches and that has a property."""
 
     inner: Pattern
-
-    def parts(self) -> tuple[Pattern, ...]:
-        return (self.inner,)
 
 
 @dataclass(eq=False)
@@ -343,9 +323,6 @@ class Dominates(Pattern):
     parent: Pattern
     path: Pattern
     child: Pattern
-
-    def parts(self) -> tuple[Pattern, ...]:
-        return (self.parent, self.path, self.child)
 
 
 LEAVES = (Wildcard, Var, Constant, Expr)

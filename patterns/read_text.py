@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -24,7 +24,10 @@ from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed
 from stepwell.patterns.registry import CALLBACKS, PREDICATES, look_up, unknown_name
 from stepwell.patterns.rewrite import NodeMap, Rule
 from stepwell.patterns.spelling import is_op
+from stepwell.patterns.write_text import PLAIN
 from stepwell.runtime.errors import StepwellError
+
+_PLAIN: dict[type[Operation], Callable[..., Pattern]] = {op: node for node, op in PLAIN.items()}
 
 
 @dataclass(frozen=True)
@@ -160,8 +163,6 @@ class _Reader:
                 return Wildcard()
             case leaves.VarOp():
                 return nodes.Var("" if op.variable is None else op.variable.data)
-            case leaves.ConstantOp():
-                return nodes.Constant()
             case leaves.RefOp():
                 self.refs.append((made := Wildcard(), op))
                 return made
@@ -179,10 +180,6 @@ class _Reader:
                 return nodes.FunctionPattern(None if op.any_args else tuple(parts[1:]), parts[0])
             case calls.GetOp():
                 return nodes.Get(parts[0], None if op.index is None else op.index.value.data)
-            case calls.IfOp():
-                return nodes.If(*parts)
-            case calls.LetOp():
-                return nodes.Let(*parts)
             case combinators.OptionalOp():
                 inner = self.block(op.body.block, {**values, op.body.block.args[0]: parts[0]})
                 return nodes.Optional(parts[0], inner[cast(YieldOp, op.body.block.last_op).root[0]])
@@ -249,15 +246,9 @@ class _Reader:
 
 
 def _combined(op: NodeOp, parts: list[Pattern]) -> Pattern:
+    if (plain := _PLAIN.get(type(op))) is not None:
+        return plain(*parts)
     match op:
-        case combinators.DominatesOp():
-            return nodes.Dominates(*parts)
-        case combinators.OrOp():
-            return nodes.Or(*parts)
-        case combinators.AndOp():
-            return nodes.And(*parts)
-        case combinators.NotOp():
-            return nodes.Not(*parts)
         case combinators.HasAttrOp():
             return nodes.HasAttr(parts[0], op.wanted.data)
         case combinators.HasTypeOp():

@@ -27,6 +27,17 @@ from stepwell.patterns.values import owner_of
 Path = tuple[Pattern, ...]
 """The optional patterns whose regions contain an object, the outermost first."""
 
+PLAIN: dict[type[Pattern], type[Operation]] = {
+    nodes.Constant: leaves.ConstantOp,
+    nodes.If: calls.IfOp,
+    nodes.Let: calls.LetOp,
+    nodes.Dominates: combinators.DominatesOp,
+    nodes.Or: combinators.OrOp,
+    nodes.And: combinators.AndOp,
+    nodes.Not: combinators.NotOp,
+}
+"""The patterns that consist of their parts alone, with the ops on these."""
+
 
 def to_text(pattern: Pattern | GraphPattern, name: str = "pattern") -> str:
     """
@@ -273,8 +284,6 @@ def _spelling(pattern: Pattern, names: dict[Pattern, str]) -> Spelling:
             return leaves.AnyOp, {}, ()
         case nodes.Var():
             return leaves.VarOp, {"variable": StringAttr(pattern.name)} if pattern.name else {}, ()
-        case nodes.Constant():
-            return leaves.ConstantOp, {}, ()
         case nodes.Expr():
             return leaves.ExprOp, {}, ()
         case nodes.Call():
@@ -292,19 +301,9 @@ def _spelling(pattern: Pattern, names: dict[Pattern, str]) -> Spelling:
 
 
 def _combinator(pattern: Pattern) -> tuple[type[Operation], dict[str, Attribute]]:
+    if (plain := PLAIN.get(type(pattern))) is not None:
+        return plain, {}
     match pattern:
-        case nodes.If():
-            return calls.IfOp, {}
-        case nodes.Let():
-            return calls.LetOp, {}
-        case nodes.Dominates():
-            return combinators.DominatesOp, {}
-        case nodes.Or():
-            return combinators.OrOp, {}
-        case nodes.And():
-            return combinators.AndOp, {}
-        case nodes.Not():
-            return combinators.NotOp, {}
         case nodes.HasAttr():
             return combinators.HasAttrOp, {"wanted": DictionaryAttr(dict(pattern.attributes))}
         case nodes.HasType():

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, FloatAttr, StringAttr, TensorType, f32
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
-from xdsl.traits import Pure
+from xdsl.ir import SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import Kind, SameTypeOp
 from stepwell.dialects.graph.elementwise import FloatUnaryOp, UnaryOp
 from stepwell.dialects.graph.relations import Domain, expect_domain, expect_same_element, expect_scalar
-from stepwell.dialects.types import tensor_of
 
 
 @irdl_op_definition
@@ -165,7 +154,7 @@ class GeluOp(FloatUnaryOp):
 
 
 @irdl_op_definition
-class ClipOp(GraphOp):
+class ClipOp(SameTypeOp):
     """
     min(max(x, lo), hi), either bound optional: `hi` wins where the bounds cross, NaN stays NaN.
 
@@ -185,10 +174,8 @@ class ClipOp(GraphOp):
     input = operand_def(TensorType)
     lo = opt_operand_def(TensorType)
     hi = opt_operand_def(TensorType)
-    result = result_def(TensorType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
     assembly_format = (
         "$input (`lo` $lo^ `:` type($lo))? (`hi` $hi^ `:` type($hi))? attr-dict"
         " `:` type($input) `->` type($result)"
@@ -196,9 +183,6 @@ class ClipOp(GraphOp):
 
     def __init__(self, input: SSAValue, lo: SSAValue | None = None, hi: SSAValue | None = None):
         self.initialize([input, lo, hi])
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
 
     def check(self) -> None:
         expect_domain(self.input, Domain.NUMBER)  # (C1)

@@ -23,7 +23,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef
+from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef, operand_def, result_def, traits_def
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import set_type
@@ -146,6 +147,21 @@ class GraphOp(IRDLOperation, ABC):
             _INFERRED.clear()
         _INFERRED[key] = parts, types
         return types
+
+
+class SameTypeOp(GraphOp, ABC):
+    """
+    An op without effects whose only result has the type of its first operand, `input`.
+
+    One with more operands declares `input` again: IRDL has the operands of a base class last.
+    """
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    def infer(self) -> Sequence[Attribute]:
+        return [self.input.type]
 
 
 def _attribute(value: Property | None) -> Attribute | None:

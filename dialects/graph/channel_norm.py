@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, TensorType, f32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     VarConstraint,
@@ -16,15 +15,12 @@ from xdsl.irdl import (
     operand_def,
     opt_operand_def,
     prop_def,
-    result_def,
-    traits_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import Kind, SameTypeOp
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_dims, expect_domain
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
 
 
@@ -35,7 +31,7 @@ def _expect_vector(vector: SSAValue | None, size: Dim, what: str) -> None:
 
 
 @irdl_op_definition
-class BatchNormOp(GraphOp):
+class BatchNormOp(SameTypeOp):
     """
     (x - mean) / sqrt(variance + eps) * scale + bias, with statistics given per channel.
 
@@ -61,10 +57,8 @@ class BatchNormOp(GraphOp):
     bias = opt_operand_def(V)
     eps = prop_def(FloatAttr[Float32Type])
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
     assembly_format = (
         "$input `mean` $mean `variance` $variance (`scale` $scale^)? (`bias` $bias^)? `eps` $eps `axis` $axis"
         " attr-dict `:` `(` type($input) `,` type($mean) `)` `->` type($result)"
@@ -83,9 +77,6 @@ class BatchNormOp(GraphOp):
     ):
         self.initialize([input, mean, variance, scale, bias], {"eps": FloatAttr(eps, f32), "axis": axis})
 
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
-
     def check(self) -> None:
         expect_domain(self.input, Domain.FLOAT)  # (C1)
         dims, axis = dims_of(self.input.type), self.axis.value.data
@@ -95,7 +86,7 @@ class BatchNormOp(GraphOp):
             _expect_vector(vector, dims[axis], what)  # (C3)
 
 
-class ChannelNormOp(GraphOp, ABC):
+class ChannelNormOp(SameTypeOp, ABC):
     """The base of normalizations by the statistics of each sample's channels; channels are dimension 1."""
 
     KIND: ClassVar[Kind] = Kind.ROW
@@ -104,12 +95,6 @@ class ChannelNormOp(GraphOp, ABC):
     scale = opt_operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     eps = prop_def(FloatAttr[Float32Type])
-    result = result_def(TensorType)
-
-    traits = traits_def(Pure())
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
 
     def check(self) -> None:
         expect_domain(self.input, Domain.FLOAT)  # (C1)
@@ -201,7 +186,7 @@ class GroupNormOp(ChannelNormOp):
 
 
 @irdl_op_definition
-class LrnOp(GraphOp):
+class LrnOp(SameTypeOp):
     """
     x / (bias + alpha / size * s) ** beta, where s sums the squares of `size` neighbouring channels.
 
@@ -220,14 +205,11 @@ class LrnOp(GraphOp):
     name = "graph.lrn"
     KIND: ClassVar[Kind] = Kind.REDUCTION
 
-    input = operand_def(TensorType)
     size = prop_def(IntegerAttr.constr(i64))
     alpha = prop_def(FloatAttr[Float32Type])
     beta = prop_def(FloatAttr[Float32Type])
     bias = prop_def(FloatAttr[Float32Type])
-    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$input `size` $size `alpha` $alpha `beta` $beta `bias` $bias attr-dict"
         " `:` type($input) `->` type($result)"
@@ -245,9 +227,6 @@ class LrnOp(GraphOp):
                 "bias": FloatAttr(bias, f32),
             },
         )
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
 
     def check(self) -> None:
         expect_domain(self.input, Domain.FLOAT)  # (C1)

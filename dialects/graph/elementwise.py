@@ -6,35 +6,27 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
+from xdsl.dialects.builtin import BoolAttr, StringAttr, i1
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import Kind, SameTypeOp
 from stepwell.dialects.graph.relations import Domain, element_of_value, expect_domain, with_element
 from stepwell.dialects.types import dtype_of, tensor_of
 
 
-class UnaryOp(GraphOp, ABC):
+class UnaryOp(SameTypeOp, ABC):
     """An elementwise op on one tensor, whose result has the operand's type."""
 
     KIND: ClassVar[Kind] = Kind.ELEMENTWISE
     DOMAIN: ClassVar[Domain]
     """The element types of the operand: constraint (C1) of each op."""
 
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
-
-    traits = traits_def(Pure())
     assembly_format = "$input attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue, properties: dict[str, Attribute] | None = None):
         self.initialize([input], properties or {})
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
 
     def check(self) -> None:
         expect_domain(self.input, self.DOMAIN)

@@ -22,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, SameTypeOp
 from stepwell.dialects.graph.mixed import Mixed, expect_mixed, mixed_dims, split_mixed
 from stepwell.dialects.graph.relations import differ, expect_axis, expect_same_element, shape_text
 from stepwell.dialects.graph.shape import AxesOp
@@ -268,7 +268,7 @@ def slice_extent(start: Dim, limit: Dim, step: int) -> Dim:
 
 
 @irdl_op_definition
-class InsertSliceOp(GraphOp):
+class InsertSliceOp(SameTypeOp):
     """
     A copy of a tensor with a block of it replaced.
 
@@ -290,9 +290,7 @@ class InsertSliceOp(GraphOp):
     update = operand_def(TensorType)
     offsets_value = opt_operand_def(TensorType)
     offsets = opt_prop_def(DimsAttr)
-    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$update `into` $input (`at` $offsets^)? (`at_value` $offsets_value^ `:` type($offsets_value))?"
         " attr-dict `:` `(` type($update) `,` type($input) `)` `->` type($result)"
@@ -301,9 +299,6 @@ class InsertSliceOp(GraphOp):
     def __init__(self, input: SSAValue, update: SSAValue, offsets: Mixed):
         attribute, value = split_mixed(offsets)
         self.initialize([input, update, value], {"offsets": attribute})
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
 
     def check(self) -> None:
         expect_same_element(self.input, self.update)

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, SameTypeOp
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_dims, expect_domain
 from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of, tensor_type
 
@@ -74,7 +74,7 @@ class TopKOp(GraphOp):
 
 
 @irdl_op_definition
-class ReverseSequenceOp(GraphOp):
+class ReverseSequenceOp(SameTypeOp):
     """
     Turn the first `lengths[b]` elements along the time axis around, for each b along the batch axis.
 
@@ -95,9 +95,7 @@ class ReverseSequenceOp(GraphOp):
     lengths = operand_def(TensorType)
     batch_axis = prop_def(IntegerAttr.constr(i64))
     time_axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$input `,` $lengths `batch_axis` $batch_axis `time_axis` $time_axis"
         " attr-dict `:` `(` type($input) `,` type($lengths) `)` `->` type($result)"
@@ -105,9 +103,6 @@ class ReverseSequenceOp(GraphOp):
 
     def __init__(self, input: SSAValue, lengths: SSAValue, batch_axis: int, time_axis: int):
         self.initialize([input, lengths], {"batch_axis": batch_axis, "time_axis": time_axis})
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
 
     def check(self) -> None:
         dims, batch, time = dims_of(self.input.type), self.batch_axis.value.data, self.time_axis.value.data

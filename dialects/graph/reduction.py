@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, SameTypeOp
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_domain, reduced
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 
@@ -150,7 +150,7 @@ class ArgminOp(ArgReduceOp):
 
 
 @irdl_op_definition
-class ScanOp(GraphOp):
+class ScanOp(SameTypeOp):
     """
     Running `sum prod max min` along an axis; `exclusive` leaves the element itself out, `reverse` runs
     back.
@@ -168,14 +168,11 @@ class ScanOp(GraphOp):
     name = "graph.scan"
     KIND: ClassVar[Kind] = Kind.OPAQUE
 
-    input = operand_def(TensorType)
     kind = prop_def(StringAttr)
     axis = prop_def(IntegerAttr.constr(i64))
     exclusive = prop_def(BoolAttr)
     reverse = prop_def(BoolAttr)
-    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$input `kind` $kind `axis` $axis `exclusive` $exclusive `reverse` $reverse attr-dict"
         " `:` type($input) `->` type($result)"
@@ -186,9 +183,6 @@ class ScanOp(GraphOp):
     ):
         self.initialize([input], {"kind": kind, "axis": axis, "exclusive": exclusive, "reverse": reverse})
 
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
-
     def check(self) -> None:
         if self.kind.data not in SCANS:  # (C1)
             raise VerifyException(f'kind must be one of {", ".join(SCANS)}, found "{self.kind.data}"')
@@ -196,23 +190,17 @@ class ScanOp(GraphOp):
         expect_axis(self.axis.value.data, len(dims_of(self.input.type)))  # (C3)
 
 
-class RowOp(GraphOp, ABC):
+class RowOp(SameTypeOp, ABC):
     """A function of the rows along one axis, in the input's shape."""
 
     KIND: ClassVar[Kind] = Kind.ROW
 
-    input = operand_def(TensorType)
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = "$input `axis` $axis attr-dict `:` type($input) `->` type($result)"
 
     def __init__(self, input: SSAValue, axis: int, properties: dict[str, Attribute] | None = None):
         self.initialize([input], {"axis": axis, **(properties or {})})
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
 
     def check(self) -> None:
         expect_domain(self.input, Domain.FLOAT)  # (C1)

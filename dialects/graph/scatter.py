@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import Kind, SameTypeOp
 from stepwell.dialects.graph.gather import expect_position
 from stepwell.dialects.graph.relations import (
     Domain,
@@ -21,13 +20,13 @@ from stepwell.dialects.graph.relations import (
     expect_same_element,
     shape_text,
 )
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
 
 COMBINATIONS = ("none", "add", "mul", "max", "min")
 
 
-class ScatterOp(GraphOp):
+class ScatterOp(SameTypeOp):
     """A copy of a tensor with elements at indices replaced or combined, in the order of the indices."""
 
     KIND: ClassVar[Kind] = Kind.OPAQUE
@@ -37,12 +36,6 @@ class ScatterOp(GraphOp):
     updates = operand_def(TensorType)
     combine = prop_def(StringAttr)
     unique = opt_prop_def(UnitAttr)
-    result = result_def(TensorType)
-
-    traits = traits_def(Pure())
-
-    def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
 
     def check(self) -> None:
         expect_domain(self.indices, Domain.INTEGER, "indices")

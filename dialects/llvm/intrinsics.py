@@ -21,22 +21,26 @@ from xdsl.traits import Pure
 
 _FLOATS = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
 _INTEGERS = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
-_FORMAT = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
 
 
-class UnaryFloatIntrinsic(IRDLOperation, ABC):
+class Intrinsic(IRDLOperation, ABC):
+    """A call without effects, written as a function's."""
+
+    traits = traits_def(Pure())
+    assembly_format = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
+
+
+class UnaryFloatIntrinsic(Intrinsic, ABC):
     """`%r = llvm.intr.rint(%x) : (f32) -> f32`, and so on."""
 
     T: ClassVar = VarConstraint("T", _FLOATS)
     arg = operand_def(T)
     res = result_def(T)
     fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = _FORMAT
 
 
-class BinaryFloatIntrinsic(IRDLOperation, ABC):
+class BinaryFloatIntrinsic(Intrinsic, ABC):
     """`%r = llvm.intr.maximum(%a, %b) : (f32, f32) -> f32`, and so on."""
 
     T: ClassVar = VarConstraint("T", _FLOATS)
@@ -44,23 +48,19 @@ class BinaryFloatIntrinsic(IRDLOperation, ABC):
     rhs = operand_def(T)
     res = result_def(T)
     fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = _FORMAT
 
 
-class BinaryIntegerIntrinsic(IRDLOperation, ABC):
+class BinaryIntegerIntrinsic(Intrinsic, ABC):
     """`%r = llvm.intr.smax(%a, %b) : (i32, i32) -> i32`, and so on."""
 
     T: ClassVar = VarConstraint("T", _INTEGERS)
     lhs = operand_def(T)
     rhs = operand_def(T)
     res = result_def(T)
-    traits = traits_def(Pure())
-    assembly_format = _FORMAT
 
 
-class CountIntrinsic(IRDLOperation, ABC):
+class CountIntrinsic(Intrinsic, ABC):
     """
     `%r = llvm.intr.ctlz(%x) {is_poison = false} : (i32) -> i32`.
 
@@ -72,40 +72,32 @@ class CountIntrinsic(IRDLOperation, ABC):
     arg = operand_def(T)
     res = result_def(T)
     is_poison = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = _FORMAT
 
 
-class SaturatingCastIntrinsic(IRDLOperation, ABC):
+class SaturatingCastIntrinsic(Intrinsic, ABC):
     """`%r = llvm.intr.fptosi.sat(%x) : (f32) -> i8`: what does not fit becomes the nearest bound, NaN 0."""
 
     arg = operand_def(_FLOATS)
     res = result_def(_INTEGERS)
-    traits = traits_def(Pure())
-    assembly_format = _FORMAT
 
 
-class IntegerReduceIntrinsic(IRDLOperation, ABC):
+class IntegerReduceIntrinsic(Intrinsic, ABC):
     """`%r = llvm.intr.vector.reduce.add(%v) : (vector<16xi32>) -> i32`, and so on."""
 
     T: ClassVar = VarConstraint("T", SignlessIntegerConstraint)
     arg = operand_def(VectorType.constr(T))
     res = result_def(T)
-    traits = traits_def(Pure())
-    assembly_format = _FORMAT
 
 
-class FloatReduceIntrinsic(IRDLOperation, ABC):
+class FloatReduceIntrinsic(Intrinsic, ABC):
     """`%r = llvm.intr.vector.reduce.fmaximum(%v) : (vector<16xf32>) -> f32`, and so on."""
 
     T: ClassVar = VarConstraint("T", AnyFloatConstr)
     arg = operand_def(VectorType.constr(T))
     res = result_def(T)
     fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = _FORMAT
 
 
 @irdl_op_definition
@@ -151,7 +143,7 @@ class MinimumOp(BinaryFloatIntrinsic):
 
 
 @irdl_op_definition
-class FMulAddOp(IRDLOperation):
+class FMulAddOp(Intrinsic):
     """a * b + c, fused where the target has an FMA, else rounded twice."""
 
     name = "llvm.intr.fmuladd"
@@ -161,9 +153,7 @@ class FMulAddOp(IRDLOperation):
     c = operand_def(T)
     res = result_def(T)
     fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = _FORMAT
 
 
 @irdl_op_definition
@@ -216,15 +206,13 @@ class CttzOp(CountIntrinsic):
 
 
 @irdl_op_definition
-class CtpopOp(IRDLOperation):
+class CtpopOp(Intrinsic):
     """The number of bits that are one."""
 
     name = "llvm.intr.ctpop"
     T: ClassVar = VarConstraint("T", _INTEGERS)
     arg = operand_def(T)
     res = result_def(T)
-    traits = traits_def(Pure())
-    assembly_format = _FORMAT
 
 
 @irdl_op_definition

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
+from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.ir_builder import Index, IRBuilder
+from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.tensor_ir.slices import Slice
 from stepwell.dialects.tensor_ir.structured import Structured, generic, linear, tensor_shape
 from stepwell.dialects.types import DimsAttr
@@ -42,9 +43,6 @@ class TileLoop:
 
 Body = Callable[[IRBuilder, Mapping[int, Tile], Sequence[SSAValue]], Sequence[SSAValue]]
 
-# Lanes of the loop between the full tiles of a dynamic extent and its last single elements.
-TAIL_LANES = 16
-
 
 def build_loops(
     emit: IRBuilder,
@@ -69,7 +67,7 @@ def build_loops(
     steps = [loop.step]
     extent = emit.minus(loop.stop, loop.start)
     if not isinstance(extent, int):
-        steps += [TAIL_LANES] if loop.dim == lanes and loop.step > TAIL_LANES else []
+        steps += [TILES.tail_lanes] if loop.dim == lanes and loop.step > TILES.tail_lanes else []
         steps += [1] if loop.step > 1 else []
     start = loop.start
     for step in steps:
@@ -188,12 +186,8 @@ def _symbol(value: BlockArgument, position: int) -> SSAValue | None:
     if not isinstance(func, FuncOp) or func.arg_attrs is None:
         return None
     dims = func.arg_attrs.data[value.index].data.get("graph.dims")
-    symbols = func.attributes.get("sched.symbols")
-    if not isinstance(dims, DimsAttr) or not isinstance(symbols, ArrayAttr):
-        return None
-    names = [s.data for s in cast(ArrayAttr[Attribute], symbols) if isinstance(s, StringAttr)]
-    name = str(dims.get()[position])
-    if name not in names:
+    names = symbols_of(func)
+    if not isinstance(dims, DimsAttr) or (name := str(dims.get()[position])) not in names:
         return None
     # The symbols are the last arguments.
     return value.block.args[len(value.block.args) - len(names) + names.index(name)]

@@ -19,6 +19,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.costs.schedules import BUFFERS
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import PARALLEL
 from stepwell.dialects.types import element_bytes, tensor_of
@@ -29,19 +30,11 @@ from stepwell.lowering.bufferize.index_forms import LOCAL, IndexForms
 from stepwell.lowering.bufferize.layouts import MemRef, dense
 from stepwell.lowering.bufferize.shapes import extents_of
 from stepwell.lowering.bufferize.timeline import Timeline
-from stepwell.passes.analysis.arena import Interval, plan_arena
+from stepwell.passes.analysis.arena import Interval, aligned, plan_arena
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
-MAX_STACK_BYTES = 16 * 1024
-"""Larger buffers are parts of scratch: stacks are small, and each thread would touch pages of its own."""
-MAX_STACK_BYTES_IN_LOOPS = 256 * 1024
-"""
-The same for a buffer inside parallel loops.
-
-In scratch each iteration would have a buffer of its own, none of them in a cache.
-"""
 MAX_STACK_BYTES_OF_ALL = 1024 * 1024
 """The most stack that all buffers of a kernel use; workers of the thread pool have twice as much."""
 
@@ -61,7 +54,7 @@ class Request:
     @property
     def is_small(self) -> bool:
         """Whether it is small enough, and of static size, for the stack."""
-        limit = MAX_STACK_BYTES_IN_LOOPS if self.loops else MAX_STACK_BYTES
+        limit = BUFFERS.loop_stack_bytes if self.loops else BUFFERS.stack_bytes
         return self.bytes.is_static and self.bytes.value <= limit
 
     @property
@@ -119,7 +112,7 @@ class Storage:
         if on_stack:
             return _alloca(builder, bytes_type if request.is_local else request.type)
         assert scratch is not None
-        start = self._offsets[request.root] + _iteration(request.loops, self._forms) * _aligned(request.bytes)
+        start = self._offsets[request.root] + _iteration(request.loops, self._forms) * aligned(request.bytes)
         type = bytes_type if request.is_local else request.type
         sizes = [request.bytes] if request.is_local else _dynamic(type, request.extents)
         return _view(builder, scratch, builder.extent(start), [builder.extent(d) for d in sizes], type)
@@ -176,10 +169,6 @@ def _dynamic(type: MemRef, extents: Sequence[Dim]) -> list[Dim]:
     return [extent for n, extent in zip(type.get_shape(), extents, strict=True) if n == DYNAMIC_INDEX]
 
 
-def _aligned(size: Dim) -> Dim:
-    return size.ceildiv(ARENA_ALIGNMENT) * ARENA_ALIGNMENT
-
-
 def _request(root: SSAValue, forms: IndexForms, timeline: Timeline) -> Request:
     """The request for a buffer, with a bound of its size over the kernel's symbols."""
     type = dense(tensor_of(root))
@@ -224,7 +213,7 @@ def _lifetime(request: Request, last: int, forms: IndexForms, timeline: Timeline
     duration.
     """
     parts = (_bound(_iterations(loop, forms), request.root) for loop in request.loops)
-    bytes = reduce(mul, parts, _aligned(request.bytes))
+    bytes = reduce(mul, parts, aligned(request.bytes))
     if request.loops:
         return Interval("", bytes, timeline.start[request.loops[0]], timeline.end[request.loops[0]])
     return Interval("", bytes, timeline.start[timeline.maker(request.root)], last)

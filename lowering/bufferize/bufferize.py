@@ -16,16 +16,16 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
-    StringAttr,
     i8,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.sched import ALIGN
+from stepwell.dialects.sched_kernel import is_kernel, set_scratch, symbols_of
 from stepwell.dialects.types import DimsAttr, tensor_of
 from stepwell.lowering.bufferize.accesses import is_tensor, refuse_unknown
 from stepwell.lowering.bufferize.allocation import Storage
@@ -79,16 +79,18 @@ SCRATCH_TYPE = MemRefType(i8, [DYNAMIC_INDEX])
 @dataclass(frozen=True)
 class BufferizePass(ModulePass):
     """
-    Rewrite kernel functions (`sched.kernel`) on tensors to functions on dense buffers that return nothing.
+    Rewrite kernel functions (`#sched.kernel`) on tensors to functions on dense buffers that return nothing.
 
     The arguments become the inputs, the outputs (what was returned), `%scratch` when large temporaries need
     it, and the symbols. An init operand and its result share a buffer; where the old contents are read after
     that write, a `memref.copy` preserves them, or with `no-copies` an error reports it.
 
     ```mlir
-    func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel}
+    func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32>
+        attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}
     // ->
-    func.func private @k(%x: memref<4xf32>, %out: memref<4xf32>) attributes {sched.kernel, …}
+    func.func private @k(%x: memref<4xf32>, %out: memref<4xf32>)
+        attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}
     ```
     """
 
@@ -99,7 +101,7 @@ class BufferizePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert each kernel that has tensors among its arguments or results."""
         for function in op.walk():
-            if isinstance(function, func.FuncOp) and KERNEL in function.attributes and function.body.blocks:
+            if isinstance(function, func.FuncOp) and is_kernel(function) and function.body.blocks:
                 returned = function.get_return_op()
                 results = () if returned is None else returned.arguments
                 if any(is_tensor(value) for value in (*function.args, *results)):
@@ -153,7 +155,7 @@ class _KernelBufferizer:
         ):
             if isinstance(dims := attributes.data.get("graph.dims"), DimsAttr):
                 declared[value] = dims.get()
-        return IndexForms(dict(zip(self._symbols, _symbol_names(self._function), strict=True)), declared)
+        return IndexForms(dict(zip(self._symbols, symbols_of(self._function), strict=True)), declared)
 
     def _choose_destinations(self, forms: IndexForms) -> None:
         """
@@ -189,9 +191,7 @@ class _KernelBufferizer:
         return buffers
 
     def _describe(self, storage: Storage) -> None:
-        """
-        Write the function's type, and the attributes with the roles of its arguments (`sched.inputs`, …).
-        """
+        """Write the function's type, the attributes of its arguments, and its scratch."""
         function = self._function
         function.properties["function_type"] = FunctionType.from_lists(
             [arg.type for arg in self._body.args], []
@@ -199,10 +199,7 @@ class _KernelBufferizer:
         has_scratch = storage.scratch_bytes != 0
         function.properties["arg_attrs"] = self._attributes.of_buffers(has_scratch)
         function.properties.pop("res_attrs", None)
-        function.attributes["sched.inputs"] = IntegerAttr(len(self._inputs), i64)
-        function.attributes["sched.outputs"] = IntegerAttr(len(self._outputs), i64)
-        if has_scratch:
-            function.attributes["sched.scratch"] = StringAttr(str(storage.scratch_bytes))
+        set_scratch(function, storage.scratch_bytes)
 
 
 class _ArgumentAttributes:
@@ -216,19 +213,12 @@ class _ArgumentAttributes:
 
     def of_buffers(self, has_scratch: bool) -> ArrayAttr[DictionaryAttr]:
         """The attributes for the arguments of the function on buffers, in their order."""
-        scratch = [DictionaryAttr({"sched.align": IntegerAttr(ARENA_ALIGNMENT, i64)})] if has_scratch else []
+        scratch = [DictionaryAttr({ALIGN: IntegerAttr(ARENA_ALIGNMENT, i64)})] if has_scratch else []
         return ArrayAttr([*self.inputs, *self.outputs, *scratch, *self.symbols])
 
 
 def _dictionaries(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> list[DictionaryAttr]:
     return list(attributes.data) if attributes is not None else [DictionaryAttr({})] * count
-
-
-def _symbol_names(function: func.FuncOp) -> list[str]:
-    """The names of the kernel's symbols, in the order of their arguments."""
-    names = function.attributes.get("sched.symbols", ArrayAttr[Attribute]([]))
-    assert isinstance(names, ArrayAttr)
-    return [cast(StringAttr, name).data for name in cast("ArrayAttr[Attribute]", names)]
 
 
 def _patterns(buffers: Buffers, outputs: tuple[SSAValue, ...]) -> list[RewritePattern]:

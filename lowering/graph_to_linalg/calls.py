@@ -9,14 +9,15 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, TupleType
 from xdsl.ir import Operation
 
 from stepwell.dialects import graph
-from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.passes.analysis.call_graph import (
-    call_graph,
+    CallGraph,
     cycle_of,
     functions_by_name,
     mention_of,
     reached_from,
 )
+from stepwell.passes.analysis.manager import analysis
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.errors import StepwellError
 
@@ -31,11 +32,11 @@ def refuse_calls(module: ModuleOp) -> None:
 
     Raises: StepwellError `unsupported-op`, for recursion with the functions of the cycle.
     """
-    functions = {n: f for n, f in functions_by_name(module).items() if KERNEL not in f.attributes}
+    functions = {n: f for n, f in functions_by_name(module).items() if not is_kernel(f)}
     errors = {name: _error_in(function, functions) for name, function in functions.items()}
     if not any(errors.values()):
         return
-    calls = call_graph(module)
+    calls = analysis(module, CallGraph).callees
     reached = reached_from(["main"], calls) if "main" in functions else set(functions)
     found = [error for name, error in errors.items() if name in reached and error is not None]
     for name in filter(reached.__contains__, functions):

@@ -12,7 +12,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
 from stepwell.lowering.graph_to_linalg.convolution import Loops
-from stepwell.lowering.graph_to_linalg.slices import Indices, collected
+from stepwell.lowering.graph_to_linalg.slices import INDICES, collected
 from stepwell.lowering.graph_to_linalg.support import Read, extent
 from stepwell.lowering.graph_to_linalg.views import join_dims, pad_tensor, split_dims
 from stepwell.runtime.dims import Dim
@@ -74,7 +74,7 @@ def _flipped(w: SSAValue, kernel: Layout, rewriter: PatternRewriter) -> SSAValue
     ends = {axis: extent(index, rewriter) for axis, index in last.items()}
 
     def positions(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
-        return [Indices.subtract(ends[i], loop) if i in ends else loop for i, loop in enumerate(loops)]
+        return [INDICES.subtract(ends[i], loop) if i in ends else loop for i, loop in enumerate(loops)]
 
     return collected(tensor_of(w), w, [], positions, rewriter)
 

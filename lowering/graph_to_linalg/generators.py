@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.slices import Indices
+from stepwell.lowering.graph_to_linalg.slices import INDICES
 from stepwell.lowering.graph_to_linalg.support import PARALLEL, empty, extent, generic, identity, loop_index
 from stepwell.runtime.dims import Dim
 
@@ -54,9 +54,9 @@ def _numbers(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
     sizes = [extent(dim, rewriter) for dim in dims]
 
     def body(_: Sequence[SSAValue]) -> SSAValue:
-        chosen = Indices.constant(0)
+        chosen = INDICES.constant(0)
         for i, size in enumerate(sizes):
-            here = arith.CmpiOp(loop_index(0), Indices.constant(i), "eq").result
+            here = arith.CmpiOp(loop_index(0), INDICES.constant(i), "eq").result
             chosen = arith.SelectOp(here, size, chosen).result
         return Scalars(i64).from_index(chosen)
 

@@ -21,7 +21,7 @@ from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.scatter import ScatterOp
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied, layer_of, with_layer
+from stepwell.lowering.graph_to_linalg.slices import INDICES, collected, copied, layer_of, with_layer
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     Read,
@@ -55,7 +55,7 @@ class GatherLowering(RewritePattern):
         index_loops = [*range(batch), *range(axis, after)]
 
         def positions(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
-            index = Indices.from_end(Indices.from_scalar(read[0], scalars), size)
+            index = INDICES.from_end(INDICES.from_scalar(read[0], scalars), size)
             return [*loops[:axis], index, *loops[after:]]
 
         reads = [(op.indices, projection(rank, index_loops))]
@@ -73,7 +73,7 @@ class GatherElementsLowering(RewritePattern):
         scalars = Scalars(element_of_value(op.indices))
 
         def positions(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
-            index = Indices.from_end(Indices.from_scalar(read[0], scalars), size)
+            index = INDICES.from_end(INDICES.from_scalar(read[0], scalars), size)
             return [*loops[:axis], index, *loops[axis + 1 :]]
 
         reads = [(op.indices, projection(rank, range(rank)))]
@@ -94,7 +94,7 @@ class GatherNdLowering(RewritePattern):
 
         def positions(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
             at = [
-                Indices.from_end(Indices.from_scalar(number, scalars), size)
+                INDICES.from_end(INDICES.from_scalar(number, scalars), size)
                 for number, size in zip(read, sizes, strict=True)
             ]
             return [*loops[:batch], *at, *loops[leading:]]
@@ -151,7 +151,7 @@ class ScatterElementsLowering(RewritePattern):
 
         def positions(loops: Sequence[SSAValue]) -> list[SSAValue]:
             index = tensor.ExtractOp.create(operands=[op.indices, *loops], result_types=[scalars.type])
-            at = Indices.from_end(Indices.from_scalar(index.results[0], scalars), size)
+            at = INDICES.from_end(INDICES.from_scalar(index.results[0], scalars), size)
             return [*loops[:axis], at, *loops[axis + 1 :]]
 
         rewriter.replace(op, [], [_scattered(op, positions, rewriter)])
@@ -177,9 +177,9 @@ class ScatterNdLowering(RewritePattern):
         def positions(loops: Sequence[SSAValue]) -> list[SSAValue]:
             at: list[SSAValue] = []
             for column, size in enumerate(sizes):
-                operands = [op.indices, *loops[:leading], Indices.constant(column)]
+                operands = [op.indices, *loops[:leading], INDICES.constant(column)]
                 number = tensor.ExtractOp.create(operands=operands, result_types=[scalars.type])
-                at.append(Indices.from_end(Indices.from_scalar(number.results[0], scalars), size))
+                at.append(INDICES.from_end(INDICES.from_scalar(number.results[0], scalars), size))
             return [*at, *loops[leading:]]
 
         rows = zip(dims[taken:], dims_of(op.updates.type)[leading:], strict=True)
@@ -254,5 +254,5 @@ def _loops(
     block = Block(arg_types=[IndexType(), carried.type])
     with ImplicitBuilder(block) as (index, inner):
         scf.YieldOp(_loops(sizes[1:], inner, [*outer, index], body))
-    zero, one = Indices.constant(0), Indices.constant(1)
+    zero, one = INDICES.constant(0), INDICES.constant(1)
     return scf.ForOp(zero, sizes[0], one, [carried], Region(block)).results[0]

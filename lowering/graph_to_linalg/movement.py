@@ -17,7 +17,7 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.slices import (
-    Indices,
+    INDICES,
     collected,
     copied,
     cut,
@@ -141,8 +141,8 @@ class SliceLowering(RewritePattern):
             return
 
         def positions(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
-            moves = [Indices.multiply(i, Indices.constant(k)) for i, k in zip(loops, steps, strict=True)]
-            reversed_indices = [Indices.add(begin, move) for begin, move in zip(begins, moves, strict=True)]
+            moves = [INDICES.multiply(i, INDICES.constant(k)) for i, k in zip(loops, steps, strict=True)]
+            reversed_indices = [INDICES.add(begin, move) for begin, move in zip(begins, moves, strict=True)]
             return [
                 at if back else loop for at, loop, back in zip(reversed_indices, loops, down, strict=True)
             ]
@@ -201,7 +201,7 @@ class ReverseLowering(RewritePattern):
         last = {axis: extent(dims_of(op.input.type)[axis] - 1, rewriter) for axis in axes}
 
         def positions(loops: Sequence[SSAValue], _: Sequence[SSAValue]) -> list[SSAValue]:
-            return [Indices.subtract(last[i], loop) if i in last else loop for i, loop in enumerate(loops)]
+            return [INDICES.subtract(last[i], loop) if i in last else loop for i, loop in enumerate(loops)]
 
         rewriter.replace(op, [], [collected(tensor_of(op.result), op.input, [], positions, rewriter)])
 
@@ -250,16 +250,16 @@ def _reflected(position: SSAValue, size: SSAValue) -> SSAValue:
     """
     The index of a position in a tensor mirrored at both ends, periodically; 0 for a tensor of one element.
     """
-    last = Indices.maximum(Indices.subtract(size, Indices.constant(1)), Indices.constant(1))
-    period = Indices.multiply(last, Indices.constant(2))
-    inside = Indices.modulo(position, period)
-    return Indices.clamped(Indices.minimum(inside, Indices.subtract(period, inside)), size)
+    last = INDICES.maximum(INDICES.subtract(size, INDICES.constant(1)), INDICES.constant(1))
+    period = INDICES.multiply(last, INDICES.constant(2))
+    inside = INDICES.modulo(position, period)
+    return INDICES.clamped(INDICES.minimum(inside, INDICES.subtract(period, inside)), size)
 
 
 PAD_POSITIONS: dict[str, PadPosition] = {
     "reflect": _reflected,
-    "edge": Indices.clamped,
-    "wrap": Indices.modulo,
+    "edge": INDICES.clamped,
+    "wrap": INDICES.modulo,
 }
 
 
@@ -320,7 +320,7 @@ class PadLowering(RewritePattern):
         A table of the folded source indices of `count` cells along an axis, the first of which is `first`.
         """
         fold, n, base = PAD_POSITIONS[op.mode.data], extent(size, rewriter), extent(first, rewriter)
-        return index_table(count, lambda i: fold(Indices.add(i, base), n), rewriter)
+        return index_table(count, lambda i: fold(INDICES.add(i, base), n), rewriter)
 
     def _block(
         self,

@@ -15,7 +15,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.slices import Indices, collected
+from stepwell.lowering.graph_to_linalg.slices import INDICES, collected
 from stepwell.lowering.graph_to_linalg.support import extent, inserted, projection
 
 LoopBody: TypeAlias = "Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]"
@@ -29,7 +29,7 @@ def counted_loop(size: SSAValue, carried: Sequence[SSAValue], body: LoopBody) ->
     block = Block(arg_types=[IndexType(), *(value.type for value in carried)])
     with ImplicitBuilder(block) as (index, *inner):
         scf.YieldOp(*body(index, inner))
-    return scf.ForOp(Indices.constant(0), size, Indices.constant(1), list(carried), Region(block)).results
+    return scf.ForOp(INDICES.constant(0), size, INDICES.constant(1), list(carried), Region(block)).results
 
 
 def row_by_row(
@@ -56,9 +56,9 @@ class ReverseSequenceLowering(RewritePattern):
         size = extent(dims_of(op.input.type)[time], rewriter)
 
         def positions(loops: Sequence[SSAValue], read: Sequence[SSAValue]) -> list[SSAValue]:
-            length = Indices.minimum(Indices.from_scalar(read[0], scalars), size)
+            length = INDICES.minimum(INDICES.from_scalar(read[0], scalars), size)
             inside = arith.CmpiOp(loops[time], length, "slt").result
-            back = Indices.subtract(Indices.subtract(length, Indices.constant(1)), loops[time])
+            back = INDICES.subtract(INDICES.subtract(length, INDICES.constant(1)), loops[time])
             at = arith.SelectOp(inside, back, loops[time]).result
             return [at if i == time else loop for i, loop in enumerate(loops)]
 

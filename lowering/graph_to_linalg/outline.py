@@ -15,10 +15,8 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     ModuleOp,
-    StringAttr,
     SymbolRefAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -29,10 +27,11 @@ from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import WORK
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.sched_kernel import KernelAttr, set_kernel, symbols_of
+from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_linalg.objects import hand_over_objects
-from stepwell.lowering.graph_to_linalg.support import SYMBOLS, symbol_arguments
+from stepwell.lowering.graph_to_linalg.support import symbol_arguments
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -51,12 +50,13 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
       func.return %y : tensor<?xf32, #graph.dims<["N"]>>
     }
     // ->
-    func.func @main(%x: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …> attributes {sched.symbols = ["N"]} {
+    func.func @main(%x: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …>
+        attributes {sched.program = #sched.program<symbols = ["N"]>} {
       %y = func.call @k0(%x, %N) : (tensor<?xf32, …>, index) -> tensor<?xf32, …>
       func.return %y : tensor<?xf32, …>
     }
     func.func private @k0(%a: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …>
-        attributes {sched.kernel, sched.symbols = ["N"]} { … }
+        attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>} { … }
     ```
     Kernels that compute the same share a function.
     """
@@ -74,7 +74,10 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
         for op in fused_ops:
             _expect_known(function, op, symbols[op], defined.keys() | carried[op].keys())
         needed = [*(n for op in fused_ops for n in symbols[op] if n not in carried[op]), *outside]
-        _add_symbol_arguments(function, [name for name in _distinct(needed) if name not in defined])
+        arguments = [name for name in _distinct(needed) if name not in defined]
+        _add_symbol_arguments(function, arguments)
+        if arguments:
+            function.attributes[PROGRAM] = ProgramAttr.of_symbols(arguments)
         values = dict(symbol_arguments(function)) | defined
         for op in fused_ops:
             content = (_content(op.body.block, {}), tuple(op.result_types))
@@ -127,7 +130,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 def _symbols_outside_kernels(function: FuncOp) -> list[str]:
     """Symbols in types and shapes of `@main`'s own ops, which reshape values and copy inputs to outputs."""
-    if SYMBOLS in function.attributes:
+    if symbols_of(function):
         return []
     ops = [op for block in blocks_of(function) for op in block.ops if not isinstance(op, graph.FusedOp)]
     known = {name for arg in function.args for name in _symbols_in_type(arg.type)}
@@ -183,7 +186,7 @@ def _expect_known(
 
 
 def _add_symbol_arguments(function: FuncOp, symbols: Sequence[str]) -> None:
-    """Append an index argument for each symbol to a function, and list the symbols in `sched.symbols`."""
+    """Append an index argument for each symbol to a function."""
     block = function.body.block
     for name in symbols:
         arg = block.insert_arg(IndexType(), len(block.args))
@@ -194,8 +197,6 @@ def _add_symbol_arguments(function: FuncOp, symbols: Sequence[str]) -> None:
     function.properties["function_type"] = FunctionType.from_lists(
         list(block.arg_types), list(function.function_type.outputs)
     )
-    if symbols:
-        function.attributes[SYMBOLS] = ArrayAttr([StringAttr(name) for name in symbols])
 
 
 def _outline(op: graph.FusedOp, name: str, symbols: Sequence[str]) -> FuncOp:
@@ -205,7 +206,7 @@ def _outline(op: graph.FusedOp, name: str, symbols: Sequence[str]) -> FuncOp:
     assert isinstance(yielded, graph.YieldOp)
     Rewriter.replace_op(yielded, ReturnOp(*yielded.values), [])
     kernel = FuncOp(name, (region.block.arg_types, op.result_types), region, "private")
-    kernel.attributes[KERNEL] = UnitAttr()
+    set_kernel(kernel, KernelAttr(len(kernel.args), len(op.results), symbols))
     _add_symbol_arguments(kernel, symbols)
     adopt_location(kernel, op.location)
     return kernel

@@ -22,7 +22,7 @@ from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices, collected, copied, index_of, index_table, table
+from stepwell.lowering.graph_to_linalg.slices import INDICES, collected, copied, index_of, index_table, table
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     Read,
@@ -129,7 +129,7 @@ class AxisSampling:
                 rounded = math.CeilOp(coordinate).result
             case _:
                 rounded = math.FloorOp(coordinate).result
-        return Indices.clamped(_index(rounded), self.size)
+        return INDICES.clamped(_index(rounded), self.size)
 
 
 def _constant(number: float, rewriter: PatternRewriter) -> SSAValue:
@@ -292,7 +292,7 @@ def _tables(
 
     def index(i: SSAValue, offset: int) -> SSAValue:
         front = math.FloorOp(sampling.coordinate(i)).result
-        return Indices.clamped(_index(F64.add(front, F64.constant(offset))), sampling.size)
+        return INDICES.clamped(_index(F64.add(front, F64.constant(offset))), sampling.size)
 
     def weight(i: SSAValue, which: int) -> SSAValue:
         return F64.convert(_weights(sampling, sampling.coordinate(i), offsets)[which], sums)

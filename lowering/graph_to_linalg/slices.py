@@ -169,65 +169,38 @@ def index_of(number: SSAValue) -> SSAValue:
     return arith.IndexCastOp(number, IndexType()).result
 
 
-class Indices:
+class _Indices(Scalars):
     """Emitters of index arithmetic; they append to the current implicit builder."""
 
-    @staticmethod
-    def constant(value: int) -> SSAValue:
+    def __init__(self) -> None:
+        super().__init__(IndexType())
+
+    def constant(self, number: float) -> SSAValue:
         """An index constant."""
-        return arith.ConstantOp(IntegerAttr.from_index_int_value(value)).result
+        return arith.ConstantOp(IntegerAttr.from_index_int_value(int(number))).result
 
-    @staticmethod
-    def add(a: SSAValue, b: SSAValue) -> SSAValue:
-        """a + b."""
-        return arith.AddiOp(a, b).result
-
-    @staticmethod
-    def subtract(a: SSAValue, b: SSAValue) -> SSAValue:
-        """a - b."""
-        return arith.SubiOp(a, b).result
-
-    @staticmethod
-    def multiply(a: SSAValue, b: SSAValue) -> SSAValue:
-        """a * b."""
-        return arith.MuliOp(a, b).result
-
-    @staticmethod
-    def scaled(a: SSAValue, factor: int) -> SSAValue:
+    def scaled(self, a: SSAValue, factor: int) -> SSAValue:
         """An index times a constant factor; the index itself for 1."""
-        return a if factor == 1 else Indices.multiply(a, Indices.constant(factor))
+        return a if factor == 1 else self.multiply(a, self.constant(factor))
 
-    @staticmethod
-    def minimum(a: SSAValue, b: SSAValue) -> SSAValue:
-        """The lesser of two indices."""
-        return arith.MinSIOp(a, b).result
-
-    @staticmethod
-    def maximum(a: SSAValue, b: SSAValue) -> SSAValue:
-        """The greater of two indices."""
-        return arith.MaxSIOp(a, b).result
-
-    @staticmethod
-    def modulo(a: SSAValue, b: SSAValue) -> SSAValue:
+    def modulo(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """The non-negative remainder of a division by a positive number."""
         rest = arith.RemSIOp(a, b).result
-        negative = arith.CmpiOp(rest, Indices.constant(0), "slt").result
-        return arith.SelectOp(negative, arith.AddiOp(rest, b).result, rest).result
+        return self.select(self.compare("lt", rest, self.constant(0)), self.add(rest, b), rest)
 
-    @staticmethod
-    def clamped(a: SSAValue, size: SSAValue) -> SSAValue:
+    def clamped(self, a: SSAValue, size: SSAValue) -> SSAValue:
         """The nearest index inside a dimension of the given size."""
-        last = Indices.subtract(size, Indices.constant(1))
-        return Indices.maximum(Indices.minimum(a, last), Indices.constant(0))
+        last = self.subtract(size, self.constant(1))
+        return self.maximum(self.minimum(a, last), self.constant(0))
 
-    @staticmethod
-    def from_scalar(scalar: SSAValue, scalars: Scalars) -> SSAValue:
+    def from_scalar(self, scalar: SSAValue, scalars: Scalars) -> SSAValue:
         """An integer element converted to an index."""
         return index_of(scalars.convert(scalar, Scalars(i64)))
 
-    @staticmethod
-    def from_end(a: SSAValue, size: SSAValue) -> SSAValue:
+    def from_end(self, a: SSAValue, size: SSAValue) -> SSAValue:
         """The index from the start, of one that may be negative and count from the end; clamped."""
-        negative = arith.CmpiOp(a, Indices.constant(0), "slt").result
-        moved = arith.SelectOp(negative, Indices.add(a, size), a).result
-        return Indices.clamped(moved, size)
+        moved = self.select(self.compare("lt", a, self.constant(0)), self.add(a, size), a)
+        return self.clamped(moved, size)
+
+
+INDICES = _Indices()

@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar, cast
 
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseIntOrFPElementsAttr, StringAttr
+from xdsl.dialects.builtin import AffineMapAttr, DenseIntOrFPElementsAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
@@ -25,6 +25,7 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value, shape_text
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
+from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.types import Tensor, dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.scalars import Constant, Scalars, scalar_constant, signless
 from stepwell.runtime.dims import Dim
@@ -34,9 +35,6 @@ Body: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
 """Emits a structured op's body: from a scalar of each operand and the init's old element to the new one."""
 Read: TypeAlias = "tuple[SSAValue, AffineMap]"
 """An operand of a structured op and its index map: from loops to its dimensions."""
-
-SYMBOLS = "sched.symbols"
-"""Key of a function's symbols, one for each of its last arguments."""
 
 PARALLEL = IteratorTypeAttr.parallel()
 REDUCTION = IteratorTypeAttr.reduction()
@@ -86,8 +84,7 @@ def enclosing_kernel(rewriter: PatternRewriter) -> FuncOp:
 
 def symbol_arguments(function: FuncOp) -> list[tuple[str, SSAValue]]:
     """The symbols of a function, each with the index argument that has its value."""
-    attribute = function.attributes.get(SYMBOLS)
-    names = [cast(StringAttr, s).data for s in cast("ArrayAttr[Attribute]", attribute)] if attribute else []
+    names = symbols_of(function)
     return list(zip(names, function.args[len(function.args) - len(names) :], strict=True))
 
 

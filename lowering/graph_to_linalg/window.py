@@ -23,7 +23,7 @@ from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.slices import Indices, cut, paste
+from stepwell.lowering.graph_to_linalg.slices import INDICES, cut, paste
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     Read,
@@ -140,9 +140,9 @@ def _indices(
             # An unsigned comparison excludes negative coordinates too.
             matches = arith.AndIOp(matches, arith.CmpiOp(cell, size, "ult").result).result
         # The flat index of the cell in the whole tensor.
-        flat = Indices.constant(0)
+        flat = INDICES.constant(0)
         for coordinate, step in zip([*_sample_and_channel(windows), *cells], steps, strict=True):
-            flat = Indices.add(flat, Indices.multiply(coordinate, step))
+            flat = INDICES.add(flat, INDICES.multiply(coordinate, step))
         return positions.select(matches, positions.from_index(flat), found)
 
     reads = [read, (y, projection(loops, range(len(windows.out))))]
@@ -177,15 +177,15 @@ def _sample_and_channel(windows: Windows) -> list[SSAValue]:
     """The indices of the batch sample and of the channel, emitted inside a body."""
     channel = loop_index(windows.data.axis("C"))
     if (block := windows.data.block_axis("C")) is not None:
-        channel = Indices.add(Indices.scaled(channel, windows.data.block("C")), loop_index(block))
+        channel = INDICES.add(INDICES.scaled(channel, windows.data.block("C")), loop_index(block))
     return [loop_index(windows.data.axis("N")), channel]
 
 
 def _cell(windows: Windows, axis: int) -> SSAValue:
     """The coordinate of a kernel point's cell in the unpadded input, emitted inside a body."""
-    start = Indices.scaled(loop_index(windows.axes[axis]), windows.strides[axis])
-    offset = Indices.scaled(loop_index(windows.point(axis)), windows.dilations[axis])
-    return Indices.subtract(Indices.add(start, offset), Indices.constant(windows.begins[axis]))
+    start = INDICES.scaled(loop_index(windows.axes[axis]), windows.strides[axis])
+    offset = INDICES.scaled(loop_index(windows.point(axis)), windows.dilations[axis])
+    return INDICES.subtract(INDICES.add(start, offset), INDICES.constant(windows.begins[axis]))
 
 
 def _mean(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> SSAValue:
@@ -233,13 +233,13 @@ def _counts(windows: Windows, with_pads: bool, scalars: Scalars, rewriter: Patte
     type = tensor_type(scalars.element, [windows.out[axis] for axis in windows.axes])
 
     def product(_: Sequence[SSAValue]) -> SSAValue:
-        total = Indices.constant(1)
+        total = INDICES.constant(1)
         for axis, end in enumerate(ends):
-            begin = Indices.constant(windows.begins[axis])
-            start = Indices.subtract(Indices.scaled(loop_index(axis), windows.strides[axis]), begin)
-            low = Indices.constant(-windows.begins[axis] if with_pads else 0)
+            begin = INDICES.constant(windows.begins[axis])
+            start = INDICES.subtract(INDICES.scaled(loop_index(axis), windows.strides[axis]), begin)
+            low = INDICES.constant(-windows.begins[axis] if with_pads else 0)
             points = [_points_before(windows, axis, start, bound) for bound in (low, end)]
-            total = Indices.multiply(total, Indices.subtract(points[1], points[0]))
+            total = INDICES.multiply(total, INDICES.subtract(points[1], points[0]))
         return scalars.from_index(total)
 
     write = (empty(type, rewriter), identity(windows.rank))
@@ -248,11 +248,11 @@ def _counts(windows: Windows, with_pads: bool, scalars: Scalars, rewriter: Patte
 
 def _points_before(windows: Windows, axis: int, start: SSAValue, bound: SSAValue) -> SSAValue:
     """The number of kernel points, of a window that begins at `start`, whose cells are before `bound`."""
-    dilation, distance = windows.dilations[axis], Indices.subtract(bound, start)
+    dilation, distance = windows.dilations[axis], INDICES.subtract(bound, start)
     if dilation > 1:
-        distance = arith.CeilDivSIOp(distance, Indices.constant(dilation)).result
-    most = Indices.constant(windows.kernel[axis])
-    return Indices.minimum(Indices.maximum(distance, Indices.constant(0)), most)
+        distance = arith.CeilDivSIOp(distance, INDICES.constant(dilation)).result
+    most = INDICES.constant(windows.kernel[axis])
+    return INDICES.minimum(INDICES.maximum(distance, INDICES.constant(0)), most)
 
 
 def _norm(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> SSAValue:

@@ -8,7 +8,6 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.contraction import BYTES
-from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_onnx.contraction import is_plain
 from stepwell.lowering.graph_to_onnx.copies import CONVOLUTION, copied
@@ -56,9 +55,9 @@ class RequantizeExport(OnnxExport):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RequantizeOp, rewriter: PatternRewriter) -> None:
-        """Multiply by the scale in f32 and quantize by 1; decline floats and types that opset 21 lacks."""
+        """Multiply by the scale in f32 and quantize by 1; decline types that opset 21 lacks."""
         element = element_of(op.result)
-        if is_float(element) or not is_in_opset(element):
+        if not is_in_opset(element):
             return
         dims = dims_of(op.input.type)
         scale, trailing = op.scale, len(dims) - 1 - op.axis.value.data

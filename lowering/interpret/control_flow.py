@@ -16,14 +16,10 @@ from stepwell.lowering.interpret.engine import (
     Value,
     implements,
     implements_in_frame,
+    packed,
 )
 from stepwell.lowering.interpret.scalars import is_grid
 from stepwell.runtime.errors import StepwellError
-
-
-def _packed(values: Sequence[Value]) -> Value:
-    """Values as a step returns them: one alone, or a tuple."""
-    return values[0] if len(values) == 1 else tuple(values)
 
 
 @implements_in_frame("scf.for")
@@ -35,7 +31,7 @@ def prepare_for(op: scf.ForOp, compiler: Compiler) -> Step:
         values: Sequence[Value] = carried
         for index in range(lower, upper, step):
             values = body.run(frame, [index, *values])
-        return _packed(values)
+        return packed(values)
 
     return run
 
@@ -67,7 +63,7 @@ def prepare_while(op: scf.WhileOp, compiler: Compiler) -> Step:
         condition, *carried = before.run(frame, values)
         while condition:
             condition, *carried = before.run(frame, after.run(frame, carried))
-        return _packed(carried)
+        return packed(carried)
 
     return run
 
@@ -82,9 +78,9 @@ def prepare_if(op: scf.IfOp, compiler: Compiler) -> Step:
         if is_grid(condition):
             taken = _run_masked(then, frame, condition)
             not_taken = _run_masked(otherwise, frame, ~condition)
-            return _packed([np.where(condition, a, b) for a, b in zip(taken, not_taken, strict=True)])
+            return packed([np.where(condition, a, b) for a, b in zip(taken, not_taken, strict=True)])
         branch = then if condition else otherwise
-        return _packed(branch.run(frame, [])) if branch is not None else ()
+        return packed(branch.run(frame, [])) if branch is not None else ()
 
     return run
 
@@ -110,7 +106,7 @@ def prepare_index_switch(op: scf.IndexSwitchOp, compiler: Compiler) -> Step:
     }
 
     def run(frame: Frame, index: int) -> Value:
-        return _packed(cases.get(index, default).run(frame, []))
+        return packed(cases.get(index, default).run(frame, []))
 
     return run
 
@@ -121,7 +117,7 @@ def prepare_call(op: func.CallOp, compiler: Compiler) -> Step:
     callee = op.callee.string_value()
 
     def run(frame: Frame, *values: Value) -> Value:
-        return _packed(compiler.machine.call(callee, values, op))
+        return packed(compiler.machine.call(callee, values, op))
 
     return run
 

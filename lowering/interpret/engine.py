@@ -61,6 +61,11 @@ def _conversion_of(op: Operation) -> str | None:
     return "run convert-plugins-to-graph first" if dialect in plugged_in_dialects() else None
 
 
+def packed(values: Sequence[Value]) -> Value:
+    """Values as a step returns them: one alone, or a tuple."""
+    return values[0] if len(values) == 1 else tuple(values)
+
+
 def _reader(slots: Sequence[int]) -> Callable[[list[Value]], Sequence[Value]]:
     """A function from a frame to the values of some slots, in C, as most of the time is spent here."""
     if len(slots) > 1:

@@ -10,17 +10,20 @@ from xdsl.ir import Attribute, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.types import dims_of, tensor_of
-from stepwell.lowering.interpret.engine import Compiler, Frame, InFrame, Step, Value, implements_in_frame
+from stepwell.lowering.interpret.engine import (
+    Compiler,
+    Frame,
+    InFrame,
+    Step,
+    Value,
+    implements_in_frame,
+    packed,
+)
 from stepwell.lowering.main_to_buffers import signature_of
 from stepwell.runtime.dims import Dim
 
 MAX_CALLS = 100
 """The greatest depth of nested calls, which stops endless recursion."""
-
-
-def packed(values: Sequence[Value]) -> Value:
-    """Values as a step returns them: one alone, or a tuple."""
-    return values[0] if len(values) == 1 else tuple(values)
 
 
 def _sizes(

@@ -117,7 +117,7 @@ def _ceiling_divide(a: Value, b: Value) -> Value:
 
 
 def _ceiling_divide_unsigned(a: Value, b: Value) -> Value:
-    return (a + b - 1) // b
+    return a // b + (a % b != 0)
 
 
 _INTEGER: Mapping[str, Binary] = {

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import NamelessPrinter, StepwellContext
+from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
@@ -85,10 +86,10 @@ def compile_kernel(
 
     step(SCHEDULE_PIPELINE)
     step(LOOP_PIPELINE)
-    scratch = next((f.attributes.get("sched.scratch") for f in module.ops if isinstance(f, FuncOp)), None)
+    (kernel,) = [found for op in module.ops if (found := kernel_of(op)) is not None]
     step(LLVM_PIPELINE)
     code = compile_to_object(emit_llvm(module), target, optimize=not has_vectors(module))
-    meta: dict[str, object] = {"scratch": scratch.data if isinstance(scratch, StringAttr) else "0"}
+    meta: dict[str, object] = {"scratch": kernel.scratch.data}
     if context.remarks:
         meta["remarks"] = [[r.pass_name, r.where, r.message] for r in context.remarks]
     return KernelObject(code, meta)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Thread
@@ -13,27 +12,24 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import free_young_cycles
+from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.machine.target import TargetDescription
 
 _LOG = logging.getLogger(__name__)
-
-# A worker needs about 0.4 s to start and import: below this many characters of uncached kernels, none pays.
-WORKER_PAYS_CHARS = 20_000
-NODES_PER_WORKER = 20
-"""For each so many nodes of a model a worker starts before there are kernels: about ten, half a second."""
 
 
 def workers_for(nodes: int, processes: int | None) -> int:
     """The number of workers to start for a model of which only the number of nodes is known."""
     if PassContext.current().instruments:
         return 0
-    return min((processes or os.cpu_count() or 1) - 1, nodes // NODES_PER_WORKER)
+    return min((processes or usable_cores()) - 1, nodes // COMPILER.nodes_a_worker)
 
 
 def compile_kernels(
@@ -67,7 +63,7 @@ def compile_kernels(
     if context.instruments:
         processes = 1  # they watch passes of this process
     pool = _Pool(kernels, target, cache, done, waiting, progress)
-    pool.run(context, processes or os.cpu_count() or 1, children or [])
+    pool.run(context, processes or usable_cores(), children or [])
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits
@@ -96,7 +92,7 @@ class _Pool:
         Raises: the first exception of any of them.
         """
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
-        helpers = min(processes - 1, len(self.waiting) - 1) if size >= WORKER_PAYS_CHARS else 0
+        helpers = min(processes - 1, len(self.waiting) - 1) if size >= COMPILER.worker_pays else 0
         threads: list[Thread] = []
         for _ in range(helpers):
             child = children.pop() if children else None

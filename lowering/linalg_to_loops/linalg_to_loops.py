@@ -21,7 +21,6 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects.sched import PARALLEL
 from stepwell.lowering.linalg_to_loops.nest import LoopNest
 from stepwell.patterns.driver.conversion import convert
-from stepwell.runtime.errors import StepwellError
 
 
 @dataclass(frozen=True)
@@ -204,24 +203,13 @@ class _StructuredLoops:
             self._nest.store(value, output, map.results)
 
     def _extent(self, dim: int) -> SSAValue | None:
-        """
-        The extent of a dimension; None when it is known to be 1.
-
-        Raises: StepwellError `unsupported` when no operand has it.
-        """
+        """The extent of a dimension, which an operand has; None when it is known to be 1."""
         sources = [
             (operand, position, cast("MemRefType[Attribute]", operand.type).get_shape()[position])
             for operand, map in zip(self._op.operands, self._maps, strict=True)
             for position, expr in enumerate(map.results)
             if expr == AffineDimExpr(dim)
         ]
-        if not sources:
-            raise StepwellError(
-                "unsupported",
-                self._op,
-                f"no operand of {self._op.name} gives the extent of its dimension {dim}",
-                help="add an operand that is only indexed by it, such as the window of a pooling",
-            )
         operand, position, extent = min(sources, key=lambda source: source[2] == DYNAMIC_INDEX)
         if extent != DYNAMIC_INDEX:
             return None if extent == 1 else self._nest.constant(extent)

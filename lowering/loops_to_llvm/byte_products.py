@@ -13,10 +13,9 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
-from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.llvm.instructions import PoisonOp
 from stepwell.lowering.loops_to_llvm.code import Code
-from stepwell.lowering.loops_to_llvm.half import like
+from stepwell.lowering.loops_to_llvm.half import like, splat
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.state import I32
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
@@ -90,7 +89,7 @@ class DotShortsLowering(LoopsToLLVMPattern):
         """Use the intrinsic for 16-bit pairs, else multiply the upper and lower halves."""
         code, type = self.code_at(op), op.acc.type
         if (total := _by_intrinsic(code, op, self.state.target, short_dot, _by_shorts)) is None:
-            total, half = op.acc, _number(code, 16, type)
+            total, half = op.acc, splat(code, 16, type)
             for shift in (llvm.ShlOp, None):
                 factors = [code.make(shift, [x, half]) if shift is not None else x for x in (op.lhs, op.rhs)]
                 product = code.make(llvm.MulOp, [code.make(llvm.AShrOp, [x, half]) for x in factors])
@@ -122,8 +121,8 @@ class DotBfloatsLowering(LoopsToLLVMPattern):
             name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}"
             total = call_intrinsic(code, name, [op.acc, *pairs], type)
         else:
-            upper, total = _number(code, _UPPER_HALF, packed), op.acc
-            low = [code.make(llvm.ShlOp, [x, _number(code, 16, packed)]) for x in (op.lhs, op.rhs)]
+            upper, total = splat(code, _UPPER_HALF, packed), op.acc
+            low = [code.make(llvm.ShlOp, [x, splat(code, 16, packed)]) for x in (op.lhs, op.rhs)]
             high = [code.make(llvm.AndOp, [x, upper]) for x in (op.lhs, op.rhs)]
             for halves in (high, low):
                 factors = [code.make(llvm.BitcastOp, [x], like(packed, f32)) for x in halves]
@@ -144,11 +143,6 @@ def call_intrinsic(code: Code, name: str, operands: list[SSAValue], result: Attr
         },
     )
     return code.value(op)
-
-
-def _number(code: Code, value: int, type: Attribute) -> SSAValue:
-    """A constant of a scalar type, or in every lane of a vector."""
-    return code.make(llvm.ConstantOp, [], type, {"value": number_attr(value, type)})
 
 
 def _by_intrinsic(
@@ -194,9 +188,9 @@ def _by_shorts(code: Code, name: str, acc: SSAValue, lhs: SSAValue, rhs: SSAValu
 def _by_pairs(code: Code, name: str, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """The byte dot product as two of 16-bit pairs: bytes 0 and 2 of each lane, then bytes 1 and 3."""
     pairs = VectorType(i16, [2 * lane_count(acc.type)])
-    even, eight = _number(code, _EVEN_BYTES, lhs.type), _number(code, 8, pairs)
+    even, eight = splat(code, _EVEN_BYTES, lhs.type), splat(code, 8, pairs)
     low = code.make(llvm.AndOp, [lhs, even])
-    high = code.make(llvm.AndOp, [code.make(llvm.LShrOp, [lhs, _number(code, 8, lhs.type)]), even])
+    high = code.make(llvm.AndOp, [code.make(llvm.LShrOp, [lhs, splat(code, 8, lhs.type)]), even])
     signed = code.make(llvm.BitcastOp, [rhs], pairs)
     factors = (
         (low, code.make(llvm.AShrOp, [code.make(llvm.ShlOp, [signed, eight]), eight])),
@@ -212,9 +206,9 @@ def _byte_by_byte(code: Code, op: DotBytesOp) -> SSAValue:
     """The byte dot product as four products of shifted and masked 32-bit lanes."""
     type, total = op.acc.type, op.acc
     for byte in range(4):
-        shifted = code.make(llvm.LShrOp, [op.lhs, _number(code, 8 * byte, type)])
-        unsigned = code.make(llvm.AndOp, [shifted, _number(code, 255, type)])
-        raised = code.make(llvm.ShlOp, [op.rhs, _number(code, 24 - 8 * byte, type)])
-        signed = code.make(llvm.AShrOp, [raised, _number(code, 24, type)])
+        shifted = code.make(llvm.LShrOp, [op.lhs, splat(code, 8 * byte, type)])
+        unsigned = code.make(llvm.AndOp, [shifted, splat(code, 255, type)])
+        raised = code.make(llvm.ShlOp, [op.rhs, splat(code, 24 - 8 * byte, type)])
+        signed = code.make(llvm.AShrOp, [raised, splat(code, 24, type)])
         total = code.make(llvm.AddOp, [total, code.make(llvm.MulOp, [unsigned, signed])])
     return total

@@ -12,13 +12,11 @@ from typing import cast
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
     NoneAttr,
     StringAttr,
-    UnitAttr,
     UnrealizedConversionCastOp,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -27,6 +25,9 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.sched import ALIGN
+from stepwell.dialects.sched_kernel import KERNEL, symbols_of
+from stepwell.dialects.sched_program import PROGRAM
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code, call_symbol, segment_sizes
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
@@ -34,14 +35,13 @@ from stepwell.lowering.loops_to_llvm.stack import CallArray
 from stepwell.lowering.loops_to_llvm.state import (
     I32,
     I64,
-    KERNEL_ATTRIBUTES,
     PTR,
     Extent,
     FunctionInfo,
     Layout,
     State,
     converted_type,
-    is_kernel,
+    has_kernel_abi,
 )
 from stepwell.runtime.abi import WORD_BYTES
 from stepwell.runtime.dims import Dim
@@ -49,13 +49,13 @@ from stepwell.runtime.errors import StepwellError
 
 _KERNEL_TYPE = llvm.LLVMFunctionType([PTR, PTR, PTR], I32)
 _EXTERNAL, _INTERNAL = llvm.LinkageAttr("external"), llvm.LinkageAttr("internal")
-_ALIGN_ATTRIBUTE = "sched.align"
 
 
 class FunctionLowering(LoopsToLLVMPattern):
     """
     ```mlir
-    func.func private @k(%x: memref<4xf32>, %N: index) attributes {sched.kernel} { func.return }
+    func.func private @k(%x: memref<4xf32>, %N: index)
+        attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 0, symbols = ["N"]>} { func.return }
     // ->
     llvm.func @k(%args: !llvm.ptr, %dims: !llvm.ptr, %ctx: !llvm.ptr) -> i32 {
       %x = llvm.load %args {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
@@ -71,7 +71,7 @@ class FunctionLowering(LoopsToLLVMPattern):
         """
         Move the body into an `llvm.func` with the kernel's interface, or with the function's own arguments.
         """
-        kernel = is_kernel(op.attributes)
+        kernel = has_kernel_abi(op)
         body = Region()
         op.body.move_blocks(body)
         type = _KERNEL_TYPE if kernel else _plain_type(op)
@@ -118,22 +118,19 @@ class FunctionLowering(LoopsToLLVMPattern):
     def _load_symbols(
         self, op: func.FuncOp, arguments: Sequence[BlockArgument], dims: SSAValue, code: Code
     ) -> dict[str, SSAValue]:
-        """The values of index arguments, loaded from `dims`, by the names in `sched.symbols`."""
-        names = op.attributes.get("sched.symbols")
-        symbols = [n.data for n in cast("ArrayAttr[StringAttr]", names)] if names is not None else []
+        """The values of index arguments, loaded from `dims`, by the names of the function's symbols."""
+        symbols = symbols_of(op)
         indices = [arg for arg in arguments if isinstance(arg.type, IndexType)]
         if len(indices) + sum(isinstance(arg.type, MemRefType) for arg in arguments) != len(arguments):
             raise StepwellError("unsupported", op, "a kernel takes memrefs and index values only")
-        if names is not None and len(symbols) != len(indices):
-            raise StepwellError(
-                "invalid-ir", op, f"sched.symbols names {len(symbols)} symbols for {len(indices)} arguments"
-            )
+        if len(symbols) != len(indices):
+            message = f"a kernel names each index argument, found {len(symbols)} names for {len(indices)}"
+            raise StepwellError("invalid-ir", op, message)
         values: dict[str, SSAValue] = {}
         for slot, arg in enumerate(indices):
             value = code.load(code.element_pointer(dims, slot, I64), I64, WORD_BYTES)
             _replace(arg, value)
-            if slot < len(symbols):
-                values[symbols[slot]] = value
+            values[symbols[slot]] = value
         return values
 
     def _argument_layout(
@@ -159,7 +156,7 @@ class FunctionLowering(LoopsToLLVMPattern):
         for size, dim in zip(type.get_shape(), dims, strict=True):
             known = size >= 0 or dim.symbols() <= symbols.keys()
             sizes.append((size if size >= 0 else code.size(dim)) if known else None)
-        align = attributes.get(_ALIGN_ATTRIBUTE)
+        align = attributes.get(ALIGN)
         align_bytes = align.value.data if isinstance(align, IntegerAttr) else element_bytes(type.element_type)
         return dense_layout(op, code, type.element_type, sizes, align_bytes)
 
@@ -191,7 +188,7 @@ def dense_layout(
                 "unsupported",
                 op,
                 "the size of an inner dimension is not known here",
-                help="name the sizes of the argument with graph.dims, over the symbols of sched.symbols",
+                help="name the sizes of the argument with graph.dims, over the symbols of the function",
             )
         strides.append(stride)
         stride = None if size is None else code.times(stride, size)
@@ -351,5 +348,5 @@ def _plain_type(op: func.FuncOp) -> llvm.LLVMFunctionType:
 
 
 def _kept(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """The attributes that mark an `llvm.func` as a kernel or as `@main`."""
-    return {name: UnitAttr() for name in KERNEL_ATTRIBUTES if name in attributes}
+    """The attributes of a function that an `llvm.func` keeps: the interface of a kernel, or of `@main`."""
+    return {name: attributes[name] for name in (KERNEL, PROGRAM) if name in attributes}

@@ -151,8 +151,7 @@ class GetGlobalLowering(LoopsToLLVMPattern):
         table = code.load(code.element_pointer(context, CtxField.WEIGHTS, I64), PTR, WORD_BYTES)
         entry = code.element_pointer(table, self.state.weights[name], PTR)
         pointer = code.load(entry, PTR, WORD_BYTES)
-        align = op.attributes.get("sched.align")
-        align_bytes = align.value.data if isinstance(align, IntegerAttr) else element_bytes(type.element_type)
+        align_bytes = element_bytes(type.element_type)
         self.state.layouts[pointer] = dense_layout(op, code, type.element_type, type.get_shape(), align_bytes)
         rewriter.replace(op, code.ops, [pointer])
 

@@ -13,14 +13,13 @@ from xdsl.dialects import func, llvm, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from stepwell.dialects.sched_kernel import is_kernel
+from stepwell.dialects.sched_program import has_memory
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import TargetDescription
 
 Extent: TypeAlias = int | SSAValue
 """A size or stride: a number, or an i64 known at run time only."""
-
-KERNEL_ATTRIBUTES = ("sched.kernel", "sched.main")
-"""Functions with one of these have the kernel ABI."""
 
 I64 = IntegerType(64)
 I32 = IntegerType(32)
@@ -109,7 +108,7 @@ class State:
         """The state of a module before the conversion."""
         ops = list(module.ops)
         kernels = frozenset(
-            op.sym_name.data for op in ops if isinstance(op, func.FuncOp) and is_kernel(op.attributes)
+            op.sym_name.data for op in ops if isinstance(op, func.FuncOp) and has_kernel_abi(op)
         )
         weights = [op.sym_name.data for op in ops if isinstance(op, memref.GlobalOp)]
         return State(target, kernels, {name: index for index, name in enumerate(weights)})
@@ -173,9 +172,9 @@ class State:
         return gcd(linear.constant, *(f * self.multiples.get(v, 1) for v, f in linear.terms))
 
 
-def is_kernel(attributes: Mapping[str, Attribute]) -> bool:
-    """Whether a function has the kernel ABI."""
-    return any(name in attributes for name in KERNEL_ATTRIBUTES)
+def has_kernel_abi(function: Operation) -> bool:
+    """Whether a function has the kernel ABI, as kernels and `@main` do."""
+    return is_kernel(function) or has_memory(function)
 
 
 def bit_width(type: Attribute) -> int:

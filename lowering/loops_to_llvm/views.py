@@ -271,7 +271,7 @@ class DimLowering(LoopsToLLVMPattern):
                 "unsupported",
                 op,
                 f"dimension {index.constant} of the memref is not known here",
-                help="name the sizes of the argument with graph.dims, over the symbols of sched.symbols",
+                help="name the sizes of the argument with graph.dims, over the symbols of the function",
             )
         code = self.code_at(op)
         value = code.materialize(size)

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Attribute, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.ir import Attribute
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph_ir.annotations import STOP_FUSION
-from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.dialects.types import dtype_of
+from stepwell.lowering.onnx_to_graph.expressions import Value
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering, emit
 from stepwell.runtime.dims import Dim
 
 # The stages of a reduction: the op on each element, the accumulation, the op on the result.
@@ -24,85 +23,68 @@ _STAGES: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-def flags_of(axes: SSAValue, rank: int, numbers: Numbers) -> SSAValue:
+def flags_of(axes: Value, rank: int, numbers: Numbers) -> Value:
     """A vector of `rank` numbers, 1 at each of some axes, 0 elsewhere."""
-    ones = numbers.of([1] * dims_of(axes.type)[0].value)
+    ones = numbers.of([1] * axes.dims[0].value)
     return numbers.spread(numbers.of([0] * rank), axes, ones)
 
 
-def reduce_at_run_time(
-    x: SSAValue, axes: SSAValue, kind: str, keep_dims: bool, lowering: OnnxLowering, rewriter: PatternRewriter
-) -> SSAValue:
+def reduce_at_run_time(x: Value, axes: Value, kind: str, keep_dims: bool, numbers: Numbers) -> Value:
     """
     A reduction over axes that are data: each axis in turn is reduced to one element or left unchanged.
 
     An axis of n elements becomes one of m, where m is 1 or n: element i of the result accumulates all
     elements if the axis is reduced, else the i-th alone; the other elements are replaced by the identity.
     """
-    numbers = Numbers(lowering, rewriter)
-    dims = dims_of(x.type)
-    rank, sizes = len(dims), numbers.extents(dims)
+    dims, rank = x.dims, x.rank
+    sizes = numbers.extents(dims)
     flags = flags_of(axes, rank, numbers)
-    reduces = numbers.less(numbers.of([0] * rank), flags)
+    reduces = numbers.of([0] * rank) < flags
     kept = numbers.bind(numbers.where(reduces, 1, sizes))
     before, accumulated, after = _STAGES.get(kind, ("", "sum" if kind == "mean" else kind, ""))
     if before:
-        x = emit(graph.AbsOp(x) if before == "abs" else graph.MultiplyOp(x, x), rewriter)
-    nothing = lowering.constant(_identity(accumulated, tensor_of(x).element_type), rewriter)
+        x = abs(x) if before == "abs" else x * x
+    nothing = numbers.lowering.constant(_identity(accumulated, x.element), numbers.rewriter)
     for axis in range(rank):
         rows, columns = numbers.count_up(kept[axis]), numbers.count_up(dims[axis])
-        same = emit(graph.EqualOp(emit(graph.ExpandDimsOp(rows, [1]), rewriter), columns), rewriter)
-        counts = emit(graph.OrOp(same, _element(reduces, axis, rewriter)), rewriter)
-        trailing = list(range(2, rank - axis + 1))
-        mask = emit(graph.ExpandDimsOp(counts, trailing), rewriter) if trailing else counts
-        wide = graph.WhereOp(mask, emit(graph.ExpandDimsOp(x, [axis]), rewriter), nothing)
+        counts = rows.unsqueeze(1).equals(columns) | reduces.at(0, axis)
+        mask = counts.unsqueeze(*range(2, rank - axis + 1))
+        wide = graph.WhereOp(mask.ssa, x.unsqueeze(axis).ssa, nothing)
         # In one kernel with the reduction, a tile of it would have a size without bound.
         wide.attributes[STOP_FUSION] = UnitAttr()
-        x = emit(graph.ReduceOp(emit(wide, rewriter), accumulated, [axis + 1], keep_dims=False), rewriter)
+        x = numbers.op(wide).reduce(accumulated, [axis + 1])
     if after:
-        x = emit(graph.SqrtOp(x), rewriter)
+        x = x.apply(graph.SqrtOp)
     if kind == "mean":
-        number = numbers.where(reduces, sizes, 1)
-        total = emit(graph.ReduceOp(number, "prod", [0], keep_dims=False), rewriter)
-        x = emit(graph.DivideOp(x, emit(graph.CastOp(total, tensor_of(x).element_type), rewriter)), rewriter)
-    return x if keep_dims else squeeze_at_run_time(x, axes, kept, numbers, rewriter)
+        total = numbers.where(reduces, sizes, 1).reduce("prod", [0])
+        x = x / numbers.op(graph.CastOp(total.ssa, x.element))
+    return x if keep_dims else squeeze_at_run_time(x, axes, kept, numbers)
 
 
-def squeeze_at_run_time(
-    x: SSAValue, axes: SSAValue, dims: Sequence[Dim], numbers: Numbers, rewriter: PatternRewriter
-) -> SSAValue:
+def squeeze_at_run_time(x: Value, axes: Value, dims: Sequence[Dim], numbers: Numbers) -> Value:
     """Drop dimensions, known to be 1, at axes that are data."""
     rank = len(dims)
-    left = rank - dims_of(axes.type)[0].value
+    left = rank - axes.dims[0].value
     # The remaining axes, in order: dropped ones are sorted after them.
-    flags = flags_of(axes, rank, numbers)
-    order = numbers.add(numbers.multiply(flags, rank), numbers.of(list(range(rank))))
-    staying = emit(graph.TopKOp(order, left, 0, largest=False), rewriter)
+    order = flags_of(axes, rank, numbers) * rank + numbers.of(list(range(rank)))
+    staying = numbers.op(graph.TopKOp(order.ssa, left, 0, largest=False))
     sizes = numbers.bind(numbers.take(numbers.extents(dims), staying, 0))
-    return emit(graph.ReshapeOp(x, sizes), rewriter)
+    return numbers.op(graph.ReshapeOp(x.ssa, sizes))
 
 
-def unsqueeze_at_run_time(
-    x: SSAValue, axes: SSAValue, numbers: Numbers, rewriter: PatternRewriter
-) -> SSAValue:
+def unsqueeze_at_run_time(x: Value, axes: Value, numbers: Numbers) -> Value:
     """Insert dimensions of size 1 at axes of the result that are data."""
-    dims = dims_of(x.type)
-    rank = len(dims) + dims_of(axes.type)[0].value
+    rank = x.rank + axes.dims[0].value
     flags = flags_of(axes, rank, numbers)
-    if not dims:
-        return emit(graph.ReshapeOp(x, [1] * rank), rewriter)
+    if not x.dims:
+        return numbers.op(graph.ReshapeOp(x.ssa, [1] * rank))
     # Each other axis of the result gets the next dimension of the input.
-    stays = numbers.subtract(numbers.of([1] * rank), flags)
-    position = emit(graph.ScanOp(stays, "sum", 0, exclusive=True), rewriter)
-    taken = numbers.take(numbers.extents(dims), numbers.clamp(position, 0, len(dims) - 1), 0)
-    sizes = numbers.bind(numbers.where(numbers.less(numbers.of([0] * rank), flags), 1, taken))
-    return emit(graph.ReshapeOp(x, sizes), rewriter)
-
-
-def _element(flags: SSAValue, index: int, rewriter: PatternRewriter) -> SSAValue:
-    """An element of a vector, as rank 0."""
-    part = emit(graph.SliceOp(flags, [index], [index + 1], [1]), rewriter)
-    return emit(graph.SqueezeOp(part, [0]), rewriter)
+    stays = numbers.of([1] * rank) - flags
+    position = numbers.op(graph.ScanOp(stays.ssa, "sum", 0, exclusive=True))
+    sizes = numbers.extents(x.dims)
+    taken = numbers.take(sizes, position.minimum(x.rank - 1).maximum(0), 0)
+    inserted = numbers.of([0] * rank) < flags
+    return numbers.op(graph.ReshapeOp(x.ssa, numbers.bind(numbers.where(inserted, 1, taken))))
 
 
 def _identity(kind: str, element: Attribute) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:

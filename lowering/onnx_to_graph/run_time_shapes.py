@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects import onnx
 from stepwell.dialects.advice import on_open_size
+from stepwell.lowering.onnx_to_graph.expressions import Value
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
 from stepwell.lowering.onnx_to_graph.support import normalized_axis, shape_of
@@ -38,7 +39,7 @@ class RunTimeLowering(ShapeLowering):
 
     def axes(
         self, op: onnx.OnnxOp, given: SSAValue | None, count: int, rank: int, numbers: Numbers
-    ) -> tuple[SSAValue, Sequence[int]]:
+    ) -> tuple[Value, Sequence[int]]:
         """Axes as data, and the axes that they may be; the first `count` ones if none are given."""
         if given is None:
             return numbers.of(list(range(count))), range(count)

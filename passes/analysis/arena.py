@@ -52,11 +52,12 @@ def plan_arena(buffers: Sequence[Interval]) -> ArenaPlan:
     offsets: list[Dim | None] = [None] * len(buffers)
     static_bytes = _place_static(buffers, offsets)
     total = _place_symbolic(buffers, offsets, Dim.of(static_bytes))
-    sizes = sum((_aligned(b.size) for b in buffers), Dim.of(0))
+    sizes = sum((aligned(b.size) for b in buffers), Dim.of(0))
     return ArenaPlan(tuple(o for o in offsets if o is not None), total, sizes)
 
 
-def _aligned(size: Dim) -> Dim:
+def aligned(size: Dim) -> Dim:
+    """A size rounded up to the alignment of allocations."""
     return size.ceildiv(ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
@@ -91,7 +92,7 @@ def _place_static(buffers: Sequence[Interval], offsets: list[Dim | None]) -> int
     placed = _Placed(len(order))
     peak = 0
     for index in order:
-        need = _aligned(buffers[index].size).value
+        need = aligned(buffers[index].size).value
         if need > MAX_TENSOR_BYTES:
             raise StepwellError("too-large", None, f"{buffers[index].name} would take {need} bytes")
         begin = placed.lowest_gap(buffers[index], need)
@@ -134,7 +135,7 @@ def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base
     begins: dict[int, Dim] = {}
     for slot in slots:
         begins[id(slot)] = end
-        end = end + _aligned(slot.size)
+        end = end + aligned(slot.size)
     for index, slot in slot_of.items():
         offsets[index] = begins[id(slot)]
     return end

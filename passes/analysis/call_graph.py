@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
@@ -19,6 +21,28 @@ def call_graph(module: ModuleOp) -> dict[str, list[str]]:
     """Maps each function to the functions that its ops reference (calls, values), by first reference."""
     functions = functions_by_name(module)
     return {name: _mentioned(function, functions) for name, function in functions.items()}
+
+
+@dataclass(frozen=True)
+class CallGraph:
+    """The call graph of a module; printed, a line for each function, with a mark for those on cycles."""
+
+    name: ClassVar[str] = "call-graph"
+
+    callees: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of(cls, op: Operation) -> CallGraph:
+        """The call graph of a module."""
+        return cls(call_graph(op) if isinstance(op, ModuleOp) else {})
+
+    def __str__(self) -> str:
+        recursive = recursive_functions(self.callees)
+        return "".join(
+            f"@{name}{' (recursive)' if name in recursive else ''} calls "
+            f"{', '.join(f'@{callee}' for callee in callees) or 'nothing'}\n"
+            for name, callees in self.callees.items()
+        )
 
 
 def _mentioned(function: FuncOp, functions: Mapping[str, FuncOp]) -> list[str]:

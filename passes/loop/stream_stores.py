@@ -18,7 +18,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.ir_builder import IRBuilder
-from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
 from stepwell.runtime.machine.target import TargetDescription, target_from
@@ -69,7 +69,7 @@ class StreamStoresPass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
-        if KERNEL not in func.attributes or not _exceeds_caches(func, target):
+        if not is_kernel(func) or not _exceeds_caches(func, target):
             return
         written = [arg for arg in func.body.block.args if _is_only_written(arg)]
         for op in list(func.body.block.ops):

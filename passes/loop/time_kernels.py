@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.runtime_calls import ClockOp, HostCallOp
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.passes.base import Pass
 
 
@@ -27,7 +28,7 @@ class TimeKernelsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {f.sym_name.data: f for f in op.ops if isinstance(f, func.FuncOp)}
-        kernels = {name for name, f in functions.items() if "sched.kernel" in f.attributes}
+        kernels = {name for name, f in functions.items() if is_kernel(f)}
         if "main" not in functions:
             return
         calls = [

@@ -14,7 +14,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from stepwell.dialects.ir_builder import Constants, IRBuilder
-from stepwell.dialects.sched import KERNEL, SCHEDULE
+from stepwell.dialects.sched import SCHEDULE
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand
 from stepwell.dialects.tensor_ir.structured import Structured, generic, map_dims, single_dim, tensor_shape
@@ -45,7 +46,7 @@ class CollapseLoopsPass(FunctionPass):
     name = "collapse-loops"
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes or any(SCHEDULE in op.attributes for op in func.body.block.ops):
+        if not is_kernel(func) or any(SCHEDULE in op.attributes for op in func.body.block.ops):
             return
         ops = [_Op.of(view) for op in func.body.block.ops if (view := Structured.of(op)) is not None]
         joined = _joined_dims(ops)

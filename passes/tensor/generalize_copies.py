@@ -16,7 +16,7 @@ from xdsl.ir import Block, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
-from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand
@@ -47,7 +47,7 @@ class GeneralizeCopiesPass(FunctionPass):
     name = "generalize-copies"
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes:
+        if not is_kernel(func):
             return
         rows = _Rows(Constants(func), {})
         for op in list(func.walk()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
@@ -49,6 +49,25 @@ def listening(listener: RewriteListener) -> Generator[None]:
         _LISTENERS.reset(token)
 
 
+_CHANGES: ContextVar[Callable[[Iterable[Operation]], None] | None] = ContextVar(
+    "stepwell_changed_ops", default=None
+)
+
+
+@contextmanager
+def reporting_changes(changed: Callable[[Iterable[Operation]], None] | None) -> Generator[None]:
+    """
+    Call a function after each rewrite of a `with` block, with ops that it changed or put others next to.
+
+    In a block inside, another function or None takes its place.
+    """
+    token = _CHANGES.set(changed)
+    try:
+        yield
+    finally:
+        _CHANGES.reset(token)
+
+
 class _NewOps(list[Operation]):
     """The ops that a rewrite inserts; its `append` is the handler by which a rewriter is known as carried."""
 
@@ -71,7 +90,8 @@ def carry_out(
     Returns: the new ops, or None when no pattern did anything.
     Raises: StepwellError `endless-rules`, with a `lineage` only.
     """
-    listeners = _LISTENERS.get()
+    listeners, changed = _LISTENERS.get(), _CHANGES.get()
+    around = op.parent_op() if changed is not None else None
     location = fused_location(matched) if matched else op.location
     made = _NewOps()
     rewriter.operation_insertion_handler.append(made.append)
@@ -90,6 +110,8 @@ def carry_out(
             adopt_location(new, location)
     if done is None:
         return None
+    if changed is not None:
+        changed([op, *matched, *made, *([around] if around is not None else [])])
     _LOG.debug("%s rewrote %s at %s", done, op.name, location)
     for listener in listeners:
         listener.rewrote(name_of(done), op, made)

@@ -56,10 +56,11 @@ def kernel(inputs: Sequence[Operand], result: Operand, lines: Sequence[str]) -> 
     symbols = list(dict.fromkeys(extents))
     arguments = [f"%{o.name}: {o.argument}" for o in inputs] + [f"%{s}: index" for s in symbols]
     listed = ", ".join(f'"{s}"' for s in symbols)
+    interface = f"#sched.kernel<inputs = {len(inputs)}, outputs = 1, symbols = [{listed}]>"
     returned = result.argument if result.argument == result.type else f"({result.argument})"
     return (
         f"func.func private @k({', '.join(arguments)}) -> {returned} "
-        f"attributes {{sched.kernel, sched.symbols = [{listed}]}} {{\n"
+        f"attributes {{sched.kernel = {interface}}} {{\n"
         + "".join(lines)
         + f"  func.return %{result.name} : {result.type}\n}}\n"
     )

@@ -163,7 +163,8 @@ def compare(
 ) -> None:
     """Raises: AssertionError when results differ by more than their class allows."""
     assert len(found) == len(expected), f"@{name}: {len(found)} results instead of {len(expected)}"
-    for position, (want, have) in enumerate(zip(expected, found, strict=True)):
+    arrays = zip(map(np.asarray, expected), map(np.asarray, found), strict=True)  # scalars too
+    for position, (want, have) in enumerate(arrays):
         where = f"result {position} of @{name}"
         assert have.dtype == want.dtype, f"{where}: {have.dtype} instead of {want.dtype}"
         assert have.shape == want.shape, f"{where}: shape {have.shape} instead of {want.shape}"

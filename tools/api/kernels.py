@@ -13,7 +13,8 @@ from xdsl.ir import Operation
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.locations import node_names
-from stepwell.dialects.sched import KERNEL, SCHEDULE
+from stepwell.dialects.sched import SCHEDULE
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.kernel import has_vectors
 from stepwell.lowering.kernels.machine import emit_assembly
@@ -124,7 +125,7 @@ def kernels_of(model: Model, options: CompileOptions, working: Work) -> Kernels:
         if isinstance(name := op.properties.get("sym_name"), StringAttr)
     }
     for name, op in functions_in(compilation.module).items():
-        if KERNEL in op.attributes:
+        if is_kernel(op):
             of_nodes = nodes.get(name) or tuple(node_names(op.location))
             parts = list(_with_called(op, symbols))
             kernels[name] = ProgramKernel(name, of_nodes, parts, compilation.ctx, working)

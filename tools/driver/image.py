@@ -29,6 +29,8 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.onnx.input_shapes import Resized
+from stepwell.dialects.sched_kernel import is_kernel, set_scratch, symbols_of
+from stepwell.dialects.sched_program import planned_program
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
@@ -40,12 +42,10 @@ from stepwell.lowering.kernels.tile_code import tile_check_code
 from stepwell.lowering.main_to_buffers import (
     fallible_ops,
     inputs_of,
-    main_facts,
     object_indices,
     published_symbols,
     returned_values,
     signature_of,
-    symbols_of,
 )
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
@@ -124,7 +124,7 @@ def check_main(module: ModuleOp) -> None:
         raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
     given = [arg.type for arg in inputs_of(main)]
     if len(main.args) - len(given) != len(symbols_of(main)):
-        raise StepwellError("bad-main", main, "each index argument of @main is named by sched.symbols")
+        raise StepwellError("bad-main", main, "each index argument of @main is named by its #sched.program")
     for type in (*given, *main.function_type.outputs):
         if isinstance(type, TensorType):
             tensor = cast(Tensor, type)
@@ -145,7 +145,7 @@ def check_main(module: ModuleOp) -> None:
 
 def kernels_of(module: ModuleOp) -> list[func.FuncOp]:
     """The kernel functions of a level-2 module, in order."""
-    return [f for f in module.ops if isinstance(f, func.FuncOp) and "sched.kernel" in f.attributes]
+    return [f for f in module.ops if isinstance(f, func.FuncOp) and is_kernel(f)]
 
 
 def compile_image(
@@ -180,7 +180,7 @@ def compile_image(
     compilation.counts["kernels"] = len(kernels)
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
-            func_op.attributes["sched.scratch"] = StringAttr(scratch)
+            set_scratch(func_op, scratch)
     entry = entry_without_code(compilation, interface)
     weights = weights_in_order(compilation)
     calls = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
@@ -213,6 +213,12 @@ def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
         objects_per_call=host.objects,
         output_objects=host.outputs,
     )
+
+
+def main_facts(main: func.FuncOp) -> dict[str, object]:
+    """The memory of a planned `@main`, for the cache: bytes of the arena, number of slots."""
+    program = planned_program(main)
+    return {"arena": program.arena.data, "slots": program.slots.data}
 
 
 def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.passes.instruments import Instrument
 
 # The level of a pass, by its folder; passes of other folders are not checked.
@@ -81,5 +82,5 @@ def levels_of(module: ModuleOp) -> list[str]:
     """The levels whose ops a module has, the highest first; graph ops around kernels do not count."""
     dialects = {op.name.partition(".")[0] for op in module.walk()}
     found = [level for level, names in _DIALECTS.items() if not dialects.isdisjoint(names)]
-    has_kernels = any("sched.kernel" in op.attributes for op in module.ops)
+    has_kernels = any(is_kernel(op) for op in module.ops)
     return [level for level in found if level != "graph"] if has_kernels else found

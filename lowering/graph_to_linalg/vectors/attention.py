@@ -100,7 +100,7 @@ def _over_blocks(
 
     def one_group(emit: IRBuilder, group: SSAValue, carried: Carried) -> Carried:
         start = emit.times(group, share) if isinstance(share, int) else emit.value(arith.MuliOp(group, share))
-        stop = _minimum(emit, emit.plus(start, share), items)
+        stop = emit.least(emit.plus(start, share), items)
 
         def one_item(emit: IRBuilder, item: SSAValue, carried: Carried) -> Carried:
             at = _BlockPosition.of(emit, item, tiling, sizes)
@@ -127,10 +127,8 @@ class _BlockPosition:
         *batch, block = _unravel(emit, item, [*sizes.batch, sizes.blocks])
         first = emit.times(block, tiling.block)
         if tiling.queries.is_static:  # the last block begins early enough to be whole
-            return _BlockPosition(
-                batch, _minimum(emit, first, tiling.queries.value - tiling.block), tiling.block
-            )
-        return _BlockPosition(batch, first, _minimum(emit, tiling.block, emit.minus(sizes.queries, first)))
+            return _BlockPosition(batch, emit.least(first, tiling.queries.value - tiling.block), tiling.block)
+        return _BlockPosition(batch, first, emit.least(tiling.block, emit.minus(sizes.queries, first)))
 
     def batch_of(self, value: SSAValue) -> list[Index]:
         """The batch indices into an operand that broadcasts along batch dimensions."""
@@ -180,7 +178,7 @@ class _Block:
         def one_block(emit: IRBuilder, first: SSAValue, carried: Carried) -> Carried:
             sums, *state = carried
             is_whole = isinstance(keys, int) and keys % step == 0
-            part = first, step if is_whole else _minimum(emit, step, emit.minus(keys, first))
+            part = first, step if is_whole else emit.least(step, emit.minus(keys, first))
             block = replace(self, emit=emit)
             scores = block._scores(queries, part)
             powers, factors, softmax = OnlineSoftmax(*state).add(emit, scores, part[1], tiling.lanes)
@@ -325,13 +323,6 @@ class _Block:
         """A `linalg.generic` emitted at the current position of `emit`."""
         self.rewriter.insertion_point = self.emit.insertion_point
         return generic(reads, write, loops, body, self.rewriter)
-
-
-def _minimum(emit: IRBuilder, a: Index, b: Index) -> Index:
-    """The lesser of two indices, at compile time if both are numbers."""
-    if isinstance(a, int) and isinstance(b, int):
-        return min(a, b)
-    return emit.value(arith.MinSIOp(emit.materialize(a), emit.materialize(b)))
 
 
 def _unravel(emit: IRBuilder, number: SSAValue, sizes: Sequence[Index]) -> list[Index]:

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
@@ -19,14 +20,11 @@ from stepwell.lowering.graph_to_linalg import ordering
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
 from stepwell.lowering.graph_to_linalg.reduction import KINDS
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices, layer_of, with_layer
+from stepwell.lowering.graph_to_linalg.slices import INDICES, layer_of, with_layer
 from stepwell.lowering.graph_to_linalg.support import elementwise, empty, enclosing_kernel, extent, filled
 from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
 from stepwell.runtime.dims import Dim
-
-_BLOCK_BYTES = 1024
-"""Size of a block of columns that one loop scans: half of the registers of the larger targets."""
 
 
 class ScanLowering(RewritePattern):
@@ -91,7 +89,7 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     result = join_dims(empty(type, rewriter), groups, rewriter)
     emit = IRBuilder.before(op, Constants(enclosing_kernel(rewriter)))
     columns = prod(dim.value for dim in dims[axis + 1 :])
-    block = _BLOCK_BYTES // element_bytes(type.element_type)
+    block = SEARCHES.scanned_bytes // element_bytes(type.element_type)
     whole = columns // block * block
 
     # Loops over the dimensions before the axis, then over whole blocks of columns, then the remainder.
@@ -158,12 +156,12 @@ def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     count, inner = extent(dims[axis], rewriter), len(dims) - axis - 1
 
     def row(outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        last = Indices.subtract(count, Indices.constant(1))
+        last = INDICES.subtract(count, INDICES.constant(1))
 
         def step(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             so_far, result = carried
-            position = Indices.subtract(last, index) if bool(op.reverse) else index
-            at = [*outer, position, *[Indices.constant(0)] * inner]
+            position = INDICES.subtract(last, index) if bool(op.reverse) else index
+            at = [*outer, position, *[INDICES.constant(0)] * inner]
             read = tensor.ExtractOp.create(
                 operands=[op.input, *at], result_types=[signless(type.element_type)]
             )

@@ -12,12 +12,13 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.sched import PARALLEL as INDEPENDENT
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.ordering import counted_loop
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import Indices, layer_of
+from stepwell.lowering.graph_to_linalg.slices import INDICES, layer_of
 from stepwell.lowering.graph_to_linalg.support import (
     PARALLEL,
     REDUCTION,
@@ -31,10 +32,6 @@ from stepwell.lowering.graph_to_linalg.support import (
 from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop as inserted_loop
 from stepwell.lowering.graph_to_linalg.vectors.top_k_rounds import Rounds, pays
 from stepwell.runtime.dims import Dim
-
-# Elements that are compared at once with the k-th so far: a few registers. Larger blocks are skipped less
-# often (5 of 1000: blocks of 16 need 0.6 of the time of blocks of 64).
-_BLOCK = 16
 
 
 class TopKLowering(RewritePattern):
@@ -113,23 +110,24 @@ class _Search:
         kept = self._visit_all(outer, Dim.of(0), k, outputs)
         if not self._is_contiguous():
             return self._visit_all(outer, k, size - k, kept)
-        blocks = (size - k) // _BLOCK
-        block_size = extent(Dim.of(_BLOCK), self.rewriter)
+        searched = SEARCHES.search_block
+        blocks = (size - k) // searched
+        block_size = extent(Dim.of(searched), self.rewriter)
 
         def step(index: SSAValue, kept: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            base = inserted(lambda: Indices.add(self.k, Indices.multiply(index, block_size)), self.rewriter)
+            base = inserted(lambda: INDICES.add(self.k, INDICES.multiply(index, block_size)), self.rewriter)
             some = self._comes_before(outer, base, kept[0])
 
             def visit_some() -> Sequence[SSAValue]:
-                count = arith.SelectOp(some, block_size, Indices.constant(0)).result
+                count = arith.SelectOp(some, block_size, INDICES.constant(0)).result
                 return counted_loop(
-                    count, kept, lambda i, kept: self._visit(outer, Indices.add(base, i), kept)
+                    count, kept, lambda i, kept: self._visit(outer, INDICES.add(base, i), kept)
                 )
 
             return inserted(visit_some, self.rewriter)
 
         kept = inserted_loop(extent(blocks, self.rewriter), kept, step, self.rewriter)
-        return self._visit_all(outer, k + blocks * _BLOCK, size - k - blocks * _BLOCK, kept)
+        return self._visit_all(outer, k + blocks * searched, size - k - blocks * searched, kept)
 
     def _is_contiguous(self) -> bool:
         """Whether the elements of a row are neighbours in memory."""
@@ -139,9 +137,10 @@ class _Search:
         """Whether any element of a block comes before the k-th so far."""
         axis, rewriter = self._axis, self.rewriter
         last = inserted(
-            lambda: self._read(kept, outer, Indices.subtract(self.k, Indices.constant(1))), rewriter
+            lambda: self._read(kept, outer, INDICES.subtract(self.k, INDICES.constant(1))), rewriter
         )
-        block = layer_of(self.op.input, dict(enumerate(self._indices(outer, base))), rewriter, {axis: _BLOCK})
+        at = dict(enumerate(self._indices(outer, base)))
+        block = layer_of(self.op.input, at, rewriter, {axis: SEARCHES.search_block})
         order, zero = self._order, AffineExpr.constant(0)
         positions = [AffineExpr.dimension(1) if i == axis else zero for i in range(len(dims_of(block.type)))]
         some = generic(
@@ -161,7 +160,7 @@ class _Search:
         start, steps = extent(first, self.rewriter), extent(count, self.rewriter)
         return inserted(
             lambda: counted_loop(
-                steps, kept, lambda i, kept: self._visit(outer, Indices.add(start, i), kept)
+                steps, kept, lambda i, kept: self._visit(outer, INDICES.add(start, i), kept)
             ),
             self.rewriter,
         )
@@ -171,34 +170,34 @@ class _Search:
     ) -> Sequence[SSAValue]:
         """The results after an element, inserted if it precedes the k-th so far or fewer than k are there."""
         value = self._read(self.op.input, outer, index)
-        last = Indices.subtract(self.k, Indices.constant(1))
+        last = INDICES.subtract(self.k, INDICES.constant(1))
         comes_first = self._order.before(value, self._read(kept[0], outer, last))
         takes = arith.OrIOp(comes_first, arith.CmpiOp(index, self.k, "slt").result).result
-        once = Indices.minimum(self.k, Indices.constant(1))  # k may be 0
-        times = arith.SelectOp(takes, once, Indices.constant(0)).result
+        once = INDICES.minimum(self.k, INDICES.constant(1))  # k may be 0
+        times = arith.SelectOp(takes, once, INDICES.constant(0)).result
         return counted_loop(times, kept, lambda _, kept: self._insert(outer, index, value, kept))
 
     def _insert(
         self, outer: Sequence[SSAValue], index: SSAValue, value: SSAValue, kept: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """The results with an element inserted after all that precede or equal it."""
-        filled_slots = Indices.minimum(index, self.k)
-        last = Indices.minimum(index, Indices.subtract(self.k, Indices.constant(1)))
+        filled_slots = INDICES.minimum(index, self.k)
+        last = INDICES.minimum(index, INDICES.subtract(self.k, INDICES.constant(1)))
 
         # Count the elements that stay before it, shift the others by one, and store it between them.
         def count(slot: SSAValue, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
             is_after = self._order.before(value, self._read(kept[0], outer, slot))
-            one = arith.SelectOp(is_after, Indices.constant(0), Indices.constant(1)).result
-            return [Indices.add(so_far[0], one)]
+            one = arith.SelectOp(is_after, INDICES.constant(0), INDICES.constant(1)).result
+            return [INDICES.add(so_far[0], one)]
 
         def push(step: SSAValue, kept: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            slot = Indices.subtract(last, step)
-            there = Indices.subtract(slot, Indices.constant(1))
+            slot = INDICES.subtract(last, step)
+            there = INDICES.subtract(slot, INDICES.constant(1))
             elements = [self._element(tensor, outer, there) for tensor in kept]
             return self._store(elements, kept, outer, slot)
 
-        (position,) = counted_loop(filled_slots, [Indices.constant(0)], count)
-        pushed = counted_loop(Indices.subtract(last, position), kept, push)
+        (position,) = counted_loop(filled_slots, [INDICES.constant(0)], count)
+        pushed = counted_loop(INDICES.subtract(last, position), kept, push)
         number = arith.IndexCastOp(index, i64).result
         return self._store([self._scalars.narrow(value), number], pushed, outer, position)
 

@@ -66,8 +66,9 @@ class ReduceLowering(RunTimeLowering):
             kind = {"max": "or", "min": "and"}.get(kind, kind)
         keep_dims = bool(op.integer("keepdims"))
         if op.axes is not None and self.is_data(op, op.axes) and shape_of(op.axes, op)[0] != 0:
-            axes = Numbers(self, rewriter).of(op.axes)
-            result = reduce_at_run_time(op.data, axes, kind, keep_dims, self, rewriter)
+            numbers = Numbers(self, rewriter)
+            data, axes = numbers.value(op.data), numbers.of(op.axes)
+            result = reduce_at_run_time(data, axes, kind, keep_dims, numbers).ssa
         else:
             result = emit(graph.ReduceOp(op.data, kind, self._axes(op), keep_dims=keep_dims), rewriter)
         if isinstance(op, onnx.ReduceLogSumOp):

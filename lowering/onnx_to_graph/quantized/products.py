@@ -19,6 +19,7 @@ from stepwell.lowering.onnx_to_graph.nn.convolution import known_filters, padded
 from stepwell.lowering.onnx_to_graph.shape_values import renamed
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
+    as_f32,
     element_of,
     element_type,
     emit,
@@ -98,7 +99,7 @@ class QuantizedLowering(OnnxLowering):
         rewriter: PatternRewriter,
     ) -> graph.QuantizeOp:
         """Sums of any type times scales that broadcast, quantized: what `graph.requantize` is for i32."""
-        numbers = emit(graph.MultiplyOp(_as_f32(sums, rewriter), scale), rewriter)
+        numbers = emit(graph.MultiplyOp(as_f32(sums, rewriter), scale), rewriter)
         return graph.QuantizeOp(numbers, self.scalar(1, f32, rewriter), point, to=to)
 
     def axis_and_block(self, op: onnx.OnnxOp, x: SSAValue, scale: SSAValue) -> tuple[int, int]:
@@ -338,13 +339,8 @@ class QLinearConvLowering(QuantizedLowering):
 
 def _combined(scales: Sequence[SSAValue | None], rewriter: PatternRewriter) -> SSAValue:
     """first · second / result, in f32."""
-    first, second, result = (_as_f32(s, rewriter) for s in scales if s is not None)
+    first, second, result = (as_f32(s, rewriter) for s in scales if s is not None)
     return emit(graph.DivideOp(emit(graph.MultiplyOp(first, second), rewriter), result), rewriter)
-
-
-def _as_f32(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """A value in f32."""
-    return value if element_of(value) == f32 else emit(graph.CastOp(value, f32), rewriter)
 
 
 class QLinearMatMulLowering(QuantizedLowering):
@@ -365,12 +361,12 @@ class QLinearMatMulLowering(QuantizedLowering):
             self.parameter(scale, op, rewriter, size)
             for scale, size in zip((op.a_scale, op.b_scale, op.y_scale), sizes, strict=True)
         ]
-        a_scale, b_scale, y_scale = (_as_f32(s, rewriter) for s in scales if s is not None)
+        a_scale, b_scale, y_scale = (as_f32(s, rewriter) for s in scales if s is not None)
         y_point = self.zero_point(op.y_zero_point, op, rewriter)
         a, b = agreeing_batches(op, [op.a, op.b], self, rewriter)
         if is_float(element_of(op.a)):
             factors = (a, a_scale), (b, b_scale)
-            left, right = (emit(graph.MultiplyOp(_as_f32(x, rewriter), s), rewriter) for x, s in factors)
+            left, right = (emit(graph.MultiplyOp(as_f32(x, rewriter), s), rewriter) for x, s in factors)
             product = emit(graph.MatmulOp(left, right), rewriter)
             rewriter.replace(op, graph.QuantizeOp(product, y_scale, to=to))
             return

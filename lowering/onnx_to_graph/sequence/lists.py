@@ -92,10 +92,9 @@ class SplitToSequenceLowering(HostLowering):
     def match_and_rewrite(self, op: onnx.SplitToSequenceOp, rewriter: PatternRewriter) -> None:
         """Call `host.split_to_sequence`; without `keepdims` the pieces lose the axis."""
         rank = len(shape_of(op.input, op))
-        keeps = op.split is not None or not op.has("keepdims") or op.integer("keepdims") == 1
+        keeps = op.split is not None or op.integer("keepdims") == 1
         piece = tensor_type(element_of(op.input), ["?"] * (rank if keeps else rank - 1))
-        axis = op.integer("axis") if op.has("axis") else 0
-        attributes = {"axis": axis, "keepdims": int(keeps)}
+        attributes = {"axis": op.integer("axis"), "keepdims": int(keeps)}
         made = host_results(
             "host.split_to_sequence", attributes, [op.input, op.split], [onnx.SequenceType(piece)], rewriter
         )
@@ -109,7 +108,7 @@ class ConcatFromSequenceLowering(HostLowering):
     def match_and_rewrite(self, op: onnx.ConcatFromSequenceOp, rewriter: PatternRewriter) -> None:
         """Call `host.concat_from_sequence`; with `new_axis` the rank grows by one."""
         element = element_of_list(op.input_sequence, op)
-        stacks = op.has("new_axis") and op.integer("new_axis") == 1
+        stacks = op.integer("new_axis") == 1
         result: Attribute = element
         if isinstance(element, TensorType):
             tensor = cast(Tensor, element)

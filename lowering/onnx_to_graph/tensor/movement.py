@@ -100,11 +100,12 @@ class SliceLowering(RunTimeLowering):
         assert op.starts is not None and op.ends is not None, "at opset 10 and later"
         numbers = Numbers(self, rewriter)
         starts, ends = numbers.of(op.starts), numbers.of(op.ends)
-        count, rank = shape_of(starts, op)[0], rank_of(op.data, op)
+        count, rank = shape_of(starts.ssa, op)[0], rank_of(op.data, op)
         axes, touched = self.axes(op, op.axes, count.value, rank, numbers)
         steps = numbers.of([1] * count.value) if op.steps is None else numbers.of(op.steps)
-        sliced = slice_at_run_time(op.data, starts, ends, axes, steps, touched, numbers)
-        rewriter.replace(op, [], [sliced])
+        data = numbers.value(op.data)
+        sliced = slice_at_run_time(data, starts, ends, axes, steps, touched, numbers)
+        rewriter.replace(op, [], [sliced.ssa])
 
 
 TO_THE_END = 10**8
@@ -177,11 +178,11 @@ class PadLowering(RunTimeLowering):
         assert op.pads is not None
         numbers = Numbers(self, rewriter)
         pads, mode = numbers.of(op.pads), op.string("mode")
-        half = shape_of(pads, op)[0].value // 2
+        half = shape_of(pads.ssa, op)[0].value // 2
         axes, touched = self.axes(op, op.axes, half, rank_of(op.data, op), numbers)
         value = self._value(op, rewriter) if mode == "constant" else None
-        padded = pad_at_run_time(op.data, pads, axes, touched, mode, value, self, rewriter)
-        rewriter.replace(op, [], [padded])
+        padded = pad_at_run_time(numbers.value(op.data), pads, axes, touched, mode, value, numbers)
+        rewriter.replace(op, [], [padded.ssa])
 
     def _value(self, op: onnx.PadOp, rewriter: PatternRewriter) -> SSAValue | None:
         """The padding value, from input or attribute; None for 0."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import is_bool, is_float
 from stepwell.dialects.types import dims_of
+from stepwell.lowering.onnx_to_graph.expressions import Value
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit, normalized_axis, shape_of
 from stepwell.runtime.dims import Dim
@@ -27,15 +29,14 @@ def true_positions(mask: SSAValue, lowering: OnnxLowering, rewriter: PatternRewr
     element, which is cut off.
     """
     numbers = Numbers(lowering, rewriter)
-    length = dims_of(mask.type)[0]
     flags = numbers.of(mask)
-    count = numbers.bind(emit(graph.ReduceOp(flags, "sum", [0], keep_dims=False), rewriter))[0]
-    running = emit(graph.ScanOp(flags, "sum", 0), rewriter)
-    last = emit(graph.SqueezeOp(numbers.extents([count]), [0]), rewriter)
-    position = numbers.where(mask, numbers.subtract(running, 1), last)
-    room = emit(graph.FullOp(numbers.of(0), [count + 1]), rewriter)
-    placed = numbers.put(room, position, numbers.count_up(length))
-    return emit(graph.SliceOp(placed, [0], [count], [1]), rewriter), count
+    count = numbers.bind(flags.reduce("sum", [0]))[0]
+    running = numbers.op(graph.ScanOp(flags.ssa, "sum", 0))
+    last = numbers.op(graph.SqueezeOp(numbers.extents([count]).ssa, [0]))
+    position = numbers.where(numbers.value(mask), running - 1, last)
+    room = numbers.full(0, [count + 1], i64)
+    placed = numbers.put(room, position, numbers.count_up(dims_of(mask.type)[0]))
+    return placed.slice(0, 0, count).ssa, count
 
 
 class NonZeroLowering(OnnxLowering):
@@ -52,7 +53,7 @@ class NonZeroLowering(OnnxLowering):
             mask = emit(graph.NotEqualOp(flat, self.scalar(0, element, rewriter)), rewriter)
         positions, count = true_positions(mask, self, rewriter)
         if not dims:
-            rewriter.replace(op, graph.FullOp(Numbers(self, rewriter).of(0), [0, count]))
+            rewriter.replace(op, graph.FullOp(self.scalar(0, i64, rewriter), [0, count]))
             return
         rows = [
             emit(graph.ExpandDimsOp(row, [0]), rewriter) for row in self._indices(positions, dims, rewriter)
@@ -62,12 +63,12 @@ class NonZeroLowering(OnnxLowering):
     def _indices(self, positions: SSAValue, dims: Sequence[Dim], rewriter: PatternRewriter) -> list[SSAValue]:
         """The index along each axis of elements counted in row-major order."""
         numbers = Numbers(self, rewriter)
-        sizes = numbers.extents(dims)
+        rest, sizes = numbers.value(positions), numbers.extents(dims)
         rows: list[SSAValue] = []
         for axis in reversed(range(len(dims))):
-            size = numbers.element(sizes, axis)
-            rows.insert(0, numbers.modulo(positions, size))
-            positions = numbers.divide(positions, size)
+            size = sizes.at(0, axis)
+            rows.insert(0, (rest % size).ssa)
+            rest = rest / size
         return rows
 
 
@@ -106,78 +107,69 @@ class UniqueLowering(OnnxLowering):
         # Runs of equal elements in sorted order
         total = shape_of(data, op)[axis]
         order, starts = self._sorted_runs(data, axis, rewriter)
-        begins, count = true_positions(starts, self, rewriter)
+        positions, count = true_positions(starts.ssa, self, rewriter)
         numbers = Numbers(self, rewriter)
+        begins = numbers.value(positions)
         first = numbers.take(order, begins, 0)
-        ends = emit(graph.ConcatOp([begins, numbers.extents([total])], 0), rewriter)
-        ends = numbers.take(ends, numbers.add(numbers.count_up(count), 1), 0)
-        counts = numbers.subtract(ends, begins)
-        runs = numbers.subtract(emit(graph.ScanOp(numbers.of(starts), "sum", 0), rewriter), 1)
+        ends = numbers.concat([begins, numbers.extents([total])], 0)
+        ends = numbers.take(ends, numbers.count_up(count) + 1, 0)
+        counts = ends - begins
+        runs = numbers.op(graph.ScanOp(numbers.of(starts.ssa).ssa, "sum", 0)) - 1
         # Order of appearance
         if op.has("sorted") and op.integer("sorted") == 0:
-            first, ranked = rewriter.insert(graph.TopKOp(first, count, 0, largest=False)).results
+            sorted_first = rewriter.insert(graph.TopKOp(first.ssa, count, 0, largest=False))
+            first, ranked = map(numbers.value, sorted_first.results)
             counts = numbers.take(counts, ranked, 0)
-            runs = numbers.take(self._inverted(ranked, numbers.count_up(count), count, rewriter), runs, 0)
-        inverse = self._inverted(order, runs, total, rewriter)
-        made = (numbers.take(data, first, axis), first, inverse, counts)
+            runs = numbers.take(_inverted(ranked, numbers.count_up(count), count, numbers), runs, 0)
+        inverse = _inverted(order, runs, total, numbers)
+        made = (numbers.take(numbers.value(data), first, axis), first, inverse, counts)
         wanted = (op.Y, op.indices, op.inverse_indices, op.counts)
-        rewriter.replace(op, [], [v for v, result in zip(made, wanted, strict=True) if result is not None])
+        pairs = zip(made, wanted, strict=True)
+        rewriter.replace(op, [], [value.ssa for value, result in pairs if result is not None])
 
-    def _inverted(
-        self, positions: SSAValue, values: SSAValue, count: Dim, rewriter: PatternRewriter
-    ) -> SSAValue:
-        """Values written at positions that are a permutation."""
-        numbers = Numbers(self, rewriter)
-        return numbers.put(emit(graph.FullOp(numbers.of(0), [count]), rewriter), positions, values)
-
-    def _sorted_runs(self, data: SSAValue, axis: int, rewriter: PatternRewriter) -> tuple[SSAValue, SSAValue]:
+    def _sorted_runs(self, data: SSAValue, axis: int, rewriter: PatternRewriter) -> tuple[Value, Value]:
         """The order that sorts slices along an axis, and whether each differs from the previous one."""
         numbers = Numbers(self, rewriter)
-        dims = dims_of(data.type)
-        total = dims[axis]
+        rows = numbers.value(data)
+        dims, total = rows.dims, rows.dims[axis]
         if len(dims) == 1:
-            rows = data
-            order = rewriter.insert(graph.TopKOp(data, total, 0, largest=False)).indices
+            order = numbers.value(rewriter.insert(graph.TopKOp(data, total, 0, largest=False)).indices)
         else:
-            perm = [axis, *(i for i in range(len(dims)) if i != axis)]
-            moved = emit(graph.TransposeOp(data, perm), rewriter)
+            moved = numbers.op(graph.TransposeOp(data, [axis, *(i for i in range(len(dims)) if i != axis)]))
             width = prod((d for i, d in enumerate(dims) if i != axis), start=Dim.of(1))
-            rows = emit(graph.ReshapeOp(moved, [total, width]), rewriter)
-            order = self._row_order(rows, rewriter)
+            rows = numbers.op(graph.ReshapeOp(moved.ssa, [total, width]))
+            order = self._row_order(rows, numbers)
         ordered = numbers.take(rows, order, 0)
         index = numbers.count_up(total)
-        before = numbers.take(ordered, numbers.maximum(numbers.subtract(index, 1), 0), 0)
-        differs = emit(graph.NotEqualOp(ordered, before), rewriter)
+        before = numbers.take(ordered, (index - 1).maximum(0), 0)
+        differs = numbers.op(graph.NotEqualOp(ordered.ssa, before.ssa))
         if is_float(element_of(data)):  # all NaNs are equal
-            are_nan = [emit(graph.IsNanOp(value), rewriter) for value in (ordered, before)]
-            both = emit(graph.AndOp(are_nan[0], are_nan[1]), rewriter)
-            differs = emit(graph.AndOp(differs, emit(graph.NotOp(both), rewriter)), rewriter)
+            are_nan = [value.apply(graph.IsNanOp) for value in (ordered, before)]
+            differs = differs & (are_nan[0] & are_nan[1]).negated()
         if len(dims) > 1:
-            differs = emit(graph.ReduceOp(differs, "or", [1], keep_dims=False), rewriter)
-        return order, emit(graph.OrOp(differs, numbers.less(index, 1)), rewriter)
+            differs = differs.reduce("or", [1])
+        return order, differs | (index < 1)
 
-    def _row_order(self, rows: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    def _row_order(self, rows: Value, numbers: Numbers) -> Value:
         """
         The order that sorts the rows of a matrix: the position of a row is the number of rows before it.
 
         The first column that differs decides the order of two rows: the sum over columns of the comparison's
         sign, times whether all previous columns are equal, has that column's sign.
         """
-        numbers = Numbers(self, rewriter)
-        total = dims_of(rows.type)[0]
-        this = emit(graph.ExpandDimsOp(rows, [1]), rewriter)
-        other = emit(graph.ExpandDimsOp(rows, [0]), rewriter)
-        above = numbers.of(emit(graph.LessOp(this, other), rewriter))
-        below = numbers.of(emit(graph.LessOp(other, this), rewriter))
-        sign = numbers.subtract(below, above)
-        equal = numbers.subtract(numbers.of(1), numbers.add(below, above))
-        so_far = emit(graph.ScanOp(equal, "prod", 2, exclusive=True), rewriter)
-        decided = numbers.multiply(sign, so_far)
-        compared = emit(graph.ReduceOp(decided, "sum", [2], keep_dims=False), rewriter)
-        index = numbers.count_up(total)
-        earlier = numbers.less(index, emit(graph.ExpandDimsOp(index, [1]), rewriter))
-        same = emit(graph.EqualOp(compared, numbers.of(0)), rewriter)
-        ties = emit(graph.AndOp(same, earlier), rewriter)
-        precedes = emit(graph.OrOp(numbers.less(numbers.of(0), compared), ties), rewriter)
-        position = emit(graph.ReduceOp(numbers.of(precedes), "sum", [1], keep_dims=False), rewriter)
-        return self._inverted(position, index, total, rewriter)
+        this, other = rows.unsqueeze(1), rows.unsqueeze(0)
+        above, below = (this < other).cast(i64), (other < this).cast(i64)
+        sign = below - above
+        equal = numbers.of(1) - (below + above)
+        so_far = numbers.op(graph.ScanOp(equal.ssa, "prod", 2, exclusive=True))
+        compared = (sign * so_far).reduce("sum", [2])
+        index = numbers.count_up(rows.dims[0])
+        earlier = index < index.unsqueeze(1)
+        ties = compared.equals(0) & earlier
+        precedes = (numbers.of(0) < compared) | ties
+        return _inverted(precedes.cast(i64).reduce("sum", [1]), index, rows.dims[0], numbers)
+
+
+def _inverted(positions: Value, values: Value, count: Dim, numbers: Numbers) -> Value:
+    """Values written at positions that are a permutation."""
+    return numbers.put(numbers.full(0, [count], i64), positions, values)

@@ -171,7 +171,7 @@ class UnsqueezeLowering(RunTimeLowering):
         """Insert dimensions at known axes, or at axes that are data."""
         if op.axes is not None and self.is_data(op, op.axes):
             numbers = Numbers(self, rewriter)
-            result = unsqueeze_at_run_time(op.data, numbers.of(op.axes), numbers, rewriter)
+            result = unsqueeze_at_run_time(numbers.value(op.data), numbers.of(op.axes), numbers).ssa
             rewriter.replace(op, [], [result])
             return
         axes = self.numbers(op, "axes", op.axes)
@@ -190,7 +190,8 @@ class SqueezeLowering(RunTimeLowering):
         dims = shape_of(op.data, op)
         if op.axes is not None and self.is_data(op, op.axes):
             numbers = Numbers(self, rewriter)
-            result = squeeze_at_run_time(op.data, numbers.of(op.axes), dims, numbers, rewriter)
+            data, axes = numbers.value(op.data), numbers.of(op.axes)
+            result = squeeze_at_run_time(data, axes, dims, numbers).ssa
             before, after = (prod(shape_of(v, op), start=Dim.of(1)) for v in (op.data, result))
             assume_equal(op, before, after, "the dimensions that go must be 1", rewriter)
             rewriter.replace(op, [], [result])

@@ -15,8 +15,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.types import Tensor, dims_of, tensor_of
-from stepwell.passes.analysis.call_graph import call_graph, functions_by_name, recursive_functions
+from stepwell.passes.analysis.call_graph import CallGraph, functions_by_name, recursive_functions
+from stepwell.passes.analysis.manager import analysis
 from stepwell.passes.analysis.rename_symbols import defined_names, rename_symbols, unified
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
@@ -54,14 +56,15 @@ class InlinePass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = functions_by_name(op)
-        recursive = recursive_functions(call_graph(op))
+        recursive = recursive_functions(analysis(op, CallGraph).callees)
         bodies = {
             name: function
             for name, function in functions.items()
             if not function.is_declaration
             and len(function.body.blocks) == 1
             and name not in recursive
-            and not {"skip_optimization", "sched.kernel"} & function.attributes.keys()
+            and "skip_optimization" not in function.attributes
+            and not is_kernel(function)
         }
         for function in functions_of(op):
             _as_graph_calls(function, bodies)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.passes.analysis.call_graph import call_graph, functions_by_name, reached_from
+from stepwell.passes.analysis.call_graph import CallGraph, functions_by_name, reached_from
+from stepwell.passes.analysis.manager import analysis
 from stepwell.passes.base import Pass
 from stepwell.passes.context import count
 from stepwell.runtime.errors import StepwellError
@@ -37,7 +38,7 @@ class RemoveUnusedFunctionsPass(Pass):
                     f"no function is named @{name}",
                     help=f"there are: {known or 'none'}",
                 )
-        reached = reached_from(self.entry, call_graph(op))
+        reached = reached_from(self.entry, analysis(op, CallGraph).callees)
         for name, function in functions.items():
             if name not in reached:
                 count("functions removed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, graph.WordsOp)
 
 
-def computes(op: Operation) -> bool:
+def computes(op: Operation) -> TypeGuard[GraphOp]:
     """Whether an op belongs in a kernel: a graph op that is neither structure nor a view nor a plugin's."""
     return isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE and not isinstance(op, (*_VIEWS, Op))
 
@@ -61,9 +61,7 @@ class DataFlow:
                 self._symbol_users.setdefault(definer, []).append(user)
         self.position = tree.position
         self.nodes: dict[Operation, Node] = {
-            op: Node(op, position, fusion_kind(op))
-            for op, position in tree.position.items()
-            if isinstance(op, GraphOp) and computes(op)
+            op: Node(op, position, fusion_kind(op)) for op, position in tree.position.items() if computes(op)
         }
         for op, node in self.nodes.items():
             node.users = [self.nodes[user] for user in self.users_in_block(op) if user in self.nodes]

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of
-from stepwell.passes.base import Pass, functions_of
+from stepwell.passes.base import ALL_ANALYSES, Pass, functions_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
 
@@ -30,6 +30,7 @@ class CountMacsPass(Pass):
     """
 
     name = "count-macs"
+    preserves = ALL_ANALYSES
 
     json: bool = False
     """Print one JSON object: `total`, and `ops` with the name, location and count of each."""

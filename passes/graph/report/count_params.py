@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import WeightAttr, dtype_of, tensor_of
-from stepwell.passes.base import Pass
+from stepwell.passes.base import ALL_ANALYSES, Pass
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class CountParamsPass(Pass):
     """
 
     name = "count-params"
+    preserves = ALL_ANALYSES
 
     json: bool = False
     """Print one JSON object: `tensors`, `elements`, `bytes`."""

@@ -15,8 +15,9 @@ from xdsl.traits import is_side_effect_free
 from stepwell.dialects import graph
 from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.types import dims_of, tensor_of
-from stepwell.passes.analysis.call_graph import call_graph, recursive_functions
-from stepwell.passes.base import Pass, functions_of
+from stepwell.passes.analysis.call_graph import CallGraph, recursive_functions
+from stepwell.passes.analysis.manager import analysis
+from stepwell.passes.base import ALL_ANALYSES, Pass, functions_of
 
 _FEATURES: dict[type[Operation], str] = {
     graph.AssertOp: "check",
@@ -44,6 +45,7 @@ class DetectFeaturesPass(Pass):
     """
 
     name = "detect-features"
+    preserves = ALL_ANALYSES
 
     json: bool = False
     """Print a JSON list."""
@@ -56,7 +58,7 @@ class DetectFeaturesPass(Pass):
 
 def features_of(module: ModuleOp) -> list[str]:
     """The names of the features that a module's functions use, sorted."""
-    found = {"recursion"} if recursive_functions(call_graph(module)) else set[str]()
+    found = {"recursion"} if recursive_functions(analysis(module, CallGraph).callees) else set[str]()
     for func in functions_of(module):
         for value in func.args:
             found.update(_of_value(value))

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.passes.analysis.call_graph import call_graph, recursive_functions
-from stepwell.passes.base import Pass
+from stepwell.passes.analysis.call_graph import CallGraph
+from stepwell.passes.analysis.manager import analysis
+from stepwell.passes.base import ALL_ANALYSES, Pass
 
 
 @dataclass(frozen=True)
@@ -22,17 +23,11 @@ class PrintCallGraphPass(Pass):
     """
 
     name = "print-call-graph"
+    preserves = ALL_ANALYSES
 
     json: bool = False
     """Print one JSON object: name → names."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        graph = call_graph(op)
-        if self.json:
-            print(json.dumps(graph), file=sys.stderr)
-            return
-        recursive = recursive_functions(graph)
-        for name, callees in graph.items():
-            mark = " (recursive)" if name in recursive else ""
-            calls = ", ".join(f"@{callee}" for callee in callees) or "nothing"
-            print(f"@{name}{mark} calls {calls}", file=sys.stderr)
+        graph = analysis(op, CallGraph)
+        sys.stderr.write(f"{json.dumps(graph.callees)}\n" if self.json else str(graph))

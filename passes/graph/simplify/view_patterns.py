@@ -10,7 +10,7 @@ from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.types import dims_of
-from stepwell.runtime.dims import Dim
+from stepwell.runtime.dims import Dim, same_dims
 
 _VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp)
 _PRODUCERS = (Kind.CONTRACTION, Kind.ELEMENTWISE, Kind.BROADCAST)
@@ -40,20 +40,22 @@ class ElementwiseBeforeView(RewritePattern):
     def match_and_rewrite(self, op: UnaryOp | BinaryOp, rewriter: PatternRewriter) -> None:
         viewed = next((value for value in op.operands if _is_view_of_product(value)), None)
         shape = dims_of(op.results[0].type)
-        if viewed is None or not _same(dims_of(viewed.type), shape):
+        if viewed is None or not same_dims(dims_of(viewed.type), shape):
             return
         product = viewed.owner.operands[0] if isinstance(viewed.owner, _VIEWS) else viewed
         source = dims_of(product.type)
         others = [value for value in op.operands if value is not viewed]
         if any(_weight(value) >= _weight(viewed) and not _is_view_from(value, source) for value in others):
             return  # the op would next be moved before the other operand's view, and so on without end
-        if not all(_same(dims_of(value.type), shape) or _fits_both(value, shape, source) for value in others):
+        if not all(
+            same_dims(dims_of(value.type), shape) or _fits_both(value, shape, source) for value in others
+        ):
             return
         operands: list[SSAValue] = []
         for value in op.operands:
             if value is viewed:
                 operands.append(product)
-            elif _same(dims_of(value.type), shape):
+            elif same_dims(dims_of(value.type), shape):
                 operands.append(rewriter.insert(graph.ReshapeOp(value, source)).result)
             else:
                 operands.append(value)
@@ -82,11 +84,7 @@ def _weight(value: SSAValue) -> int:
 
 def _is_view_from(value: SSAValue, dims: tuple[Dim, ...]) -> bool:
     """Whether a value is a view of a tensor of shape `dims`, so that reshaping it to `dims` cancels."""
-    return isinstance(value.owner, _VIEWS) and _same(dims_of(value.owner.input.type), dims)
-
-
-def _same(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
-    return len(a) == len(b) and all(x.proves_equal(y) for x, y in zip(a, b, strict=True))
+    return isinstance(value.owner, _VIEWS) and same_dims(dims_of(value.owner.input.type), dims)
 
 
 def _fits_both(value: SSAValue, shape: tuple[Dim, ...], source: tuple[Dim, ...]) -> bool:
@@ -97,4 +95,4 @@ def _fits_both(value: SSAValue, shape: tuple[Dim, ...], source: tuple[Dim, ...])
     rank = len(dims)
     if rank > min(len(shape), len(source)) or len(dims_of(value.type)) > len(source):
         return False
-    return rank == 0 or _same(shape[-rank:], source[-rank:])
+    return rank == 0 or same_dims(shape[-rank:], source[-rank:])

@@ -10,7 +10,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.sched import KERNEL, SCHEDULE, UNROLLED, Schedule, schedule_of
+from stepwell.dialects.sched import SCHEDULE, UNROLLED, Schedule, schedule_of
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.groups import fused_group
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.base import FunctionPass
@@ -37,11 +38,13 @@ class ChooseSchedulesPass(FunctionPass):
     name = "choose-schedules"
     opt_level = 1  # sums in another order, fused multiply-adds: not every digit stays
 
+    preserves = ("padded-tensors",)  # it writes attributes only
+
     mcpu: str = ""
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes or UNROLLED in func.attributes:  # text that went down may come back
+        if not is_kernel(func) or UNROLLED in func.attributes:  # text that went down may come back
             return
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         blocks: dict[Block, list[Structured]] = {}

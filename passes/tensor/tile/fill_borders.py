@@ -11,7 +11,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
-from stepwell.dialects.sched import KERNEL
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.groups import is_empty
 from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
@@ -42,7 +42,7 @@ class FillBordersPass(FunctionPass):
     name = "fill-borders"
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if KERNEL not in func.attributes:
+        if not is_kernel(func):
             return
         constants = Constants(func)
         for op in list(func.walk()):

@@ -15,10 +15,11 @@ from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.groups import Member, fused_group, is_empty
-from stepwell.dialects.tensor_ir.padding import Inside, padded_tensors, steps_inside
+from stepwell.dialects.tensor_ir.padding import Inside, PaddedTensors, steps_inside
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
 from stepwell.dialects.tensor_ir.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
+from stepwell.passes.analysis.manager import analysis
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.tile.lane_reductions import tile_lane_reduction
 from stepwell.runtime.errors import StepwellError
@@ -40,7 +41,7 @@ class TileAndFusePass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         constants = Constants(func)
-        padded = padded_tensors(func)
+        padded = analysis(func, PaddedTensors).inside
         for op in list(func.walk()):
             # An op that was tiled with a group is no longer in the function.
             if op.parent is not None and SCHEDULE in op.attributes:

@@ -209,6 +209,21 @@ func.func @words(%a: memref<32x64xi32>, %b: memref<64x32xi32>, %c: memref<32x32x
   func.return
 }
 
+// Zeros of another buffer are not those of the sums, which are read.
+// CHECK-LABEL: @other_fill
+// CHECK: linalg.fill {{.*}} outs(%d : memref<16x16xi32>)
+// CHECK: amx.tile_load 0, %c
+func.func @other_fill(%a: memref<16x16xi32>, %b: memref<16x16xi32>, %c: memref<16x16xi32>, %d: memref<16x16xi32>) {
+  %zero = arith.constant 0 : i32
+  linalg.fill ins(%zero : i32) outs(%d : memref<16x16xi32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<16x16xi32>, memref<16x16xi32>) outs(%c : memref<16x16xi32>) {
+  ^bb0(%x: i32, %y: i32, %acc: i32):
+    %r = arith.dot_bytes %x, %y, %acc : i32
+    linalg.yield %r : i32
+  }
+  func.return
+}
+
 // Extents that are known at run time only, and buffers whose columns are apart, stay.
 // CHECK-LABEL: @dynamic
 // CHECK-NOT: amx.

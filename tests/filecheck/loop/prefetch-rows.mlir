@@ -10,7 +10,7 @@
 // LLVM-LABEL: llvm.func internal @rows.body0
 // LLVM: %[[LINE:.*]] = llvm.getelementptr %{{.*}}[1024] : (!llvm.ptr) -> !llvm.ptr, f32
 // LLVM: llvm.intr.prefetch(%[[LINE]]) {rw = 0 : i32, hint = 3 : i32}
-func.func private @rows(%x: memref<16x1024xf32>, %out: memref<16x1024xf32>) attributes {sched.kernel} {
+func.func private @rows(%x: memref<16x1024xf32>, %out: memref<16x1024xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %none = arith.constant dense<0.0> : vector<16xf32>
   %c0 = arith.constant 0 : index
@@ -40,7 +40,7 @@ func.func private @rows(%x: memref<16x1024xf32>, %out: memref<16x1024xf32>) attr
 // cache does not hold beside others.
 // CHECK-LABEL: @once
 // CHECK-NOT: sched.prefetch
-func.func private @once(%x: memref<16x1024xf32>, %z: memref<4x100000xf32>, %out: memref<16x1024xf32>) attributes {sched.kernel} {
+func.func private @once(%x: memref<16x1024xf32>, %z: memref<4x100000xf32>, %out: memref<16x1024xf32>) attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

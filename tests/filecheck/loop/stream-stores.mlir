@@ -23,7 +23,7 @@
 // LLVM: llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<16xf32>
 // LLVM-LABEL: llvm.func internal @large.body0
 // LLVM-COUNT-2: llvm.store %{{.*}}, %{{.*}} {alignment = 64 : i64, nontemporal} : vector<16xf32>
-func.func private @large(%x: memref<1048576xf32>, %out: memref<1048576xf32>) attributes {sched.kernel} {
+func.func private @large(%x: memref<1048576xf32>, %out: memref<1048576xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
@@ -44,7 +44,7 @@ func.func private @large(%x: memref<1048576xf32>, %out: memref<1048576xf32>) att
 // What stays in the cache is written to it.
 // CHECK-LABEL: @small
 // CHECK-NOT: nontemporal
-func.func private @small(%x: memref<65536xf32>, %out: memref<65536xf32>) attributes {sched.kernel} {
+func.func private @small(%x: memref<65536xf32>, %out: memref<65536xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
@@ -61,7 +61,7 @@ func.func private @small(%x: memref<65536xf32>, %out: memref<65536xf32>) attribu
 // Half a line in each iteration: the other half would be fetched back.
 // CHECK-LABEL: @parts_of_lines
 // CHECK-NOT: nontemporal
-func.func private @parts_of_lines(%x: memref<2097152xf32>, %out: memref<2097152xf32>) attributes {sched.kernel} {
+func.func private @parts_of_lines(%x: memref<2097152xf32>, %out: memref<2097152xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
@@ -78,7 +78,7 @@ func.func private @parts_of_lines(%x: memref<2097152xf32>, %out: memref<2097152x
 // Each vector is half in one line and half in the next.
 // CHECK-LABEL: @across_lines
 // CHECK-NOT: nontemporal
-func.func private @across_lines(%x: memref<2097152xf32>, %out: memref<2097152xf32>) attributes {sched.kernel} {
+func.func private @across_lines(%x: memref<2097152xf32>, %out: memref<2097152xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
@@ -97,7 +97,7 @@ func.func private @across_lines(%x: memref<2097152xf32>, %out: memref<2097152xf3
 // What is read again is wanted in the cache; rows of 1023 do not start on lines.
 // CHECK-LABEL: @read_again
 // CHECK-NOT: nontemporal
-func.func private @read_again(%x: memref<2048x1023xf32>, %out: memref<2048x1024xf32>, %odd: memref<2048x1023xf32>) attributes {sched.kernel} {
+func.func private @read_again(%x: memref<2048x1023xf32>, %out: memref<2048x1024xf32>, %odd: memref<2048x1023xf32>) attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -122,7 +122,7 @@ func.func private @read_again(%x: memref<2048x1023xf32>, %out: memref<2048x1024x
 // Vectors of 16 bytes, the shortest that such stores have: four fill a line.
 // CHECK-LABEL: @short_vectors
 // CHECK-COUNT-4: vector.store %{{.*}} {nontemporal = true} : memref<1048576xf32>, vector<4xf32>
-func.func private @short_vectors(%x: memref<1048576xf32>, %out: memref<1048576xf32>) attributes {sched.kernel} {
+func.func private @short_vectors(%x: memref<1048576xf32>, %out: memref<1048576xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index

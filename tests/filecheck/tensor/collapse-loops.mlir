@@ -8,7 +8,7 @@
 // CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[S]] : tensor<4x49xf32>)
 // CHECK: %[[Y:.*]] = tensor.expand_shape %[[R]] {{.*}} output_shape [4, 7, 7]
 // CHECK: func.return %[[Y]]
-func.func private @bias_relu(%x: tensor<4x7x7xf32>, %b: tensor<4xf32>) -> tensor<4x7x7xf32> attributes {sched.kernel} {
+func.func private @bias_relu(%x: tensor<4x7x7xf32>, %b: tensor<4xf32>) -> tensor<4x7x7xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<4x7x7xf32>
   %s = linalg.generic {indexing_maps = [affine_map<(c, h, w) -> (c, h, w)>, affine_map<(c, h, w) -> (c)>, affine_map<(c, h, w) -> (c, h, w)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %b : tensor<4x7x7xf32>, tensor<4xf32>) outs(%e : tensor<4x7x7xf32>) {
@@ -31,7 +31,7 @@ func.func private @bias_relu(%x: tensor<4x7x7xf32>, %b: tensor<4xf32>) -> tensor
 // CHECK-LABEL: @pointwise
 // CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>]
 // CHECK-SAME: tensor<3x35xf32>, tensor<2x3x1xf32>) outs(%{{.*}} : tensor<2x35xf32>)
-func.func private @pointwise(%x: tensor<3x5x7xf32>, %w: tensor<2x3x1x1xf32>) -> tensor<2x5x7xf32> attributes {sched.kernel} {
+func.func private @pointwise(%x: tensor<3x5x7xf32>, %w: tensor<2x3x1x1xf32>) -> tensor<2x5x7xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<2x5x7xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x5x7xf32>) -> tensor<2x5x7xf32>
@@ -50,7 +50,7 @@ func.func private @pointwise(%x: tensor<3x5x7xf32>, %w: tensor<2x3x1x1xf32>) -> 
 // CHECK-LABEL: @apart
 // CHECK-COUNT-3: iterator_types = ["parallel", "parallel"]
 // CHECK-NOT: collapse_shape
-func.func private @apart(%x: tensor<4x6xf32>, %y: tensor<?x6xf32>, %n: index) -> (tensor<6x4xf32>, tensor<?x6xf32>, tensor<4x6xi64>) attributes {sched.kernel} {
+func.func private @apart(%x: tensor<4x6xf32>, %y: tensor<?x6xf32>, %n: index) -> (tensor<6x4xf32>, tensor<?x6xf32>, tensor<4x6xi64>) attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 3, symbols = ["n"]>} {
   %e = tensor.empty() : tensor<6x4xf32>
   %t = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x6xf32>) outs(%e : tensor<6x4xf32>) {
   ^bb0(%a: f32, %o: f32):
@@ -92,7 +92,7 @@ func.func @one_window(%x: tensor<4x16xf32>, %w: tensor<3x16xf32>, %init: tensor<
 // CHECK: -> tensor<4x6xf32>
 // CHECK: linalg.generic
 // CHECK: tensor.extract %[[A]]
-func.func private @read_in_a_body(%x: tensor<4x6xf32>, %y: tensor<3x4x6xf32>) -> tensor<3x4x6xf32> attributes {sched.kernel} {
+func.func private @read_in_a_body(%x: tensor<4x6xf32>, %y: tensor<3x4x6xf32>) -> tensor<3x4x6xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %0 = tensor.empty() : tensor<4x6xf32>
   %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) {
   ^bb0(%a: f32, %b: f32):

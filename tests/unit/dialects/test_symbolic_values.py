@@ -38,6 +38,13 @@ PRELUDE = f"""
         ("%r = graph.maximum %n1, %zero : (tensor<1xi64>, tensor<i64>)", 1, "N"),
         ("%r = graph.slice %s starts <[2]> limits <[-1]> steps [-2] : tensor<3xi64>", 2, "256 N"),
         ('%r = graph.reduce %s kind "prod" axes [0] keep_dims true : tensor<3xi64>', 1, "256 * N * S"),
+        (
+            "%q = graph.add %n, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>\n"
+            "%e = graph.equal %n, %q : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+            "%r = graph.where %e, %n, %m : (tensor<i1>, tensor<i64>, tensor<i64>)",
+            None,
+            "S",
+        ),
         ("%r = graph.constant dense<[1.5, 2.0]> : tensor<2xf32>", None, None),
     ],
 )

@@ -32,7 +32,8 @@ class _Program:
         types = ", ".join([_TYPE] * len(results))
         body = "\n".join(self._lines)
         text = (
-            f"func.func private @k(%x: {_TYPE}, %y: {_TYPE}) -> ({types}) attributes {{sched.kernel}} {{\n"
+            f"func.func private @k(%x: {_TYPE}, %y: {_TYPE}) -> ({types}) "
+            f"attributes {{sched.kernel = #sched.kernel<inputs = 2, outputs = {len(results)}>}} {{\n"
             + "  %zero = arith.constant 0.5 : f32\n"
             + "".join(f"  %c{n} = arith.constant {n} : index\n" for n in range(5))
             + f"{body}\n  func.return {', '.join(results)} : {types}\n}}\n"
@@ -183,7 +184,7 @@ def _with_symbol(text: str) -> str:
     head, body = text.split("{\n", 1)
     dims = f'{_TYPE} {{graph.dims = #graph.dims<["N"]>}}'
     head = head.replace(_TYPE, dims).replace(") ->", ", %N: index) ->")
-    head = head.replace("sched.kernel", 'sched.kernel, sched.symbols = ["N"]')
+    head = head.replace(">} ", ', symbols = ["N"]>} ')
     body = body.replace(f"tensor.empty() : {_TYPE}", f"tensor.empty(%N) : {_TYPE}")
     return f"{head}{{\n{body}".replace(_TYPE, "tensor<?xf32>")
 

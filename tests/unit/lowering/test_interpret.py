@@ -13,7 +13,7 @@ import pytest
 from stepwell import plugin
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret import interpret, structured
 from stepwell.runtime.errors import StepwellError
 
 Array = npt.NDArray[Any]
@@ -61,6 +61,7 @@ def elementwise(body: str, source: str, target: str, values: Sequence[Any], dtyp
         ("%r = arith.extsi %a : i1 to i8", "i1", "i8", [True, False], [-1, 0]),
         ("%r = arith.extui %a : i1 to i8", "i1", "i8", [True, False], [1, 0]),
         ("%r = arith.extui %a : i8 to i32", "i8", "i32", [-1, 3], [255, 3]),
+        ("%c = arith.constant 4 : i8\n%r = arith.ceildivui %a, %c : i8", "i8", "i8", [-1, 8, 9], [64, 2, 3]),
         ("%r = arith.uitofp %a : i8 to f32", "i8", "f32", [-1, 3], [255.0, 3.0]),
         ("%r = arith.trunci %a : i32 to i8", "i32", "i8", [300, -1], [44, -1]),
         ("%r = arith.fptosi %a : f32 to i32", "f32", "i32", [2.9, -2.9], [2, -2]),
@@ -186,6 +187,30 @@ def test_contractions(lhs: str, rhs: str, shapes: list[tuple[int, ...]], einsum:
     np.testing.assert_allclose(found, c + product, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("limit", [1, 8, 100])
+def test_large_grids_run_in_pieces(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operand that the longest loop does not index is whole in each piece."""
+    monkeypatch.setattr(structured, "MAX_GRID_ELEMS", limit)
+    x, y = np.arange(6, dtype=np.float32), np.arange(4, dtype=np.float32)
+    maps = "affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>"
+    found = run(
+        f"""
+        func.func @main(%x: tensor<6xf32>, %y: tensor<4xf32>) -> tensor<6x4xf32> {{
+          %e = tensor.empty() : tensor<6x4xf32>
+          %z = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel"]}}
+              ins(%x, %y : tensor<6xf32>, tensor<4xf32>) outs(%e : tensor<6x4xf32>) {{
+          ^bb0(%a: f32, %b: f32, %o: f32):
+            %r = arith.subf %a, %b : f32
+            linalg.yield %r : f32
+          }} -> tensor<6x4xf32>
+          func.return %z : tensor<6x4xf32>
+        }}""",
+        x,
+        y,
+    )[0]
+    np.testing.assert_array_equal(found, np.subtract.outer(x, y))
+
+
 def test_convolution_with_strides_and_dilation() -> None:
     random = np.random.default_rng(3)
     x, w = (
@@ -298,7 +323,7 @@ def test_buffers_are_views_and_inputs_stay() -> None:
 def test_while_and_symbols() -> None:
     text = """
         func.func @main(%x: tensor<?xf32> {graph.dims = #graph.dims<["2 * N"]>}, %N: index) -> index
-            attributes {sched.symbols = ["N"]} {
+            attributes {sched.program = #sched.program<symbols = ["N"]>} {
           %one = arith.constant 1 : index
           %r = scf.while (%i = %one) : (index) -> index {
             %go = arith.cmpi slt, %i, %N : index
@@ -333,6 +358,13 @@ def test_bfloat16_is_rounded_in_each_op() -> None:
             "func.func @main() -> index { %c = arith.constant 0 : index\n"
             "%r = arith.divsi %c, %c : index\n func.return %r : index }",
             "arith.divsi: ",
+        ),
+        (
+            "func.func @main() -> tensor<3xf32> { %c = arith.constant 2 : index\n"
+            "%e = tensor.empty() : tensor<4xf32>\n"
+            "%r = tensor.extract_slice %e[%c] [3] [1] : tensor<4xf32> to tensor<3xf32>\n"
+            "func.return %r : tensor<3xf32> }",
+            r"slice 2\.\.4 leaves a dimension of extent 4",
         ),
     ],
 )

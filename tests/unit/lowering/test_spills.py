@@ -8,6 +8,7 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import emit_assembly, vector_spills
 from stepwell.passes import run_pipeline
@@ -39,7 +40,7 @@ def test_an_epilogue_leaves_the_sums_their_registers(activation: str, option: st
     ctx.target = target = target_from("x86-64-v4")
     module = parse_module(ctx, KERNEL.format(activation=activation, option=option, rows=rows))
     run_pipeline(module, "convert-graph-to-linalg", ctx)
-    kernel = next(op for op in module.ops if isinstance(op, FuncOp) and "sched.kernel" in op.attributes)
+    kernel = next(op for op in module.ops if isinstance(op, FuncOp) and is_kernel(op))
     kernel.detach()
     alone = ModuleOp([kernel])
     run_pipeline(alone, f"{SCHEDULE_PIPELINE},{LOOP_PIPELINE},{LLVM_PIPELINE}", ctx)

@@ -15,6 +15,8 @@ from xdsl.dialects.func import FuncOp
 
 import stepwell
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
+from stepwell.dialects.costs.table import overridden
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import pool
 from stepwell.lowering.kernels import worker as worker_module
@@ -32,7 +34,8 @@ from stepwell.tools.driver.plugins import load_plugin
 from tests.onnx_models import onnx_model
 
 KERNEL = """
-func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sched.symbols = []} {
+func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32>
+    attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant dense<0xff800000> : vector<16xf32>
@@ -48,7 +51,7 @@ func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel, sc
 WIDE = KERNEL.replace("16x", "64x").replace("<16", "<64")
 
 REFUSED = """
-func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel, sched.symbols = []} {
+func.func @k0(%x: memref<?xf32>) -> index attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %d = memref.dim %x, %c0 : memref<?xf32>
   func.return %d : index
@@ -98,20 +101,19 @@ def test_the_ir_of_a_compiled_kernel_is_freed(monkeypatch: pytest.MonkeyPatch) -
         assert [module() for module in made] == [None]
 
 
-def test_processes_that_started_early_are_used_or_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "WORKER_PAYS_CHARS", 0)
-    monkeypatch.setattr(pool, "NODES_PER_WORKER", 20)
-    assert (pool.workers_for(39, 8), pool.workers_for(100, 4), pool.workers_for(100, 1)) == (1, 3, 0)
-    with PassContext(instruments=[Instrument()]):
-        assert pool.workers_for(100, 4) == 0
-    func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
-    kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
-    with worker_module.started(2) as children:
-        unused, used = children
-        objects, _ = pool.compile_kernels(
-            kernels, target_from("x86-64-v3"), None, processes=2, children=children
-        )
-        assert children == [unused] and objects["a"].code == objects["b"].code
+def test_processes_that_started_early_are_used_or_ended() -> None:
+    with overridden(COMPILER, worker_pays=0, nodes_a_worker=20):
+        assert (pool.workers_for(39, 8), pool.workers_for(100, 4), pool.workers_for(100, 1)) == (1, 3, 0)
+        with PassContext(instruments=[Instrument()]):
+            assert pool.workers_for(100, 4) == 0
+        func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
+        kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
+        with worker_module.started(2) as children:
+            unused, used = children
+            objects, _ = pool.compile_kernels(
+                kernels, target_from("x86-64-v3"), None, processes=2, children=children
+            )
+            assert children == [unused] and objects["a"].code == objects["b"].code
     for child in (unused, used):
         with pytest.raises(ChildError):
             child.ask({})
@@ -193,6 +195,7 @@ def test_a_worker_that_dies_is_named_with_its_last_output(monkeypatch: pytest.Mo
     worker.close()
 
 
+@pytest.mark.usefixtures("kernel_workers")
 def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     class BrokenWorker:
         refusal = None
@@ -213,7 +216,6 @@ def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pyte
     broken = Event()
     monkeypatch.setattr(pool, "Worker", BrokenWorker)
     monkeypatch.setattr(pool, "compile_kernel", wait_for_the_worker)
-    monkeypatch.setattr(pool, "WORKER_PAYS_CHARS", 0)
     func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
     kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
     with pytest.raises(ValueError, match="no such reply"):

@@ -12,8 +12,10 @@ from typing import cast
 import numpy as np
 import pytest
 from onnx import parser
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 import stepwell
 from stepwell.dialects import graph
@@ -23,8 +25,9 @@ from stepwell.passes.context import PassContext
 from stepwell.patterns import is_op, wildcard
 from stepwell.runtime.backends import find_backend, register_backend
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.interface import Array
-from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.machine.target import TargetDescription, host_target
 from stepwell.runtime.model import load
 from stepwell.tools.report import summary_text
 from tests.patterns import elementwise
@@ -382,6 +385,29 @@ def test_sizes_may_depend_on_data(chosen: Sequence[str], tmp_path: Path) -> None
         y, z = ready(x)
         np.testing.assert_allclose(np.asarray(y, np.float32), np.tanh(np.exp(x[x != 0])), rtol=1e-6)
         np.testing.assert_array_equal(np.asarray(z, np.int64), np.arange(3))
+
+
+def test_padding_by_own_elements_goes_to_onnx_runtime_where_each_is_used_once() -> None:
+    """Its kernels read beyond a tensor that is too small, which a size of run time may be."""
+    backend = cast(Backend, find_backend("onnxruntime"))
+    for type, pads, expected in (
+        ("tensor<4xf32>", [3, 3], True),
+        ("tensor<4xf32>", [0, 4], False),
+        ('tensor<?xf32, #graph.dims<["N"]>>', [1, 1], False),
+    ):
+        op = graph.PadOp(elementwise("r = relu x", type=type).func.body.block.args[0], pads, "reflect")
+        assert backend.supports(op) == expected, (type, pads)
+
+
+def test_the_reference_refuses_what_has_no_meaning() -> None:
+    func = elementwise("r = relu x").func
+    relu = func.body.block.first_op
+    assert relu is not None
+    call = graph.HostCallOp("numpy", "host.identity", StringAttr("{}"), relu.operands, relu.result_types)
+    Rewriter.replace_op(relu, call)
+    backend = cast(Backend, find_backend("reference"))
+    with pytest.raises(StepwellError, match="graph.host_call has no numpy meaning"):
+        backend.compile(func, Constants(WeightStore()), host_target())
 
 
 def test_a_composite_that_cannot_be_taken_is_opened() -> None:

@@ -26,3 +26,9 @@ func.func @complex(%x: tensor<2x3xcomplex<f32>>) -> tensor<3x2xcomplex<f32>> {
   }
   func.return %y : tensor<3x2xcomplex<f32>>
 }
+// -----
+func.func @unknown_size(%x: tensor<?xf32, #graph.dims<["?"]>>) -> tensor<?xf32, #graph.dims<["?"]>> {
+  // expected-error: a kernel cannot compute the size of an unknown dimension
+  %y = graph.transpose %x perm [0] : tensor<?xf32, #graph.dims<["?"]>> -> tensor<?xf32, #graph.dims<["?"]>>
+  func.return %y : tensor<?xf32, #graph.dims<["?"]>>
+}

@@ -13,3 +13,12 @@ func.func @nobody_tells_m(%x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?x4xi
   %y = graph.iota shape <["M", 4]> axis 0 of i64 -> tensor<?x4xi64, #graph.dims<["M", 4]>>
   func.return %y : tensor<?x4xi64, #graph.dims<["M", 4]>>
 }
+
+// -----
+
+// Rounded down there are 3 windows; rounded up, 4, of which the last starts in the padding. Ours are 3 of 4.
+func.func @last_window_in_the_padding(%x: tensor<1x2x1x5xf32>) -> tensor<1x2x1x3xf32> {
+  // expected-error: no conversion for graph.pool
+  %y = graph.pool %x kind "max" kernel [1, 2] strides [1, 2] dilations [1, 1] pads [0, 1, 0, 2] ceil true : tensor<1x2x1x5xf32> -> tensor<1x2x1x3xf32>
+  func.return %y : tensor<1x2x1x3xf32>
+}

@@ -34,3 +34,15 @@ func.func @fields(%x: tensor<4xf32>, %y: tensor<3xi64>) -> tensor<4xf32> {
   %r = graph.slice %b starts <[3]> limits <[-1]> steps [-1] : tensor<4xf32> -> tensor<4xf32>
   func.return %r : tensor<4xf32>
 }
+
+// A 0 in the shape is a size of 0, not that of the operand.
+// CHECK-LABEL: func.func @counted
+func.func @counted() -> tensor<3x4xi32> {
+  // CHECK: "onnx.Range"
+  // CHECK: dense<[1, 4]>
+  // CHECK-NEXT: "onnx.Reshape"({{.*}}) <{allowzero = 1 : i64}>
+  // CHECK: dense<[3, 4]>
+  // CHECK-NEXT: "onnx.Expand"
+  %y = graph.iota shape <[3, 4]> axis 1 of i32 -> tensor<3x4xi32>
+  func.return %y : tensor<3x4xi32>
+}

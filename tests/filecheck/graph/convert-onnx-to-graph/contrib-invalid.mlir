@@ -31,3 +31,19 @@ builtin.module {
     func.return
   }
 }
+// -----
+builtin.module {
+  func.func @type_of_the_norm(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
+    // expected-error: SimplifiedLayerNormalization: stash_type 10 is not supported yet
+    %0 = "onnx.Call"(%x, %s) <{domain = "com.microsoft", op_type = "SimplifiedLayerNormalization", arguments = {stash_type = 10 : i64}}> : (tensor<2x3xf32>, tensor<3xf32>) -> !onnx.any
+    func.return
+  }
+}
+// -----
+builtin.module {
+  func.func @other_domain(%x: tensor<2x3xf32>) {
+    // expected-error: no conversion for org.other.Gelu
+    %0 = "onnx.Call"(%x) <{domain = "org.other", op_type = "Gelu", arguments = {}}> : (tensor<2x3xf32>) -> !onnx.any
+    func.return
+  }
+}

@@ -34,4 +34,21 @@ builtin.module attributes {onnx.opsets = {"" = 17 : i64, "com.microsoft" = 1 : i
     %0 = "onnx.Call"(%x, %w, %z) <{domain = "com.microsoft", op_type = "FusedConv", arguments = {activation = "Relu"}, absent = array<i64: 2>}> : (tensor<1x2x5xf32>, tensor<3x2x3xf32>, tensor<1x3x3xf32>) -> !onnx.any
     func.return
   }
+  // One length for each row of the batch, whose number is known at run time only.
+  // CHECK-LABEL: func.func @lengths
+  func.func @lengths(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>, %mask: tensor<?xi32>) {
+    // CHECK: graph.assert "mask_0" equals "2", "{{.*}}: the mask must have one length for each row of the batch"
+    // CHECK: graph.reshape %mask shape <[2]>
+    %0 = "onnx.Call"(%q, %k, %k, %mask) <{domain = "com.microsoft", op_type = "MultiHeadAttention", arguments = {num_heads = 2 : i64}, absent = array<i64: 3>}> : (tensor<2x3x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<?xi32>) -> !onnx.any
+    func.return
+  }
+  // A number of keys that the model gives as a constant is a size.
+  // CHECK-LABEL: func.func @cache
+  func.func @cache(%q: tensor<1x2x8xf32>, %p: tensor<1x2x3x4xf32>, %n: tensor<1xi32>) {
+    %t = "onnx.Constant"() <{value = dense<5> : tensor<i32>}> : () -> !onnx.any
+    // CHECK-NOT: graph.bind_sizes
+    // CHECK: graph.iota shape <[1, 5]> axis 1
+    %0:3 = "onnx.Call"(%q, %q, %q, %p, %p, %n, %t) <{domain = "com.microsoft", op_type = "GroupQueryAttention", arguments = {num_heads = 2 : i64, kv_num_heads = 2 : i64}}> : (tensor<1x2x8xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1xi32>, !onnx.any) -> (!onnx.any, !onnx.any, !onnx.any)
+    func.return
+  }
 }

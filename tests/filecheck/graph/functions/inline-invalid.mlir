@@ -17,3 +17,12 @@ func.func @main(%x: tensor<4xf32>) -> tensor<5xf32> {
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %x : tensor<4xf32>
 }
+// -----
+func.func @main(%x: tuple<tensor<4xf32>>) -> tensor<4xf32> {
+  // expected-error: @f: argument 0 must be tensor<4xf32>, found tuple<tensor<4xf32>>
+  %a = graph.call @f(%x) : (tuple<tensor<4xf32>>) -> tensor<4xf32>
+  func.return %a : tensor<4xf32>
+}
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.return %x : tensor<4xf32>
+}

@@ -227,6 +227,14 @@ func.func @stop(%x: tensor<3xf32>) -> tensor<3xf32> {
   func.return %b : tensor<3xf32>
 }
 
+// CHECK-LABEL: @stop_rows
+// CHECK-COUNT-2: graph.fused {{.*}} attributes {kind = "single"}
+func.func @stop_rows(%x: tensor<3x8xf32>) -> tensor<3x8xf32> {
+  %a = graph.softmax %x axis 1 {graph.stop_fusion} : tensor<3x8xf32> -> tensor<3x8xf32>
+  %b = graph.neg %a : tensor<3x8xf32> -> tensor<3x8xf32>
+  func.return %b : tensor<3x8xf32>
+}
+
 // Every location of a kernel's ops is kept.
 // LOC-LABEL: @locations
 // LOC: loc(fused["a", "b"])

@@ -29,3 +29,12 @@ func.func @conv(%x: tensor<1x2x4x4xi8>) -> tensor<1x4x4x4xi32> {
   %0 = graph.conv_integer %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x2x4x4xi8>, tensor<4x2x1x1xi8>) -> tensor<1x4x4x4xi32>
   func.return %0 : tensor<1x4x4x4xi32>
 }
+
+// Filters in another order stay.
+// CHECK-LABEL: @other_kernel_layout
+// CHECK: graph.conv_integer %x, %w {{.*}} kernel_layout "HWIO" : (tensor<1x1x4x4xi8>, tensor<4x1x1x4xi8>)
+func.func @other_kernel_layout(%x: tensor<1x1x4x4xi8>) -> tensor<1x4x1x4xi32> {
+  %w = graph.constant dense<[[[[1, 3, -3, 4]]], [[[1, 3, -3, 4]]], [[[1, 3, -3, 4]]], [[[1, 3, -3, 4]]]]> : tensor<4x1x1x4xi8>
+  %0 = graph.conv_integer %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] kernel_layout "HWIO" : (tensor<1x1x4x4xi8>, tensor<4x1x1x4xi8>) -> tensor<1x4x1x4xi32>
+  func.return %0 : tensor<1x4x1x4xi32>
+}

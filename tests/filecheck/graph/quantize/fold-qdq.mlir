@@ -106,3 +106,36 @@ func.func @constant_addend(%acc: tensor<8x2xi32>) -> tensor<8x2xui8> {
   %2 = graph.quantize %1, %t to ui8 : (tensor<8x2xf32>, tensor<f32>) -> tensor<8x2xui8>
   func.return %2 : tensor<8x2xui8>
 }
+
+// Scales of a convolution's filters are those of its channels.
+// CHECK-LABEL: @conv
+func.func @conv(%x: tensor<1x2x4x4xui8>) -> tensor<1x3x4x4xf32> {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %w = graph.constant dense<[[[[1]], [[2]]], [[[3]], [[4]]], [[[-3]], [[0]]]]> : tensor<3x2x1x1xi8>
+  %t = graph.constant dense<[0.25, 2.0, 4.0]> : tensor<3xf32>
+  // CHECK: %[[SUM:.*]] = graph.conv_integer %x, %w
+  // CHECK: %[[SCALE:.*]] = graph.multiply %s, %t
+  // CHECK: graph.dequantize %[[SUM]], %[[SCALE]] axis 1 to f32
+  %0 = graph.dequantize %x, %s to f32 : (tensor<1x2x4x4xui8>, tensor<f32>) -> tensor<1x2x4x4xf32>
+  %1 = graph.dequantize %w, %t axis 0 to f32 : (tensor<3x2x1x1xi8>, tensor<3xf32>) -> tensor<3x2x1x1xf32>
+  %2 = graph.conv %0, %1 strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] : (tensor<1x2x4x4xf32>, tensor<3x2x1x1xf32>) -> tensor<1x3x4x4xf32>
+  func.return %2 : tensor<1x3x4x4xf32>
+}
+
+// Equal scales and zero points are nothing, whichever constants they are; different ones remain.
+// CHECK-LABEL: @again
+func.func @again(%x: tensor<4xui8>) -> (tensor<4xui8>, tensor<4xui8>, tensor<4xui8>) {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %t = graph.constant dense<0.25> : tensor<f32>
+  %u = graph.constant dense<0.5> : tensor<f32>
+  %y = graph.constant dense<3> : tensor<ui8>
+  %z = graph.constant dense<4> : tensor<ui8>
+  // CHECK: %[[SCALE:.*]] = graph.quantize {{.*}} zero_point %y
+  // CHECK: %[[POINT:.*]] = graph.quantize {{.*}} zero_point %z
+  // CHECK: func.return %x, %[[SCALE]], %[[POINT]]
+  %0 = graph.dequantize %x, %s zero_point %y : tensor<ui8> to f32 : (tensor<4xui8>, tensor<f32>) -> tensor<4xf32>
+  %1 = graph.quantize %0, %u zero_point %y : tensor<ui8> to ui8 : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8>
+  %2 = graph.quantize %0, %t zero_point %y : tensor<ui8> to ui8 : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8>
+  %3 = graph.quantize %0, %s zero_point %z : tensor<ui8> to ui8 : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8>
+  func.return %1, %2, %3 : tensor<4xui8>, tensor<4xui8>, tensor<4xui8>
+}

@@ -76,6 +76,21 @@ func.func @branch(%x: tensor<?xf32, #graph.dims<["N"]>>, %z: tensor<1xf32>)
   func.return %r, %f : tensor<?xf32, #graph.dims<["data_0"]>>, tensor<?xf32, #graph.dims<["N"]>>
 }
 
+// A size that the if does not define keeps its name where it is that of another value.
+// CHECK-LABEL: @other_size
+// CHECK-SAME: %x: tensor<?xf32, #graph.dims<["N"]>>
+// CHECK: func.return %x, %z : tensor<?xf32, #graph.dims<["N"]>>, tensor<?xf32, #graph.dims<["M"]>>
+func.func @other_size(%x: tensor<?xf32, #graph.dims<["N"]>>, %z: tensor<?xf32, #graph.dims<["M"]>>)
+    -> (tensor<?xf32, #graph.dims<["N"]>>, tensor<?xf32, #graph.dims<["N"]>>) {
+  %c = graph.constant dense<false> : tensor<i1>
+  %y = graph.if %c : tensor<i1> -> (tensor<?xf32, #graph.dims<["N"]>>) {
+    graph.yield %x : tensor<?xf32, #graph.dims<["N"]>>
+  } else {
+    graph.yield %z : tensor<?xf32, #graph.dims<["M"]>>
+  }
+  func.return %x, %y : tensor<?xf32, #graph.dims<["N"]>>, tensor<?xf32, #graph.dims<["N"]>>
+}
+
 // A field of a tuple of constants.
 // CHECK-LABEL: @projection
 // CHECK: %[[B:.*]] = graph.constant dense<[3.000000e+00, 4.000000e+00]>

@@ -109,3 +109,16 @@ func.func @no_infinity(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %3 = graph.multiply %2, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   func.return %1, %3 : tensor<4xf32>, tensor<4xf32>
 }
+
+// Truth values are numbers of each type; a cast to the same type is none.
+// CHECK-LABEL: @casts_of_all_values
+// CHECK-NEXT: %[[B:.*]] = graph.cast %b to i32
+// CHECK-NEXT: %[[F:.*]] = graph.cast %f to f64
+// CHECK-NEXT: func.return %[[B]], %[[F]]
+func.func @casts_of_all_values(%b: tensor<4xi1>, %f: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xf64>) {
+  %0 = graph.cast %b to f32 saturate true round "nearest" : tensor<4xi1> -> tensor<4xf32>
+  %1 = graph.cast %0 to i32 saturate true round "nearest" : tensor<4xf32> -> tensor<4xi32>
+  %2 = graph.cast %f to f32 saturate true round "nearest" : tensor<4xf32> -> tensor<4xf32>
+  %3 = graph.cast %2 to f64 saturate true round "nearest" : tensor<4xf32> -> tensor<4xf64>
+  func.return %1, %3 : tensor<4xi32>, tensor<4xf64>
+}

@@ -7,7 +7,7 @@
 // CHECK: "memref.copy"(%[[A]], %[[B]])
 // CHECK: linalg.generic {{.*}} ins(%[[X]] : memref<8xf32>) outs(%[[B]] : memref<8xf32>)
 // CHECK-NOT: memref.copy
-func.func private @read_after_write(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {sched.kernel} {
+func.func private @read_after_write(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 2>} {
   %e = tensor.empty() : tensor<8xf32>
   %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
   ^bb0(%p: f32, %o: f32):
@@ -28,7 +28,7 @@ func.func private @read_after_write(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor
 // CHECK-NOT: memref.copy
 // CHECK: linalg.fill {{.*}} outs(%[[OUT]] : memref<8xf32>)
 // CHECK-NOT: memref.copy
-func.func private @inputs_stay(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
+func.func private @inputs_stay(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%x : tensor<8xf32>) -> tensor<8xf32>
   func.return %f : tensor<8xf32>
@@ -39,7 +39,7 @@ func.func private @inputs_stay(%x: tensor<8xf32>) -> tensor<8xf32> attributes {s
 // CHECK-NOT: memref.copy
 // CHECK-LABEL: @other_element
 // CHECK: memref.alloca
-func.func private @same_element(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {sched.kernel} {
+func.func private @same_element(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 2.0 : f32
   %e = tensor.empty() : tensor<4x4xf32>
   %f = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
@@ -54,7 +54,7 @@ func.func private @same_element(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attribut
   } -> tensor<4x4xf32>
   func.return %g : tensor<4x4xf32>
 }
-func.func private @other_element(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {sched.kernel} {
+func.func private @other_element(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %e = tensor.empty() : tensor<4x4xf32>
   %f = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
   ^bb0(%p: f32, %o: f32):
@@ -74,7 +74,7 @@ func.func private @other_element(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attribu
 // CHECK: scf.for
 // CHECK: "memref.copy"(%[[F:[a-z0-9]+]], %[[T:[a-z0-9]+]])
 // CHECK: linalg.generic {{.*}} outs(%[[T]] : memref<8xf32>)
-func.func private @read_in_next_iteration(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
+func.func private @read_in_next_iteration(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c5 = arith.constant 5 : index
@@ -103,7 +103,7 @@ func.func private @read_in_next_iteration(%x: tensor<8xf32>) -> tensor<8xf32> at
 // CHECK: } else {
 // CHECK: "memref.copy"(%{{.*}}, %[[OUT]])
 // CHECK-NOT: memref.copy
-func.func private @branches(%x: tensor<8xf32>, %n: tensor<1xi32>) -> tensor<8xf32> attributes {sched.kernel} {
+func.func private @branches(%x: tensor<8xf32>, %n: tensor<1xi32>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1 : i32
   %v = tensor.extract %n[%c0] : tensor<1xi32>
@@ -130,7 +130,7 @@ func.func private @branches(%x: tensor<8xf32>, %n: tensor<1xi32>) -> tensor<8xf3
 // CHECK-DAG: linalg.fill {{.*}} outs(%[[B]] : memref<8xf32>)
 // CHECK-NOT: memref.copy
 // CHECK: func.return
-func.func private @shared_zeros(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {sched.kernel} {
+func.func private @shared_zeros(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 2>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index

@@ -1,13 +1,13 @@
 // RUN: stepwell-opt %s -p 'bufferize{no-copies=true}' --split-input-file --verify-diagnostics
 
-func.func private @needs_a_copy(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
+func.func private @needs_a_copy(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   // expected-error: func.return needs a copy of memref<8xf32>
   func.return %x : tensor<8xf32>
 }
 
 // -----
 
-func.func private @no_bound(%x: tensor<8xi64>) -> tensor<8xf32> attributes {sched.kernel} {
+func.func private @no_bound(%x: tensor<8xi64>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %v = tensor.extract %x[%c0] : tensor<8xi64>
@@ -23,7 +23,7 @@ func.func private @no_bound(%x: tensor<8xi64>) -> tensor<8xf32> attributes {sche
 
 // -----
 
-func.func private @unknown_op(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
+func.func private @unknown_op(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   // expected-error: arith.negf on tensors cannot be converted to buffers
   %r = arith.negf %x : tensor<8xf32>
   func.return %r : tensor<8xf32>
@@ -31,7 +31,7 @@ func.func private @unknown_op(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sc
 
 // -----
 
-func.func private @while_with_tensors(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
+func.func private @while_with_tensors(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %c = arith.constant false
   // expected-error: scf.while on tensors cannot be converted to buffers
   %r = scf.while (%t = %x) : (tensor<8xf32>) -> tensor<8xf32> {

@@ -5,11 +5,11 @@
 // The result is written in the output from the start; symbols stay behind the buffers.
 // CHECK-LABEL: @elementwise
 // CHECK-SAME: (%[[X:.*]]: memref<?x64xf32> {graph.dims = #graph.dims<["N", 64]>}, %[[Y:.*]]: memref<64xf32>, %[[OUT:.*]]: memref<?x64xf32> {graph.dims = #graph.dims<["N", 64]>}, %N: index)
-// CHECK-SAME: sched.inputs = 2 : i64, sched.outputs = 1 : i64
+// CHECK-SAME: #sched.kernel<inputs = 2, outputs = 1
 // CHECK-NEXT: linalg.generic {{.*}} ins(%[[X]], %[[Y]] : memref<?x64xf32>, memref<64xf32>) outs(%[[OUT]] : memref<?x64xf32>)
 // CHECK: func.return
 // CHECK-NOT: tensor
-func.func private @elementwise(%x: tensor<?x64xf32> {graph.dims = #graph.dims<["N", 64]>}, %y: tensor<64xf32>, %N: index) -> (tensor<?x64xf32> {graph.dims = #graph.dims<["N", 64]>}) attributes {sched.kernel, sched.symbols = ["N"]} {
+func.func private @elementwise(%x: tensor<?x64xf32> {graph.dims = #graph.dims<["N", 64]>}, %y: tensor<64xf32>, %N: index) -> (tensor<?x64xf32> {graph.dims = #graph.dims<["N", 64]>}) attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1, symbols = ["N"]>} {
   %e = tensor.empty(%N) : tensor<?x64xf32>
   %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %y : tensor<?x64xf32>, tensor<64xf32>) outs(%e : tensor<?x64xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
@@ -26,7 +26,7 @@ func.func private @elementwise(%x: tensor<?x64xf32> {graph.dims = #graph.dims<["
 // CHECK: linalg.generic {{.*}} outs(%[[OUT]] : memref<16x8xf32>)
 // CHECK: linalg.generic {{.*}} ins(%[[BIAS]] : memref<8xf32>) outs(%[[OUT]] : memref<16x8xf32>)
 // CHECK-NOT: alloc
-func.func private @matmul_bias_relu(%x: tensor<16x32xf32>, %w: tensor<32x8xf32>, %bias: tensor<8xf32>) -> tensor<16x8xf32> attributes {sched.kernel} {
+func.func private @matmul_bias_relu(%x: tensor<16x32xf32>, %w: tensor<32x8xf32>, %bias: tensor<8xf32>) -> tensor<16x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<16x8xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x8xf32>) -> tensor<16x8xf32>
@@ -52,7 +52,7 @@ func.func private @matmul_bias_relu(%x: tensor<16x32xf32>, %w: tensor<32x8xf32>,
 // CHECK: %[[V:.*]] = memref.expand_shape %[[OUT]] {{.*}} output_shape [%[[M]], 2, 16] : memref<?x32xf32> into memref<?x2x16xf32>
 // CHECK: linalg.generic {{.*}} outs(%[[V]] : memref<?x2x16xf32>)
 // CHECK-NOT: memref.collapse_shape
-func.func private @reshaped_result(%p: tensor<?x2x16xf32> {graph.dims = #graph.dims<["M", 2, 16]>}, %M: index) -> (tensor<?x32xf32> {graph.dims = #graph.dims<["M", 32]>}) attributes {sched.kernel, sched.symbols = ["M"]} {
+func.func private @reshaped_result(%p: tensor<?x2x16xf32> {graph.dims = #graph.dims<["M", 2, 16]>}, %M: index) -> (tensor<?x32xf32> {graph.dims = #graph.dims<["M", 32]>}) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["M"]>} {
   %e = tensor.empty(%M) : tensor<?x2x16xf32>
   %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%p : tensor<?x2x16xf32>) outs(%e : tensor<?x2x16xf32>) {
   ^bb0(%a: f32, %c: f32):
@@ -67,7 +67,7 @@ func.func private @reshaped_result(%p: tensor<?x2x16xf32> {graph.dims = #graph.d
 // CHECK-LABEL: @window
 // CHECK: %[[W:.*]] = memref.alloca() {{.*}} : memref<3xf32>
 // CHECK-NOT: linalg.fill ins({{.*}}) outs(%[[W]]
-func.func private @window(%x: tensor<9xf32>) -> tensor<4xf32> attributes {sched.kernel} {
+func.func private @window(%x: tensor<9xf32>) -> tensor<4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %low = arith.constant 0xFF800000 : f32
   %w = tensor.empty() : tensor<3xf32>
   %e = tensor.empty() : tensor<4xf32>

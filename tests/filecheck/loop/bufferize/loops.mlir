@@ -10,7 +10,7 @@
 // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
 // CHECK: linalg.generic {{.*}} outs(%[[S]] :
 // CHECK-NOT: memref.copy
-func.func private @tiles(%x: tensor<12x32xf32>, %w: tensor<32x8xf32>) -> tensor<12x8xf32> attributes {sched.kernel} {
+func.func private @tiles(%x: tensor<12x32xf32>, %w: tensor<32x8xf32>) -> tensor<12x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
@@ -45,7 +45,7 @@ func.func private @tiles(%x: tensor<12x32xf32>, %w: tensor<32x8xf32>) -> tensor<
 // CHECK: %[[V:.*]] = vector.transfer_read %{{.*}}[%[[I]], %[[J]]], {{.*}} : memref<4x32xf32>, vector<16xf32>
 // CHECK: vector.transfer_write %[[V]], %{{.*}}[%[[I]], %[[J]]] {in_bounds = [true]} : vector<16xf32>, memref<4x32xf32>
 // CHECK-NOT: scf.parallel
-func.func private @parallel_nest(%x: tensor<4x32xf32>) -> tensor<4x32xf32> attributes {sched.kernel} {
+func.func private @parallel_nest(%x: tensor<4x32xf32>) -> tensor<4x32xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -70,7 +70,7 @@ func.func private @parallel_nest(%x: tensor<4x32xf32>) -> tensor<4x32xf32> attri
 // CHECK-NEXT: ^
 // CHECK-NEXT: %[[T:.*]] = memref.alloca() {alignment = 64 : i64} : memref<8xf32>
 // CHECK: linalg.fill {{.*}} outs(%[[T]] :
-func.func private @private_temporary(%x: tensor<8xf32>) -> tensor<4x8xf32> attributes {sched.kernel} {
+func.func private @private_temporary(%x: tensor<8xf32>) -> tensor<4x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %one = arith.constant 1.0 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -98,7 +98,7 @@ func.func private @private_temporary(%x: tensor<8xf32>) -> tensor<4x8xf32> attri
 // CHECK: scf.for
 // CHECK-NEXT: linalg.generic {{.*}} ins(%[[OUT]] : memref<8xf32>) outs(%[[OUT]] : memref<8xf32>)
 // CHECK-NOT: memref.copy
-func.func private @state(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
+func.func private @state(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c5 = arith.constant 5 : index
@@ -123,7 +123,7 @@ func.func private @state(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.k
 // CHECK-LABEL: @chain
 // CHECK: scf.for
 // CHECK-NOT: alloca
-func.func private @exchange(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {sched.kernel} {
+func.func private @exchange(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 2>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c5 = arith.constant 5 : index
@@ -132,7 +132,7 @@ func.func private @exchange(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf
   }
   func.return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
 }
-func.func private @chain(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {sched.kernel} {
+func.func private @chain(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 2>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c5 = arith.constant 5 : index
@@ -150,7 +150,7 @@ func.func private @chain(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>
 // CHECK: linalg.generic {{.*}} ins(%[[T]] : memref<8xf32>)
 // CHECK-NOT: outs(%[[T]] :
 // CHECK: func.return
-func.func private @read_in_the_next_iteration(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel} {
+func.func private @read_in_the_next_iteration(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %half = arith.constant 0.5 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

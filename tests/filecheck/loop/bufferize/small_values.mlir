@@ -4,7 +4,7 @@
 // CHECK: linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : memref<4xf32>)
 // CHECK-COUNT-3: memref.store {{.*}} : memref<3xi64>
 // CHECK: memref.load %{{.*}} : memref<3xi64>
-func.func private @constants(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<1xi64>) attributes {sched.kernel} {
+func.func private @constants(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<1xi64>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 2>} {
   %c1 = arith.constant 1 : index
   %c0 = arith.constant 0 : index
   %same = arith.constant dense<0.5> : tensor<4xf32>
@@ -26,7 +26,7 @@ func.func private @constants(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<1xi64>
 // CHECK: ^{{.*}}(%[[I:.*]]: i64
 // CHECK: memref.load %[[X]][%{{.*}}, %{{.*}}] : memref<5x4xf32>
 // CHECK: memref.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : memref<3x4xf32>
-func.func private @gather(%x: tensor<5x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> attributes {sched.kernel} {
+func.func private @gather(%x: tensor<5x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %c2 = arith.constant 2 : index
   %one = arith.constant 1.0 : f32
   %e = tensor.empty() : tensor<3x4xf32>

@@ -3,12 +3,12 @@
 // Small temporaries are on the stack, large ones in scratch; two that never live together share a place there.
 // CHECK-LABEL: @scratch
 // CHECK-SAME: %[[SCRATCH:[a-z]+]]: memref<?xi8> {sched.align = 64 : i64})
-// CHECK-SAME: sched.scratch = "160000"
+// CHECK-SAME: scratch = 160000
 // CHECK-DAG: memref.view %[[SCRATCH]][%{{.*}}][] : memref<?xi8> to memref<4x5000xf32>
 // CHECK-DAG: memref.view %[[SCRATCH]][%{{.*}}][] : memref<?xi8> to memref<4x5000xf32>
 // CHECK-DAG: memref.view %[[SCRATCH]][%{{.*}}][] : memref<?xi8> to memref<4x5000xf32>
 // CHECK: %{{.*}} = memref.alloca() {alignment = 64 : i64} : memref<4xf32>
-func.func private @scratch(%x: tensor<4x5000xf32>) -> tensor<4xf32> attributes {sched.kernel} {
+func.func private @scratch(%x: tensor<4x5000xf32>) -> tensor<4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e0 = tensor.empty() : tensor<4x5000xf32>
   %a = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, -j + 4999)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x5000xf32>) outs(%e0 : tensor<4x5000xf32>) {
@@ -46,9 +46,9 @@ func.func private @scratch(%x: tensor<4x5000xf32>) -> tensor<4xf32> attributes {
 // Sizes over symbols: the scratch is an expression over them.
 // CHECK-LABEL: @symbolic
 // CHECK-SAME: %[[N:[a-zA-Z]+]]: index)
-// CHECK-SAME: sched.scratch = "64 * ((32 * N) ceildiv 64)"
+// CHECK-SAME: scratch = "64 * ((32 * N) ceildiv 64)"
 // CHECK: memref.view %{{.*}}[%{{.*}}][%[[N]]] : memref<?xi8> to memref<?x8xf32>
-func.func private @symbolic(%x: tensor<?x8xf32> {graph.dims = #graph.dims<["N", 8]>}, %N: index) -> (tensor<?x8xf32> {graph.dims = #graph.dims<["N", 8]>}) attributes {sched.kernel, sched.symbols = ["N"]} {
+func.func private @symbolic(%x: tensor<?x8xf32> {graph.dims = #graph.dims<["N", 8]>}, %N: index) -> (tensor<?x8xf32> {graph.dims = #graph.dims<["N", 8]>}) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>} {
   %e0 = tensor.empty(%N) : tensor<?x8xf32>
   %a = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x8xf32>) outs(%e0 : tensor<?x8xf32>) {
   ^bb0(%p: f32, %o: f32):
@@ -68,7 +68,7 @@ func.func private @symbolic(%x: tensor<?x8xf32> {graph.dims = #graph.dims<["N", 
 // CHECK: %[[BYTES:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xi8>
 // CHECK: %[[SIZE:.*]] = arith.minsi
 // CHECK: memref.view %[[BYTES]][%{{.*}}][%[[SIZE]]] : memref<64xi8> to memref<?xf32>
-func.func private @ragged_tile(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %N: index) -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel, sched.symbols = ["N"]} {
+func.func private @ragged_tile(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %N: index) -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
@@ -94,12 +94,12 @@ func.func private @ragged_tile(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]
 
 // Temporaries of parallel iterations that are too large for a stack: each iteration has its part of scratch.
 // CHECK-LABEL: @scratch_by_iteration
-// CHECK-SAME: sched.scratch = "1600000"
+// CHECK-SAME: scratch = 1600000
 // CHECK: "scf.parallel"
 // CHECK: ^{{.*}}(%[[I:.*]]: index):
 // CHECK: %[[AT:.*]] = arith.muli %{{.*}}, %{{.*}} : index
 // CHECK: memref.view %{{.*}}[%[[AT]]][] : memref<?xi8> to memref<100000xf32>
-func.func private @scratch_by_iteration(%x: tensor<4x100000xf32>) -> tensor<4x100000xf32> attributes {sched.kernel} {
+func.func private @scratch_by_iteration(%x: tensor<4x100000xf32>) -> tensor<4x100000xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -125,11 +125,11 @@ func.func private @scratch_by_iteration(%x: tensor<4x100000xf32>) -> tensor<4x10
 
 // Each is small, all are too many for a stack: what has no room there is in scratch.
 // CHECK-LABEL: @too_many_for_a_stack
-// CHECK-SAME: sched.scratch = "960000"
+// CHECK-SAME: scratch = 960000
 // CHECK-COUNT-4: memref.alloca() {{.*}} : memref<60000xf32>
 // CHECK-NOT: memref.alloca
 // CHECK: memref.view %{{.*}} : memref<?xi8> to memref<60000xf32>
-func.func private @too_many_for_a_stack(%x: tensor<4x60000xf32>) -> tensor<4x60000xf32> attributes {sched.kernel} {
+func.func private @too_many_for_a_stack(%x: tensor<4x60000xf32>) -> tensor<4x60000xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index

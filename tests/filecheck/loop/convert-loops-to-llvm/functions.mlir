@@ -2,13 +2,14 @@
 
 // A kernel gets three pointers: memrefs come from the first, symbols from the second.
 // CHECK-LABEL: llvm.func @k(%args: !llvm.ptr, %dims: !llvm.ptr, %ctx: !llvm.ptr) -> i32
+// CHECK-SAME: attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>}
 // CHECK: %[[N:.*]] = llvm.load %dims {alignment = 8 : i64} : !llvm.ptr -> i64
 // CHECK: %[[X:.*]] = llvm.load %args {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
 // CHECK: %[[SLOT:.*]] = llvm.getelementptr inbounds %args[1]
 // CHECK: %[[Y:.*]] = llvm.load %[[SLOT]] {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
 // CHECK: %[[OK:.*]] = llvm.mlir.constant(0 : i32) : i32
 // CHECK: llvm.return %[[OK]] : i32
-func.func private @k(%x: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %y: memref<4xi64>, %N: index) attributes {sched.kernel, sched.symbols = ["N"]} {
+func.func private @k(%x: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %y: memref<4xi64>, %N: index) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>} {
   %c0 = arith.constant 0 : index
   %v = memref.load %x[%N] : memref<?xf32>
   %n = arith.index_cast %N : index to i64
@@ -30,7 +31,8 @@ func.func private @k(%x: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %y: me
 // CHECK: llvm.getelementptr inbounds %[[TABLE]][1]
 // CHECK: ^[[FAILED]](%[[ARG:.*]]: i32):
 // CHECK-NEXT: llvm.return %[[ARG]] : i32
-func.func @main(%x: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %arena: memref<?xi8>, %N: index) attributes {sched.main, sched.symbols = ["N"]} {
+func.func @main(%x: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %arena: memref<?xi8>, %N: index)
+    attributes {sched.program = #sched.program<inputs = 1, outputs = 0, symbols = ["N"], arena = "64", slots = 0>} {
   %c0 = arith.constant 0 : index
   %y = memref.view %arena[%c0][] : memref<?xi8> to memref<4xi64>
   func.call @k(%x, %y, %N) : (memref<?xf32>, memref<4xi64>, index) -> ()

@@ -19,7 +19,7 @@
 // CHECK: %[[NUMBER:.*]] = llvm.mlir.constant(16) : i64
 // CHECK: llvm.urem %{{.*}}, %[[NUMBER]] : i64
 // CHECK: llvm.udiv %{{.*}}, %[[NUMBER]] : i64
-func.func private @k(%x: memref<20x64xf32>, %y: memref<20x64xf32>) attributes {sched.kernel} {
+func.func private @k(%x: memref<20x64xf32>, %y: memref<20x64xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -39,7 +39,7 @@ func.func private @k(%x: memref<20x64xf32>, %y: memref<20x64xf32>) attributes {s
 // CHECK-NOT: llvm.func internal @nested.body2
 // CHECK: llvm.func internal @nested.body1
 // CHECK-NOT: llvm.mlir.addressof
-func.func private @nested(%z: memref<20x64xf32>) attributes {sched.kernel} {
+func.func private @nested(%z: memref<20x64xf32>) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c20 = arith.constant 20 : index
@@ -61,7 +61,7 @@ func.func private @nested(%z: memref<20x64xf32>) attributes {sched.kernel} {
 // CHECK-LABEL: llvm.func @small(
 // CHECK-NOT: llvm.func internal @small
 // CHECK: llvm.return
-func.func private @small(%z: memref<64xf32>) attributes {sched.kernel} {
+func.func private @small(%z: memref<64xf32>) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -80,7 +80,7 @@ func.func private @small(%z: memref<64xf32>) attributes {sched.kernel} {
 // CHECK: llvm.call %{{.*}}, %[[EIGHT]]) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
 // CHECK: llvm.func internal @outer.body
 // CHECK-NOT: llvm.func internal
-func.func private @outer(%z: memref<8x65536xf32>) attributes {sched.kernel} {
+func.func private @outer(%z: memref<8x65536xf32>) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -104,7 +104,7 @@ func.func private @outer(%z: memref<8x65536xf32>) attributes {sched.kernel} {
 // CHECK: llvm.call %{{.*}}, %[[SIXTEEN]]) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
 // CHECK: llvm.func internal @inner.body
 // CHECK-NOT: llvm.func internal
-func.func private @inner(%z: memref<2x400000xf32>) attributes {sched.kernel} {
+func.func private @inner(%z: memref<2x400000xf32>) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
@@ -128,7 +128,7 @@ func.func private @inner(%z: memref<2x400000xf32>) attributes {sched.kernel} {
 // CHECK: llvm.or %{{.*}}, %[[FEW]] : i1
 // CHECK: llvm.func internal @unknown.body
 func.func private @unknown(%z: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %n: index)
-    attributes {sched.kernel, sched.symbols = ["N"]} {
+    attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1, symbols = ["N"]>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %v = arith.constant 1.0 : f32

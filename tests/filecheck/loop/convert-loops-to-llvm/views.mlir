@@ -28,7 +28,7 @@ func.func @dropped(%mb: memref<16x64xf32>, %j: index) -> f32 {
 // CHECK: %[[N:.*]] = llvm.load %dims
 // CHECK: %[[TWICE:.*]] = llvm.mul %[[N]], %{{.*}} : i64
 // CHECK: llvm.store %[[TWICE]], %{{.*}} : i64, !llvm.ptr
-func.func private @dim(%mc: memref<?x4xindex> {graph.dims = #graph.dims<["2 * N", 4]>}, %N: index) attributes {sched.kernel, sched.symbols = ["N"]} {
+func.func private @dim(%mc: memref<?x4xindex> {graph.dims = #graph.dims<["2 * N", 4]>}, %N: index) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1, symbols = ["N"]>} {
   %c0 = arith.constant 0 : index
   %n = memref.dim %mc, %c0 : memref<?x4xindex>
   memref.store %n, %mc[%c0, %c0] : memref<?x4xindex>
@@ -61,13 +61,14 @@ func.func @shapes(%md: memref<2x3x4xf32>) -> f32 {
 // CHECK-LABEL: llvm.func @main
 // CHECK: llvm.call @empty
 // CHECK: llvm.call @single
-func.func private @empty(%a: memref<2x0x4xf32>) attributes {sched.kernel, sched.symbols = []} {
+func.func private @empty(%a: memref<2x0x4xf32>) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>} {
   func.return
 }
-func.func private @single(%a: memref<1x3xf32>) attributes {sched.kernel, sched.symbols = []} {
+func.func private @single(%a: memref<1x3xf32>) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>} {
   func.return
 }
-func.func @main(%x: memref<2x0x4xf32>, %y: memref<2x3xf32>) attributes {sched.main, sched.symbols = []} {
+func.func @main(%x: memref<2x0x4xf32>, %y: memref<2x3xf32>, %arena: memref<?xi8>)
+    attributes {sched.program = #sched.program<inputs = 2, outputs = 0, arena = "0", slots = 0>} {
   %e = memref.reinterpret_cast %x to offset: [0], sizes: [2, 0, 4], strides: [16, 4, 1] : memref<2x0x4xf32> to memref<2x0x4xf32>
   func.call @empty(%e) : (memref<2x0x4xf32>) -> ()
   %s = memref.reinterpret_cast %y to offset: [0], sizes: [1, 3], strides: [9, 1] : memref<2x3xf32> to memref<1x3xf32>

@@ -2,8 +2,7 @@
 // A size that depends on data: it is checked, told to the caller, and what needs it lies in slots; the first
 // is that of the output. Two intermediates live together while one is made of the other.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: sched.published = ["data_0"]
-// CHECK-SAME: sched.slots = 3
+// CHECK-SAME: #sched.program<inputs = 1, outputs = 1, symbols = [], published = ["data_0"], arena = "0", slots = 3>
 // CHECK: %[[READ:.*]] = memref.load
 // CHECK: %[[SIZE:.*]] = arith.index_cast %[[READ]] : i64 to index
 // CHECK: sched.check %{{.*}} row 1 shows %[[SIZE]],
@@ -21,6 +20,6 @@ func.func @main(%n: tensor<i64>) -> (tensor<?xf32> {graph.dims = #graph.dims<["d
   func.return %c : tensor<?xf32>
 }
 func.func private @k0(tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, index)
-  -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel, sched.symbols = ["N"]}
+  -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>}
 func.func private @k1(index)
-  -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel, sched.symbols = ["N"]}
+  -> (tensor<?xf32> {graph.dims = #graph.dims<["N"]>}) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1, symbols = ["N"]>}

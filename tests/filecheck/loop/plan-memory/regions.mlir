@@ -34,6 +34,6 @@ func.func @main(%x: tensor<4xf32>, %c: tensor<i1>, %n: tensor<i64>) -> tensor<4x
   }
   func.return %y : tensor<4xf32>
 }
-func.func private @k0(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel} {
+func.func private @k0(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   func.return %x : tensor<4xf32>
 }

@@ -6,7 +6,7 @@
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [14, 2, 0, 1], parallel = [1, 0], vectorize = 2>}
 // AVX2-LABEL: @matmul
 // AVX2: attrs = {sched.schedule = #sched.schedule<tile = [6, 1, 0, 1], parallel = [1, 0], vectorize = 2>}
-func.func private @matmul(%a: tensor<196x256xf32>, %b: tensor<64x256x16xf32>) -> tensor<196x64x16xf32> attributes {sched.kernel} {
+func.func private @matmul(%a: tensor<196x256xf32>, %b: tensor<64x256x16xf32>) -> tensor<196x64x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<196x64x16xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<196x64x16xf32>) -> tensor<196x64x16xf32>
@@ -24,7 +24,7 @@ func.func private @matmul(%a: tensor<196x256xf32>, %b: tensor<64x256x16xf32>) ->
 // Vectors of f16 are widened as they are read: tall tiles do that less often (7 by 4 registers for f32).
 // CHECK-LABEL: @half
 // CHECK: #sched.schedule<tile = [14, 1, 0, 1], parallel = [1, 0], vectorize = 2>
-func.func private @half(%a: tensor<49x512xf32>, %b: tensor<64x512x32xf16>, %y: tensor<49x64x32xf32>) -> tensor<49x64x32xf32> attributes {sched.kernel} {
+func.func private @half(%a: tensor<49x512xf32>, %b: tensor<64x512x32xf16>, %y: tensor<49x64x32xf32>) -> tensor<49x64x32xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, no, ni, k) -> (m, k)>, affine_map<(m, no, ni, k) -> (no, k, ni)>, affine_map<(m, no, ni, k) -> (m, no, ni)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<49x512xf32>, tensor<64x512x32xf16>) outs(%y : tensor<49x64x32xf32>) {
   ^bb0(%x: f32, %w: f16, %acc: f32):
     %v = arith.extf %w : f16 to f32
@@ -41,7 +41,7 @@ func.func private @half(%a: tensor<49x512xf32>, %b: tensor<64x512x32xf16>, %y: t
 // CHECK-LABEL: @crowded
 // CHECK: #sched.schedule<tile = [8, 0, 1], parallel = [0], vectorize = 1>
 // CHECK: #sched.schedule<tile = [16, 0, 1], parallel = [0], vectorize = 1>
-func.func private @crowded(%a: tensor<2048x2048xf32>, %b: tensor<2048x16xf32>, %c: tensor<2048x2000xf32>, %d: tensor<2000x16xf32>, %y: tensor<2048x16xf32>, %z: tensor<2048x16xf32>) -> (tensor<2048x16xf32>, tensor<2048x16xf32>) attributes {sched.kernel} {
+func.func private @crowded(%a: tensor<2048x2048xf32>, %b: tensor<2048x16xf32>, %c: tensor<2048x2000xf32>, %d: tensor<2000x16xf32>, %y: tensor<2048x16xf32>, %z: tensor<2048x16xf32>) -> (tensor<2048x16xf32>, tensor<2048x16xf32>) attributes {sched.kernel = #sched.kernel<inputs = 6, outputs = 2>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<2048x2048xf32>, tensor<2048x16xf32>) outs(%y : tensor<2048x16xf32>) {
   ^bb0(%x: f32, %w: f32, %acc: f32):
     %m = arith.mulf %x, %w : f32
@@ -62,7 +62,7 @@ func.func private @crowded(%a: tensor<2048x2048xf32>, %b: tensor<2048x16xf32>, %
 // Both operands of a product with a transposed matrix lie along the sum: so do the lanes.
 // CHECK-LABEL: @transposed
 // CHECK: #sched.schedule<tile = [4, 4, 16], parallel = [0, 1], vectorize = 2>
-func.func private @transposed(%a: tensor<128x64xf32>, %b: tensor<128x64xf32>, %c: tensor<128x128xf32>) -> tensor<128x128xf32> attributes {sched.kernel} {
+func.func private @transposed(%a: tensor<128x64xf32>, %b: tensor<128x64xf32>, %c: tensor<128x128xf32>) -> tensor<128x128xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<128x64xf32>, tensor<128x64xf32>) outs(%c : tensor<128x128xf32>) {
   ^bb0(%x: f32, %y: f32, %acc: f32):
     %m = arith.mulf %x, %y : f32
@@ -77,7 +77,7 @@ func.func private @transposed(%a: tensor<128x64xf32>, %b: tensor<128x64xf32>, %c
 // A convolution: columns and blocks of channels in the tile; weights that fit the cache let rows go outside.
 // CHECK-LABEL: @conv
 // CHECK: #sched.schedule<tile = [0, 2, 1, 14, 0, 1, 1, 1, 1], parallel = [2, 1, 3], vectorize = 4>
-func.func private @conv(%x: tensor<1x4x58x58x16xf32>, %w: tensor<4x4x3x3x16x16xf32>, %y: tensor<1x4x56x56x16xf32>) -> tensor<1x4x56x56x16xf32> attributes {sched.kernel} {
+func.func private @conv(%x: tensor<1x4x58x58x16xf32>, %w: tensor<4x4x3x3x16x16xf32>, %y: tensor<1x4x56x56x16xf32>) -> tensor<1x4x56x56x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(n, o, h, w, oi, c, r, s, ci) -> (n, c, h + r, w + s, ci)>, affine_map<(n, o, h, w, oi, c, r, s, ci) -> (o, c, r, s, ci, oi)>, affine_map<(n, o, h, w, oi, c, r, s, ci) -> (n, o, h, w, oi)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>) outs(%y : tensor<1x4x56x56x16xf32>) {
   ^bb0(%a: f32, %b: f32, %acc: f32):
     %m = arith.mulf %a, %b : f32
@@ -95,7 +95,7 @@ func.func private @conv(%x: tensor<1x4x58x58x16xf32>, %w: tensor<4x4x3x3x16x16xf
 // CHECK-SAME: #sched.schedule<tile = [1, 64], parallel = [0], vectorize = 1>
 // CHECK: iterator_types = ["parallel", "parallel"]
 // CHECK-SAME: #sched.schedule<tile = [0, 64], vectorize = 1>
-func.func private @row(%x: tensor<9x500xf32>, %low: tensor<9xf32>) -> tensor<9x500xf32> attributes {sched.kernel} {
+func.func private @row(%x: tensor<9x500xf32>, %low: tensor<9xf32>) -> tensor<9x500xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<9x500xf32>) outs(%low : tensor<9xf32>) {
   ^bb0(%a: f32, %s: f32):
     %t = arith.maximumf %s, %a : f32
@@ -116,7 +116,7 @@ func.func private @row(%x: tensor<9x500xf32>, %low: tensor<9xf32>) -> tensor<9x5
 // CHECK-LABEL: @by_hand
 // CHECK: #sched.schedule<tile = [32], parallel = [0]>
 // CHECK-NOT: sched.schedule
-func.func private @by_hand(%x: tensor<64xf32>) -> tensor<64xf32> attributes {sched.kernel} {
+func.func private @by_hand(%x: tensor<64xf32>) -> tensor<64xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %e = tensor.empty() : tensor<64xf32>
   %n = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>) attrs = {sched.schedule = #sched.schedule<tile = [32], parallel = [0]>} {
   ^bb0(%a: f32, %b: f32):
@@ -137,7 +137,7 @@ func.func private @by_hand(%x: tensor<64xf32>) -> tensor<64xf32> attributes {sch
 // Windows over an image whose width is known at run time only: a tile of it is a slice of known size.
 // CHECK-LABEL: @open_width
 // CHECK: #sched.schedule<tile = [14, 0, 0, 1, 1], {{.*}}parallel = [0{{.*}}], vectorize = 2>
-func.func private @open_width(%x: tensor<?x16xf32>, %w: tensor<2x3x16x16xf32>, %p: tensor<?x2x16xf32>) -> tensor<?x2x16xf32> attributes {sched.kernel} {
+func.func private @open_width(%x: tensor<?x16xf32>, %w: tensor<2x3x16x16xf32>, %p: tensor<?x2x16xf32>) -> tensor<?x2x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(w, o, l, k, c) -> (w + k, c)>, affine_map<(w, o, l, k, c) -> (o, k, c, l)>, affine_map<(w, o, l, k, c) -> (w, o, l)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<?x16xf32>, tensor<2x3x16x16xf32>) outs(%p : tensor<?x2x16xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %m = arith.mulf %a, %b : f32
@@ -154,7 +154,7 @@ func.func private @open_width(%x: tensor<?x16xf32>, %w: tensor<2x3x16x16xf32>, %
 // CHECK: #sched.schedule<tile = [16, 16], parallel = [0, 1], vectorize = 1>
 // AVX2-LABEL: @turned
 // AVX2: #sched.schedule<tile = [8, 8], parallel = [0, 1], vectorize = 1>
-func.func private @turned(%x: tensor<40x100xf32>, %e: tensor<100x40xf32>) -> tensor<100x40xf32> attributes {sched.kernel} {
+func.func private @turned(%x: tensor<40x100xf32>, %e: tensor<100x40xf32>) -> tensor<100x40xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<40x100xf32>) outs(%e : tensor<100x40xf32>) {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
@@ -167,7 +167,7 @@ func.func private @turned(%x: tensor<40x100xf32>, %e: tensor<100x40xf32>) -> ten
 // Three channels are too few for blocks.
 // CHECK-LABEL: @few
 // CHECK: #sched.schedule<tile = [21, 0], parallel = [0], vectorize = 1>
-func.func private @few(%x: tensor<3x63xf32>, %e: tensor<63x3xf32>) -> tensor<63x3xf32> attributes {sched.kernel} {
+func.func private @few(%x: tensor<3x63xf32>, %e: tensor<63x3xf32>) -> tensor<63x3xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<3x63xf32>) outs(%e : tensor<63x3xf32>) {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
@@ -181,7 +181,7 @@ func.func private @few(%x: tensor<3x63xf32>, %e: tensor<63x3xf32>) -> tensor<63x
 // CHECK-LABEL: @follows
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [1], vectorize = 1>}
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 0], vectorize = 1>}
-func.func private @follows(%x: tensor<512x128xf32>, %lowest: tensor<128xf32>, %none: tensor<128xf32>) -> tensor<128xf32> attributes {sched.kernel} {
+func.func private @follows(%x: tensor<512x128xf32>, %lowest: tensor<128xf32>, %none: tensor<128xf32>) -> tensor<128xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %top = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%lowest : tensor<128xf32>) {
   ^bb0(%a: f32, %b: f32):
     %m = arith.maximumf %b, %a : f32
@@ -203,7 +203,7 @@ func.func private @follows(%x: tensor<512x128xf32>, %lowest: tensor<128xf32>, %n
 // CHECK-LABEL: @exponentials
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [1], vectorize = 1>}
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 0], vectorize = 1>}
-func.func private @exponentials(%x: tensor<21x128xf32>, %lowest: tensor<128xf32>, %e: tensor<21x128xf32>) -> tensor<21x128xf32> attributes {sched.kernel} {
+func.func private @exponentials(%x: tensor<21x128xf32>, %lowest: tensor<128xf32>, %e: tensor<21x128xf32>) -> tensor<21x128xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %top = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<21x128xf32>) outs(%lowest : tensor<128xf32>) {
   ^bb0(%a: f32, %b: f32):
     %m = arith.maximumf %b, %a : f32
@@ -224,7 +224,7 @@ func.func private @exponentials(%x: tensor<21x128xf32>, %lowest: tensor<128xf32>
 // CHECK-LABEL: @many_short
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [1], vectorize = 1>}
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 0], vectorize = 1>}
-func.func private @many_short(%x: tensor<64x1000xf32>, %lowest: tensor<1000xf32>, %e: tensor<64x1000xf32>) -> tensor<64x1000xf32> attributes {sched.kernel} {
+func.func private @many_short(%x: tensor<64x1000xf32>, %lowest: tensor<1000xf32>, %e: tensor<64x1000xf32>) -> tensor<64x1000xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %top = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<64x1000xf32>) outs(%lowest : tensor<1000xf32>) {
   ^bb0(%a: f32, %b: f32):
     %m = arith.maximumf %b, %a : f32
@@ -245,7 +245,7 @@ func.func private @many_short(%x: tensor<64x1000xf32>, %lowest: tensor<1000xf32>
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 256], parallel = [1], vectorize = 1>}
 // AVX2-LABEL: @long_rows
 // AVX2: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [1], vectorize = 1>}
-func.func private @long_rows(%x: tensor<64x2048xf32>, %zero: tensor<2048xf32>) -> tensor<2048xf32> attributes {sched.kernel} {
+func.func private @long_rows(%x: tensor<64x2048xf32>, %zero: tensor<2048xf32>) -> tensor<2048xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<64x2048xf32>) outs(%zero : tensor<2048xf32>) {
   ^bb0(%a: f32, %b: f32):
     %m = arith.addf %b, %a : f32
@@ -264,7 +264,7 @@ func.func private @long_rows(%x: tensor<64x2048xf32>, %zero: tensor<2048xf32>) -
 // CHECK: func.return
 // AVX2-LABEL: @elements
 // AVX2: attrs = {sched.schedule = #sched.schedule<tile = [1, 4], parallel = [0, 1], vectorize = 1>}
-func.func private @elements(%i: tensor<64x100xi64>, %j: tensor<64xi64>, %x: tensor<64x100xf32>, %e: tensor<64x100xf32>) -> (tensor<64x100xf32>, tensor<64x100xf32>) attributes {sched.kernel} {
+func.func private @elements(%i: tensor<64x100xi64>, %j: tensor<64xi64>, %x: tensor<64x100xf32>, %e: tensor<64x100xf32>) -> (tensor<64x100xf32>, tensor<64x100xf32>) attributes {sched.kernel = #sched.kernel<inputs = 4, outputs = 2>} {
   %own = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<64x100xi64>) outs(%e : tensor<64x100xf32>) {
   ^bb0(%a: i64, %b: f32):
     %row = linalg.index 0 : index
@@ -290,7 +290,7 @@ func.func private @elements(%i: tensor<64x100xi64>, %j: tensor<64xi64>, %x: tens
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [0, 1], vectorize = 1>}
 // AVX2-LABEL: @alternating
 // AVX2: attrs = {sched.schedule = #sched.schedule<tile = [0, 8], parallel = [1], vectorize = 1>}
-func.func private @alternating(%x: tensor<640x3xf32>, %long: tensor<640x4xf32>, %e: tensor<3x640xf32>) -> (tensor<3x640xf32>, tensor<3x640xf32>) attributes {sched.kernel} {
+func.func private @alternating(%x: tensor<640x3xf32>, %long: tensor<640x4xf32>, %e: tensor<3x640xf32>) -> (tensor<3x640xf32>, tensor<3x640xf32>) attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 2>} {
   %all = linalg.generic {indexing_maps = [affine_map<(c, p) -> (p, c)>, affine_map<(c, p) -> (c, p)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<640x3xf32>) outs(%e : tensor<3x640xf32>) {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
@@ -310,7 +310,7 @@ func.func private @alternating(%x: tensor<640x3xf32>, %long: tensor<640x4xf32>, 
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [0, 1], vectorize = 1>}
 // AVX2-LABEL: @copies
 // AVX2: attrs = {sched.schedule = #sched.schedule<tile = [0, 16], parallel = [1], vectorize = 1>}
-func.func private @copies(%x: tensor<640xf32>, %e: tensor<2x640xf32>, %f: tensor<9x640xf32>) -> (tensor<2x640xf32>, tensor<9x640xf32>) attributes {sched.kernel} {
+func.func private @copies(%x: tensor<640xf32>, %e: tensor<2x640xf32>, %f: tensor<9x640xf32>) -> (tensor<2x640xf32>, tensor<9x640xf32>) attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 2>} {
   %few = linalg.generic {indexing_maps = [affine_map<(r, i) -> (i)>, affine_map<(r, i) -> (r, i)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<640xf32>) outs(%e : tensor<2x640xf32>) {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
@@ -327,7 +327,7 @@ func.func private @copies(%x: tensor<640xf32>, %e: tensor<2x640xf32>, %f: tensor
 // Columns see zeros by 12 of 25 of their steps: a tile runs along rows, so that each column leaves them out.
 // CHECK-LABEL: @narrow_image
 // CHECK: #sched.schedule<tile = [24, 1, 0, 1, 1], parallel = [1, 0], vectorize = 2>
-func.func private @narrow_image(%x: tensor<48x5x8xf32>, %w: tensor<5x8x16xf32>, %y: tensor<48x5x16xf32>) -> tensor<48x5x16xf32> attributes {sched.kernel} {
+func.func private @narrow_image(%x: tensor<48x5x8xf32>, %w: tensor<5x8x16xf32>, %y: tensor<48x5x16xf32>) -> tensor<48x5x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<48x13x8xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<48x13x8xf32>) -> tensor<48x13x8xf32>
@@ -346,7 +346,7 @@ func.func private @narrow_image(%x: tensor<48x5x8xf32>, %w: tensor<5x8x16xf32>, 
 // Few of them do in narrower borders.
 // CHECK-LABEL: @narrow_border
 // CHECK: #sched.schedule<tile = [1, 0, 0, 1, 1], parallel = [0], vectorize = 2>
-func.func private @narrow_border(%x: tensor<48x5x8xf32>, %w: tensor<3x8x16xf32>, %y: tensor<48x5x16xf32>) -> tensor<48x5x16xf32> attributes {sched.kernel} {
+func.func private @narrow_border(%x: tensor<48x5x8xf32>, %w: tensor<3x8x16xf32>, %y: tensor<48x5x16xf32>) -> tensor<48x5x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<48x7x8xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<48x7x8xf32>) -> tensor<48x7x8xf32>
@@ -365,7 +365,7 @@ func.func private @narrow_border(%x: tensor<48x5x8xf32>, %w: tensor<3x8x16xf32>,
 // A sum of two terms is looped as any other; a sum of one needs no loop.
 // CHECK-LABEL: @two_steps
 // CHECK: #sched.schedule<tile = [0, 1, 0, 1], parallel = [1], vectorize = 2>
-func.func private @two_steps(%a: tensor<20x2xf32>, %b: tensor<3x2x16xf32>) -> tensor<20x3x16xf32> attributes {sched.kernel} {
+func.func private @two_steps(%a: tensor<20x2xf32>, %b: tensor<3x2x16xf32>) -> tensor<20x3x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<20x3x16xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<20x3x16xf32>) -> tensor<20x3x16xf32>
@@ -382,7 +382,7 @@ func.func private @two_steps(%a: tensor<20x2xf32>, %b: tensor<3x2x16xf32>) -> te
 
 // CHECK-LABEL: @one_step
 // CHECK: #sched.schedule<tile = [0, 1, 0, 0], parallel = [1], vectorize = 2>
-func.func private @one_step(%a: tensor<20x1xf32>, %b: tensor<3x1x16xf32>) -> tensor<20x3x16xf32> attributes {sched.kernel} {
+func.func private @one_step(%a: tensor<20x1xf32>, %b: tensor<3x1x16xf32>) -> tensor<20x3x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<20x3x16xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<20x3x16xf32>) -> tensor<20x3x16xf32>

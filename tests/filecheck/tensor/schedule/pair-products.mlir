@@ -14,7 +14,7 @@
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<64x48xi32>, tensor<4x48x16xi32>) outs(%c : tensor<64x4x16xf32>)
 // CHECK-NEXT: ^bb0(%[[X:.*]]: i32, %[[Y:.*]]: i32, %[[SUM:.*]]: f32):
 // CHECK-NEXT: arith.dot_bfloats %[[X]], %[[Y]], %[[SUM]] : i32, f32
-func.func private @panels(%a: tensor<64x96xbf16>, %b: tensor<4x96x16xbf16>, %c: tensor<64x4x16xf32>) -> tensor<64x4x16xf32> attributes {sched.kernel} {
+func.func private @panels(%a: tensor<64x96xbf16>, %b: tensor<4x96x16xbf16>, %c: tensor<64x4x16xf32>) -> tensor<64x4x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, p, n, k) -> (m, k)>, affine_map<(m, p, n, k) -> (p, k, n)>, affine_map<(m, p, n, k) -> (m, p, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : tensor<64x96xbf16>, tensor<4x96x16xbf16>) outs(%c : tensor<64x4x16xf32>) {
   ^bb0(%x: bf16, %y: bf16, %acc: f32):
     %u = arith.extf %x : bf16 to f32
@@ -31,7 +31,7 @@ func.func private @panels(%a: tensor<64x96xbf16>, %b: tensor<4x96x16xbf16>, %c: 
 // An odd number of products has no pairs.
 // CHECK-LABEL: @odd
 // CHECK-NOT: arith.dot_bfloats
-func.func private @odd(%a: tensor<64x95xbf16>, %b: tensor<95x64xbf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {sched.kernel} {
+func.func private @odd(%a: tensor<64x95xbf16>, %b: tensor<95x64xbf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<64x95xbf16>, tensor<95x64xbf16>) outs(%c : tensor<64x64xf32>) {
   ^bb0(%x: bf16, %y: bf16, %acc: f32):
     %u = arith.extf %x : bf16 to f32
@@ -48,7 +48,7 @@ func.func private @odd(%a: tensor<64x95xbf16>, %b: tensor<95x64xbf16>, %c: tenso
 // Few rows: the words of the matrix would be written to be read a few times.
 // CHECK-LABEL: @few_rows
 // CHECK-NOT: arith.dot_bfloats
-func.func private @few_rows(%a: tensor<4x96xbf16>, %b: tensor<96x64xbf16>, %c: tensor<4x64xf32>) -> tensor<4x64xf32> attributes {sched.kernel} {
+func.func private @few_rows(%a: tensor<4x96xbf16>, %b: tensor<96x64xbf16>, %c: tensor<4x64xf32>) -> tensor<4x64xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<4x96xbf16>, tensor<96x64xbf16>) outs(%c : tensor<4x64xf32>) {
   ^bb0(%x: bf16, %y: bf16, %acc: f32):
     %u = arith.extf %x : bf16 to f32

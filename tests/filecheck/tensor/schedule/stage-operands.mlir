@@ -6,7 +6,7 @@
 // CHECK: %[[T:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<48x32xf32>) outs(%[[E]] : tensor<32x48xf32>)
 // CHECK: affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK-SAME: ins(%a, %[[T]] : tensor<64x32xf32>, tensor<32x48xf32>)
-func.func private @turned(%a: tensor<64x32xf32>, %b: tensor<48x32xf32>, %c: tensor<64x48xf32>) -> tensor<64x48xf32> attributes {sched.kernel} {
+func.func private @turned(%a: tensor<64x32xf32>, %b: tensor<48x32xf32>, %c: tensor<64x48xf32>) -> tensor<64x48xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<64x32xf32>, tensor<48x32xf32>) outs(%c : tensor<64x48xf32>) {
   ^bb0(%x: f32, %y: f32, %acc: f32):
     %m = arith.mulf %x, %y : f32
@@ -23,7 +23,7 @@ func.func private @turned(%a: tensor<64x32xf32>, %b: tensor<48x32xf32>, %c: tens
 // CHECK: %[[E:.*]] = tensor.empty() : tensor<64x528xf32>
 // CHECK: %[[P:.*]] = tensor.extract_slice %[[E]][0, 0] [64, 512] [1, 1] : tensor<64x528xf32> to tensor<64x512xf32>
 // CHECK: linalg.generic {{.*}} ins(%b : tensor<512x64xf32>) outs(%[[P]] : tensor<64x512xf32>)
-func.func private @apart(%a: tensor<64x64xf32>, %b: tensor<512x64xf32>, %c: tensor<64x512xf32>) -> tensor<64x512xf32> attributes {sched.kernel} {
+func.func private @apart(%a: tensor<64x64xf32>, %b: tensor<512x64xf32>, %c: tensor<64x512xf32>) -> tensor<64x512xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<64x64xf32>, tensor<512x64xf32>) outs(%c : tensor<64x512xf32>) {
   ^bb0(%x: f32, %y: f32, %acc: f32):
     %m = arith.mulf %x, %y : f32
@@ -38,7 +38,7 @@ func.func private @apart(%a: tensor<64x64xf32>, %b: tensor<512x64xf32>, %c: tens
 // A few rows do not pay for it; nor do rows whose number is not known.
 // CHECK-LABEL: @few
 // CHECK-NOT: tensor.empty
-func.func private @few(%a: tensor<32x32xf32>, %b: tensor<48x32xf32>, %c: tensor<32x48xf32>) -> tensor<32x48xf32> attributes {sched.kernel} {
+func.func private @few(%a: tensor<32x32xf32>, %b: tensor<48x32xf32>, %c: tensor<32x48xf32>) -> tensor<32x48xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<32x32xf32>, tensor<48x32xf32>) outs(%c : tensor<32x48xf32>) {
   ^bb0(%x: f32, %y: f32, %acc: f32):
     %m = arith.mulf %x, %y : f32
@@ -54,7 +54,7 @@ func.func private @few(%a: tensor<32x32xf32>, %b: tensor<48x32xf32>, %c: tensor<
 // CHECK-LABEL: @both_turned
 // CHECK: %[[T:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<48x32xf32>)
 // CHECK: ins(%a, %[[T]] : tensor<32x8xf32>, tensor<32x48xf32>)
-func.func private @both_turned(%a: tensor<32x8xf32>, %b: tensor<48x32xf32>, %c: tensor<8x48xf32>) -> tensor<8x48xf32> attributes {sched.kernel} {
+func.func private @both_turned(%a: tensor<32x8xf32>, %b: tensor<48x32xf32>, %c: tensor<8x48xf32>) -> tensor<8x48xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<32x8xf32>, tensor<48x32xf32>) outs(%c : tensor<8x48xf32>) {
   ^bb0(%x: f32, %y: f32, %acc: f32):
     %m = arith.mulf %x, %y : f32
@@ -74,7 +74,7 @@ func.func private @both_turned(%a: tensor<32x8xf32>, %b: tensor<48x32xf32>, %c: 
 // CHECK: ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f16, %{{.*}}: f32):
 // CHECK-NEXT: %[[V:.*]] = arith.extf %[[Y]]
 // CHECK-NEXT: arith.mulf %[[X]], %[[V]]
-func.func private @wide(%a: tensor<8x32xf16>, %b: tensor<32x64xf16>, %c: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {sched.kernel} {
+func.func private @wide(%a: tensor<8x32xf16>, %b: tensor<32x64xf16>, %c: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<8x32xf16>, tensor<32x64xf16>) outs(%c : tensor<8x64xf32>) {
   ^bb0(%x: f16, %y: f16, %acc: f32):
     %p = arith.extf %x : f16 to f32

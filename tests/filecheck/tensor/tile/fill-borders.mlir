@@ -11,7 +11,7 @@
 // CHECK: %[[L:.*]] = linalg.fill {{.*}} -> tensor<2x4x2xf32>
 // CHECK: %[[D:.*]] = tensor.insert_slice %[[L]] into %[[C]][0, 1, 0] [2, 4, 2] [1, 1, 1]
 // CHECK: tensor.insert_slice %x into %[[D]][0, 1, 2] [2, 4, 8] [1, 1, 1]
-func.func private @pad(%x: tensor<2x4x8xf32>) -> tensor<2x7x10xf32> attributes {sched.kernel} {
+func.func private @pad(%x: tensor<2x4x8xf32>) -> tensor<2x7x10xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<2x7x10xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x7x10xf32>) -> tensor<2x7x10xf32>
@@ -27,7 +27,7 @@ func.func private @pad(%x: tensor<2x4x8xf32>) -> tensor<2x7x10xf32> attributes {
 // CHECK: tensor.insert_slice %x into %{{.*}}[0, 1] [%n, 8] [1, 1]
 // CHECK: linalg.fill {{.*}} -> tensor<12xf32>
 // CHECK: tensor.insert_slice %y into %{{.*}}[%n] [4] [1]
-func.func private @dynamic(%x: tensor<?x8xf32>, %y: tensor<4xf32>, %n: index) -> (tensor<?x9xf32>, tensor<12xf32>) attributes {sched.kernel} {
+func.func private @dynamic(%x: tensor<?x8xf32>, %y: tensor<4xf32>, %n: index) -> (tensor<?x9xf32>, tensor<12xf32>) attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 2, symbols = ["n"]>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty(%n) : tensor<?x9xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x9xf32>) -> tensor<?x9xf32>
@@ -44,7 +44,7 @@ func.func private @dynamic(%x: tensor<?x8xf32>, %y: tensor<4xf32>, %n: index) ->
 // CHECK-LABEL: @shared
 // CHECK: linalg.fill {{.*}} -> tensor<6xf32>
 // CHECK-NOT: linalg.fill
-func.func private @shared(%x: tensor<4xf32>) -> (tensor<6xf32>, tensor<6xf32>) attributes {sched.kernel} {
+func.func private @shared(%x: tensor<4xf32>) -> (tensor<6xf32>, tensor<6xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 2>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<6xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>

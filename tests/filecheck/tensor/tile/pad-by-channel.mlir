@@ -12,7 +12,7 @@
 // CHECK: linalg.generic {{.*}} ins(%[[P]], %[[W]]
 // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<1x56x56xf32>)
 // CHECK: } {sched.parallel}
-func.func private @depthwise(%x: tensor<8x56x56xf32>, %w: tensor<8x3x3xf32>, %b: tensor<8xf32>) -> tensor<8x56x56xf32> attributes {sched.kernel} {
+func.func private @depthwise(%x: tensor<8x56x56xf32>, %w: tensor<8x3x3xf32>, %b: tensor<8xf32>) -> tensor<8x56x56xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8x58x58xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x58x58xf32>) -> tensor<8x58x58xf32>
@@ -40,7 +40,7 @@ func.func private @depthwise(%x: tensor<8x56x56xf32>, %w: tensor<8x3x3xf32>, %b:
 // CHECK-LABEL: @dense
 // CHECK-NOT: scf.for
 // CHECK: tensor.insert_slice %x into %{{.*}}[0, 1] [64, 1000] [1, 1]
-func.func private @dense(%x: tensor<64x1000xf32>, %w: tensor<32x64x3xf32>) -> tensor<32x1000xf32> attributes {sched.kernel} {
+func.func private @dense(%x: tensor<64x1000xf32>, %w: tensor<32x64x3xf32>) -> tensor<32x1000xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64x1002xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x1002xf32>) -> tensor<64x1002xf32>
@@ -63,7 +63,7 @@ func.func private @dense(%x: tensor<64x1000xf32>, %w: tensor<32x64x3xf32>) -> te
 // CHECK-NOT: scf.for
 // CHECK-LABEL: @open
 // CHECK-NOT: scf.for
-func.func private @small(%x: tensor<8x6xf32>, %w: tensor<8x3xf32>) -> tensor<8x6xf32> attributes {sched.kernel} {
+func.func private @small(%x: tensor<8x6xf32>, %w: tensor<8x3xf32>) -> tensor<8x6xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8x8xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -77,7 +77,7 @@ func.func private @small(%x: tensor<8x6xf32>, %w: tensor<8x3xf32>) -> tensor<8x6
   func.return %r : tensor<8x6xf32>
 }
 
-func.func private @open(%x: tensor<8x?xf32>, %w: tensor<8x3xf32>, %n: index, %n2: index) -> tensor<8x?xf32> attributes {sched.kernel} {
+func.func private @open(%x: tensor<8x?xf32>, %w: tensor<8x3xf32>, %n: index, %n2: index) -> tensor<8x?xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1, symbols = ["n", "n2"]>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty(%n2) : tensor<8x?xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x?xf32>) -> tensor<8x?xf32>

@@ -47,7 +47,18 @@ func.func private @lanes_that_nothing_combines(%x: tensor<32xf32>, %e: tensor<f3
 // -----
 
 func.func private @not_structured(%x: tensor<32xf32>) -> tensor<16xf32> {
-  // expected-error: tensor.extract_slice takes no schedule
+  // expected-error: sched.schedule is an attribute of linalg.*, found on tensor.extract_slice
   %r = tensor.extract_slice %x[0] [16] [1] {sched.schedule = #sched.schedule<tile = [16], parallel = [0]>} : tensor<32xf32> to tensor<16xf32>
   func.return %r : tensor<16xf32>
+}
+
+// -----
+
+func.func private @on_buffers(%x: memref<8xf32>, %e: memref<8xf32>) {
+  // expected-error: linalg.generic takes no schedule
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : memref<8xf32>) outs(%e : memref<8xf32>) attrs = {sched.schedule = #sched.schedule<tile = [4], parallel = [0]>} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  func.return
 }

@@ -69,7 +69,7 @@ func.func private @static_rest(%x: tensor<70xf32>) -> tensor<70xf32> {
 // CHECK: scf.for %{{.*}} = %[[END]] to %[[END2:.*]] step %c16
 // CHECK: scf.for %[[I:.*]] = %[[END2]] to %{{.*}} step %c1
 // CHECK-NEXT: tensor.extract_slice %x[%[[I]]] [1] [1]
-func.func private @dynamic_rest(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %n: index) -> tensor<?xf32> attributes {sched.kernel, sched.symbols = ["N"]} {
+func.func private @dynamic_rest(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %n: index) -> tensor<?xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>} {
   %e = tensor.empty(%n) : tensor<?xf32>
   %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) attrs = {sched.schedule = #sched.schedule<tile = [64], parallel = [0], vectorize = 0>} {
   ^bb0(%a: f32, %b: f32):

@@ -180,3 +180,10 @@ def test_top_k_keeps_equal_elements_in_order() -> None:
     rows = np.array([[1, 2, 2, 1, 2, 0], [3, 1, 1, 3, 0, 0]], np.float32)
     first = [np.array([[2, 2, 2, 1], [3, 3, 1, 1]], np.float32), ints([1, 2, 4, 0], [0, 3, 1, 2])]
     check_node("TopK", [rows, ints(4)], outputs=2, axis=1, expected=first)
+
+
+def test_top_k_of_long_rows() -> None:
+    """Elements of 64 bits are passed over by blocks, and the last few are looked at one by one."""
+    rows = np.random.default_rng(5).permutation(70).reshape(1, 70).astype(np.float64)
+    check_node("TopK", [rows, ints(3)], outputs=2, axis=1)
+    check_node("TopK", [rows, ints(3)], outputs=2, axis=1, largest=0)

@@ -78,6 +78,11 @@ def test_named_dimensions() -> None:
         )
 
 
+def test_scales_that_are_data_copy_the_nearest_integers() -> None:
+    x = np.arange(40, dtype=np.int32).reshape(1, 2, 5, 4)
+    check_node("Resize", [x, None, scales(1, 1, 0.6, 1.7)], mode="nearest", names={2: (4,)})
+
+
 def test_integers_round_and_saturate() -> None:
     x = RNG.integers(0, 256, (1, 1, 5, 4)).astype(np.uint8)
     check_node("Resize", [x, None, scales(1, 1, 2, 2)], mode="cubic")

@@ -1,4 +1,6 @@
-"""`DFT` → `graph`, against numpy's transforms: lengths that cut and fill, odd ones, an axis that is data."""
+"""
+`DFT`, `STFT` → `graph`, against numpy's transforms: lengths that cut and fill, odd ones, an axis in data.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from stepwell import compile
-from tests.support.onnx_nodes import node_model
+from tests.support.onnx_nodes import check_node, node_model
 
 Array = npt.NDArray[np.float32]
 
@@ -62,3 +64,11 @@ def test_one_compilation_serves_all_axes() -> None:
         np.testing.assert_allclose(
             np.asarray(model(X, np.array(axis)), np.float32), expected, rtol=1e-4, atol=1e-5
         )
+
+
+def test_frames_of_a_signal() -> None:
+    """Frames begin a step apart; the last samples do not fill one."""
+    signal = np.random.default_rng(3).standard_normal((2, 21, 1)).astype(np.float32)
+    frames = np.stack([signal[:, at : at + 8, 0] for at in (0, 4, 8, 12)], 1)
+    inputs = [signal, np.array(4), None, np.array(8)]
+    check_node("STFT", inputs, opset=17, expected=[pairs(np.fft.rfft(frames))], tolerance=1e-4)

@@ -164,16 +164,17 @@ def test_sets_of_members() -> None:
     tensor = numpy_helper.from_array
     node = helper.make_node(
         "TreeEnsemble", ["x"], ["y"], domain=ML, n_targets=1, aggregate_function=1, post_transform=0,
-        tree_roots=[0], nodes_featureids=[0], nodes_modes=tensor(np.array([6], np.uint8)),
-        nodes_splits=tensor(np.zeros(1, np.float32)), nodes_truenodeids=[0], nodes_trueleafs=[1],
-        nodes_falsenodeids=[1], nodes_falseleafs=[1], leaf_targetids=[0, 0],
-        leaf_weights=tensor(np.array([1.0, 2.0], np.float32)),
-        membership_values=tensor(np.array([-1.5, 0.0, 2.0, np.nan], np.float32)),
+        tree_roots=[0], nodes_featureids=[0, 1], nodes_modes=tensor(np.array([6, 6], np.uint8)),
+        nodes_splits=tensor(np.zeros(2, np.float32)), nodes_truenodeids=[0, 1], nodes_trueleafs=[1, 1],
+        nodes_falsenodeids=[1, 2], nodes_falseleafs=[0, 1], leaf_targetids=[0, 0, 0],
+        leaf_weights=tensor(np.array([1.0, 2.0, 3.0], np.float32)),
+        membership_values=tensor(np.array([-1.5, 0.0, 2.0, np.nan, 5.0, np.nan], np.float32)),
     )  # fmt: skip
-    x = np.zeros((5, FEATURES), np.float32)
-    x[:, 0] = [-1.5, 0.0, 2.0, 1.0, np.nan]
+    x = np.zeros((6, FEATURES), np.float32)
+    x[:, 0] = [-1.5, 0.0, 2.0, 1.0, np.nan, 1.0]
+    x[5, 1] = 5.0
     y = stepwell.compile(model(node, [("y", TensorProto.FLOAT)], version=5))(x)
-    assert np.asarray(y).ravel().tolist() == [1.0, 1.0, 1.0, 2.0, 2.0]
+    assert np.asarray(y).ravel().tolist() == [1.0, 1.0, 1.0, 3.0, 3.0, 2.0]
 
 
 @pytest.mark.parametrize(

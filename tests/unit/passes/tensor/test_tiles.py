@@ -21,6 +21,7 @@ from xdsl.dialects.func import FuncOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.arith import DotBytesOp
 from stepwell.dialects.parser import parse_module
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.interpret import interpret
 from stepwell.lowering.kernels import tile_code
@@ -65,7 +66,7 @@ def _on_buffers(m: int, panels: int, width: int, k: int) -> tuple[StepwellContex
     text = KERNEL.format(m=m, panels=panels, width=width, k=k, n=panels * width)
     module = parse_module(ctx, text)
     run_pipeline(module, "convert-graph-to-linalg", ctx)
-    kernel = next(op for op in module.ops if isinstance(op, FuncOp) and "sched.kernel" in op.attributes)
+    kernel = next(op for op in module.ops if isinstance(op, FuncOp) and is_kernel(op))
     kernel.detach()
     alone = ModuleOp([kernel])
     run_pipeline(alone, f"{SCHEDULE_PIPELINE},{LOOP_PIPELINE}", ctx)

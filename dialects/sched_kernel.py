@@ -1,0 +1,221 @@
+"""`#sched.kernel`: the interface of a kernel function on levels 2 to 4, verified against the function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    IndexType,
+    IntAttr,
+    MemRefType,
+    StringAttr,
+    TensorType,
+    i8,
+    i32,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects.fields import parse_fields
+from stepwell.dialects.sched_program import program_of
+from stepwell.runtime.dims import Dim
+
+KERNEL = "sched.kernel"
+"""Key of a kernel's interface among its function's attributes; other modules use the functions below."""
+
+_POINTER = llvm.LLVMPointerType()
+_MACHINE_TYPE = llvm.LLVMFunctionType([_POINTER] * 3, i32)
+_INDEX = IndexType()
+_SCRATCH: MemRefType[Attribute] = MemRefType(i8, [DYNAMIC_INDEX])
+
+_Role: TypeAlias = "tuple[str, type[Attribute] | Attribute]"
+"""The role of an argument or result, and its type or the class of it."""
+
+
+@irdl_attr_definition
+class KernelAttr(ParametrizedAttribute):
+    """
+    The interface of a kernel, which is the attribute `sched.kernel` of its function on levels 2 to 4.
+
+    ```mlir
+    #sched.kernel<inputs = 2, outputs = 1, scratch = "64 * N", symbols = ["N"]>
+    ```
+    - `inputs`: the number of tensors that it reads: the first arguments.
+    - `outputs`: the number of tensors that it writes: the results on level 2, the arguments after the inputs
+      on level 3.
+    - `scratch`: the bytes of temporary memory, a dimension over the symbols, known from `bufferize` on. If it
+      is not 0, an argument after the outputs on level 3, `memref<?xi8>`.
+    - `symbols`: the names of the sizes that are its last arguments, of type `index`.
+
+    On level 4 the function is `i32 (ptr args, ptr dims, ptr ctx)`: `args` has the buffers, `dims` the
+    symbols, both in this order.
+
+    Constraints:
+      (C1) `inputs` and `outputs` are not negative.
+      (C2) symbols are names, each once.
+      (C3) `scratch` is a dimension over the symbols that is not negative.
+      (C4) on level 2, the function takes tensors and the symbols and returns tensors, as many as it says.
+      (C5) on level 3, it takes buffers, its scratch and the symbols, as many as it says, and returns nothing.
+      (C6) on level 4, it has the type of kernels.
+    """
+
+    name = "sched.kernel"
+
+    inputs: IntAttr = param_def()
+    outputs: IntAttr = param_def()
+    scratch: StringAttr = param_def()
+    symbols: ArrayAttr[StringAttr] = param_def()
+
+    def __init__(self, inputs: int, outputs: int, symbols: Sequence[str] = (), scratch: str | int | Dim = 0):
+        names = ArrayAttr([StringAttr(name) for name in symbols])
+        super().__init__(IntAttr(inputs), IntAttr(outputs), StringAttr(str(scratch)), names)
+
+    @property
+    def symbol_names(self) -> tuple[str, ...]:
+        """The names of the symbols, in the order of their arguments."""
+        return tuple(name.data for name in self.symbols)
+
+    @property
+    def scratch_bytes(self) -> Dim:
+        """The bytes of temporary memory."""
+        return Dim.of(self.scratch.data)
+
+    def with_scratch(self, scratch: str | Dim) -> KernelAttr:
+        """The same interface with another number of bytes of temporary memory."""
+        return KernelAttr(self.inputs.data, self.outputs.data, self.symbol_names, scratch)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def number() -> IntAttr:
+            return IntAttr(parser.parse_integer(allow_boolean=False))
+
+        def scratch() -> StringAttr:
+            text = parser.parse_optional_str_literal()
+            return StringAttr(text if text is not None else str(parser.parse_integer(allow_boolean=False)))
+
+        def symbols() -> ArrayAttr[StringAttr]:
+            names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal)
+            return ArrayAttr([StringAttr(name) for name in names])
+
+        readers = {"inputs": number, "outputs": number, "scratch": scratch, "symbols": symbols}
+        defaults: dict[str, Attribute] = {"scratch": StringAttr("0"), "symbols": ArrayAttr([])}
+        return parse_fields(parser, readers, defaults)
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"inputs = {self.inputs.data}, outputs = {self.outputs.data}")
+            if self.scratch.data != "0":
+                text = self.scratch.data
+                printer.print_string(f", scratch = {text if text.isdecimal() else self.scratch}")
+            if self.symbols.data:
+                printer.print_string(f", symbols = {self.symbols}")
+
+    def verify(self) -> None:
+        for key, count in (("inputs", self.inputs.data), ("outputs", self.outputs.data)):
+            if count < 0:  # (C1)
+                raise VerifyException(f"{key} must not be negative, found {count}")
+        names = self.symbol_names
+        for name in names:
+            if not name.isidentifier():  # (C2)
+                raise VerifyException(f"symbols must be names, found {name!r}")
+            if names.count(name) > 1:
+                raise VerifyException(f"symbols must be distinct, found {name} twice")
+        try:
+            scratch = self.scratch_bytes
+        except ValueError as error:
+            raise VerifyException(f"scratch: {error}") from None
+        if unknown := sorted(scratch.symbols() - set(names)):  # (C3)
+            raise VerifyException(
+                f"scratch must be over the symbols {list(names)}, found {unknown[0]} in {str(scratch)!r}"
+            )
+        if scratch.is_static and scratch.value < 0:
+            raise VerifyException(f"scratch must not be negative, found {scratch}")
+
+
+def kernel_of(function: Operation) -> KernelAttr | None:
+    """The interface of a kernel; None for a function that is not one."""
+    attr = function.attributes.get(KERNEL)
+    return attr if isinstance(attr, KernelAttr) else None
+
+
+def is_kernel(function: Operation) -> bool:
+    """Whether a function is a kernel."""
+    return isinstance(function.attributes.get(KERNEL), KernelAttr)
+
+
+def set_kernel(function: Operation, kernel: KernelAttr) -> None:
+    """Make a function a kernel with an interface, or replace the interface."""
+    function.attributes[KERNEL] = kernel
+
+
+def set_scratch(function: Operation, scratch: str | Dim) -> None:
+    """Write the bytes of temporary memory into a kernel's interface, once they are known."""
+    kernel = kernel_of(function)
+    assert kernel is not None, "only kernels have scratch"
+    set_kernel(function, kernel.with_scratch(scratch))
+
+
+def symbols_of(function: Operation) -> tuple[str, ...]:
+    """The names of the symbols that a kernel or `@main` has as trailing index arguments."""
+    if (kernel := kernel_of(function)) is not None:
+        return kernel.symbol_names
+    program = program_of(function)
+    return () if program is None else program.symbol_names
+
+
+def is_on_buffers(kernel: FuncOp) -> bool:
+    """Whether a kernel has been bufferized: no tensors are among its arguments and results."""
+    type = kernel.function_type
+    return not any(isinstance(each, TensorType) for each in (*type.inputs, *type.outputs))
+
+
+def verify_kernel(function: Operation, kernel: Attribute) -> None:
+    """
+    Require a function to have the arguments and results of its interface.
+
+    Raises: VerifyException with the function, what was expected and what was found.
+    """
+    if isinstance(function, llvm.FuncOp):
+        if function.function_type != _MACHINE_TYPE:  # (C6)
+            raise _mismatch(function.sym_name.data, f"type {_MACHINE_TYPE}", str(function.function_type))
+        return
+    if not isinstance(function, FuncOp):
+        raise VerifyException(f"{KERNEL} describes a function, and this is {function.name}")
+    name, signature = function.sym_name.data, function.function_type
+    if not isinstance(kernel, KernelAttr):
+        raise _mismatch(name, f"`{KERNEL} = #sched.kernel<inputs = …, outputs = …>`", str(kernel))
+    inputs, outputs = kernel.inputs.data, kernel.outputs.data
+    symbols: list[_Role] = [("symbol", _INDEX)] * len(kernel.symbols.data)
+    if is_on_buffers(function):  # (C5)
+        scratch: list[_Role] = [("scratch", _SCRATCH)] if kernel.scratch_bytes != 0 else []
+        buffers: list[_Role] = [*[("input", MemRefType)] * inputs, *[("output", MemRefType)] * outputs]
+        _expect_types(name, "argument", signature.inputs.data, [*buffers, *scratch, *symbols])
+        _expect_types(name, "result", signature.outputs.data, [])
+    else:  # (C4)
+        _expect_types(name, "argument", signature.inputs.data, [*[("input", TensorType)] * inputs, *symbols])
+        _expect_types(name, "result", signature.outputs.data, [("output", TensorType)] * outputs)
+
+
+def _expect_types(name: str, what: str, found: Sequence[Attribute], expected: Sequence[_Role]) -> None:
+    """Require arguments or results of the roles, in their order."""
+    if len(found) != len(expected):
+        roles = [role for role, _ in expected]
+        counts = ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
+        raise _mismatch(name, f"{len(expected)} {what}s ({counts or 'none'})", str(len(found)))
+    for position, (each, (role, wanted)) in enumerate(zip(found, expected, strict=True)):
+        fits = each == wanted if isinstance(wanted, Attribute) else isinstance(each, wanted)
+        if not fits:
+            kind = wanted if isinstance(wanted, Attribute) else f"a {wanted.name}"
+            raise _mismatch(name, f"{kind} as {what} {position} ({role})", str(each))
+
+
+def _mismatch(name: str, expected: str, found: str) -> VerifyException:
+    return VerifyException(f"kernel @{name}: expected {expected}, found {found}")

@@ -1,0 +1,44 @@
+// RUN: stepwell-opt %s -p convert-onnx-to-graph | filecheck %s
+
+builtin.module attributes {onnx.opsets = {"" = 20 : i64, "ai.onnx.ml" = 3 : i64}} {
+  // Pieces lose the axis only where `keepdims` is 0 and no lengths are given.
+  // CHECK-LABEL: func.func @split
+  func.func @split(%x: tensor<2x6x4xf32>, %n: tensor<2xi64>) {
+    // CHECK: "host.split_to_sequence" {{.*}}axis\22: 0, \22keepdims\22: 1{{.*}}(%x) : {{.*}} -> !onnx.seq<tensor<?x?x?xf32>>
+    %0 = "onnx.SplitToSequence"(%x) : (tensor<2x6x4xf32>) -> !onnx.any
+    // CHECK: "host.split_to_sequence" {{.*}}axis\22: 1, \22keepdims\22: 0{{.*}}(%x) : {{.*}} -> !onnx.seq<tensor<?x?xf32>>
+    %1 = "onnx.SplitToSequence"(%x) <{axis = 1 : i64, keepdims = 0 : i64}> : (tensor<2x6x4xf32>) -> !onnx.any
+    // CHECK: "host.split_to_sequence" {{.*}}axis\22: -1, \22keepdims\22: 1{{.*}}(%x, %n) : {{.*}} -> !onnx.seq<tensor<?x?x?xf32>>
+    %2 = "onnx.SplitToSequence"(%x, %n) <{axis = -1 : i64, keepdims = 0 : i64}> : (tensor<2x6x4xf32>, tensor<2xi64>) -> !onnx.any
+    // CHECK: "host.concat_from_sequence" {{.*}}new_axis\22: 1{{.*}} -> (tensor<?x?x?x?xf32
+    %3 = "onnx.ConcatFromSequence"(%0) <{axis = 1 : i64, new_axis = 1 : i64}> : (!onnx.any) -> !onnx.any
+    // CHECK: "host.concat_from_sequence" {{.*}}new_axis\22: 0{{.*}} -> (tensor<?x?x?xf32
+    %4 = "onnx.ConcatFromSequence"(%0) <{axis = 1 : i64}> : (!onnx.any) -> !onnx.any
+    func.return
+  }
+  // CHECK-LABEL: func.func @image
+  func.func @image(%x: tensor<?xui8>) {
+    // CHECK: "host.image_decoder" {{.*}}RGB{{.*}} -> (tensor<?x?x3xui8
+    %0 = "onnx.ImageDecoder"(%x) : (tensor<?xui8>) -> !onnx.any
+    // CHECK: "host.image_decoder" {{.*}}Grayscale{{.*}} -> (tensor<?x?x1xui8
+    %1 = "onnx.ImageDecoder"(%x) <{pixel_format = "Grayscale"}> : (tensor<?xui8>) -> !onnx.any
+    func.return
+  }
+  // CHECK-LABEL: func.func @draws
+  func.func @draws(%p: tensor<3x4xf64>) {
+    // CHECK: "host.bernoulli" effect {{.*}} : (tensor<3x4xf64>) -> tensor<3x4xf64>
+    %0 = "onnx.Bernoulli"(%p) : (tensor<3x4xf64>) -> !onnx.any
+    // CHECK: "host.multinomial" effect {{.*}}sample_size\22: 5{{.*}} : (tensor<3x4xf64>) -> tensor<3x5xi32>
+    %1 = "onnx.Multinomial"(%p) <{sample_size = 5 : i64}> : (tensor<3x4xf64>) -> !onnx.any
+    func.return
+  }
+  // Without a limit all parts are split; -1 is no position in the list of categories.
+  // CHECK-LABEL: func.func @strings
+  func.func @strings(%x: tensor<2x3x!onnx.string>) {
+    // CHECK: "host.string_split" {{.*}}maxsplit\22: -1}
+    %0, %1 = "onnx.StringSplit"(%x) : (tensor<2x3x!onnx.string>) -> (!onnx.any, !onnx.any)
+    // CHECK: "host.encode_labels" {{.*}}[\22a\22, \22b\22], \22values\22: [0, 1], \22default\22: -1}
+    %2 = "onnx.ml.OneHotEncoder"(%x) <{cats_strings = ["a", "b"]}> : (tensor<2x3x!onnx.string>) -> !onnx.any
+    func.return
+  }
+}
