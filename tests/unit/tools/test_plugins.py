@@ -124,11 +124,13 @@ def test_keys_hold_the_content_of_plugins(tmp_path: Path) -> None:
 
 
 def test_keys_hold_the_content_of_installed_plugins(tmp_path: Path) -> None:
-    """Editable ones change without a new version."""
+    """Editable ones change without a new version; other packages are not in the keys."""
     plain = fingerprint_of_installed(tmp_path)
     (tmp_path / "acme.py").write_text("A = 1")
     (about := tmp_path / "acme-0.1.dist-info").mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 0.1\n")
+    (about / "entry_points.txt").write_text("[console_scripts]\nacme = acme:main\n")
+    assert fingerprint_of_installed(tmp_path) == plain
     (about / "entry_points.txt").write_text("[stepwell.passes]\nacme-mix = acme:Mix\n")
     installed = fingerprint_of_installed(tmp_path)
     (tmp_path / "acme.py").write_text("A = 2")

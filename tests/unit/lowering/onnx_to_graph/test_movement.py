@@ -187,3 +187,8 @@ def test_top_k_of_long_rows() -> None:
     rows = np.random.default_rng(5).permutation(70).reshape(1, 70).astype(np.float64)
     check_node("TopK", [rows, ints(3)], outputs=2, axis=1)
     check_node("TopK", [rows, ints(3)], outputs=2, axis=1, largest=0)
+
+
+@pytest.mark.parametrize(("op", "shape"), [("Squeeze", (2, 1, 3, 1)), ("Unsqueeze", (2, 3))])
+def test_axes_that_are_data(op: str, shape: tuple[int, ...]) -> None:
+    check_node(op, [numbers(*shape), ints(-1, 1)], names={1: (2,)})
