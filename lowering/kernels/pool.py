@@ -16,6 +16,7 @@ from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
+from stepwell.runtime.collector import free_young_cycles
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.machine.target import TargetDescription
@@ -85,11 +86,17 @@ class _Pool:
         for thread in threads:
             thread.start()
         ctx = StepwellContext()
-        self._drain(lambda key: compile_kernel(_module_of(self.kernels[key][0]), ctx, self.target))
+        self._drain(lambda key: self._compile_here(key, ctx))
         for thread in threads:
             thread.join()
         if self.errors:
             raise self.errors[0]
+
+    def _compile_here(self, key: str, ctx: StepwellContext) -> KernelObject:
+        """The object of a kernel, whose IR is freed."""
+        kernel = compile_kernel(lambda: _module_of(self.kernels[key][0]), ctx, self.target)
+        free_young_cycles()
+        return kernel
 
     def _serve_worker(self, context: PassContext) -> None:
         """Feed kernels to one worker process until the queue is empty."""

@@ -19,8 +19,9 @@ from stepwell.dialects.parser import ExactParser
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.passes.context import PassContext
 from stepwell.runtime.child import Child, ChildError
+from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.frames import Head, read_frame, write_frame
+from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.plugins import LOADED
 
@@ -88,21 +89,30 @@ def _error_of(fields: Mapping[str, Any], kernel: str) -> StepwellError:
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Compile kernels from `requests` until the stream ends."""
     while (request := read_frame(requests)) is not None:
-        ctx = StepwellContext()
-        try:
-            target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
-            module = ExactParser(ctx, request.body.decode()).parse_op()
-            assert isinstance(module, ModuleOp)
-            kernel = compile_kernel(module, ctx, target)
-        except StepwellError as error:
-            write_frame(replies, {"error": _described(error)})
-        except Exception as error:  # a defect of ours, outside of passes: the parent reports it
-            frame = extract_tb(error.__traceback__)[-1]
-            note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
-            internal = InternalError(None, f"{type(error).__name__}: {error}", note=note)
-            write_frame(replies, {"error": _described(internal)})
-        else:
-            write_frame(replies, {"meta": dict(kernel.meta)}, kernel.code)
+        write_frame(replies, *_answer(request))
+        free_young_cycles()  # while the parent takes the answer
+
+
+def _answer(request: Frame) -> tuple[Head, bytes]:
+    """The answer to a request: the metadata and the object of its kernel, or the error."""
+    ctx, text = StepwellContext(), request.body.decode()
+
+    def parsed() -> ModuleOp:
+        module = ExactParser(ctx, text).parse_op()
+        assert isinstance(module, ModuleOp)
+        return module
+
+    try:
+        target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
+        kernel = compile_kernel(parsed, ctx, target)
+    except StepwellError as error:
+        return {"error": _described(error)}, b""
+    except Exception as error:  # a defect of ours, outside of passes: the parent reports it
+        frame = extract_tb(error.__traceback__)[-1]
+        note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
+        internal = InternalError(None, f"{type(error).__name__}: {error}", note=note)
+        return {"error": _described(internal)}, b""
+    return {"meta": dict(kernel.meta)}, kernel.code
 
 
 def load_plugins(request: Head, load: Callable[[str], None]) -> None:
@@ -134,5 +144,5 @@ def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -
             write_frame(replies, {"error": error.render()})
             return
         write_frame(replies, {})
-        with context:
+        with context, collector_paused():
             serve(requests, replies)

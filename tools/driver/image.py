@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,7 +50,7 @@ from stepwell.lowering.main_to_buffers import (
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
 from stepwell.passes.reproducer import Reproducer
-from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.cache import KernelCache
@@ -95,7 +94,7 @@ class Compilation:
         """Run passes on the module, and add their time to that of a level."""
         with self.timed(level):
             if self.reproducer is None:
-                self.reproducer = Reproducer(self.module)
+                self.reproducer = Reproducer.of_copy(self.module)
             run_pipeline(self.module, pipeline, self.ctx, self.reproducer)
 
 
@@ -378,12 +377,12 @@ def _free_ops(module: ModuleOp) -> None:
     """Give the memory of a module's ops back: those of a long `@main` need as much as LLVM is about to."""
     while (op := module.body.block.first_op) is not None:
         op.detach()
-    gc.collect(0)
+    free_young_cycles()
 
 
 def _lower_main(compilation: Compilation, timed: bool) -> Mapping[str, object]:
     """From calls of kernels on tensors to `llvm`; returns what `main_facts` says of the plan in between."""
-    module, reproducer = compilation.module, Reproducer(compilation.module)
+    module, reproducer = compilation.module, Reproducer.of_copy(compilation.module)
     run_pipeline(module, TIMED_MAIN_PIPELINE if timed else MAIN_PIPELINE, compilation.ctx, reproducer)
     facts = main_facts(main_of(module))
     run_pipeline(module, LLVM_PIPELINE, compilation.ctx, reproducer)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model, ModelFile
 
 
+@collector_paused()
 def lower_and_compile(
     model: Model, options: CompileOptions, kept: KeptModel | None, progress: Progress | None
 ) -> ModelImage:
@@ -46,15 +47,14 @@ def lower_and_compile(
     from stepwell.frontend.source import open_model
 
     source = open_model(model) if kept is not None and not isinstance(model, Program) else None
-    with collector_paused():
-        compilation = start(model if source is None else source, options)
-        if is_on_loops(compilation.module):
-            return image_of(compilation)
-        to_level_1(compilation, options)
-        interface = read_interface(main_of(compilation.module))
-        if options.profile and not is_lowered(compilation.module):
-            compilation.run("graph", WORK_PIPELINE)
-        to_level_2(compilation, options)
+    compilation = start(model if source is None else source, options)
+    if is_on_loops(compilation.module):
+        return image_of(compilation)
+    to_level_1(compilation, options)
+    interface = read_interface(main_of(compilation.module))
+    if options.profile and not is_lowered(compilation.module):
+        compilation.run("graph", WORK_PIPELINE)
+    to_level_2(compilation, options)
     image = compile_image(
         compilation,
         interface,
