@@ -182,13 +182,14 @@ def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert "AMX" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("times", "best"), [((1.0, 0.9, 0.8), 24), ((1.0, 1.0, 0.99), 16), ((0.9, 1.0, 1.1), 8)]
-)
+FASTER = [((1.0, 0.9, 0.8), 24), ((1.0, 1.0, 0.99), 16), ((0.9, 1.0, 1.1), 8)]
+
+
+@pytest.mark.parametrize(("times", "best"), FASTER)
 def test_another_value_is_better_where_it_is_faster_beyond_the_spread(
     times: tuple[float, ...], best: int
 ) -> None:
-    row, values = row_named("tiles.tail_lanes"), (8, 16, 24)
+    row, values = row_named("tiles.tail_lanes"), (8.0, 16.0, 24.0)
     taken = {value: Latency((time, time, time)) for value, time in zip(values, times, strict=True)}
     assert f"best: {best} lanes" in report(row, [Measured("a case", 16, taken, {})], values)
     noisy = {value: Latency((time, 2 - time, 1.0)) for value, time in zip(values, times, strict=True)}
