@@ -31,11 +31,11 @@ from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions
-from stepwell.tools.measure.interleaved import Latency, geometric_mean, interleave, ratio
+from stepwell.tools.measure.interleaved import Latency, Ratio, geometric_mean, interleave, ratio
 from stepwell.tools.measure.peers import Runner
 
 _NO_DIFFERENCE = 0.02
-"""The share of the time by which another value must be faster to be called better."""
+"""The share of the time by which another value must be faster to be better, in a case beyond the spread."""
 TABLES: Mapping[str, Table] = {
     "machine": MACHINE,
     "layouts": LAYOUTS,
@@ -146,10 +146,10 @@ class Measured:
         """Whether any two values were timed apart."""
         return len({id(latency) for latency in self.seconds.values()}) > 1
 
-    def ratio(self, value: float) -> float:
+    def ratio(self, value: float) -> Ratio:
         """The time with a value over the time with today's."""
         same = self.seconds[value] is self.seconds[self.now]
-        return 1.0 if same else ratio(self.seconds[value], self.seconds[self.now]).median
+        return Ratio(1, 1, 1) if same else ratio(self.seconds[value], self.seconds[self.now])
 
     def cell(self, value: float) -> str:
         """The time of today's value in µs; the ratio, with its interval, of another."""
@@ -158,7 +158,7 @@ class Measured:
         if value == self.now:
             return f"{1e6 * self.seconds[value].median:.1f} µs"
         same = self.seconds[value] is self.seconds[self.now]
-        return "same code" if same else str(ratio(self.seconds[value], self.seconds[self.now]))
+        return "same code" if same else str(self.ratio(value))
 
 
 def measure(row: Row, values: Sequence[float], rounds: int) -> list[Measured]:
@@ -252,9 +252,10 @@ def report(row: Row, cases: Sequence[Measured], values: Sequence[float]) -> str:
     differing = [m for m in cases if m.differs and not m.failed]
     if not differing:
         return "\n".join([*lines, "", "no value makes other code"])
-    means = {value: geometric_mean([m.ratio(value) for m in differing]) for value in values}
+    means = {value: geometric_mean([m.ratio(value).median for m in differing]) for value in values}
     least = min(means, key=means.__getitem__)
-    best = row.value if means[least] > 1 - _NO_DIFFERENCE else least
+    is_certain = any(m.ratio(least).high < 1 for m in differing)
+    best = least if is_certain and means[least] < 1 - _NO_DIFFERENCE else row.value
     lines.append(f"| geometric mean | {' | '.join(f'{means[v]:.3f}' for v in values)} |")
     return "\n".join(
         [*lines, "", f"best: {_number(best)} {row.unit}{', as now' if best == row.value else ''}"]

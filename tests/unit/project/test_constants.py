@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from benchmarks.constant_cases import WAYS
-from benchmarks.constants import IN_PLACE, changes_code, main, measure, report, row_named, rows
+from benchmarks.constants import IN_PLACE, Measured, changes_code, main, measure, report, row_named, rows
 from stepwell.dialects.costs.kernels import THREADS
 from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.costs.table import overridden
+from stepwell.tools.measure.interleaved import Latency
 from tests.support.imports import ROOT
 
 FOLDERS = (
@@ -179,3 +180,17 @@ def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
         main(["tiles.max_row"])
     assert main(["products.amx_rows"]) == 0
     assert "AMX" in capsys.readouterr().out
+
+
+FASTER = [((1.0, 0.9, 0.8), 24), ((1.0, 1.0, 0.99), 16), ((0.9, 1.0, 1.1), 8)]
+
+
+@pytest.mark.parametrize(("times", "best"), FASTER)
+def test_another_value_is_better_where_it_is_faster_beyond_the_spread(
+    times: tuple[float, ...], best: int
+) -> None:
+    row, values = row_named("tiles.tail_lanes"), (8.0, 16.0, 24.0)
+    taken = {value: Latency((time, time, time)) for value, time in zip(values, times, strict=True)}
+    assert f"best: {best} lanes" in report(row, [Measured("a case", 16, taken, {})], values)
+    noisy = {value: Latency((time, 2 - time, 1.0)) for value, time in zip(values, times, strict=True)}
+    assert "best: 16 lanes, as now" in report(row, [Measured("a case", 16, noisy, {})], values)
