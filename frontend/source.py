@@ -75,7 +75,7 @@ def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Sourc
         raise StepwellError(
             "bad-model",
             None,
-            f"a model is a path, the bytes of a file or an ModelProto, found {type(source).__name__}",
+            f"a model is a path, the bytes of a file or an onnx.ModelProto, found {type(source).__name__}",
         )
     path = Path(source)
     if path.suffix == ".stepwell":

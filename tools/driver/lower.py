@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model, ModelFile
 
 
-@collector_paused()
 def lower_and_compile(
     model: Model, options: CompileOptions, kept: KeptModel | None, progress: Progress | None
 ) -> ModelImage:
@@ -49,9 +48,10 @@ def lower_and_compile(
     """
     from stepwell.frontend.source import open_model
 
+    expect_backends(options)
     source = None if isinstance(model, Program) or _is_ir(model) else open_model(model)
     nodes = 0 if source is None else len(source.model.graph.node)
-    with started(workers_for(nodes, options.processes)) as children:
+    with collector_paused(), started(workers_for(nodes, options.processes)) as children:
         image = _lowered(model if source is None else source, options, children, progress)
     if kept is not None and source is not None and not source.warned:  # a warning is repeated each time
         kept.store(image, source.files.opened)
