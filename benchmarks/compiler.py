@@ -9,9 +9,7 @@ processor time and memory a node, which is what the graph and `@main` cost.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import json
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +17,7 @@ from functools import partial
 from io import StringIO
 from pathlib import Path
 from time import process_time
+from typing import cast
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -27,6 +26,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import SSAValue
 from xdsl.printer import Printer
 
+from benchmarks.fresh import Figures, bytecode_note, run_fresh
 from benchmarks.zoo import F32_MODELS, model_path
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
@@ -35,7 +35,6 @@ from stepwell.dialects.types import tensor_type
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import graph_steps, text_of
-from stepwell.runtime.environment import CACHE
 
 SIZES = (1_000, 10_000, 50_000)
 
@@ -104,22 +103,33 @@ def graph_rows(sizes: Sequence[int], make: Callable[[int], ModuleOp]) -> list[tu
     return list(rows.items())
 
 
-def compile_seconds(name: str, folder: str) -> float:
-    """Seconds of `stepwell.compile` of a model in a fresh process, imports left out."""
-    path = model_path(name)
-    shapes = F32_MODELS[name].input_shapes()
-    program = (
-        "import sys, time, stepwell, stepwell.tools.driver.compile\n"
-        "import stepwell.frontend, stepwell.lowering.kernels.kernel\n"
-        "start = time.perf_counter()\n"
-        f"stepwell.compile({str(path)!r}, input_shapes={shapes!r})\n"
-        "print(time.perf_counter() - start)\n"
-    )
-    environment = {**os.environ, CACHE.name: folder}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
-    )
-    return float(done.stdout)
+_COMPILE = """
+import stepwell, stepwell.tools.driver.compile, stepwell.frontend, stepwell.tools.driver.lower
+import os, stepwell.lowering.kernels.kernel
+start, spent = time.perf_counter(), sum(os.times()[:4])
+options = json.loads(sys.argv[3])
+model = stepwell.compile(sys.argv[2], **options)
+seconds = time.perf_counter() - start
+report(wall=seconds, compiling=sum(os.times()[:4]) - spent, kernels=model.image.summary["kernels"])
+"""
+
+
+def compile_cost(path: Path, cache: str, **options: object) -> Figures:
+    """
+    The cost of a compilation in a fresh process: `wall` seconds, and `compiling` those of processors, workers
+    too, both without the imports of this process; `kernels`; `megabytes` of the largest process.
+    """
+    return run_fresh(_COMPILE, str(path), json.dumps(options), cache=cache)
+
+
+def model_row(name: str) -> str:
+    """A line of the table of models; cold and warm, of which the warm time is a median."""
+    path, shapes = cast(Path, model_path(name)), F32_MODELS[name].input_shapes()
+    with tempfile.TemporaryDirectory() as folder:
+        cold, *warm = (compile_cost(path, folder, input_shapes=shapes) for _ in range(4))
+    cells = [f"{cold[figure]:.2f}" for figure in ("wall", "compiling")]
+    cells += [f"{cold[figure]:.0f}" for figure in ("kernels", "megabytes")]
+    return f"| {name} | {' | '.join(cells)} | {np.median([each['wall'] for each in warm]):.2f} |"
 
 
 def product_chain(size: int) -> bytes:
@@ -132,28 +142,14 @@ def product_chain(size: int) -> bytes:
     return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
 
 
-def compile_cost(path: Path) -> tuple[float, int]:
-    """Processor seconds of a compilation in a fresh process without caches, and its peak of memory in KB."""
-    program = (
-        "import resource, sys, time, stepwell, stepwell.tools.driver\n"
-        "import stepwell.frontend, stepwell.lowering.kernels.kernel, stepwell.tools.driver.lower\n"
-        "start = time.process_time()\n"
-        "stepwell.compile(sys.argv[1], use_cache=False, processes=1)\n"
-        "print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
-    )
-    command = [sys.executable, "-c", program, str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    seconds, kilobytes = done.stdout.split()
-    return float(seconds), int(kilobytes)
-
-
 def chain_rows(sizes: Sequence[int], base: int = 10) -> Iterator[tuple[int, float, float]]:
     """Milliseconds and KB that a node of a chain takes, for each size, less what a chain of `base` takes."""
     with tempfile.TemporaryDirectory() as folder:
-        costs: list[tuple[float, int]] = []
+        costs: list[tuple[float, float]] = []
         for size in (base, *sizes):
             (path := Path(folder) / f"{size}.onnx").write_bytes(product_chain(size))
-            costs.append(compile_cost(path))
+            cost = compile_cost(path, folder, use_cache=False, processes=1)
+            costs.append((cost["compiling"], 1024 * cost["megabytes"]))
     first, *others = costs
     for size, cost in zip(sizes, others, strict=True):
         nodes = size - base
@@ -180,12 +176,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, figures in graph_rows(args.sizes, make):
             print(f"| {name} | {' | '.join(f'{f:.1f}' for f in figures)} |", flush=True)
     if args.models:
-        print("\n| model | cold, s | warm, s |\n|---|---|---|")
+        heads = "model | cold, s | processor seconds | kernels | peak MB of a process | warm, s"
+        print(f"\n{bytecode_note()}| {heads} |\n{'|---' * 6}|")
     for name in args.models:
-        with tempfile.TemporaryDirectory() as folder:
-            cold = compile_seconds(name, folder)
-            warm = float(np.median([compile_seconds(name, folder) for _ in range(3)]))
-        print(f"| {name} | {cold:.2f} | {warm:.2f} |", flush=True)
+        print(model_row(name), flush=True)
     return 0
 
 

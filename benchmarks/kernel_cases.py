@@ -33,6 +33,8 @@ class Case:
     Floating-point operations, two for a multiply-add; 0 for a kernel that is judged by the bytes it moves.
     """
     element: str = "f32"
+    open: Mapping[str, Sequence[int | str]] = field(default_factory=dict[str, Sequence[int | str]])
+    """Shapes of inputs with open dimensions, as the model declares them."""
 
     def feeds(self) -> dict[str, Array]:
         """Inputs in (0.1, 1.1), where every function is defined and far from its limits."""
@@ -47,11 +49,14 @@ class Case:
         graph = helper.make_graph(
             list(self.nodes),
             "kernel",
-            [helper.make_tensor_value_info(name, element, list(s)) for name, s in self.inputs.items()],
+            [
+                helper.make_tensor_value_info(name, element, list(self.open.get(name, shape)))
+                for name, shape in self.inputs.items()
+            ],
             [onnx.ValueInfoProto(name="y")],
             [numpy_helper.from_array(value, name) for name, value in held.items()],
         )
-        opsets = [helper.make_opsetid("", _OPSET)]
+        opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid("ai.onnx.ml", 3)]
         return onnx.shape_inference.infer_shapes(
             helper.make_model(graph, opset_imports=opsets, ir_version=10)
         )

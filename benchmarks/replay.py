@@ -121,7 +121,7 @@ class Replay:
         if text not in self._compiled:
             copy = kernel.clone()
             copy.properties["sym_name"] = StringAttr("kernel")
-            compiled = compile_kernel(ModuleOp([copy]), self._ctx, self._target)
+            compiled = compile_kernel(lambda: ModuleOp([copy.clone()]), self._ctx, self._target)
             self._compiled[text] = digest(compiled.code), compiled.scratch
         return self._compiled[text]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from inspect import unwrap
 from types import FunctionType, UnionType
@@ -17,7 +17,9 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
-from xdsl.parser import AttrParser
+from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.irdl.declarative_assembly_format import FormatProgram
+from xdsl.parser import AttrParser, Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 
@@ -43,6 +45,42 @@ DIALECT_ENTRY_POINTS = "stepwell.dialects"
 The entry point group by which other packages add dialects: the dialect's name = `module:attribute`, or the
 module whose decorators define it.
 """
+
+
+class LateFormat:
+    """
+    The assembly format of an op class, parsed when an op is first read or printed.
+
+    A compilation of a model needs a few of the 270 formats, which take 0.13 s together.
+    """
+
+    def __init__(self, text: str, op_def: OpDef):
+        self.text, self.op_def = text, op_def
+
+    @cached_property
+    def program(self) -> FormatProgram:
+        """The parsed format. Raises: ParseError."""
+        return _parse_format(self.text, self.op_def)
+
+    def parse(self, parser: Parser, op_type: type[IRDLOperation]) -> IRDLOperation:
+        """Read an op of the class."""
+        return self.program.parse(parser, op_type)
+
+    def print(self, printer: Printer, op: IRDLOperation) -> None:
+        """Print an op of the class."""
+        self.program.print(printer, op)
+
+
+_parse_format = FormatProgram.from_str
+
+
+def _format_of(text: str, op_def: OpDef) -> FormatProgram | LateFormat:
+    """A format for xDSL's `irdl_op_definition`. Those of plugins are parsed at once, and so fail there."""
+    is_late = is_upstream(op_def.name.partition(".")[0])
+    return LateFormat(text, op_def) if is_late else _parse_format(text, op_def)
+
+
+setattr(FormatProgram, "from_str", staticmethod(_format_of))  # noqa: B010  # it has another type
 
 
 class StepwellContext(Context):

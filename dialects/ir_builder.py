@@ -28,7 +28,6 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.arith import like, vector_form
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.sched import PARALLEL
 from stepwell.runtime.dims import Algebra, Dim
 
 Index: TypeAlias = int | SSAValue
@@ -346,6 +345,8 @@ class IRBuilder(Builder):
         bounds = [self.materialize(bound) for bound in (start, stop, step)]
         loop = scf.ForOp.create(operands=[*bounds, *carried], result_types=types, regions=[Region(block)])
         if parallel:
+            from stepwell.dialects.sched import PARALLEL  # level 1 does without the imports of `sched`
+
             loop.attributes[PARALLEL] = UnitAttr()
         return self.insert(loop).results
 

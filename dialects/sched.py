@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, UnitAttr
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -17,6 +17,7 @@ from stepwell.dialects import runtime_calls
 from stepwell.dialects.fields import parse_fields
 from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
+from stepwell.dialects.sched_program import PROGRAM, WEIGHT, ProgramAttr, verify_program
 from stepwell.dialects.types import int_attr
 from stepwell.runtime.errors import did_you_mean
 
@@ -211,15 +212,8 @@ _HINTS: Mapping[str, _Hint] = {
     NOT_POSITIVE: _of_class(UnitAttr, "math.exp"),
     PREFETCH: _integer("a positive number", lambda n: n > 0, "vector.transfer_read"),
     ALIGN: _integer("a power of two", lambda n: n > 0 and n & (n - 1) == 0, "argument"),
-    # The program's
-    "sched.main": _of_class(UnitAttr, "func.func", "llvm.func"),
-    "sched.inputs": _integer("a number", lambda n: n >= 0, "func.func"),
-    "sched.outputs": _integer("a number", lambda n: n >= 0, "func.func"),
-    "sched.symbols": _of_class(ArrayAttr, "func.func"),
-    "sched.published": _of_class(ArrayAttr, "func.func"),
-    "sched.arena": _of_class(StringAttr, "func.func"),
-    "sched.slots": _integer("a number", lambda n: n >= 0, "func.func"),
-    "sched.weight": _Hint(("memref.global",), "a constant", lambda _: True),
+    PROGRAM: _Hint(("func.func", "llvm.func"), "#sched.program", lambda _: True),  # see verify_program
+    WEIGHT: _Hint(("memref.global",), "a constant", lambda _: True),
     "sched.model": _of_class(DictionaryAttr, "builtin.module"),
 }
 """All discardable attributes of the dialect."""
@@ -231,7 +225,7 @@ def verify_attribute(op: Operation, place: str, name: str, value: Attribute) -> 
 
     Args: `place` is the op's name, or `argument` for an attribute of one of its arguments or results.
     Raises: VerifyException for an unknown attribute, a value of another type, an op that may not have it, and
-    for a function that differs from its kernel's interface.
+    for a function that differs from its interface.
     """
     if (hint := _HINTS.get(name)) is None:
         known = f"the attributes of `sched` are {', '.join(_HINTS)}"
@@ -242,6 +236,8 @@ def verify_attribute(op: Operation, place: str, name: str, value: Attribute) -> 
         raise VerifyException(f"{name} must be {hint.expected}, found {value}")
     if name == KERNEL:
         verify_kernel(op, value)
+    if name == PROGRAM:
+        verify_program(op, value)
 
 
-Sched = Dialect("sched", ops_in(runtime_calls), [ScheduleAttr, KernelAttr])
+Sched = Dialect("sched", ops_in(runtime_calls), [ScheduleAttr, KernelAttr, ProgramAttr])

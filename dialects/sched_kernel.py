@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -25,6 +25,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.fields import parse_fields
+from stepwell.dialects.sched_program import program_of
 from stepwell.runtime.dims import Dim
 
 KERNEL = "sched.kernel"
@@ -166,8 +167,8 @@ def symbols_of(function: Operation) -> tuple[str, ...]:
     """The names of the symbols that a kernel or `@main` has as trailing index arguments."""
     if (kernel := kernel_of(function)) is not None:
         return kernel.symbol_names
-    names = function.attributes.get("sched.symbols")
-    return tuple(n.data for n in cast("ArrayAttr[StringAttr]", names)) if isinstance(names, ArrayAttr) else ()
+    program = program_of(function)
+    return () if program is None else program.symbol_names
 
 
 def is_on_buffers(kernel: FuncOp) -> bool:

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import cast
 
 import numpy as np
-from onnx import AttributeProto
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -23,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from stepwell.dialects.onnx.types import SparseAttr, string_attr, string_bytes
+from stepwell.frontend.messages import AttributeProto
 from stepwell.frontend.source import Source
 from stepwell.frontend.tensors import export_sparse, export_tensor, sparse_attr, tensor_attr
 from stepwell.frontend.value_types import TypeImporter, export_type

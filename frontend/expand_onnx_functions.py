@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -18,8 +19,10 @@ from stepwell.dialects.onnx.structure import with_absent
 from stepwell.dialects.plugins.operators import operator_of
 from stepwell.frontend.functions import function_name
 from stepwell.frontend.inline import inline
-from stepwell.frontend.schema_functions import SchemaFunctions, has_function
 from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:  # few models need it, and the package onnx with it
+    from stepwell.frontend.schema_functions import SchemaFunctions
 
 BY_BODY = (
     "onnx.BlackmanWindow",
@@ -55,9 +58,13 @@ class ExpandOnnxFunctionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inline calls, then expand the named operators until none are left; with `ready`, once."""
         _inline_calls(op)
-        bodies = SchemaFunctions(op, weights_of(ctx))
         wanted = set(self.ops)
+        bodies: SchemaFunctions | None = None
         while found := [o for o in op.walk() if isinstance(o, onnx.OnnxOp) and o.name in wanted]:
+            if bodies is None:
+                from stepwell.frontend.schema_functions import SchemaFunctions
+
+                bodies = SchemaFunctions(op, weights_of(ctx))
             for each in filter(is_ready, found) if self.ready else found:
                 _expand(each, bodies)
             if self.ready:
@@ -66,6 +73,8 @@ class ExpandOnnxFunctionsPass(ModulePass):
 
 def is_ready(op: onnx.OnnxOp) -> bool:
     """Whether all inputs of an operator are converted, and its schema has a function."""
+    from stepwell.frontend.schema_functions import has_function
+
     return has_function(op) and not any(isinstance(value.owner, onnx.OnnxOp) for value in op.operands)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from onnx import AttributeProto, GraphProto, NodeProto
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import AttrSizedRegionSegments
@@ -16,6 +15,7 @@ from stepwell.dialects.onnx.types import kind_of
 from stepwell.frontend.attributes import KIND_NUMBERS, export_attribute
 from stepwell.frontend.info import metadata_of, restore_doc
 from stepwell.frontend.layout import Layout, layout_of
+from stepwell.frontend.messages import AttributeProto, GraphProto, NodeProto
 from stepwell.frontend.names import Names, strings
 from stepwell.frontend.nodes import NODE
 from stepwell.runtime.errors import StepwellError

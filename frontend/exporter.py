@@ -5,16 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableSequence, Sequence
 from typing import cast
 
-from onnx import (
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    OperatorSetIdProto,
-    TensorAnnotation,
-    TensorProto,
-    ValueInfoProto,
-)
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -35,6 +25,16 @@ from stepwell.frontend.info import (
     restore_doc,
     restore_value,
     string_entries,
+)
+from stepwell.frontend.messages import (
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorAnnotation,
+    TensorProto,
+    ValueInfoProto,
 )
 from stepwell.frontend.names import Names, strings
 from stepwell.frontend.nodes import VALUES

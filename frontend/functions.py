@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from onnx import FunctionProto, OperatorSetIdProto
 from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute, Block, Region
 
@@ -13,6 +12,7 @@ from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.frontend.attributes import AttributeImporter, int_attr
 from stepwell.frontend.graphs import GraphImporter
 from stepwell.frontend.info import describe, entries_of, integer_of, legible, string_array, text_attr
+from stepwell.frontend.messages import FunctionProto, OperatorSetIdProto
 from stepwell.frontend.nodes import ANY, Scope, standard_domain
 from stepwell.frontend.source import Source
 from stepwell.frontend.value_types import TypeImporter

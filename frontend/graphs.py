@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
@@ -23,6 +22,7 @@ from stepwell.dialects.constants import Array, inline_attr, is_inline
 from stepwell.dialects.types import WeightAttr, element_of, tensor_type
 from stepwell.frontend.attributes import AttributeImporter
 from stepwell.frontend.info import Attributes, describe, describe_value, legible, string_array, text_attr
+from stepwell.frontend.messages import GraphProto, NodeProto, TensorProto, ValueInfoProto
 from stepwell.frontend.nodes import ANY, VALUES, NodeImporter, Scope
 from stepwell.frontend.sorting import node_name, sorted_nodes
 from stepwell.frontend.source import Source

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from onnx import GraphProto, ModelProto
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region
@@ -16,6 +15,7 @@ from stepwell.frontend.attributes import int_attr
 from stepwell.frontend.functions import FunctionImporter, is_shadowed, opset_map, opsets_attr
 from stepwell.frontend.graphs import GraphImporter
 from stepwell.frontend.info import describe, legible, string_array, text_attr
+from stepwell.frontend.messages import GraphProto, ModelProto
 from stepwell.frontend.nodes import Scope
 from stepwell.frontend.source import ModelSource, Source, open_model
 from stepwell.frontend.value_types import TypeImporter

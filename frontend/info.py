@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeAlias, cast
 
-from onnx import StringStringEntryProto, TypeProto, ValueInfoProto
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute
+
+from stepwell.frontend.messages import StringStringEntryProto, TypeProto, ValueInfoProto
 
 Attributes: TypeAlias = dict[str, Attribute]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from onnx import AttributeProto, GraphProto, NodeProto
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, i64
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import AttrSizedRegionSegments
@@ -15,6 +14,7 @@ from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.frontend.attributes import KINDS, AttributeImporter
 from stepwell.frontend.info import describe, legible, string_array, text_attr
 from stepwell.frontend.layout import Layout, layout_of, segment_sizes
+from stepwell.frontend.messages import AttributeProto, GraphProto, NodeProto
 from stepwell.frontend.sorting import undefined
 from stepwell.frontend.source import Source
 from stepwell.runtime.errors import StepwellError

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from onnx import FunctionProto, ModelProto, TypeProto, shape_inference
-from onnx.defs import get_schema
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
@@ -14,6 +12,7 @@ from stepwell.dialects import onnx
 from stepwell.frontend.export_nodes import NodeExporter
 from stepwell.frontend.exporter import export_types, region_exporter
 from stepwell.frontend.functions import FunctionImporter
+from stepwell.frontend.messages import FunctionProto, ModelProto, TypeProto
 from stepwell.frontend.names import Names
 from stepwell.frontend.source import Source
 from stepwell.frontend.value_types import TypeImporter, export_type
@@ -121,6 +120,8 @@ class SchemaFunctions:
         """The type of a value of the main graph, inferred by ONNX; empty for a value of a subgraph."""
         if self._inferred is None:
             model, names = export_types(self._module, self._weights)
+            from onnx import shape_inference
+
             graph = shape_inference.infer_shapes(model, data_prop=True).graph
             infos = {info.name: info.type for info in (*graph.input, *graph.value_info, *graph.output)}
             self._inferred = {v: infos[name] for v, name in names.items() if name in infos}
@@ -128,6 +129,8 @@ class SchemaFunctions:
 
 
 def _schema(op: onnx.OnnxOp) -> FunctionSchema:
+    from onnx.defs import get_schema
+
     return cast(FunctionSchema, get_schema(op.op_type, onnx.opset_of(op), onnx.domain_of(op.name)))
 
 

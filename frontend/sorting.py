@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
-from onnx import AttributeProto, GraphProto, NodeProto
-
+from stepwell.frontend.messages import AttributeProto, GraphProto, NodeProto
 from stepwell.frontend.source import Source
 from stepwell.runtime.errors import StepwellError
 

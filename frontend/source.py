@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias, cast
 
-import onnx
 from google.protobuf.message import DecodeError
 
+from stepwell.frontend.messages import ModelProto
 from stepwell.frontend.wire import without_weights
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.files.file_state import FileState
 from stepwell.runtime.warned import warn
 
-ModelSource: TypeAlias = str | Path | bytes | onnx.ModelProto
+ModelSource: TypeAlias = str | Path | bytes | ModelProto
 
 
 class ModelWarning(UserWarning):
@@ -30,7 +30,7 @@ class Source:
 
     name: str
     """The name in diagnostics: the file's name, or `<model>`."""
-    model: onnx.ModelProto
+    model: ModelProto
     data: memoryview = field(default_factory=lambda: memoryview(b""))
     """The serialized model, of which `segments` were not parsed."""
     segments: frozenset[tuple[int, int]] = frozenset()
@@ -67,7 +67,7 @@ def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Sourc
     Raises: StepwellError `no-file`, `invalid-model`, `bad-model` for an object of another class, or
     `unknown-file-type` for an artifact.
     """
-    if isinstance(source, onnx.ModelProto):
+    if isinstance(source, ModelProto):
         return _checked(Source("<model>", source, files=ExternalFiles(base_dir)))
     if isinstance(source, bytes):
         return _parse("<model>", memoryview(source), ExternalFiles(base_dir))
@@ -75,7 +75,7 @@ def open_model(source: ModelSource, base_dir: str | Path | None = None) -> Sourc
         raise StepwellError(
             "bad-model",
             None,
-            f"a model is a path, the bytes of a file or an onnx.ModelProto, found {type(source).__name__}",
+            f"a model is a path, the bytes of a file or an ModelProto, found {type(source).__name__}",
         )
     path = Path(source)
     if path.suffix == ".stepwell":
@@ -108,7 +108,7 @@ def _parse(name: str, data: memoryview, files: ExternalFiles) -> Source:
     """The source of serialized bytes, parsed without large weights. Raises: StepwellError `invalid-model`."""
     try:
         small, segments = without_weights(data)
-        model = onnx.ModelProto.FromString(small)
+        model = ModelProto.FromString(small)
     except (ValueError, DecodeError, RecursionError) as error:
         raise StepwellError(
             "invalid-model",

@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from onnx import SparseTensorProto, TensorProto
 from xdsl.ir import Attribute
 
 from stepwell.dialects.constants import array_of as array_of_attr
@@ -16,6 +15,7 @@ from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.onnx.types import SparseAttr, StringsAttr
 from stepwell.dialects.types import dtype_of, element_of, tensor_type
 from stepwell.frontend.info import legible
+from stepwell.frontend.messages import SparseTensorProto, TensorProto
 from stepwell.frontend.source import Source
 from stepwell.frontend.value_types import DATA_TYPES, ELEMENTS, MAX_DIM
 from stepwell.runtime.files.weights import WeightStore

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-import onnx
-from onnx import TensorProto, TypeProto
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import TensorType, UnrankedTensorType
 from xdsl.ir import Attribute
@@ -14,6 +12,7 @@ from xdsl.ir import Attribute
 from stepwell.dialects.onnx.types import AnyType, MapType, OptionalType, SequenceType, SparseType, StringType
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.frontend.info import legible
+from stepwell.frontend.messages import TensorProto, TensorShapeProto, TypeProto
 from stepwell.frontend.source import Source
 from stepwell.runtime.dims import UNKNOWN, Dim, symbol_name
 from stepwell.runtime.errors import StepwellError
@@ -125,7 +124,7 @@ class TypeImporter:
         except StepwellError as error:
             raise error.at(where) from None
 
-    def _dim(self, dim: onnx.TensorShapeProto.Dimension, where: str) -> int | str:
+    def _dim(self, dim: TensorShapeProto.Dimension, where: str) -> int | str:
         """A dimension as a number, a symbol or `UNKNOWN`."""
         match dim.WhichOneof("value"):
             case "dim_value" if dim.dim_value < 0:
@@ -187,7 +186,7 @@ def _export_tensor(
         _export_dim(dim, renamed, proto.shape.dim.add())
 
 
-def _export_dim(dim: Dim, renamed: Mapping[str, str], proto: onnx.TensorShapeProto.Dimension) -> None:
+def _export_dim(dim: Dim, renamed: Mapping[str, str], proto: TensorShapeProto.Dimension) -> None:
     """Write a dimension: a number, a name, or nothing if it is unknown."""
     if dim.is_static:
         proto.dim_value = dim.value

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-import onnx
+from stepwell.frontend.messages import TensorProto, message_class
 
 MIN_BYTES = 4096
 """Smaller payloads are left as they are: parsing them is cheaper."""
@@ -34,12 +34,13 @@ _PATHS: Mapping[str, tuple[str, ...]] = {
 @cache
 def _children(message: str) -> Mapping[int, str]:
     """The message types of the fields to descend into, by field number."""
-    fields = getattr(onnx, message).DESCRIPTOR.fields_by_name
-    return {fields[name].number: fields[name].message_type.name for name in _PATHS[message]}
+    fields = message_class(message).DESCRIPTOR.fields_by_name
+    found = ((fields[name].number, fields[name].message_type) for name in _PATHS[message])
+    return {number: type.name for number, type in found if type is not None}
 
 
-_RAW_DATA = onnx.TensorProto.DESCRIPTOR.fields_by_name["raw_data"].number
-_SEGMENT = onnx.TensorProto.DESCRIPTOR.fields_by_name["segment"].number
+_RAW_DATA = TensorProto.DESCRIPTOR.fields_by_name["raw_data"].number
+_SEGMENT = TensorProto.DESCRIPTOR.fields_by_name["segment"].number
 
 
 def without_weights(model: memoryview) -> tuple[bytes, frozenset[tuple[int, int]]]:

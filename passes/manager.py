@@ -195,7 +195,7 @@ class _Run:
         self.context = context
         # A pipeline that runs inside of a pass drops what that pass knows.
         self.analyses = AnalysisManager.current() or AnalysisManager()
-        self.reproducer = (reproducer or Reproducer(module)) if context.reproducers else None
+        self.reproducer = (reproducer or Reproducer.of_copy(module)) if context.reproducers else None
 
     def step(self, step: ModulePass, rest: Sequence[ModulePass] = ()) -> None:
         """Run a pass after its required ones, unless an instrument's `should_run` says no."""

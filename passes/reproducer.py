@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from shlex import quote
 
@@ -23,16 +23,21 @@ from stepwell.runtime.plugins import load_options
 
 class Reproducer:
     """
-    A copy of a module as it was when a pipeline began, and the passes that have run on the module since.
+    A module as it was when a pipeline began, and the passes that have run on the module since.
 
-    The module is copied once a pipeline (15 us an op), not before each pass: after a failure, the passes that
-    succeeded run again on the copy.
+    After a failure the module is made again, and the passes that succeeded run on it again: no copy is needed
+    before each pass, and none at all of a module that is still there as text, or in another module.
     """
 
-    def __init__(self, module: ModuleOp):
-        self.begin = module.clone()
-        """The copy; valid IR for as long as the passes after it have not failed."""
+    def __init__(self, begin: Callable[[], ModuleOp]):
+        """Args: `begin` makes the module as it was; it is called when a pass has failed."""
+        self.begin = begin
         self.done: list[ModulePass] = []
+
+    @staticmethod
+    def of_copy(module: ModuleOp) -> Reproducer:
+        """The reproducer of a module that is copied now, which takes 15 us an op."""
+        return Reproducer(module.clone().clone)
 
     def write(self, ctx: Context, failing: ModulePass, rest: Sequence[ModulePass], cause: str) -> str:
         """Write the reproducer; returns the command that repeats the failure, or why there is no file."""
@@ -55,12 +60,12 @@ class Reproducer:
         return f"stepwell-opt {quote(str(path))} {options}"
 
     def _before(self, ctx: Context, steps: list[ModulePass]) -> tuple[ModuleOp, list[ModulePass]]:
-        module = self.begin.clone()
+        module = self.begin()
         try:
             for step in self.done:
                 step.apply(ctx, module)
         except Exception:  # passes that succeeded fail on the copy: the reproducer runs the whole pipeline
-            return self.begin, [*self.done, *steps]
+            return self.begin(), [*self.done, *steps]
         return module, steps
 
 

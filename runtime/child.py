@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib.util import cache_from_source
+from pathlib import Path
 from threading import Thread, Timer
 from typing import IO, cast
 
@@ -47,6 +49,24 @@ class ChildError(Exception):
         super().__init__(f"{reason}\n{last_output}".rstrip())
 
 
+def _bytecode() -> tuple[Sequence[str], Mapping[str, str] | None]:
+    """
+    The options and the environment of a process that finds the bytecode of our modules.
+
+    Without it, in an installation that cannot be written or under PYTHONDONTWRITEBYTECODE, each process would
+    compile some 300 sources, in 0.6 s: it keeps their bytecode in the cache folder then.
+    """
+    if Path(cache_from_source(__file__)).exists():
+        return (), None
+    from stepwell.runtime.files.cache import default_folder
+
+    folder = default_folder()
+    with suppress(OSError):  # then there is no bytecode
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return ("-X", f"pycache_prefix={folder / 'pyc'}"), environment
+
+
 class Child:
     """
     A Python process for a program, with the same search path for modules as this process.
@@ -72,7 +92,9 @@ class Child:
         self._late: float | None = None
         self._last_output = b""
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen([sys.executable, "-c", _START], stdin=pipe, stdout=pipe, stderr=pipe)
+        options, environment = _bytecode()
+        command = [sys.executable, *options, "-c", _START]
+        self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe)
         self._listener = Thread(target=self._listen, args=(forward_errors,), daemon=True)
         self._listener.start()
         with suppress(OSError):  # the first request will say that it has died

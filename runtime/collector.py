@@ -13,7 +13,7 @@ def collector_paused() -> Generator[None]:
     A context manager without cyclic garbage collection inside.
 
     The collector repeatedly visits IR that is alive: passes over 10,000 ops take up to twice as long
-    with it. For work on one module, whose garbage fits in memory; between two such blocks the collector runs.
+    with it. Work on one module after another calls `free_young_cycles` between them.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -22,3 +22,13 @@ def collector_paused() -> Generator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def free_young_cycles() -> None:
+    """
+    Free the cycles among the objects made since the last call: the IR of a kernel that is compiled.
+
+    The collector itself visits all that is alive, the whole model, again and again: with it a compilation
+    takes 5 to 20 % more (mobilenet_v2: 4.0 instead of 3.4 processor seconds).
+    """
+    gc.collect(0)

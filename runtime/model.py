@@ -13,6 +13,7 @@ import numpy as np
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField, Status
 from stepwell.runtime.addresses import address_of
+from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, load_image, save
 from stepwell.runtime.host import HostFrame, load_callee
@@ -317,9 +318,9 @@ class CompiledModel(ModelInfo):
 
 
 def checked_threads(threads: object) -> int:
-    """The number of threads to use, for None all cores. Raises: StepwellError `bad-option`."""
+    """The number of threads to use, for None one a usable core. Raises: StepwellError `bad-option`."""
     if threads is None:
-        return min(os.cpu_count() or 1, MAX_THREADS)
+        return min(usable_cores(), MAX_THREADS)
     if type(threads) is not int or not 1 <= threads <= MAX_THREADS:
         message = f"threads must be a number from 1 to {MAX_THREADS}, found {threads!r}"
         raise StepwellError("bad-option", None, message)

@@ -93,11 +93,13 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
 
 
 @pytest.fixture
-def kernel_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def kernel_workers() -> Generator[None]:
     """Worker processes take part as soon as there are two kernels to compile."""
-    from stepwell.lowering.kernels import pool
+    from stepwell.dialects.costs.kernels import COMPILER
+    from stepwell.dialects.costs.table import overridden
 
-    monkeypatch.setattr(pool, "WORKER_PAYS_CHARS", 0)
+    with overridden(COMPILER, worker_pays=0):
+        yield
 
 
 @pytest.fixture(scope="session")

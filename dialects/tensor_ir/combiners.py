@@ -19,6 +19,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from stepwell.dialects.arith import SelectOp
+from stepwell.dialects.costs.schedules import VECTORS
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.transfers import element_type, vector_of
 
@@ -101,8 +102,6 @@ _OF_NUMBERS = {
 }
 
 
-# The fewest lanes of a comparison whose mask is tested at once.
-_LEAST_MASK = 4
 # The kinds whose result is NaN if an operand is, with the comparison that chooses the first of two numbers.
 _NAN_WINS = {CombiningKindFlag.MAXIMUMF: "ogt", CombiningKindFlag.MINIMUMF: "olt"}
 
@@ -143,7 +142,7 @@ def reduce_vectors(
 def _has_mask(value: SSAValue) -> bool:
     """Whether the lanes are a power of two, at least 4, so that a comparison of all is tested at once."""
     lanes = prod(vector_of(value).get_shape())
-    return lanes >= _LEAST_MASK and lanes & (lanes - 1) == 0
+    return lanes >= VECTORS.mask_lanes and lanes & (lanes - 1) == 0
 
 
 def _extremum(emit: IRBuilder, kind: CombiningKindFlag, vectors: Sequence[SSAValue]) -> SSAValue:

@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import SSAValue
 
+from stepwell.dialects.costs.machine import MACHINE
+from stepwell.dialects.costs.schedules import VECTORS
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir import transfers
 from stepwell.dialects.tensor_ir.pieces import Layout, Pieces, Position, broadcast, extract, gather
@@ -19,10 +21,6 @@ from stepwell.dialects.tensor_ir.transfers import DimOf, constant_index, dim_of,
 from stepwell.dialects.tensor_ir.transposes import assembled, shuffle, transposed
 
 _VIEWS = (tensor.ExtractSliceOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp, tensor.CastOp)
-# Vectors with a larger stride, or of fewer lanes, are gathered element by element.
-_LARGEST_STRIDE, _LEAST_LANES = 4, 4
-# Columns that alternate in memory are picked from whole registers, unless they are too many.
-MOST_ALTERNATING = 3
 _READS = (vector.TransferReadOp, tensor.ExtractOp, tensor.DimOp)
 
 
@@ -177,10 +175,11 @@ def _read_transposed(
 
 
 def _alternates(view: StridedView, dims: DimOf, width: int) -> bool:
-    """Whether a block has whole, contiguous rows of at most `MOST_ALTERNATING` elements along the lanes."""
+    """Whether a block has whole, contiguous rows of few elements along the lanes."""
     last = len(view.offsets) - 1
     is_whole = view.offsets[last] == 0 and tensor_shape(view.root)[last] == width
-    return width <= MOST_ALTERNATING and is_whole and dims[-1] == last - 1 and view.strides[last - 1] == 1
+    is_few = width <= VECTORS.alternating_reads
+    return is_few and is_whole and dims[-1] == last - 1 and view.strides[last - 1] == 1
 
 
 def _read_alternating(
@@ -248,7 +247,8 @@ def _read(
         type = vector_type(element, (size,))
         lanes: DimOf = (len(indices) - 1 if size == 1 else vector_lanes,)
         return transfers.read(emit, view.root, view.at(emit, indices), type, lanes)
-    if vector_lanes == len(indices) - 1 and view.strides[-1] <= _LARGEST_STRIDE and size >= _LEAST_LANES:
+    is_near = view.strides[-1] <= MACHINE.shuffled_stride
+    if vector_lanes == len(indices) - 1 and is_near and size >= MACHINE.least_lanes:
         return _read_apart(emit, view, indices, size)
     scalars: list[SSAValue] = []
     for lane in range(size):

@@ -18,14 +18,12 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Operation, SSAValue
 
+from stepwell.dialects.costs.schedules import PRODUCTS
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.groups import is_empty
 from stepwell.dialects.tensor_ir.memory import slice_offsets
 from stepwell.dialects.tensor_ir.structured import Structured, linear, tensor_shape
-
-# Padding is a small share of the reads of longer rows.
-_SHORT_ROWS = 28
 
 Inside: TypeAlias = Mapping[int, tuple[int, int]]
 """Maps each zero-padded dimension of a tensor to the begin and end of the unpadded indices."""
@@ -133,7 +131,9 @@ def share_inside(view: Structured, operand: int, row: int, inside: Inside) -> fl
         terms = dict(index.terms) if index is not None else {}
         points = [d for d in terms if not view.parallel[d]]
         rows = view.extents[row]
-        if index is None or row not in terms or len(points) != 1 or rows is None or rows > _SHORT_ROWS:
+        if index is None or row not in terms or len(points) != 1 or rows is None:
+            continue
+        if rows > PRODUCTS.padded_rows:
             continue
         step, count = terms[points[0]], view.extents[points[0]] or 1
         seen = [

@@ -10,21 +10,12 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import f32
 
 from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
+from stepwell.dialects.costs.machine import MACHINE
+from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.dialects.tensor_ir.transfers import element_type
 from stepwell.dialects.types import element_bytes
 from stepwell.runtime.machine.target import TargetDescription
-
-MAX_ROWS = 28
-# The largest panel that stays in a level-1 cache of 32 KiB next to rows and results.
-SHORT_PANEL_BYTES = 24 << 10
-
-
-MAX_REGISTERS_ALONG_LANES = 6
-
-
-# Fewer sums than this are a remainder's, whose speed hardly matters.
-_ENOUGH_SUMS = 4
 
 
 @dataclass(frozen=True)
@@ -73,7 +64,7 @@ def sum_kind(view: Structured) -> str:
 
 def sum_length(steps: int, vectors: int, vector_bytes: int) -> str:
     """Whether the panel that a sum reads stays in the level-1 cache (`short`) or not (`long`)."""
-    return "short" if steps * vectors * vector_bytes <= SHORT_PANEL_BYTES else "long"
+    return "short" if steps * vectors * vector_bytes <= MACHINE.panel_bytes else "long"
 
 
 def widest_element(view: Structured) -> int:
@@ -83,8 +74,8 @@ def widest_element(view: Structured) -> int:
 
 def measured_tiles(registers: RegisterFile) -> Sequence[tuple[int, int]]:
     """The tiles, rows by vectors, whose speeds a calibration measures: those that fit the registers."""
-    sizes = product(range(1, MAX_ROWS + 1), range(1, MAX_REGISTERS_ALONG_LANES + 1))
-    return [(m, v) for m, v in sizes if m * v >= _ENOUGH_SUMS and fits(m, v, registers)]
+    sizes = product(range(1, TILES.max_rows + 1), range(1, TILES.max_vectors + 1))
+    return [(m, v) for m, v in sizes if m * v >= TILES.measured_sums and fits(m, v, registers)]
 
 
 def fits(rows: int, vectors: int, registers: RegisterFile) -> bool:

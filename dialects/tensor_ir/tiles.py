@@ -12,6 +12,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
+from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.tensor_ir.slices import Slice
@@ -42,9 +43,6 @@ class TileLoop:
 
 Body = Callable[[IRBuilder, Mapping[int, Tile], Sequence[SSAValue]], Sequence[SSAValue]]
 
-# Lanes of the loop between the full tiles of a dynamic extent and its last single elements.
-TAIL_LANES = 16
-
 
 def build_loops(
     emit: IRBuilder,
@@ -69,7 +67,7 @@ def build_loops(
     steps = [loop.step]
     extent = emit.minus(loop.stop, loop.start)
     if not isinstance(extent, int):
-        steps += [TAIL_LANES] if loop.dim == lanes and loop.step > TAIL_LANES else []
+        steps += [TILES.tail_lanes] if loop.dim == lanes and loop.step > TILES.tail_lanes else []
         steps += [1] if loop.step > 1 else []
     start = loop.start
     for step in steps:

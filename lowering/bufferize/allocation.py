@@ -19,6 +19,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.costs.schedules import BUFFERS
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched import PARALLEL
 from stepwell.dialects.types import element_bytes, tensor_of
@@ -34,14 +35,6 @@ from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
-MAX_STACK_BYTES = 16 * 1024
-"""Larger buffers are parts of scratch: stacks are small, and each thread would touch pages of its own."""
-MAX_STACK_BYTES_IN_LOOPS = 256 * 1024
-"""
-The same for a buffer inside parallel loops.
-
-In scratch each iteration would have a buffer of its own, none of them in a cache.
-"""
 MAX_STACK_BYTES_OF_ALL = 1024 * 1024
 """The most stack that all buffers of a kernel use; workers of the thread pool have twice as much."""
 
@@ -61,7 +54,7 @@ class Request:
     @property
     def is_small(self) -> bool:
         """Whether it is small enough, and of static size, for the stack."""
-        limit = MAX_STACK_BYTES_IN_LOOPS if self.loops else MAX_STACK_BYTES
+        limit = BUFFERS.loop_stack_bytes if self.loops else BUFFERS.stack_bytes
         return self.bytes.is_static and self.bytes.value <= limit
 
     @property

@@ -70,7 +70,7 @@ class ConvertGraphToLinalgPass(ModulePass):
     Lower `graph` to `linalg` on tensors: needs every computing op in a `graph.fused`, leaves kernel functions
     of `linalg`, `tensor`, `arith`, `math` and `scf`, and `@main` with calls of them.
 
-    The symbols of a function's dimensions are its last arguments, named by `sched.symbols`. Ops of `@main`
+    The symbols of a function's dimensions are its last arguments, named by its attribute. Ops of `@main`
     outside kernels stay. Fails, and lists them all, when a `graph` op is left in a kernel; fails for calls of
     functions, which `inline` removes, and for recursion.
     """

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     ModuleOp,
-    StringAttr,
     SymbolRefAttr,
     TensorType,
 )
@@ -29,6 +28,7 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import WORK
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import KernelAttr, set_kernel, symbols_of
+from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_linalg.objects import hand_over_objects
 from stepwell.lowering.graph_to_linalg.support import symbol_arguments
@@ -50,7 +50,8 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
       func.return %y : tensor<?xf32, #graph.dims<["N"]>>
     }
     // ->
-    func.func @main(%x: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …> attributes {sched.symbols = ["N"]} {
+    func.func @main(%x: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …>
+        attributes {sched.program = #sched.program<symbols = ["N"]>} {
       %y = func.call @k0(%x, %N) : (tensor<?xf32, …>, index) -> tensor<?xf32, …>
       func.return %y : tensor<?xf32, …>
     }
@@ -76,7 +77,7 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
         arguments = [name for name in _distinct(needed) if name not in defined]
         _add_symbol_arguments(function, arguments)
         if arguments:
-            function.attributes["sched.symbols"] = ArrayAttr([StringAttr(name) for name in arguments])
+            function.attributes[PROGRAM] = ProgramAttr.of_symbols(arguments)
         values = dict(symbol_arguments(function)) | defined
         for op in fused_ops:
             content = (_content(op.body.block, {}), tuple(op.result_types))

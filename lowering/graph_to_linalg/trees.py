@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
@@ -30,9 +31,6 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
-
-# The most steps of a descent that are unrolled into one body; deeper trees take several ops.
-_MAX_STEPS = 24
 
 
 class TreeEnsembleLowering(RewritePattern):
@@ -52,15 +50,15 @@ class TreeEnsembleLowering(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.TreeEnsembleOp, rewriter: PatternRewriter) -> None:
-        """Emit one `linalg.generic` for each `_MAX_STEPS` levels, then the reduction."""
+        """Emit one `linalg.generic` for each `SEARCHES.tree_steps` levels, then the reduction."""
         rows, trees = dims_of(op.x.type)[0], dims_of(op.roots.type)[0]
         type = tensor_type(i32, [rows, trees])
         nodes, read, left = op.roots, projection(2, [1]), op.steps.value.data
         while left > 0 or nodes is op.roots:
             write = empty(type, rewriter), identity(2)
-            walk = _walk(op, min(left, _MAX_STEPS))
+            walk = _walk(op, min(left, SEARCHES.tree_steps))
             nodes, read = generic([(nodes, read)], write, [PARALLEL] * 2, walk, rewriter), identity(2)
-            left -= _MAX_STEPS
+            left -= SEARCHES.tree_steps
         rewriter.replace(op, [], [_joined(op, nodes, rewriter)])
 
 

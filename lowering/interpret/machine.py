@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.sched_program import WEIGHT
 from stepwell.dialects.types import WeightAttr, dims_of
 from stepwell.lowering.interpret import (
     buffers,
@@ -134,7 +135,7 @@ class _Machine:
         buffer = self._globals.get(name)
         if buffer is None:
             raise StepwellError("invalid-ir", at, f"no memref.global is named @{name}")
-        weight = buffer.attributes.get("sched.weight")
+        weight = buffer.attributes.get(WEIGHT)
         if isinstance(weight, WeightAttr):
             return self.weights.get(weight.hash.data)
         return scalars.constant_value(buffer.initial_value)

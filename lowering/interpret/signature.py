@@ -10,18 +10,11 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    StringAttr,
-    TensorType,
-    VectorType,
-)
+from xdsl.dialects.builtin import DictionaryAttr, IndexType, MemRefType, TensorType, VectorType
 from xdsl.ir import Attribute
 
 from stepwell.dialects.sched_kernel import is_on_buffers, kernel_of, symbols_of
+from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.interpret.scalars import numpy_dtype
 from stepwell.lowering.interpret.tensors import undefined
@@ -56,8 +49,9 @@ class Signature:
         if (kernel := kernel_of(function)) is not None:
             outputs = kernel.outputs.data if is_on_buffers(function) else 0
             return Signature(function, types, dims, names, kernel.inputs.data, outputs)
-        inputs = _number(function, "sched.inputs", len(shaped))
-        return Signature(function, types, dims, names, inputs, _number(function, "sched.outputs", 0))
+        if (program := program_of(function)) is not None and program.has_memory:
+            return Signature(function, types, dims, names, program.inputs.data, program.outputs.data)
+        return Signature(function, types, dims, names, len(shaped), 0)
 
     def symbols(self, inputs: Sequence[Array]) -> dict[str, int]:
         """
@@ -118,8 +112,8 @@ class Signature:
         """The bytes of the scratch or arena argument."""
         if (kernel := kernel_of(self.function)) is not None:
             return kernel.scratch_bytes.evaluate(symbols)
-        if isinstance(size := self.function.attributes.get("sched.arena"), StringAttr):
-            return Dim.of(size.data).evaluate(symbols)
+        if (program := program_of(self.function)) is not None and program.has_memory:
+            return program.arena_bytes.evaluate(symbols)
         raise self._error("takes more buffers than its attributes explain")
 
     def results(self, arguments: Sequence[object], returned: Sequence[object]) -> list[Array]:
@@ -148,12 +142,6 @@ def _solve(dim: Dim, name: str, size: int, found: dict[str, int]) -> None:
 
 def _is_shaped(type: Attribute) -> bool:
     return isinstance(type, MemRefType | TensorType)
-
-
-def _number(function: func.FuncOp, name: str, default: int) -> int:
-    """An integer attribute of a function, or a default."""
-    value = function.attributes.get(name)
-    return value.value.data if isinstance(value, IntegerAttr) else default
 
 
 def _dims(type: Attribute, attributes: DictionaryAttr) -> tuple[Dim, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import StringIO
 from typing import cast
@@ -20,6 +20,9 @@ from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIP
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.machine.target import TargetDescription
+
+KERNEL_PIPELINES = (SCHEDULE_PIPELINE, LOOP_PIPELINE, LLVM_PIPELINE)
+"""From level 2 to level 4."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,18 @@ def has_vectors(module: ModuleOp) -> bool:
 
 
 @collector_paused()
-def compile_kernel(module: ModuleOp, ctx: StepwellContext, target: TargetDescription) -> KernelObject:
+def compile_kernel(
+    make: Callable[[], ModuleOp], ctx: StepwellContext, target: TargetDescription
+) -> KernelObject:
     """
-    The object of a kernel, the only one in a module of level 2, lowered in place.
+    The object of a kernel.
 
+    Args: `make` returns a new module of level 2 with the kernel alone; it is called again for a reproducer.
     Raises: StepwellError when a pass refuses the kernel.
     """
     ctx.target = target
     context = PassContext.current().with_own_remarks()
-    reproducer = Reproducer(module)
+    module, reproducer = make(), Reproducer(make)
 
     def step(pipeline: str) -> None:
         with context.active():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Thread
@@ -13,16 +12,24 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
+from stepwell.runtime.child import Child
+from stepwell.runtime.collector import free_young_cycles
+from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.machine.target import TargetDescription
 
 _LOG = logging.getLogger(__name__)
 
-# A worker needs about 0.4 s to start and import: below this many characters of uncached kernels, none pays.
-WORKER_PAYS_CHARS = 20_000
+
+def workers_for(nodes: int, processes: int | None) -> int:
+    """The number of workers to start for a model of which only the number of nodes is known."""
+    if PassContext.current().instruments:
+        return 0
+    return min((processes or usable_cores()) - 1, nodes // COMPILER.nodes_a_worker)
 
 
 def compile_kernels(
@@ -31,14 +38,16 @@ def compile_kernels(
     cache: KernelCache | None,
     *,
     processes: int | None = None,
+    children: list[Child] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, KernelObject], int]:
     """
     Objects of kernels by cache key, in the order of `kernels`, and the number of cache hits.
 
     Args: `kernels` maps a key to the level-2 function, under its final name, and its canonical text;
-    `processes` (default: cores) bounds the processes that compile at once; `progress(done, total)` is called
-    after each kernel.
+    `processes` (default: cores) bounds the processes that compile at once; `children` are those for workers
+    that run already, of which as many are popped as are needed; `progress(done, total)` is called after each
+    kernel.
     Raises: StepwellError of the first kernel that cannot be compiled.
     """
     done: dict[str, KernelObject] = {}
@@ -53,7 +62,8 @@ def compile_kernels(
     context = PassContext.current()
     if context.instruments:
         processes = 1  # they watch passes of this process
-    _Pool(kernels, target, cache, done, waiting, progress).run(context, processes or os.cpu_count() or 1)
+    pool = _Pool(kernels, target, cache, done, waiting, progress)
+    pool.run(context, processes or usable_cores(), children or [])
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits
@@ -75,27 +85,35 @@ class _Pool:
         self.done, self.waiting, self.progress = done, waiting, progress
         self.errors: list[Exception] = []
 
-    def run(self, context: PassContext, processes: int) -> None:
+    def run(self, context: PassContext, processes: int, children: list[Child]) -> None:
         """
         Compile all waiting kernels in this process and in workers, if there is enough to do.
 
         Raises: the first exception of any of them.
         """
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
-        helpers = min(processes - 1, len(self.waiting) - 1) if size >= WORKER_PAYS_CHARS else 0
-        threads = [Thread(target=self._serve_worker, args=(context,), daemon=True) for _ in range(helpers)]
-        for thread in threads:
-            thread.start()
+        helpers = min(processes - 1, len(self.waiting) - 1) if size >= COMPILER.worker_pays else 0
+        threads: list[Thread] = []
+        for _ in range(helpers):
+            child = children.pop() if children else None
+            threads.append(Thread(target=self._serve_worker, args=(context, child), daemon=True))
+            threads[-1].start()
         ctx = StepwellContext()
-        self._drain(lambda key: compile_kernel(_module_of(self.kernels[key][0]), ctx, self.target))
+        self._drain(lambda key: self._compile_here(key, ctx))
         for thread in threads:
             thread.join()
         if self.errors:
             raise self.errors[0]
 
-    def _serve_worker(self, context: PassContext) -> None:
+    def _compile_here(self, key: str, ctx: StepwellContext) -> KernelObject:
+        """The object of a kernel, whose IR is freed."""
+        kernel = compile_kernel(lambda: _module_of(self.kernels[key][0]), ctx, self.target)
+        free_young_cycles()
+        return kernel
+
+    def _serve_worker(self, context: PassContext, child: Child | None) -> None:
         """Feed kernels to one worker process until the queue is empty."""
-        worker = Worker(context)
+        worker = Worker(context, child)
         try:
             if worker.refusal is None:  # else the other processes compile all kernels
                 self._drain(lambda key: worker.compile(key, _text_of(self.kernels[key]), self.target))

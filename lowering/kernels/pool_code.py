@@ -19,20 +19,13 @@ from dataclasses import replace
 from functools import cache
 from string import Template
 
+from stepwell.dialects.costs.kernels import THREADS
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.abi import WORD_BYTES, CtxField
 from stepwell.runtime.link.code import Code
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.pool_state import StateField
 from stepwell.runtime.machine.target import TargetDescription
-
-_CALLER_SPINS = 20000
-_SPINS_A_YIELD = 64
-"""
-The number of spins between two yields of a waiting thread, about 2 us. A worker may be on its caller's own
-processor, woken there while another program occupied the other one: without yields its spinning uses the
-caller's time slices (shufflenet with both on one processor: 7.9 ms, with yields 4.2, on one thread 3.8).
-"""
 
 _LINUX_FUTEX = {"x86_64": 202, "aarch64": 98}
 
@@ -292,9 +285,9 @@ def pool_code(arch: str, is_linux: bool) -> str:
         OPEN=1 << 31,
         NOT_OPEN=~(1 << 31),
         ACTIVE=(1 << 31) - 1,
-        caller_spins=_CALLER_SPINS,
-        spins_a_yield=_SPINS_A_YIELD,
-        last_spin=_SPINS_A_YIELD - 1,
+        caller_spins=THREADS.caller_spins,
+        spins_a_yield=THREADS.spins_a_yield,
+        last_spin=THREADS.spins_a_yield - 1,
         pause=_PAUSE[arch],
         pause_declaration=_PAUSE_DECLARATION[arch],
     )
@@ -307,10 +300,10 @@ def pool_of(target: TargetDescription) -> Code:
 
     It is the same for all CPUs of an architecture: models for different ones share the pool of a process.
     """
-    return _pool_of(replace(target, features=()))
+    text = pool_code(target.arch, is_linux="linux" in target.triple)
+    return _compiled(text, replace(target, features=()))
 
 
 @cache
-def _pool_of(target: TargetDescription) -> Code:
-    text = pool_code(target.arch, is_linux="linux" in target.triple)
+def _compiled(text: str, target: TargetDescription) -> Code:
     return linked([compile_to_object(text, target, optimize=False)])

@@ -8,7 +8,8 @@ process. The first request has the plugins of the parent and its pass context, w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from traceback import extract_tb
 from typing import IO, Any, cast
 
@@ -16,11 +17,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import ExactParser
-from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
+from stepwell.lowering.kernels.kernel import KERNEL_PIPELINES, KernelObject, compile_kernel
+from stepwell.passes import parse_passes
 from stepwell.passes.context import PassContext
 from stepwell.runtime.child import Child, ChildError
+from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.frames import Head, read_frame, write_frame
+from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.plugins import LOADED
 
@@ -29,12 +32,26 @@ PROGRAM = "stepwell.tools.driver.kernel_worker:main"
 """Plugins are loaded by a folder above this one."""
 
 
+@contextmanager
+def started(count: int) -> Generator[list[Child]]:
+    """Processes for workers, which import while this one reads a model; those that nobody pops are killed."""
+    children = [Child(PROGRAM) for _ in range(count)]
+    try:
+        yield children
+    finally:
+        for child in children:
+            child.kill()
+
+
 class Worker:
     """The parent's side of a worker process."""
 
-    def __init__(self, context: PassContext):
-        """Args: `context` is the pass context that the process has too, without instruments."""
-        self._child = Child(PROGRAM)
+    def __init__(self, context: PassContext, child: Child | None = None):
+        """
+        Args: `context` is the pass context that the process has too, without instruments; `child` is a
+        process of `started` (default: a new one).
+        """
+        self._child = child or Child(PROGRAM)
         self.refusal: object = None
         """Why the process cannot load the plugins of this one, and is of no use; None where it has."""
         plugins = [[plugin.name, plugin.digest] for plugin in LOADED.values()]
@@ -88,21 +105,30 @@ def _error_of(fields: Mapping[str, Any], kernel: str) -> StepwellError:
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Compile kernels from `requests` until the stream ends."""
     while (request := read_frame(requests)) is not None:
-        ctx = StepwellContext()
-        try:
-            target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
-            module = ExactParser(ctx, request.body.decode()).parse_op()
-            assert isinstance(module, ModuleOp)
-            kernel = compile_kernel(module, ctx, target)
-        except StepwellError as error:
-            write_frame(replies, {"error": _described(error)})
-        except Exception as error:  # a defect of ours, outside of passes: the parent reports it
-            frame = extract_tb(error.__traceback__)[-1]
-            note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
-            internal = InternalError(None, f"{type(error).__name__}: {error}", note=note)
-            write_frame(replies, {"error": _described(internal)})
-        else:
-            write_frame(replies, {"meta": dict(kernel.meta)}, kernel.code)
+        write_frame(replies, *_answer(request))
+        free_young_cycles()  # while the parent takes the answer
+
+
+def _answer(request: Frame) -> tuple[Head, bytes]:
+    """The answer to a request: the metadata and the object of its kernel, or the error."""
+    ctx, text = StepwellContext(), request.body.decode()
+
+    def parsed() -> ModuleOp:
+        module = ExactParser(ctx, text).parse_op()
+        assert isinstance(module, ModuleOp)
+        return module
+
+    try:
+        target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
+        kernel = compile_kernel(parsed, ctx, target)
+    except StepwellError as error:
+        return {"error": _described(error)}, b""
+    except Exception as error:  # a defect of ours, outside of passes: the parent reports it
+        frame = extract_tb(error.__traceback__)[-1]
+        note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
+        internal = InternalError(None, f"{type(error).__name__}: {error}", note=note)
+        return {"error": _described(internal)}, b""
+    return {"meta": dict(kernel.meta)}, kernel.code
 
 
 def load_plugins(request: Head, load: Callable[[str], None]) -> None:
@@ -126,6 +152,8 @@ def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -
 
     Args: `load` loads a plugin by name.
     """
+    for pipeline in KERNEL_PIPELINES:
+        parse_passes(pipeline)  # imports them, maybe before there is a request
     if (first := read_frame(requests)) is not None:
         try:
             load_plugins(first.head, load)
@@ -134,5 +162,5 @@ def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -
             write_frame(replies, {"error": error.render()})
             return
         write_frame(replies, {})
-        with context:
+        with context, collector_paused():
             serve(requests, replies)

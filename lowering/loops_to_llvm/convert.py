@@ -74,9 +74,9 @@ class ConvertLoopsToLLVMPass(ModulePass):
     """
     Lower `func`, `arith`, `math`, `cf`, `scf`, `affine`, `memref` and `vector` to `llvm`, for one target.
 
-    Functions with `#sched.kernel` or `sched.main` get the binary interface of kernels. Needs vectors of one
-    dimension (`unroll-vectors`) and no transcendental functions (`expand-math`). Fails, and lists them all,
-    when other ops are left.
+    Kernels (`#sched.kernel`) and `@main` (`#sched.program`) get the binary interface of kernels. Needs
+    vectors of one dimension (`unroll-vectors`) and no transcendental functions (`expand-math`). Fails, and
+    lists them all, when other ops are left.
     """
 
     name: ClassVar[str] = "convert-loops-to-llvm"

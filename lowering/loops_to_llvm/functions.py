@@ -27,6 +27,7 @@ from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import ALIGN
 from stepwell.dialects.sched_kernel import KERNEL, symbols_of
+from stepwell.dialects.sched_program import PROGRAM
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code, call_symbol, segment_sizes
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
@@ -34,7 +35,6 @@ from stepwell.lowering.loops_to_llvm.stack import CallArray
 from stepwell.lowering.loops_to_llvm.state import (
     I32,
     I64,
-    MAIN,
     PTR,
     Extent,
     FunctionInfo,
@@ -348,5 +348,5 @@ def _plain_type(op: func.FuncOp) -> llvm.LLVMFunctionType:
 
 
 def _kept(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """The attributes of a function that an `llvm.func` keeps: a kernel's interface, the mark of `@main`."""
-    return {name: attributes[name] for name in (KERNEL, MAIN) if name in attributes}
+    """The attributes of a function that an `llvm.func` keeps: the interface of a kernel, or of `@main`."""
+    return {name: attributes[name] for name in (KERNEL, PROGRAM) if name in attributes}

@@ -19,6 +19,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects._xdsl import set_type
+from stepwell.dialects.costs.kernels import THREADS
 from stepwell.dialects.llvm.instructions import PoisonOp, ZeroOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.dialects.sched import CHUNKS
@@ -29,15 +30,9 @@ from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.stack import stack_slot
 from stepwell.lowering.loops_to_llvm.state import I8, I64, PTR, Extent, FunctionInfo, Layout
 from stepwell.lowering.loops_to_llvm.vectors import lane_count
-from stepwell.lowering.loops_to_llvm.work import WORTH_THREADS, work_of, work_of_parallel
+from stepwell.lowering.loops_to_llvm.work import work_of, work_of_parallel
 from stepwell.runtime.abi import WORD_BYTES, CtxField
 from stepwell.runtime.errors import StepwellError
-
-DEFAULT_CHUNKS = 16
-"""2 to 16 chunks cost the same, and more threads than that find work in every one."""
-
-_FEW = 4
-"""With fewer iterations threads share the parallel loops inside instead, if each of those has enough work."""
 
 _BODY_TYPE = llvm.LLVMFunctionType([PTR, I64, I64])
 _CONSTANTS = (llvm.ConstantOp, ZeroOp, PoisonOp)
@@ -88,8 +83,8 @@ class ParallelLowering(LoopsToLLVMPattern):
         work = work_of(op.body.block)
         known = [r.count for r in ranges if isinstance(r.count, int)]
         is_known = len(known) == len(ranges)
-        small = is_known and prod(known) * work < WORTH_THREADS
-        few = is_known and prod(known) < _FEW and any(map(_is_worth_threads, op.body.block.ops))
+        small = is_known and prod(known) * work < THREADS.worth
+        few = is_known and prod(known) < THREADS.few and any(map(_is_worth_threads, op.body.block.ops))
         if info.is_body or ((small or few) and CHUNKS not in op.attributes):
             self._run_here(op, code, ranges, rewriter)
         else:
@@ -162,7 +157,7 @@ class ParallelLowering(LoopsToLLVMPattern):
         address = code.make(llvm.AddressOfOp, [], PTR, {"global_name": body.symbol})
         few = None
         if not isinstance(total, int) and CHUNKS not in op.attributes:
-            few = code.compare("slt", total, code.integer(max(1, WORTH_THREADS // max(1, work))))
+            few = code.compare("slt", total, code.integer(max(1, THREADS.worth // max(1, work))))
         self._call(op, code, info, [address, captures, code.materialize(chunks)], body, few, rewriter)
 
     def _call(
@@ -202,13 +197,13 @@ class ParallelLowering(LoopsToLLVMPattern):
 
 def _is_worth_threads(op: Operation) -> bool:
     """Whether an op is a parallel loop with enough work for several threads."""
-    return isinstance(op, scf.ParallelOp) and work_of_parallel(op) >= WORTH_THREADS
+    return isinstance(op, scf.ParallelOp) and work_of_parallel(op) >= THREADS.worth
 
 
 def _split(op: Operation, code: Code, total: Extent) -> tuple[Extent, Extent]:
     """The number of chunks and of iterations in each; no chunk is empty."""
     wanted = op.attributes.get(CHUNKS)
-    limit = wanted.value.data if isinstance(wanted, IntegerAttr) else DEFAULT_CHUNKS
+    limit = wanted.value.data if isinstance(wanted, IntegerAttr) else THREADS.chunks
     if isinstance(total, int):
         per_chunk = max(1, -(-total // max(1, limit)))
         return -(-total // per_chunk), per_chunk

@@ -14,14 +14,12 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefTyp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.sched_kernel import is_kernel
+from stepwell.dialects.sched_program import has_memory
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import TargetDescription
 
 Extent: TypeAlias = int | SSAValue
 """A size or stride: a number, or an i64 known at run time only."""
-
-MAIN = "sched.main"
-"""Key of the unit attribute of `@main` on buffers, which has the ABI of kernels too."""
 
 I64 = IntegerType(64)
 I32 = IntegerType(32)
@@ -176,7 +174,7 @@ class State:
 
 def has_kernel_abi(function: Operation) -> bool:
     """Whether a function has the kernel ABI, as kernels and `@main` do."""
-    return is_kernel(function) or MAIN in function.attributes
+    return is_kernel(function) or has_memory(function)
 
 
 def bit_width(type: Attribute) -> int:

@@ -8,17 +8,10 @@ from xdsl.dialects import arith, llvm, memref, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-WORTH_THREADS = 400_000
-"""
-Work below which a loop stays on one thread: about 10 µs. Waking a second thread costs up to 1 µs when it
-spins and 30 µs when it sleeps.
-"""
-UNKNOWN_TRIPS = 16
-"""Iterations assumed for a loop of unknown length."""
+from stepwell.dialects.costs.kernels import THREADS
 
 _MEMORY = (memref.LoadOp, memref.StoreOp, vector.TransferReadOp, vector.TransferWriteOp)
 _SLOW = (arith.DivfOp,)
-_MEMORY_COST, _SLOW_COST = 2, 4  # an addition is 1
 
 
 def work_of(block: Block) -> int:
@@ -46,7 +39,7 @@ def _trips(*bounds: SSAValue) -> int:
     """The number of iterations of a loop, or an assumption where the bounds are not constant."""
     lower, upper, step = (_constant(_limit(value)) for value in bounds)
     if lower is None or upper is None or not step:
-        return UNKNOWN_TRIPS
+        return THREADS.unknown_trips
     return max(0, -(-(upper - lower) // step))
 
 
@@ -75,7 +68,7 @@ def _lanes(op: Operation) -> int:
 def _cost(op: Operation) -> int:
     """The cost of an op for each element, relative to an addition."""
     if isinstance(op, _MEMORY):
-        return _MEMORY_COST
+        return THREADS.memory_cost
     if isinstance(op, arith.ConstantOp | vector.BroadcastOp):
         return 0
-    return _SLOW_COST if isinstance(op, _SLOW) else 1
+    return THREADS.slow_cost if isinstance(op, _SLOW) else 1

@@ -15,20 +15,14 @@ from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.types import dims_of, element_bytes, tensor_of
-from stepwell.lowering.main_to_buffers.main import (
-    VIEWS,
-    BlockAnalysis,
-    Buffer,
-    KernelSignature,
-    MainBuffers,
-    Move,
-    signature_of,
-)
+from stepwell.lowering.main_to_buffers.facts import signature_of
+from stepwell.lowering.main_to_buffers.kernel_signature import KernelSignature
+from stepwell.lowering.main_to_buffers.live_buffers import VIEWS, BlockAnalysis, LiveBuffer, LiveBuffers
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
 
 
-def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> MainBuffers:
+def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> LiveBuffers:
     """
     Find the buffer of every tensor value of `@main`.
 
@@ -99,7 +93,7 @@ class _RegionAnalysis(BlockAnalysis):
         for other in others:
             self.found.objects[other] = self.found.objects[result]
 
-    def _new(self, op: Operation, value: SSAValue, dims: tuple[Dim, ...], start: int, end: int) -> Buffer:
+    def _new(self, op: Operation, value: SSAValue, dims: tuple[Dim, ...], start: int, end: int) -> LiveBuffer:
         """A new buffer for a value that an op with regions defines, alive from `start` to `end`."""
         buffer = self.own(value, dims, "arena", start)
         buffer.name = describe_location(op) or op.name
@@ -107,7 +101,7 @@ class _RegionAnalysis(BlockAnalysis):
         self.allocate(buffer)
         return buffer
 
-    def _give(self, last: graph.YieldOp, index: int, target: Buffer) -> None:
+    def _give(self, last: graph.YieldOp, index: int, target: LiveBuffer) -> None:
         """
         Let a branch write a result into the buffer `target`; copy it there if it cannot be computed in it.
         """
@@ -130,13 +124,12 @@ class _RegionAnalysis(BlockAnalysis):
             isinstance(owner, makers)
             and owner.parent is reader.parent
             and value.has_one_use()
-            and self.found.of[value].kind in ("arena", "region")
+            and self.found.of[value].kind in ("arena", "slot")
         )
 
-    def _move(self, at: Operation, source: Buffer, target: Buffer, value: SSAValue) -> None:
+    def _move(self, at: Operation, source: LiveBuffer, target: LiveBuffer, value: SSAValue) -> None:
         """Record a copy between two buffers at an op."""
-        move = Move(source, target, tensor_of(value), self.found.dims[value])
-        self.found.moves.setdefault(at, []).append(move)
+        self.found.moves.setdefault(at, []).append((source, target, value))
 
     # Loops
 
@@ -179,7 +172,7 @@ class _RegionAnalysis(BlockAnalysis):
 
     def _carried(
         self, op: graph.ForOp | graph.WhileOp, index: int, dims: tuple[Dim, ...], start: int
-    ) -> Buffer:
+    ) -> LiveBuffer:
         """The buffer of a carried value: the initial value's if nothing else uses it, else a new one."""
         initial = op.inits[index]
         source = self.found.of[initial]
@@ -190,14 +183,16 @@ class _RegionAnalysis(BlockAnalysis):
         self._move(op, source, buffer, initial)
         return buffer
 
-    def _hand_on(self, op: graph.ForOp | graph.WhileOp, targets: Sequence[Buffer | None], end: int) -> None:
+    def _hand_on(
+        self, op: graph.ForOp | graph.WhileOp, targets: Sequence[LiveBuffer | None], end: int
+    ) -> None:
         """
         Let an iteration leave the next values of the carried tensors in their buffers.
 
         A next value that is another carried tensor's current value is copied aside before any is overwritten.
         """
         last = yield_of(op.body)
-        later: list[Move] = []
+        later: list[tuple[LiveBuffer, LiveBuffer, SSAValue]] = []
         for index, (value, target) in enumerate(zip(last.operands, targets, strict=True)):
             if target is None:
                 self._share_object(op.values[index], [value])
@@ -214,7 +209,7 @@ class _RegionAnalysis(BlockAnalysis):
                 self._move(last, source, aside, value)
                 source = aside
             source.last = max(source.last, end)
-            later.append(Move(source, target, tensor_of(value), self.found.dims[value]))
+            later.append((source, target, value))
         self.found.moves.setdefault(last, []).extend(later)
 
     def _may_overwrite(self, op: graph.ForOp | graph.WhileOp, index: int) -> bool:
@@ -236,9 +231,9 @@ class _RegionAnalysis(BlockAnalysis):
                     waiting += use.operation.results
         return True
 
-    def _aside(self, op: Operation, value: SSAValue, end: int) -> Buffer:
+    def _aside(self, op: Operation, value: SSAValue, end: int) -> LiveBuffer:
         """A temporary buffer for a value that would be overwritten too early."""
         size = prod(self.found.dims[value], start=Dim.of(element_bytes(tensor_of(value).element_type)))
-        buffer = Buffer("arena", 0, size, self._position[op], end, describe_location(op) or op.name)
+        buffer = LiveBuffer("arena", 0, size, self._position[op], end, describe_location(op) or op.name)
         self.allocate(buffer)
         return buffer

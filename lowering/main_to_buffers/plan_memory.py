@@ -8,17 +8,48 @@ and weights. Reshapes become views and cost nothing; results are written into th
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from stepwell.lowering.main_to_buffers.analysis import analyse_main
-from stepwell.lowering.main_to_buffers.lowered_main import MainOnBuffers
-from stepwell.lowering.main_to_buffers.main import KernelSignature, MainBuffers
-from stepwell.passes.analysis.arena import ArenaPlan, plan_arena
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers
+from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
+from stepwell.dialects.types import DimsAttr
+from stepwell.lowering.main_to_buffers import calls, control_flow, sizes
+from stepwell.lowering.main_to_buffers.conversion import MainOnBuffers, MainPattern
+from stepwell.lowering.main_to_buffers.kernel_signature import declaration
+from stepwell.lowering.main_to_buffers.plan import MainPlan
+from stepwell.passes.analysis.call_graph import functions_by_name
+
+_PATTERNS: Sequence[type[MainPattern]] = (
+    calls.KernelCallLowering,
+    calls.HostCallLowering,
+    calls.ConstantLowering,
+    calls.ViewLowering,
+    calls.ReturnLowering,
+    sizes.BindSizesLowering,
+    sizes.DefineSizesLowering,
+    sizes.AssertLowering,
+    sizes.CheckIndicesLowering,
+    control_flow.IfLowering,
+    control_flow.ForLowering,
+    control_flow.WhileLowering,
+    control_flow.YieldLowering,
+)
 
 
 @dataclass(frozen=True)
@@ -30,8 +61,8 @@ class PlanMemoryPass(ModulePass):
     `graph.assert`, `graph.check_indices`) and control flow (`graph.if`, `graph.for`, `graph.while`), and the
     kernels, or their declarations, in the module. Kernels on tensors become declarations on buffers, kernels
     on buffers stay; a kernel's scratch is in the plan as its `#sched.kernel` says, which `bufferize` changes.
-    The attribute `sched.arena` has the arena's size in bytes as a dimension expression. `print` shows the
-    plan on standard error (`--print-memory-plan`).
+    The attribute `#sched.program` of `@main` has the arena's size in bytes as a dimension expression, and the
+    number of slots. `print` shows the plan on standard error (`--print-memory-plan`).
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
     result.
     """
@@ -41,30 +72,47 @@ class PlanMemoryPass(ModulePass):
     print: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Analyse `@main`, plan its arena, and replace it; without `@main` do nothing."""
-        functions = [f for f in op.ops if isinstance(f, func.FuncOp)]
-        main = next((f for f in functions if f.sym_name.data == "main"), None)
+        """Plan `@main`, convert it, and declare the kernels on buffers; without `@main` do nothing."""
+        functions = functions_by_name(op)
+        main = functions.pop("main", None)
         if main is None:
             return
-        kernels = {f.sym_name.data: KernelSignature.of(f) for f in functions if f is not main}
-        buffers = analyse_main(main, kernels)
-        plan = plan_arena(buffers.intervals())
-        MainOnBuffers(main, buffers, plan).replace(op)
+        plan = MainPlan.of(op)
+        for kernel in functions.values():
+            if not (is_kernel(kernel) and is_on_buffers(kernel)):
+                op.body.block.insert_op_before(declaration(kernel), kernel)
+                kernel.detach()
+                kernel.erase(safe_erase=False)
+        main.detach()
+        op.body.block.add_op(main)
+        convert_main(main, plan)
         if self.print:
-            sys.stderr.write(plan_text(buffers, plan))
+            sys.stderr.write(str(plan))
 
 
-def plan_text(buffers: MainBuffers, plan: ArenaPlan) -> str:
-    """
-    The plan as a table for people: offset, size and lifetime of each buffer, then the arena's size against
-    the sum.
-    """
-    lines = [f"{'offset':>12} {'bytes':>12} {'from':>5} {'to':>5}  buffer"]
-    placed = [(str(offset), buffer) for buffer, offset in zip(buffers.arena, plan.offsets, strict=True)]
-    placed += [(f"slot {buffer.index}", buffer) for buffer in buffers.regions]
-    for at, buffer in placed:
-        lines.append(f"{at:>12} {buffer.size!s:>12} {buffer.first:>5} {buffer.last:>5}  {buffer.name}")
-    saved = ""
-    if plan.total.is_static and plan.sum_of_sizes.is_static and plan.sum_of_sizes != 0:
-        saved = f" ({100 * plan.total.value // plan.sum_of_sizes.value} %)"
-    return "\n".join(lines) + f"\narena: {plan.total} bytes of {plan.sum_of_sizes} without sharing{saved}\n"
+def convert_main(main: FuncOp, plan: MainPlan) -> None:
+    """Convert `@main` to buffers as planned, in place; its weights become globals before it."""
+    adopt_location(main, NameLoc(StringAttr("main"), NoneAttr()))
+    arguments = _argument_dims(plan)
+    conversion = MainOnBuffers(main, plan)
+    conversion.convert([pattern(conversion) for pattern in _PATTERNS])
+    main.properties = {
+        "sym_name": main.sym_name,
+        "function_type": FunctionType.from_lists([arg.type for arg in main.args], []),
+        "arg_attrs": arguments,
+    }
+    counts = len(plan.inputs), len(plan.outputs)
+    program = ProgramAttr.planned(*counts, plan.symbols, plan.published, plan.arena.total, plan.slots)
+    main.attributes = {PROGRAM: program}
+
+
+def _argument_dims(plan: MainPlan) -> ArrayAttr[DictionaryAttr]:
+    """The dimensions of inputs and outputs by name, which their memref types lack."""
+
+    def named(value: SSAValue) -> DictionaryAttr:
+        dims = () if plan.is_placeholder(value) else plan.shaped[value].dims
+        is_static = all(dim.is_static for dim in dims)
+        return DictionaryAttr({} if is_static else {"graph.dims": DimsAttr.of(dims)})
+
+    unnamed = [DictionaryAttr({})] * (1 + len(plan.symbols))
+    return ArrayAttr([*map(named, (*plan.inputs, *plan.outputs)), *unnamed])

@@ -27,7 +27,7 @@ class Cacheable(Protocol):
 
     @classmethod
     def of(cls, op: Operation) -> Self:
-        """The facts about an op, which is not changed."""
+        """The facts about an op, which is not changed. Raises: StepwellError for IR that has none."""
         ...
 
 

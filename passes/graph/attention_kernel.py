@@ -7,14 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
+from stepwell.dialects.costs.layouts import ATTENTION
 from stepwell.runtime.dims import Dim
-
-# Fewer queries leave most lanes empty: separate products are faster then, as in a decoder's step. So they are
-# where there is little to do (16 queries on 16 keys: 0.95 of their speed, on 32: 1.01, on 64: 1.06).
-_FEWEST_QUERIES = 8
-
-
-_FEWEST_SCORES = 512
 
 
 def has_kernel(element: Attribute, scores: Sequence[Dim], depth: Dim, columns: Dim) -> bool:
@@ -33,5 +27,5 @@ def has_kernel(element: Attribute, scores: Sequence[Dim], depth: Dim, columns: D
         return False
     if not queries.is_static:
         return queries == keys
-    is_small = keys.is_static and queries.value * keys.value < _FEWEST_SCORES
-    return queries.value >= _FEWEST_QUERIES and not is_small
+    is_small = keys.is_static and queries.value * keys.value < ATTENTION.fewest_scores
+    return queries.value >= ATTENTION.fewest_queries and not is_small

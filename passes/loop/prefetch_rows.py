@@ -13,6 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.costs.schedules import BUFFERS
 from stepwell.dialects.sched import PREFETCH
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.types import element_bytes
@@ -20,10 +21,6 @@ from stepwell.passes.base import FunctionPass
 from stepwell.passes.loop.stream_stores import viewed_buffer
 from stepwell.runtime.machine.target import target_from
 
-# Shorter rows are on their way already: processors fetch ahead by themselves.
-_LEAST_BYTES = 1024
-# A row, its result and the next row are in the second-level cache together, and leave room in it.
-_CACHE_SHARE = 4
 _FUNCTIONS = (math.ExpOp, math.LogOp, math.TanhOp, math.ErfOp, math.SinOp, math.CosOp)
 
 
@@ -64,7 +61,7 @@ class PrefetchRowsPass(FunctionPass):
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         for op in func.walk():
             if isinstance(op, scf.ParallelOp):
-                _mark(op, target.l2_bytes // _CACHE_SHARE)
+                _mark(op, target.l2_bytes // BUFFERS.prefetch_share)
 
 
 def _mark(rows: scf.ParallelOp, most_bytes: int) -> None:
@@ -79,7 +76,7 @@ def _mark(rows: scf.ParallelOp, most_bytes: int) -> None:
             for read in (read for read in reads if read.source in seen):
                 memory = cast("MemRefType[Attribute]", read.source.type)
                 length = memory.get_shape()[-1]
-                if _LEAST_BYTES <= length * element_bytes(memory.element_type) <= most_bytes:
+                if BUFFERS.prefetched_bytes <= length * element_bytes(memory.element_type) <= most_bytes:
                     read.attributes[PREFETCH] = IntegerAttr(length, i64)
             return
         seen.update(read.source for read in reads)

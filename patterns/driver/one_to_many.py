@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Generic, TypeVar, cast
 
@@ -40,14 +40,19 @@ class OneToMany(ABC, Generic[PiecesT]):
     `op_put_off`.
     """
 
-    def __init__(self, func: FuncOp):
-        self._func = func
+    def __init__(
+        self, func: FuncOp, symbols: Mapping[str, SSAValue] | None = None, *, hoist_constants: bool = True
+    ):
+        """`symbols` are the builder's; constants are made at the function's start, or at their first use."""
+        self.function = func
+        constants = Constants(func) if hoist_constants else None
+        start = InsertPoint.at_start(func.body.block)
+        self._builders = [_Builder(start, func.location, constants=constants, symbols=symbols)]
         self._patterns = PatternSet(())
         self._pieces: dict[SSAValue, PiecesT] = {}
         self._replaced: list[Operation] = []
         self._put_off: dict[SSAValue, Operation] = {}
         self._arguments: list[tuple[Block, BlockArgument]] = []
-        self._builders: list[_Builder] = []
 
     @abstractmethod
     def is_split(self, type: Attribute) -> bool:
@@ -81,35 +86,44 @@ class OneToMany(ABC, Generic[PiecesT]):
         patterns.
         """
         self._patterns = PatternSet(patterns)
-        block = self._func.body.block
-        builder = _Builder(InsertPoint.at_start(block), self._func.location, constants=Constants(self._func))
-        self._visit_block(block, builder)
+        self._visit_block(self.function.body.block)
         if op := next(iter(self._put_off.values()), None):
             raise StepwellError("unsupported", op, f"{op.name} was put off, but no user has replaced it")
         for op in reversed(self._replaced):
             op.detach()
-            op.erase()
+            # A use outside of all blocks, by an op that a pattern made and dropped, does not count.
+            op.erase(safe_erase=any(u.operation.parent is not None for r in op.results for u in r.uses))
         for owner, argument in self._arguments:
             owner.erase_arg(argument)
 
-    def convert_block(self, block: Block) -> None:
-        """Convert a block of the op that is rewritten, by a builder inside of the current one."""
-        self._visit_block(block, self.builder.inside(block))
+    def convert_block(self, block: Block, begin: Callable[[], object] | None = None) -> None:
+        """
+        Convert a block of the op that is rewritten, by a builder inside of the current one.
+
+        `begin` may insert ops for the op itself at the start of the block.
+        """
+        outer = self._builders[-1]
+        inner = outer.inside(block)
+        self._builders.append(inner)
+        if begin is not None:
+            inner.rewriter = outer.rewriter
+            inner.insertion_point = InsertPoint.at_start(block)
+            begin()
+        self._visit_block(block)
+        self._builders.pop()
 
     @property
     def builder(self) -> IRBuilder:
         """The builder before the op that is rewritten, with its location."""
         return self._builders[-1]
 
-    def _visit_block(self, block: Block, builder: IRBuilder) -> None:
-        assert isinstance(builder, _Builder)
-        self._builders.append(builder)
+    def _visit_block(self, block: Block) -> None:
+        builder = self._builders[-1]
         for op in list(block.ops):
             if op.parent is block and (patterns := self._patterns.of(type(op))):
                 builder.move_before(op)
                 builder.rewriter = PatternRewriter(op)
                 carry_out(patterns, op, builder.rewriter, located=True)
-        self._builders.pop()
 
     def has_pieces(self, value: SSAValue) -> bool:
         """Whether pieces are known for a value."""

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError
 
 Array = npt.NDArray[np.generic]
@@ -64,7 +65,7 @@ class WeightCheck:
             self._check(range(len(arrays)))
             self.wait()
             return
-        threads = min(_MOST_THREADS, os.cpu_count() or 1, 1 + total // _BYTES_A_THREAD)
+        threads = min(_MOST_THREADS, usable_cores(), 1 + total // _BYTES_A_THREAD)
         for share in _shares([array.nbytes for array in arrays], threads):
             thread = threading.Thread(target=self._check, args=(share,), name="stepwell-weights")
             thread.start()

@@ -7,14 +7,13 @@ older chip and leaves features out.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.machine.cpu_features import cpu_features, process_triple
 from stepwell.runtime.machine.demands import arch_of, granted_features, system_of
@@ -186,7 +185,7 @@ def host_target() -> TargetDescription:
         l1_bytes=caches.get(1, target.l1_bytes),
         l2_bytes=caches.get(2, target.l2_bytes),
         l3_bytes=caches.get(3, target.l3_bytes),
-        cores=_usable_cores(),
+        cores=usable_cores(),
     )
 
 
@@ -231,7 +230,7 @@ def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
     if triple is None:
         host = host_target()
         triple = host.triple if host.arch == arch else f"{arch}-unknown-linux-gnu"
-    return replace(_describe(triple, tuple(sorted(features))), cores=_usable_cores())
+    return replace(_describe(triple, tuple(sorted(features))), cores=usable_cores())
 
 
 def _host_as(triple: str) -> TargetDescription:
@@ -259,12 +258,6 @@ def _describe(triple: str, features: tuple[str, ...]) -> TargetDescription:
     help = f"{did_you_mean(triple, CPU_LEVELS)}CPU levels are {', '.join(CPU_LEVELS)}, "
     help += "and a triple begins with x86_64 or aarch64"
     raise StepwellError("unknown-target", None, f"no code is made for {triple}", help=help)
-
-
-def _usable_cores() -> int:
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _cache_sizes() -> Mapping[int, int]:

@@ -84,3 +84,9 @@ def broken_printer(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 def _fail(*_: object) -> None:
     raise KeyError("a defect")
+
+
+def bytecode(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer with the folder of bytecode, and whether any is written."""
+    while read_frame(requests) is not None:
+        write_frame(replies, {"prefix": sys.pycache_prefix, "written": not sys.dont_write_bytecode})

@@ -61,9 +61,10 @@ def kernel(
     parts += [f"%{symbol}: index" for symbol in names]
     listed = ", ".join(f'"{symbol}"' for symbol in names)
     interface = f"sched.kernel = #sched.kernel<inputs = {len(arguments)}, outputs = 0, symbols = [{listed}]>"
-    described = interface if kind == "kernel" else f"sched.main, sched.symbols = [{listed}]"
+    counts = f"inputs = {len(arguments) - 1}, outputs = 0, symbols = [{listed}]"
+    program = f'sched.program = #sched.program<{counts}, arena = "64", slots = 2>'
     return f"""
-func.func @{name}({", ".join(parts)}) attributes {{{described}}} {{
+func.func @{name}({", ".join(parts)}) attributes {{{interface if kind == "kernel" else program}}} {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   {body}

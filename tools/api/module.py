@@ -317,11 +317,11 @@ class Module:
         """Restore op and target when the block fails. Raises: StepwellError `busy`, `file-changed`."""
         with self._alone(doing), TURN:
             self.weights.expect_unchanged()
-            before, target = Reproducer(self.op), self.context.target
+            before, target = Reproducer.of_copy(self.op), self.context.target
             try:
                 yield before
             except BaseException:
-                _restore(self.op, before.begin)
+                _restore(self.op, before.begin())
                 self.context.target = target
                 raise
 

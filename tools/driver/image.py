@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.sched_kernel import is_kernel, set_scratch, symbols_of
+from stepwell.dialects.sched_program import planned_program
 from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
@@ -42,7 +42,6 @@ from stepwell.lowering.kernels.tile_code import tile_check_code
 from stepwell.lowering.main_to_buffers import (
     fallible_ops,
     inputs_of,
-    main_facts,
     object_indices,
     published_symbols,
     returned_values,
@@ -51,7 +50,8 @@ from stepwell.lowering.main_to_buffers import (
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
 from stepwell.passes.reproducer import Reproducer
-from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.child import Child
+from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.cache import KernelCache
@@ -95,7 +95,7 @@ class Compilation:
         """Run passes on the module, and add their time to that of a level."""
         with self.timed(level):
             if self.reproducer is None:
-                self.reproducer = Reproducer(self.module)
+                self.reproducer = Reproducer.of_copy(self.module)
             run_pipeline(self.module, pipeline, self.ctx, self.reproducer)
 
 
@@ -124,7 +124,7 @@ def check_main(module: ModuleOp) -> None:
         raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
     given = [arg.type for arg in inputs_of(main)]
     if len(main.args) - len(given) != len(symbols_of(main)):
-        raise StepwellError("bad-main", main, "each index argument of @main is named by sched.symbols")
+        raise StepwellError("bad-main", main, "each index argument of @main is named by its #sched.program")
     for type in (*given, *main.function_type.outputs):
         if isinstance(type, TensorType):
             tensor = cast(Tensor, type)
@@ -155,13 +155,13 @@ def compile_image(
     *,
     timed: bool = False,
     processes: int | None = None,
+    children: list[Child] | None = None,
     progress: Progress | None = None,
 ) -> ModelImage:
     """
     Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
-    Args: `timed` makes a `main` that records the times of its kernels.
-
+    Args: `timed` makes a `main` that records the times of its kernels; `children` as for `compile_kernels`.
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
@@ -174,7 +174,9 @@ def compile_image(
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
         report = partial(progress, "kernels") if progress is not None else None
-        objects, hits = compile_kernels(kernels, target, cache, processes=processes, progress=report)
+        objects, hits = compile_kernels(
+            kernels, target, cache, processes=processes, children=children, progress=report
+        )
     compilation.counts["kernels"] = len(kernels)
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
@@ -211,6 +213,12 @@ def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
         objects_per_call=host.objects,
         output_objects=host.outputs,
     )
+
+
+def main_facts(main: func.FuncOp) -> dict[str, object]:
+    """The memory of a planned `@main`, for the cache: bytes of the arena, number of slots."""
+    program = planned_program(main)
+    return {"arena": program.arena.data, "slots": program.slots.data}
 
 
 def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
@@ -372,12 +380,12 @@ def _free_ops(module: ModuleOp) -> None:
     """Give the memory of a module's ops back: those of a long `@main` need as much as LLVM is about to."""
     while (op := module.body.block.first_op) is not None:
         op.detach()
-    gc.collect(0)
+    free_young_cycles()
 
 
 def _lower_main(compilation: Compilation, timed: bool) -> Mapping[str, object]:
     """From calls of kernels on tensors to `llvm`; returns what `main_facts` says of the plan in between."""
-    module, reproducer = compilation.module, Reproducer(compilation.module)
+    module, reproducer = compilation.module, Reproducer.of_copy(compilation.module)
     run_pipeline(module, TIMED_MAIN_PIPELINE if timed else MAIN_PIPELINE, compilation.ctx, reproducer)
     facts = main_facts(main_of(module))
     run_pipeline(module, LLVM_PIPELINE, compilation.ctx, reproducer)

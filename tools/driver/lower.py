@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -12,7 +12,10 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
+from stepwell.lowering.kernels.pool import workers_for
+from stepwell.lowering.kernels.worker import started
 from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
+from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model, ModelFile
 
 
+@collector_paused()
 def lower_and_compile(
     model: Model, options: CompileOptions, kept: KeptModel | None, progress: Progress | None
 ) -> ModelImage:
@@ -45,29 +49,37 @@ def lower_and_compile(
     """
     from stepwell.frontend.source import open_model
 
-    source = open_model(model) if kept is not None and not isinstance(model, Program) else None
-    with collector_paused():
-        compilation = start(model if source is None else source, options)
-        if is_on_loops(compilation.module):
-            return image_of(compilation)
-        to_level_1(compilation, options)
-        interface = read_interface(main_of(compilation.module))
-        if options.profile and not is_lowered(compilation.module):
-            compilation.run("graph", WORK_PIPELINE)
-        to_level_2(compilation, options)
+    source = None if isinstance(model, Program) or _is_ir(model) else open_model(model)
+    nodes = 0 if source is None else len(source.model.graph.node)
+    with started(workers_for(nodes, options.processes)) as children:
+        image = _lowered(model if source is None else source, options, children, progress)
+    if kept is not None and source is not None and not source.warned:  # a warning is repeated each time
+        kept.store(image, source.files.opened)
+    return image
+
+
+def _lowered(
+    model: Model | Source, options: CompileOptions, children: list[Child], progress: Progress | None
+) -> ModelImage:
+    """The image of a compiled model; `children` are processes for workers. Raises: StepwellError."""
+    compilation = start(model, options)
+    if is_on_loops(compilation.module):
+        return image_of(compilation)
+    to_level_1(compilation, options)
+    interface = read_interface(main_of(compilation.module))
+    if options.profile and not is_lowered(compilation.module):
+        compilation.run("graph", WORK_PIPELINE)
+    to_level_2(compilation, options)
     image = compile_image(
         compilation,
         interface,
         KernelCache() if options.use_cache else None,
         timed=options.profile,
         processes=options.processes,
+        children=children,
         progress=progress,
     )
-    if options.memory == "low":
-        image = image._replace(weights=_own(image.weights))
-    if kept is not None and source is not None and not source.warned:  # a warning is repeated each time
-        kept.store(image, source.files.opened)
-    return image
+    return image._replace(weights=_own(image.weights)) if options.memory == "low" else image
 
 
 def _own(weights: Sequence[Array]) -> tuple[Array, ...]:
@@ -123,9 +135,14 @@ def _expect_defaults(options: CompileOptions, module: ModuleOp) -> None:
             raise StepwellError("bad-option", module, message)
 
 
+def _is_ir(model: object) -> TypeGuard[str | Path]:
+    """Whether a model is a file of IR as text."""
+    return isinstance(model, str | Path) and Path(model).suffix == ".mlir"
+
+
 def read_module(model: ModelFile | Source, ctx: StepwellContext) -> ModuleOp:
     """A model, or IR as text (.mlir), as a verified module. Raises: StepwellError."""
-    if isinstance(model, str | Path) and Path(model).suffix == ".mlir":
+    if _is_ir(model):
         from stepwell.tools.driver.ir_files import read_ir
 
         module = read_ir(Path(model), ctx)

@@ -27,15 +27,22 @@ from xdsl.ir import Attribute
 from stepwell.dialects import graph
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.base import plain
+from stepwell.dialects.sched_program import WEIGHT
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.kernel import has_vectors
 from stepwell.lowering.kernels.machine import compile_to_object
-from stepwell.lowering.main_to_buffers import main_facts
 from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Interface
-from stepwell.tools.driver.image import Compilation, entry_without_code, main_of, planned_entry, with_code
+from stepwell.tools.driver.image import (
+    Compilation,
+    entry_without_code,
+    main_facts,
+    main_of,
+    planned_entry,
+    with_code,
+)
 
 MODEL = "sched.model"
 _DESCRIBED = ("interface", "callees", "host", "errors")
@@ -54,7 +61,7 @@ def to_loops(compilation: Compilation, interface: Interface) -> None:
     fields = _dictionary({name: described[name] for name in _DESCRIBED})
     globals = [op for op in module.ops if isinstance(op, GlobalOp)]
     fields["codes"] = ArrayAttr([op.payload for op in calls])
-    fields["weights"] = ArrayAttr([op.attributes["sched.weight"] for op in globals])
+    fields["weights"] = ArrayAttr([op.attributes[WEIGHT] for op in globals])
     module.attributes[MODEL] = DictionaryAttr(fields)
     compilation.reproducer = None
 

@@ -65,7 +65,9 @@ def command_line() -> CommandLine:
     printing.add_argument("--snapshots", type=Path, metavar="FOLDER", help="write the IR after each pass")
     printing.add_argument("--print-op-counts", action="store_true", help="ops before and after each pass")
     printing.add_argument("--remarks", action="store_true", help="print the remarks of passes")
-
+    printing.add_argument(
+        "--print-analysis", metavar="NAME", help="print an analysis of the result in place of the result"
+    )
     printing.add_argument(
         "--explain-match", metavar="[FILE]@NAME[:LINE]", help="why a pattern does not match, after the passes"
     )
@@ -85,7 +87,7 @@ def command_line() -> CommandLine:
     )
     running.add_argument("--load", action="append", default=[], metavar="PLUGIN", help="a module or .py file")
 
-    for what in ("passes", "dialects", "configs"):
+    for what in ("passes", "dialects", "configs", "analyses"):
         parser.add_argument(
             f"--list-{what}", dest="list", action="store_const", const=what, help=f"print all {what}"
         )

@@ -14,6 +14,7 @@ from xdsl.printer import Printer
 from stepwell.dialects._xdsl import DIALECTS, StepwellContext, all_dialects
 from stepwell.dialects.verify import verify_module, violation_error, violations
 from stepwell.passes import Instrument, PassContext, list_configs, parse_passes, run_pipeline
+from stepwell.passes.analysis.registry import ANALYSES, load_analysis
 from stepwell.passes.context import DEFAULT_OPT_LEVEL, config_value
 from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots, VerifyEach
 from stepwell.passes.registry import all_passes, load_pass
@@ -40,6 +41,8 @@ def _list(args: Namespace) -> int:
         xdsls = get_all_dialects().keys() - DIALECTS.keys()
         names = sorted(all_dialects(), key=lambda name: (name in xdsls, name))
         rows = [(name, "xDSL's" if name in xdsls else "") for name in names]
+    elif args.list == "analyses":
+        rows = [(name, entry.summary) for name, entry in ANALYSES.items()]
     else:
         rows = [(key, str(option)) for key, option in list_configs().items()]
     width = max((len(name) for name, _ in rows), default=0)
@@ -49,9 +52,16 @@ def _list(args: Namespace) -> int:
 
 
 def _run(args: Namespace) -> int:
-    if args.verify_diagnostics and (args.output is not None or args.explain_match is not None):
-        message = "--verify-diagnostics prints no program: it goes with neither -o nor --explain-match"
+    printing = {
+        "-o": args.output,
+        "--explain-match": args.explain_match,
+        "--print-analysis": args.print_analysis,
+    }
+    if args.verify_diagnostics and (option := next((o for o, v in printing.items() if v is not None), None)):
+        message = f"--verify-diagnostics prints no program: it does not go with {option}"
         raise StepwellError("bad-option", None, message)
+    if args.print_analysis is not None:
+        load_analysis(args.print_analysis)  # an unknown name is reported before an error in the file
     failed = False
     printed: list[str] = []
     ctx = StepwellContext(allow_unregistered=args.allow_unregistered_dialect)
@@ -83,6 +93,8 @@ def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
         raise error.with_note(f"after {args.passes}; --verify-each says after which pass") from None
     if args.explain_match is not None:
         print(explain_match(module, args.explain_match, ctx), file=sys.stderr)
+    if args.print_analysis is not None:
+        return str(load_analysis(args.print_analysis).of(module))
     return _text(module, args)
 
 

@@ -8,23 +8,13 @@ from math import ceil, prod
 from xdsl.dialects.builtin import f32
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.layouts import ATTENTION
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.graph_to_linalg.vectors.lane_softmax import LANES
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import F32_BYTES
-
-# The most bytes of scores of a block, a share of the second-level cache; the most queries otherwise.
-_SCORES_BYTES = 256 << 10
-_MOST_QUERIES = 96
-# Smaller blocks would read keys and values too often: where scores exceed the cache, keys come in blocks too.
-# If the number of queries is open, all blocks have this size, since the last one is computed in full.
-_LEAST_QUERIES = 32
-# Fewer blocks leave threads without work.
-_ENOUGH_ITEMS = 4
-# Groups of blocks are distributed over threads. A group has its own memory for one block, which stays cached.
-_MAX_GROUPS = 8
 
 
 @dataclass(frozen=True)
@@ -66,7 +56,7 @@ class AttentionTiling:
     @property
     def key_block(self) -> int | None:
         """The number of keys in a block; None where the scores of all keys fit the cache."""
-        fitting = _SCORES_BYTES // (F32_BYTES * self.lanes) // LANES * LANES
+        fitting = ATTENTION.scores_bytes // (F32_BYTES * self.lanes) // LANES * LANES
         return None if self.keys.is_static and self.keys.value <= fitting else fitting
 
     @property
@@ -82,28 +72,30 @@ class AttentionTiling:
     @property
     def share(self) -> Dim:
         """The number of blocks in a group."""
-        return self.items.ceildiv(_MAX_GROUPS)
+        return self.items.ceildiv(ATTENTION.max_groups)
 
     @property
     def groups(self) -> int:
         """The number of groups; the last ones may be empty where the number of blocks is open."""
-        return ceil(self.items.value / max(1, self.share.value)) if self.items.is_static else _MAX_GROUPS
+        if not self.items.is_static:
+            return ATTENTION.max_groups
+        return ceil(self.items.value / max(1, self.share.value))
 
 
 def _block_of(batch: Dim, queries: Dim, keys: Dim) -> int:
     """The queries of a block whose scores fit the cache and which wastes few lanes."""
-    most = _MOST_QUERIES
+    most = ATTENTION.most_queries
     if keys.is_static:
-        fitting = _SCORES_BYTES // (F32_BYTES * max(1, keys.value)) // LANES * LANES
-        if fitting >= _LEAST_QUERIES:  # else keys come in blocks
+        fitting = ATTENTION.scores_bytes // (F32_BYTES * max(1, keys.value)) // LANES * LANES
+        if fitting >= ATTENTION.least_queries:  # else keys come in blocks
             most = min(most, fitting)
     if not queries.is_static:
-        return _LEAST_QUERIES
-    fewest, finest = (max(1, ceil(queries.value / n)) for n in (most, _LEAST_QUERIES))
+        return ATTENTION.least_queries
+    fewest, finest = (max(1, ceil(queries.value / n)) for n in (most, ATTENTION.least_queries))
 
     def cost(blocks: int) -> tuple[bool, int]:
         block = ceil(queries.value / blocks)
-        is_idle = batch.is_static and batch.value * blocks < _ENOUGH_ITEMS
+        is_idle = batch.is_static and batch.value * blocks < ATTENTION.enough_items
         # Scores cost whole vectors, sums of values only the queries themselves.
         return is_idle, blocks * (whole_vectors(block) + block)
 

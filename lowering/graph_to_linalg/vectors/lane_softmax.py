@@ -13,16 +13,13 @@ from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import SelectOp
+from stepwell.dialects.costs.layouts import ATTENTION
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import NOT_POSITIVE
 from stepwell.dialects.tensor_ir.transfers import Vector, read, vector_type, write
 
 LANES = 8
 """The number of columns is a multiple of this."""
-# Columns in a vector, except the last one, which may have half as many; narrower targets use more registers.
-_VECTOR = 16
-# Independent chains of maxima and sums: within a chain each op waits some cycles for the one before it.
-_CHAINS = 4
 
 Carried: TypeAlias = Sequence[SSAValue]
 """Tensors and vectors carried by loops."""
@@ -118,8 +115,9 @@ def _over_lanes(emit: IRBuilder, columns: int, carried: Carried, body: _OfLanes)
         type = vector_type(f32, (width,))
         return lambda emit, first, carried: body(emit, _Lanes(first, type), carried)
 
-    whole = columns // _VECTOR * _VECTOR
-    held = emit.loop(0, whole, _VECTOR, carried, of_vector(_VECTOR))
+    lanes = ATTENTION.softmax_lanes
+    whole = columns // lanes * lanes
+    held = emit.loop(0, whole, lanes, carried, of_vector(lanes))
     if whole != columns:
         held = of_vector(columns - whole)(emit, emit.materialize(whole), held)
     return held
@@ -228,8 +226,9 @@ def _along_rows(
 
         return steps
 
-    whole = emit.rounded_down(rows, _CHAINS)
-    held = list(emit.loop(0, whole, _CHAINS, [*carried, *[start] * _CHAINS], body(_CHAINS)))
+    chains = ATTENTION.softmax_chains
+    whole = emit.rounded_down(rows, chains)
+    held = list(emit.loop(0, whole, chains, [*carried, *[start] * chains], body(chains)))
     first, others = held[: len(carried) + 1], held[len(carried) + 1 :]
     *carried, total = emit.loop(whole, rows, 1, first, body(1)) if whole != rows else first
     for chain in others:

@@ -15,6 +15,8 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.kernels import POOLS
+from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder, dense_attr
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.dialects.tensor_ir.transposes import assembled
@@ -22,19 +24,6 @@ from stepwell.dialects.types import tensor_of
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.lowering.graph_to_linalg.support import empty, enclosing_kernel, extent, is_returned
 from stepwell.lowering.graph_to_linalg.vectors.lane_softmax import greater
-
-_LANES = 16
-"""Columns of the result in a vector; narrower targets use several registers."""
-_LEAST_COLUMNS = 4
-_LARGEST_STRIDE = 4
-"""The largest stride along columns: elements farther apart are not read as one vector."""
-_LEAST_PLANES = 8
-"""Planes (channels of samples) that are distributed over threads; with fewer, rows must be distributed."""
-_UNROLLED_ROWS = 16
-_KEPT_VECTORS = 8
-"""Vectors of input rows that later windows need again: a quarter of the larger targets' registers."""
-_MOST_POINTS = 15
-"""The greatest height of a window, whose reduced rows stay in registers until its result is written."""
 
 
 def pool_by_rows(
@@ -99,22 +88,22 @@ def _has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
         isinstance(op.x, BlockArgument)
         and is_returned(op.outputs[0])
         and tensor_of(op.x).element_type in (f32, f16, bf16)
-        and windows.out[3].value >= _LEAST_COLUMNS
-        and windows.strides[1] <= _LARGEST_STRIDE
-        and windows.kernel[0] <= _MOST_POINTS
+        and windows.out[3].value >= POOLS.least_columns
+        and windows.strides[1] <= MACHINE.shuffled_stride
+        and windows.kernel[0] <= POOLS.most_points
         and all(windows.cells(with_pads=False, axis=axis, position=at) for axis, at in corners)
-        and not (planes.is_static and planes.value < _LEAST_PLANES)
+        and not (planes.is_static and planes.value < POOLS.least_planes)
     )
 
 
 def _most_strips(windows: Windows) -> int:
     """The number of vectors of columns that are processed together, so that their rows stay in registers."""
-    return _KEPT_VECTORS // max(1, windows.kernel[0] - windows.strides[0]) or 1
+    return POOLS.kept_vectors // max(1, windows.kernel[0] - windows.strides[0]) or 1
 
 
 def _starts(columns: int) -> list[int]:
     """The first column of each vector of a row; the last two vectors may overlap."""
-    return sorted({min(start, max(columns - _LANES, 0)) for start in range(0, columns, _LANES)})
+    return sorted({min(start, max(columns - POOLS.lanes, 0)) for start in range(0, columns, POOLS.lanes)})
 
 
 @dataclass(frozen=True)
@@ -129,9 +118,9 @@ class _Strips:
 
     @property
     def _lanes(self) -> int:
-        """The lanes of a vector: a power of two, as many as columns or `_LANES`."""
+        """The lanes of a vector: a power of two, as many as columns or `POOLS.lanes`."""
         columns = self.windows.out[3].value
-        return min(_LANES, 1 << (columns - 1).bit_length())
+        return min(POOLS.lanes, 1 << (columns - 1).bit_length())
 
     @property
     def _start(self) -> float:
@@ -152,7 +141,7 @@ class _Strips:
         """The tensor `result` with these columns written: a few rows unrolled, many in a loop."""
         begin, stop = self.windows.without_padding(0)
         rows, made = self.windows.out[2].value, dict[int, Sequence[SSAValue]]()
-        is_short = stop - begin <= _UNROLLED_ROWS
+        is_short = stop - begin <= POOLS.unrolled_rows
         for row in range(rows) if is_short else (*range(begin), *range(stop, rows)):
             for line in self._lines(row):
                 if line not in made:

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
@@ -24,9 +25,6 @@ from stepwell.lowering.graph_to_linalg.support import elementwise, empty, enclos
 from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
 from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
 from stepwell.runtime.dims import Dim
-
-_BLOCK_BYTES = 1024
-"""Size of a block of columns that one loop scans: half of the registers of the larger targets."""
 
 
 class ScanLowering(RewritePattern):
@@ -91,7 +89,7 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     result = join_dims(empty(type, rewriter), groups, rewriter)
     emit = IRBuilder.before(op, Constants(enclosing_kernel(rewriter)))
     columns = prod(dim.value for dim in dims[axis + 1 :])
-    block = _BLOCK_BYTES // element_bytes(type.element_type)
+    block = SEARCHES.scanned_bytes // element_bytes(type.element_type)
     whole = columns // block * block
 
     # Loops over the dimensions before the axis, then over whole blocks of columns, then the remainder.

@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.sched import PARALLEL as INDEPENDENT
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
@@ -31,10 +32,6 @@ from stepwell.lowering.graph_to_linalg.support import (
 from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop as inserted_loop
 from stepwell.lowering.graph_to_linalg.vectors.top_k_rounds import Rounds, pays
 from stepwell.runtime.dims import Dim
-
-# Elements that are compared at once with the k-th so far: a few registers. Larger blocks are skipped less
-# often (5 of 1000: blocks of 16 need 0.6 of the time of blocks of 64).
-_BLOCK = 16
 
 
 class TopKLowering(RewritePattern):
@@ -113,8 +110,9 @@ class _Search:
         kept = self._visit_all(outer, Dim.of(0), k, outputs)
         if not self._is_contiguous():
             return self._visit_all(outer, k, size - k, kept)
-        blocks = (size - k) // _BLOCK
-        block_size = extent(Dim.of(_BLOCK), self.rewriter)
+        searched = SEARCHES.search_block
+        blocks = (size - k) // searched
+        block_size = extent(Dim.of(searched), self.rewriter)
 
         def step(index: SSAValue, kept: Sequence[SSAValue]) -> Sequence[SSAValue]:
             base = inserted(lambda: INDICES.add(self.k, INDICES.multiply(index, block_size)), self.rewriter)
@@ -129,7 +127,7 @@ class _Search:
             return inserted(visit_some, self.rewriter)
 
         kept = inserted_loop(extent(blocks, self.rewriter), kept, step, self.rewriter)
-        return self._visit_all(outer, k + blocks * _BLOCK, size - k - blocks * _BLOCK, kept)
+        return self._visit_all(outer, k + blocks * searched, size - k - blocks * searched, kept)
 
     def _is_contiguous(self) -> bool:
         """Whether the elements of a row are neighbours in memory."""
@@ -141,7 +139,8 @@ class _Search:
         last = inserted(
             lambda: self._read(kept, outer, INDICES.subtract(self.k, INDICES.constant(1))), rewriter
         )
-        block = layer_of(self.op.input, dict(enumerate(self._indices(outer, base))), rewriter, {axis: _BLOCK})
+        at = dict(enumerate(self._indices(outer, base)))
+        block = layer_of(self.op.input, at, rewriter, {axis: SEARCHES.search_block})
         order, zero = self._order, AffineExpr.constant(0)
         positions = [AffineExpr.dimension(1) if i == axis else zero for i in range(len(dims_of(block.type)))]
         some = generic(

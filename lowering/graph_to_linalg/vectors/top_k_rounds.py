@@ -14,6 +14,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
@@ -37,14 +38,6 @@ from stepwell.runtime.dims import Dim
 
 _KEYS, _RANKS = Scalars(i32), Scalars(i64)
 _LAST_POSITION = (1 << 32) - 1
-# Ranks in a vector: block sizes and numbers of blocks are multiples of it.
-_LANES = 8
-# Rows of up to this size are one block, searched in each round (5 of 100: 0.75 of the time).
-_ONE_BLOCK = 256
-# The size of blocks where the row size is unknown.
-_OPEN_BLOCK = 64
-# With this many elements for each of the k or more, the search of `top_k` skips nearly all of them.
-_MANY = 2048
 
 
 def pays(op: graph.TopKOp) -> bool:
@@ -59,7 +52,7 @@ def pays(op: graph.TopKOp) -> bool:
     fits = scalars.type == f32 if scalars.is_float else scalars.bits <= 32
     if not fits or not row.is_static:
         return fits
-    return row.value <= _LAST_POSITION and not (k.is_static and row.value >= _MANY * k.value)
+    return row.value <= _LAST_POSITION and not (k.is_static and row.value >= SEARCHES.many * k.value)
 
 
 @dataclass(frozen=True)
@@ -196,13 +189,13 @@ def _blocks_of(row: Dim) -> tuple[Dim, int]:
     The number of blocks of a row and their size: about the root of the row's size, or a short row as a whole.
     """
     if not row.is_static:
-        return row.ceildiv(_OPEN_BLOCK), _OPEN_BLOCK
-    if row.value <= _ONE_BLOCK:
-        return Dim.of(1), max(1, -(-row.value // _LANES)) * _LANES
-    size = _LANES
+        return row.ceildiv(SEARCHES.open_block), SEARCHES.open_block
+    if row.value <= SEARCHES.one_block:
+        return Dim.of(1), max(1, -(-row.value // SEARCHES.rank_lanes)) * SEARCHES.rank_lanes
+    size = SEARCHES.rank_lanes
     while 2 * size * size < row.value:
         size *= 2
-    return row.ceildiv(_LANES * size) * _LANES, size
+    return row.ceildiv(SEARCHES.rank_lanes * size) * SEARCHES.rank_lanes, size
 
 
 def _key(scalars: Scalars, x: SSAValue, largest: bool) -> SSAValue:

@@ -22,6 +22,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.layouts import WINOGRAD
 from stepwell.dialects.graph.relations import shape_text
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
@@ -34,17 +35,6 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import F32_BYTES
 from stepwell.runtime.winograd import FILTER, Matrix, transforms
-
-# The most bytes of a block of tiles, transformed input and products: a share of the second-level cache.
-_BLOCK_BYTES = 600 << 10
-# Products of fewer tiles leave registers idle.
-_ENOUGH_TILES = 24
-# The most tiles of a block where the size of feature maps is open: small ones have no more.
-_OPEN_TILES = 48
-# Threads share groups of blocks where a sample has this many, else channels of each block. A group has its
-# own memory for one block, which stays in the cache from block to block.
-_ENOUGH_BLOCKS = 4
-_MAX_GROUPS = 8
 
 Carried: TypeAlias = Sequence[SSAValue]
 """Tensors carried by loops."""
@@ -133,7 +123,7 @@ class _Tiling:
         )
         tile_bytes = (tile + FILTER - 1) ** 2 * (channels.value + panels.value * panel.value) * F32_BYTES
         total = rows.tiles * columns.tiles
-        tiles = _tiles_of_block(total, max(_ENOUGH_TILES, _BLOCK_BYTES // tile_bytes))
+        tiles = _tiles_of_block(total, max(WINOGRAD.enough_tiles, WINOGRAD.block_bytes // tile_bytes))
         widths = blocks.value, lanes.value, panels.value, panel.value
         return _Tiling(tile, samples, rows, columns, *widths, tiles, total.ceildiv(tiles))
 
@@ -150,17 +140,17 @@ class _Tiling:
     @property
     def shares_blocks(self) -> bool:
         """Whether threads share groups of blocks, instead of the channels inside each block."""
-        return not self.count.is_static or self.count.value >= _ENOUGH_BLOCKS
+        return not self.count.is_static or self.count.value >= WINOGRAD.enough_blocks
 
     @property
     def group(self) -> Dim:
         """Blocks in a group."""
-        return self.count.ceildiv(_MAX_GROUPS)
+        return self.count.ceildiv(WINOGRAD.max_groups)
 
     @property
     def groups(self) -> int:
         """The number of groups; some may be empty where the size of the feature maps is open."""
-        return self.count.ceildiv(self.group).value if self.count.is_static else _MAX_GROUPS
+        return self.count.ceildiv(self.group).value if self.count.is_static else WINOGRAD.max_groups
 
 
 def _tiles_of_block(total: Dim, most: int) -> int:
@@ -168,9 +158,9 @@ def _tiles_of_block(total: Dim, most: int) -> int:
     The tiles of a block that fit the cache; a sample's blocks are equally full and, if many, even in number.
     """
     if not total.is_static:
-        return min(most, _OPEN_TILES)
+        return min(most, WINOGRAD.open_tiles)
     count = ceil(total.value / most)
-    return ceil(total.value / (count + count % 2 if count >= _ENOUGH_BLOCKS else count))
+    return ceil(total.value / (count + count % 2 if count >= WINOGRAD.enough_blocks else count))
 
 
 @dataclass

@@ -9,6 +9,7 @@ from math import prod
 from xdsl.ir import Block, Operation
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.fusion.data_flow import DataFlow, Node, Way, edge_kind, way_to
@@ -19,8 +20,6 @@ _REDUCTIONS = (Kind.REDUCTION, Kind.ROW)
 # Limits of the search for a path that leaves and reenters a group: steps, and users that it is tried for.
 _MOST_STEPS = 256
 _MOST_READERS = 8
-# Rows of one register tile: more of them would dequantize a panel again, or need the whole matrix in memory.
-_FEW_ROWS = 8
 
 
 @dataclass(eq=False)
@@ -80,7 +79,7 @@ def _fills_panels(node: Node, sink: Node) -> bool:
     if not isinstance(node.op, graph.DequantizeOp) or not isinstance(product, graph.MatmulOp):
         return False
     rows = dims_of(product.a.type)[:-1]
-    few = all(dim.is_static for dim in rows) and prod(dim.value for dim in rows) <= _FEW_ROWS
+    few = all(dim.is_static for dim in rows) and prod(dim.value for dim in rows) <= LAYOUTS.dequantized_rows
     return bool(product.panel) and few and product.b is node.op.result
 
 

@@ -17,6 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.ir_builder import IRBuilder
@@ -61,10 +62,6 @@ class DecomposeConvTransposePass(FunctionPass):
         for op in list(func.walk()):
             if isinstance(op, graph.ConvTransposeOp) and _applies(op):
                 _decompose(op, weights_of(ctx))
-
-
-# The share of the points of equal small kernels that are not zeros: above it, one convolution is faster.
-_MOST_POINTS = 0.8
 
 
 def _applies(op: graph.ConvTransposeOp) -> bool:
@@ -165,7 +162,7 @@ def _is_uneven(axes: Sequence[_Axis]) -> bool:
     if any(not cell.points or min(cell.begin, cell.end) < 0 for cell in cells):
         return False
     used = prod(axis.kernel / (axis.points * axis.stride) for axis in axes)
-    return used <= _MOST_POINTS or all(axis.stride == 1 for axis in axes)
+    return used <= LAYOUTS.transposed_points or all(axis.stride == 1 for axis in axes)
 
 
 def _by_cells(

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.ir_builder import IRBuilder
@@ -20,8 +21,6 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import Layout, parse_layout, plain_layout, to_layout
 
-# Below this share of useful channels a padded block costs more than it saves: 24 of 32 are worth it, 20 not.
-MIN_USEFUL = 0.7
 FEATURE_MAP_RANKS = (3, 4, 5)
 
 T = TypeVar("T")
@@ -136,8 +135,8 @@ class FeatureMaps:
         return [block() if size else by_letter[letter] for letter, size in self.layout(value).axes]
 
     def fits_channels(self, channels: int) -> bool:
-        """Whether a number of channels fills a large enough share (`MIN_USEFUL`) of its blocks."""
-        return channels > 0 and channels / self.padded_channels(channels) >= MIN_USEFUL
+        """Whether a number of channels fills a large enough share of its blocks."""
+        return channels > 0 and channels / self.padded_channels(channels) >= LAYOUTS.useful_channels
 
     def padded_channels(self, channels: int) -> int:
         """The number of channels rounded up to whole blocks."""

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.context import count, remark
@@ -15,8 +16,6 @@ from stepwell.runtime.dims import Dim
 
 # The most products of 8-bit numbers less their zero points that f32 adds without rounding: 258 · 255² ≤ 2²⁴.
 _EXACT_SUM = 2**24 // 255**2
-# More parts than this cost more than products of integers element by element.
-_MAX_PARTS = 16
 
 
 def float_matmul(op: graph.MatmulIntegerOp, values: FeatureMaps) -> bool:
@@ -32,7 +31,7 @@ def float_matmul(op: graph.MatmulIntegerOp, values: FeatureMaps) -> bool:
         p is not None and dims_of(p.type) for p in points
     ):
         return False
-    if not dims[-1].is_static or not 0 < dims[-1].value <= _EXACT_SUM * _MAX_PARTS:
+    if not dims[-1].is_static or not 0 < dims[-1].value <= _EXACT_SUM * LAYOUTS.float_parts:
         remark(op, "not computed in floats: the length of its sums is not known, or too long")
         return False
     depth = dims[-1].value

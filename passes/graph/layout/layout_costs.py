@@ -5,23 +5,12 @@ from __future__ import annotations
 from math import ceil, prod
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.layouts import LAYOUTS
+from stepwell.dialects.costs.machine import MACHINE, strided_read, vectors_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.runtime.layout import parse_layout
-
-# With strides up to this, elements are read as vectors and shuffled.
-_SHUFFLED_STRIDE = 2
-# Costs of a stride of 2, and of larger ones; steps of a sum that take as long as converting its result to
-# blocks (3 to 64 channels at 224x224, stride 2, lanes along rows: 3x3 0.89 of the time in blocks, 7x7 1.16.)
-_SHUFFLING, _GATHERING = 1.15, 4
-_RESULT_STEPS = 8
-# Steps of a sum that take as long as converting its result, and the share of idle lanes that costs more.
-_CONVERSION_STEPS = 4
-_MOST_WASTE = 0.1
-# Lanes of a register (32 bytes) of which half a vector takes as long as a whole one.
-_SMALL_VECTOR = 8
-# The size of filters, each way, that `winograd-conv` supports.
-_WINOGRAD_POINTS = 3
+from stepwell.runtime.winograd import FILTER
 
 
 def runs_plain(op: graph.ConvOp, values: FeatureMaps) -> bool:
@@ -32,12 +21,13 @@ def runs_plain(op: graph.ConvOp, values: FeatureMaps) -> bool:
         return False
     filters = dims_of(op.w.type)
     if op.groups.value.data > 1:
-        return filters[1] == 1 and _is_wide(op, values) and max(op.strides.get_values()) <= _SHUFFLED_STRIDE
+        is_cheap = max(op.strides.get_values()) <= MACHINE.cheap_stride
+        return filters[1] == 1 and _is_wide(op, values) and is_cheap
     is_deep = filters[1].value >= values.block
     if is_deep and _is_for_winograd(op, values):
         return False
     gain = _blocks_cost(op, values.block) - _rows_cost(op, values.block)
-    return _is_wide(op, values) and gain >= (_MOST_WASTE if is_deep else 0)
+    return _is_wide(op, values) and gain >= (LAYOUTS.most_waste if is_deep else 0)
 
 
 def rows_are_short(op: graph.ConvOp, values: FeatureMaps) -> bool:
@@ -63,7 +53,7 @@ def reads_plain(op: graph.ConvOp, values: FeatureMaps) -> bool:
         return values.block > filters[1].value and not values.is_computed(op.x)
     if op.groups.value.data > 1 or filters[1].value < values.block:
         return True
-    if values.block > _SMALL_VECTOR and _passes_over_pixels(op):
+    if values.block > MACHINE.small_vector and _passes_over_pixels(op):
         return True
     return filters[1].value % values.block != 0 and not _is_for_winograd(op, values)
 
@@ -86,10 +76,10 @@ def is_pointwise(op: graph.ConvOp) -> bool:
 def _wastes_lanes(op: graph.ConvOp, lanes: int) -> bool:
     """Whether the last vector of pixels is so empty that blocks are worth their conversion (7x7, 1x1)."""
     pixels = prod(dim.value if dim.is_static else lanes for dim in dims_of(op.result.type)[2:])
-    wasted = _vectors(pixels, lanes) * lanes / pixels - 1
+    wasted = vectors_of(pixels, lanes) * lanes / pixels - 1
     filters, channels = (dim.value for dim in dims_of(op.w.type)[:2])
-    is_worth_it = wasted * filters * channels > _CONVERSION_STEPS * (filters + channels)
-    return wasted > _MOST_WASTE and is_worth_it
+    is_worth_it = wasted * filters * channels > LAYOUTS.conversion_steps * (filters + channels)
+    return wasted > LAYOUTS.most_waste and is_worth_it
 
 
 def _is_wide(op: graph.ConvOp, values: FeatureMaps) -> bool:
@@ -101,32 +91,21 @@ def _is_wide(op: graph.ConvOp, values: FeatureMaps) -> bool:
 def _rows_cost(op: graph.ConvOp, lanes: int) -> float:
     """The cost of a vector of results with lanes along rows: idle lanes in the last one, strided reads."""
     stride, width = op.strides.get_values()[-1], dims_of(op.result.type)[-1]
-    idle = _vectors(width.value, lanes) * lanes / width.value if width.is_static else 1
-    return idle * (1 if stride == 1 else _SHUFFLING if stride <= _SHUFFLED_STRIDE else _GATHERING)
+    idle = vectors_of(width.value, lanes) * lanes / width.value if width.is_static else 1
+    return idle * strided_read(stride)
 
 
 def _blocks_cost(op: graph.ConvOp, lanes: int) -> float:
     """The cost of a vector of results with lanes along filters: idle lanes, and the result's conversion."""
     filters = [dim.value for dim in dims_of(op.w.type)]
-    return ceil(filters[0] / lanes) * lanes / filters[0] + _RESULT_STEPS / prod(filters[1:])
-
-
-def _vectors(elements: int, lanes: int) -> float:
-    """
-    The cost of `elements` in vectors: the last one counts half if it fills no more than half a register.
-
-    For registers of 32 bytes or less the last one counts fully, since half a register takes as long.
-    """
-    if lanes <= _SMALL_VECTOR:
-        return ceil(elements / lanes)
-    return elements // lanes + ceil(2 * (elements % lanes) / lanes) / 2
+    return ceil(filters[0] / lanes) * lanes / filters[0] + LAYOUTS.result_steps / prod(filters[1:])
 
 
 def _is_for_winograd(op: graph.ConvOp, values: FeatureMaps) -> bool:
     """Whether `winograd-conv` may rewrite a convolution if it is blocked: 3x3, no strides, one group."""
     points = [dim.value for dim in dims_of(op.w.type)[2:]]
     steps = {*op.strides.get_values(), *op.dilations.get_values(), op.groups.value.data}
-    return values.wanted.winograd and points == [_WINOGRAD_POINTS] * 2 and steps == {1}
+    return values.wanted.winograd and points == [FILTER] * 2 and steps == {1}
 
 
 def _is_moved(op: graph.ConvOp) -> bool:

@@ -14,6 +14,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
@@ -57,11 +58,6 @@ class PackWeightsPass(FunctionPass):
                 packer.pack_rnn(op)
 
 
-# The most padding of the last panel, as a share; the fewest steps of a sum that pay for slicing its results.
-_MOST_PADDING = 0.05
-_STEPS_FOR_PADDING = 384
-
-
 def padded_panel_width(columns: int, steps: int, lanes: int) -> int:
     """
     The columns of a panel if the last panel may be padded with zeros; 0 if that would be too much padding.
@@ -73,7 +69,7 @@ def padded_panel_width(columns: int, steps: int, lanes: int) -> int:
         return width
     widths = [count * lanes for count in (2, 3, 1)]
     width = min(widths, key=lambda width: -columns % width)
-    pays = columns and -columns % width <= _MOST_PADDING * columns and steps >= _STEPS_FOR_PADDING
+    pays = columns and -columns % width <= LAYOUTS.panel_padding * columns and steps >= LAYOUTS.padding_steps
     return width if pays else 0
 
 

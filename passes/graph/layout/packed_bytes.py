@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
@@ -16,8 +17,6 @@ from stepwell.passes.graph.layout.pack_weights import panel_width
 from stepwell.runtime.layout import parse_layout, to_layout
 
 PARTS_OF_I32 = 4
-# Registers along the columns of one panel.
-_MAX_REGISTERS = 6
 
 
 def columns_of_panel(columns: int, lanes: int) -> int:
@@ -28,7 +27,7 @@ def columns_of_panel(columns: int, lanes: int) -> int:
     """
     if width := panel_width(columns, lanes):
         return width
-    widths = [n for n in range(2, _MAX_REGISTERS * lanes + 1) if columns and columns % n == 0]
+    widths = [n for n in range(2, TILES.max_vectors * lanes + 1) if columns and columns % n == 0]
     return max(widths, key=lambda n: (n / (-(-n // lanes) * lanes), n), default=0)
 
 

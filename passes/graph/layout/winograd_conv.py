@@ -17,6 +17,8 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import target_of, weights_of
+from stepwell.dialects.costs.layouts import WINOGRAD
+from stepwell.dialects.costs.machine import weight_cycles
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.ir_builder import IRBuilder
@@ -28,20 +30,12 @@ from stepwell.passes.graph.layout.pack_weights import panel_width
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import parse_layout, to_layout
-from stepwell.runtime.machine.target import F32_BYTES
+from stepwell.runtime.machine.target import F32_BYTES, TargetDescription
 from stepwell.runtime.winograd import FILTER, TILES, transform_filters
 
 _MODES = ("auto", "fast")
 # Longer sums have larger errors: 4.2e-6 of the output's range at 512 channels, tiles of 4; the bound is 1e-5.
 _MAX_CHANNELS = {2: 8192, 4: 2048}
-# Vector operations for each tile and vector of channels: (input transform, result transform), with memory.
-_TRANSFORM_STEPS = {2: (64, 44), 4: (216, 152)}
-# Shares of the peak, and bytes a cycle from memory beyond L2, as measured on kernels of ResNet-50's shapes.
-_DIRECT_SHARE, _PRODUCT_SHARE, _BYTES_A_CYCLE = 0.95, 0.8, 8
-_WORTH = 0.85
-"""The largest share of the direct time that pays for the larger weights."""
-_OPEN_SIZE = 32
-"""The height and width that are assumed for symbolic ones."""
 _FEWEST_BYTES = 1 << 20
 """The bytes of transformed weights that every model may have."""
 
@@ -81,9 +75,9 @@ class WinogradConvPass(FunctionPass):
             raise StepwellError(
                 "bad-option", None, f"winograd-conv takes mode {' or '.join(_MODES)}, found {self.mode!r}"
             )
-        l2_bytes, weights = target_of(ctx).l2_bytes, weights_of(ctx)
+        target, weights = target_of(ctx), weights_of(ctx)
         convolutions = [op for op in func.walk() if isinstance(op, graph.ConvOp) and is_eligible(op)]
-        plans = [_plans(op, self.lanes, l2_bytes) for op in convolutions]
+        plans = [_plans(op, self.lanes, target) for op in convolutions]
         room = None if self.mode == "fast" else max(_FEWEST_BYTES, _constant_bytes(func))
         made: dict[tuple[SSAValue, int], SSAValue] = {}
         for plan in _within(plans, room):
@@ -120,33 +114,29 @@ class _Plan:
     """Bytes by which the weights grow."""
 
 
-def _plans(op: graph.ConvOp, per_cycle: int, l2_bytes: int) -> list[_Plan]:
+def _plans(op: graph.ConvOp, per_cycle: int, target: TargetDescription) -> list[_Plan]:
     """The plans that are fast enough, best first; `per_cycle` is the multiply-adds of a core in a cycle."""
     _, blocks, _, _, lanes = (dim.value if dim.is_static else 1 for dim in dims_of(op.x.type))
     _, out_blocks, height, width, _ = (
-        dim.value if dim.is_static else _OPEN_SIZE for dim in dims_of(op.result.type)
+        dim.value if dim.is_static else WINOGRAD.open_size for dim in dims_of(op.result.type)
     )
     c, o = blocks * lanes, out_blocks * lanes
     direct_bytes = FILTER**2 * c * o * F32_BYTES
-    direct = FILTER**2 * c * o * height * width / per_cycle / _DIRECT_SHARE + _stream(direct_bytes, l2_bytes)
+    direct = FILTER**2 * c * o * height * width / per_cycle / WINOGRAD.direct_share
+    direct += weight_cycles(direct_bytes, target)
     plans: list[_Plan] = []
     for tile in TILES:
         points, tiles = (tile + FILTER - 1) ** 2, ceil(height / tile) * ceil(width / tile)
-        steps = _TRANSFORM_STEPS[tile]
+        input_steps, result_steps = WINOGRAD.transform_steps(tile)
         bytes = points * c * o * F32_BYTES
         cycles = (
-            points * c * o * tiles / per_cycle / _PRODUCT_SHARE
-            + tiles * (steps[0] * c + steps[1] * o) / per_cycle
-            + _stream(bytes, l2_bytes)
+            points * c * o * tiles / per_cycle / WINOGRAD.product_share
+            + tiles * (input_steps * c + result_steps * o) / per_cycle
+            + weight_cycles(bytes, target)
         )
-        if c <= _MAX_CHANNELS[tile] and cycles < _WORTH * direct:
+        if c <= _MAX_CHANNELS[tile] and cycles < WINOGRAD.worth * direct:
             plans.append(_Plan(op, tile, direct - cycles, bytes - direct_bytes))
     return sorted(plans, key=lambda plan: -plan.saved)
-
-
-def _stream(bytes: int, l2_bytes: int) -> float:
-    """The cycles to read weights from beyond L2; 0 if they fit in half of it."""
-    return bytes / _BYTES_A_CYCLE if bytes > l2_bytes // 2 else 0
 
 
 def _constant_bytes(func: FuncOp) -> int:

@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.costs.machine import stays_in_l2
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, element_bytes
 from stepwell.passes.graph.legalize.legalizations import legalization
@@ -80,4 +81,4 @@ def _column_fits(dims: Sequence[Dim], size: int, target: TargetDescription) -> b
     if not rows.is_static or not columns.is_static:
         return False
     stride_bytes = columns.value * size
-    return rows.value * max(_LINE_BYTES, stride_bytes & -stride_bytes) <= target.l2_bytes // 2
+    return stays_in_l2(rows.value * max(_LINE_BYTES, stride_bytes & -stride_bytes), target)

@@ -14,6 +14,7 @@ from xdsl.ir import Region
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import Rewriter
 
+from stepwell.dialects.costs.schedules import PRODUCTS
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.expand_loops import expanded, is_elementwise
@@ -26,9 +27,6 @@ from stepwell.dialects.tensor_ir.structured import (
 )
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.schedule.contraction import Product, neighbours
-
-# Most rows that read each weight: a register tile of so many rows computes the weight once for all of them.
-_FEW_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ class ComputeInProductsPass(FunctionPass):
                 out
                 and neighbours(map) == out[-1]
                 and projected_permutation(map) is not None
-                and prod(n or _FEW_ROWS + 1 for n in rows) <= _FEW_ROWS
+                and prod(n or PRODUCTS.computing_rows + 1 for n in rows) <= PRODUCTS.computing_rows
                 and min(shape) > 0
                 and prod(shape) >= self.min_elems
                 and _maker(op, position) is not None

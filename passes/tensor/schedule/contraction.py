@@ -13,6 +13,8 @@ from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
+from stepwell.dialects.costs.machine import rows_in_cache, stays_in_l2
+from stepwell.dialects.costs.schedules import PRODUCTS
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.padding import Inside, PaddedTensors, share_inside
@@ -27,25 +29,9 @@ from stepwell.dialects.tensor_ir.structured import (
 from stepwell.dialects.tensor_ir.transfers import element_type
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.analysis.manager import analysis
-from stepwell.passes.tensor.schedule.register_tile import choose_register_tile, rows_in_cache
+from stepwell.passes.tensor.schedule.register_tile import choose_register_tile
 from stepwell.passes.tensor.schedule.tile_product import TileBlock, tile_block
 from stepwell.runtime.machine.target import TargetDescription
-
-# A loop over rows shorter than this gives too few independent sums.
-_ENOUGH_ROWS = 4
-# A tile runs along a row loop only if at least this share of its reads is not padding.
-_MOSTLY_INSIDE = 0.8
-# Unrolled windows (3x3 of 144 channels at 56x56: 0.94 of peak with 7 sums, 0.75 with 28 in loops).
-_UNROLLED_STEPS = 25
-_UNROLLED_SUMS = 10
-# Lanes along a row of pixels: elements that rows share are read once (3x3 of 192 at 56x56: 203 to 154 us).
-_UNROLLED_REGISTERS = 20
-# Instructions that widen a vector; those of 16-bit floats take two.
-_WIDENING = 2
-# The largest stride of panels and of small matrices, which the prefetcher follows.
-_NEAR_BYTES = 512
-# Registers along a single dot product.
-_LONE_REGISTERS = 4
 
 
 @dataclass(frozen=True)
@@ -202,7 +188,7 @@ def _along_results(
     length = None if None in lengths else prod(n or 1 for n in lengths)
     unrolled = _unrolled(view, roles, sums)
     # The register tile: rows, panels and lanes.
-    limit = _UNROLLED_SUMS if roles.lanes_in_both else _UNROLLED_REGISTERS
+    limit = PRODUCTS.unrolled_sums if roles.lanes_in_both else PRODUCTS.unrolled_registers
     registers = replace(registers, conversions=_conversions(view, roles.vector))
     tile = choose_register_tile(
         1 if row is None else extents[row],
@@ -262,8 +248,8 @@ def _conversions(view: Structured, operand: int) -> int:
     elements = [element_type(value.type) for value in (view.inputs[operand], view.inits[0])]
     read, summed_in = (element_bytes(element) for element in elements)
     summed = [d for d in range(view.rank) if not view.parallel[d] and view.extents[d] != 1]
-    is_near = all(_stride_bytes(view, operand, d) <= _NEAR_BYTES for d in summed[-1:])
-    return _WIDENING if read < summed_in and is_near else 0
+    is_near = all(_stride_bytes(view, operand, d) <= PRODUCTS.near_bytes for d in summed[-1:])
+    return PRODUCTS.widening if read < summed_in and is_near else 0
 
 
 def _stride_bytes(view: Structured, operand: int, row: int | None) -> int:
@@ -289,8 +275,8 @@ def _unrolled(view: Structured, roles: _Roles, sums: Sequence[int]) -> Sequence[
     chosen: list[int] = []
     steps = 1
     for dim in reversed(sums):
-        steps *= view.extents[dim] or _UNROLLED_STEPS + 1
-        if steps > _UNROLLED_STEPS:
+        steps *= view.extents[dim] or PRODUCTS.unrolled_steps + 1
+        if steps > PRODUCTS.unrolled_steps:
             return chosen if slides else []
         chosen.append(dim)
     return chosen if slides or roles.lanes_in_both else []
@@ -312,14 +298,14 @@ def _rows_inside(view: Structured, roles: _Roles) -> Sequence[int]:
     kernel = view.op.parent_op()
     assert kernel is not None, "structured ops are in functions"
     inside: Inside = analysis(kernel, PaddedTensors).inside.get(view.inputs[roles.other], {})
-    long = [d for d in roles.rows if (view.extents[d] or _ENOUGH_ROWS) >= _ENOUGH_ROWS]
-    left = [d for d in roles.rows if share_inside(view, roles.other, d, inside) >= _MOSTLY_INSIDE]
+    long = [d for d in roles.rows if (view.extents[d] or PRODUCTS.enough_rows) >= PRODUCTS.enough_rows]
+    left = [d for d in roles.rows if share_inside(view, roles.other, d, inside) >= PRODUCTS.mostly_inside]
     return left if any(d in long for d in left) else roles.rows
 
 
 def _longest_inner(rows: Sequence[int], extents: Sequence[int | None]) -> int | None:
     """The innermost loop over rows that is long enough for a tile, or the longest one."""
-    long = [d for d in rows if (extents[d] or _ENOUGH_ROWS) >= _ENOUGH_ROWS]
+    long = [d for d in rows if (extents[d] or PRODUCTS.enough_rows) >= PRODUCTS.enough_rows]
     return long[-1] if long else max(rows, key=lambda d: extents[d] or 0, default=None)
 
 
@@ -329,7 +315,7 @@ def _fits_cache(view: Structured, roles: _Roles, target: TargetDescription) -> b
     extents = [view.extents[d] for d in (*moving, *(d for d in range(view.rank) if not view.parallel[d]))]
     if None in extents:
         return False
-    return prod(n or 1 for n in extents) * widest_element(view) <= target.l2_bytes // 2
+    return stays_in_l2(prod(n or 1 for n in extents) * widest_element(view), target)
 
 
 def _along_the_sum(
@@ -351,7 +337,7 @@ def _along_the_sum(
     steps = {d: 1 for d in range(view.rank) if view.extents[d] != 1}
     steps |= {d: n for d, n in zip(inner, sizes, strict=True) if d is not None}
     # A single dot product needs several partial sums in flight.
-    width = registers.lanes * (_LONE_REGISTERS if prod(sizes) == 1 else 1)
+    width = registers.lanes * (PRODUCTS.lone_registers if prod(sizes) == 1 else 1)
     steps[lanes] = min(width, view.extents[lanes] or width)
     steps = {d: n for d, n in steps.items() if n != view.extents[d]}
     parallel = tuple(d for d in out if d in steps)

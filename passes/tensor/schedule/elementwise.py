@@ -10,6 +10,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineExpr
 
+from stepwell.dialects.costs.schedules import ELEMENTWISE
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.element_reads import is_element_read, positions_in_data
 from stepwell.dialects.tensor_ir.groups import Member
@@ -21,18 +22,7 @@ from stepwell.runtime.machine.target import TargetDescription
 # The functions that `expand-math` replaces by polynomials, and the approximate instructions of each.
 _NAMES = "acos asin atan atan2 cos cosh erf exp exp2 expm1 log log10 log1p log2 powf sin sinh tan tanh"
 _FUNCTIONS = frozenset(f"math.{name}" for name in _NAMES.split())
-_FUNCTION_OPS = 25
 _FREE = frozenset(("arith.constant", "linalg.yield"))
-# Vector instructions of one op on a tile; a kernel has some of them, and copies for remainders.
-_MOST_EPILOGUE_OPS = 400
-_MOST_TILE_OPS = 60
-# An unknown extent counts as too long to unroll.
-_UNKNOWN_STEPS = _MOST_EPILOGUE_OPS
-# Sides of blocks that are transposed in registers.
-_LEAST_BLOCK = 4
-_LARGEST_BLOCK = 16
-# Repetitions that are stored together, from one load.
-_MOST_COPIES = 4
 
 
 def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedule | None:
@@ -58,8 +48,8 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     if vectors and reads:
         return _by_lanes(view, out, registers)
     # Some independent registers hide latencies; long bodies have enough to do, would spill, and are code.
-    most = 4 if registers.count >= 32 else 2
-    budget = registers.lanes * max(1, min(most, _MOST_TILE_OPS // max(1, body_length(view))))
+    most = ELEMENTWISE.registers if registers.count >= 32 else ELEMENTWISE.registers // 2
+    budget = registers.lanes * max(1, min(most, ELEMENTWISE.tile_ops // max(1, body_length(view))))
     tile = [0] * view.rank
     left = budget
     # Rows shorter than a register share registers: how many is free, as it is along a long row.
@@ -89,7 +79,7 @@ def _copies(view: Structured, out: Sequence[int]) -> list[int]:
     if body_length(view):
         return []
     used = {dim for map in view.maps[: len(view.inputs)] for dim in map.used_dims()}
-    return [d for d in out[:-1] if d not in used and 1 < (view.extents[d] or 1) <= _MOST_COPIES]
+    return [d for d in out[:-1] if d not in used and 1 < (view.extents[d] or 1) <= ELEMENTWISE.most_copies]
 
 
 def _transposed_loop(view: Structured, lanes: int) -> int | None:
@@ -114,14 +104,15 @@ def _transposed_loop(view: Structured, lanes: int) -> int | None:
 
 
 def _is_long(extent: int | None) -> bool:
-    return extent is None or extent >= _LEAST_BLOCK
+    return extent is None or extent >= ELEMENTWISE.least_block
 
 
 def _by_blocks(
     view: Structured, out: Sequence[int], transposed: int, registers: RegisterFile
 ) -> Schedule | None:
     """A schedule of square tiles over the lanes and the transposed loop, a register's lanes on a side."""
-    side = min(registers.lanes, _LARGEST_BLOCK) if _is_long(view.extents[transposed]) else registers.lanes
+    is_long, lanes = _is_long(view.extents[transposed]), registers.lanes
+    side = min(lanes, ELEMENTWISE.largest_block) if is_long else lanes
     tile = [0 if n == 1 else 1 for n in view.extents]
     for dim in (transposed, out[-1]):
         extent = view.extents[dim]
@@ -146,7 +137,7 @@ def _reads_apart(view: Structured, reads: Sequence[Operation], lanes: int) -> bo
 def _by_lanes(view: Structured, out: Sequence[int], registers: RegisterFile) -> Schedule | None:
     """A schedule for reads lane by lane: one register along the last dimension, at most 16 lanes."""
     tile = [0 if n == 1 else 1 for n in view.extents]
-    extent, width = view.extents[out[-1]], min(registers.lanes, _LARGEST_BLOCK)
+    extent, width = view.extents[out[-1]], min(registers.lanes, ELEMENTWISE.largest_block)
     tile[out[-1]] = 0 if extent is not None and extent <= width else width
     loops = tuple(d for d in out if tile[d])
     return Schedule(tuple(tile), parallel=loops, vectorize=out[-1]) if view.can_slice(set(loops)) else None
@@ -167,7 +158,7 @@ def schedule_by_rows(
     assert lanes is not None
     extents, serial = member.view.extents, [d for d, p in enumerate(member.view.parallel) if not p]
     # Loops of its own are those of the reduction before it; what follows other ops moves less regularly.
-    own = [1 if all(anchor.parallel) else n or _UNKNOWN_STEPS for n in extents]
+    own = [1 if all(anchor.parallel) else n or ELEMENTWISE.epilogue_ops for n in extents]
     sizes = [
         n if d is None else schedule.tile[d] or anchor.extents[d] or 1
         for n, d in zip(own, member.loop_of, strict=True)
@@ -175,9 +166,9 @@ def schedule_by_rows(
     along = member.loop_of.index(lanes)
     width = register_file(member.view, target).lanes
     vectors = prod(ceil(n / width) if d == along else n for d, n in enumerate(sizes))
-    is_short = prod(extents[d] or _UNKNOWN_STEPS for d in serial) <= MAX_STEPS
+    is_short = prod(extents[d] or ELEMENTWISE.epilogue_ops for d in serial) <= MAX_STEPS
     steps = [1 if d in serial and extents[d] != 1 and not is_short else 0 for d in range(member.view.rank)]
-    if vectors * body_length(member.view) > _MOST_EPILOGUE_OPS or prod(sizes) > MAX_ELEMENTS:
+    if vectors * body_length(member.view) > ELEMENTWISE.epilogue_ops or prod(sizes) > MAX_ELEMENTS:
         steps = [
             step if d == along or n == 1 else 1 for d, (n, step) in enumerate(zip(sizes, steps, strict=True))
         ]
@@ -188,7 +179,8 @@ def schedule_by_rows(
 
 def body_length(view: Structured) -> int:
     """The approximate number of vector instructions of a body."""
-    return sum(_FUNCTION_OPS if op.name in _FUNCTIONS else 1 for op in view.body.ops if op.name not in _FREE)
+    counted = [op.name for op in view.body.ops if op.name not in _FREE]
+    return sum(ELEMENTWISE.function_ops if name in _FUNCTIONS else 1 for name in counted)
 
 
 def _row_step(extent: int | None, budget: int, lanes: int) -> int:

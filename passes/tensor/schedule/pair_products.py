@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.arith import DotBfloatsOp
+from stepwell.dialects.costs.schedules import PRODUCTS
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.sched_kernel import is_kernel
@@ -31,9 +32,6 @@ from stepwell.dialects.tensor_ir.structured import (
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.tensor.schedule.contraction import Product, neighbours
-
-# Fewest results that read each element: an operand packed into pairs is written and read once more.
-_MANY_USES = 32
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def _pairs_along(product: Product) -> int | None:
     for map in view.maps[:2]:
         if sum(summed in expr.used_dims() for expr in map.results) != 1 or _dim_of(summed, map) is None:
             return None
-    return summed if min(_uses(view, i) for i in (0, 1)) >= _MANY_USES else None
+    return summed if min(_uses(view, i) for i in (0, 1)) >= PRODUCTS.pairing_uses else None
 
 
 def _multiplies_bfloats(view: Structured) -> bool:

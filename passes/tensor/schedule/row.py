@@ -8,6 +8,7 @@ from math import ceil, prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg import ops as linalg
 
+from stepwell.dialects.costs.schedules import ROWS
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.groups import Member
@@ -21,16 +22,6 @@ from stepwell.dialects.tensor_ir.structured import (
 from stepwell.dialects.tensor_ir.vector_values import has_vector_form
 from stepwell.dialects.types import element_bytes
 from stepwell.runtime.machine.target import TargetDescription
-
-# Rows of up to this share of the registers are computed whole, in registers (softmax 591x197: 97 to 75 us).
-_WHOLE_ROW_SHARE = 7 / 16
-_REGISTERS_A_STEP = 4
-# Rows of so many bytes, and so many of them, are summed in half of the registers instead of four: a tile then
-# reads more of each page (sum of 64 rows of 128 KiB: 325 to 125 us; of 64 times 128 of 1 KiB: 137 to 96).
-_LONG_ROW_BYTES = 1024
-_LEAST_ROWS = 8
-# Fewer tiles would leave threads without work.
-_LEAST_TILES = 4
 
 
 def schedule_reduction(view: Structured, target: TargetDescription) -> Schedule | None:
@@ -65,11 +56,11 @@ def _along_the_row(view: Structured, lanes: int, target: TargetDescription) -> S
 
 
 def _lane_step(view: Structured, lanes: int, target: TargetDescription) -> int:
-    """The step along a row; 0 for a row that fits `_WHOLE_ROW_SHARE` of the registers."""
+    """The step along a row; 0 for a row that fits `ROWS.whole_row` of the registers."""
     registers, extent = register_file(view, target), view.extents[lanes]
-    if extent is not None and extent <= int(_WHOLE_ROW_SHARE * registers.count) * registers.lanes:
+    if extent is not None and extent <= int(ROWS.whole_row * registers.count) * registers.lanes:
         return 0
-    return _REGISTERS_A_STEP * registers.lanes
+    return ROWS.registers * registers.lanes
 
 
 def _along_results(view: Structured, target: TargetDescription) -> Schedule | None:
@@ -78,7 +69,7 @@ def _along_results(view: Structured, target: TargetDescription) -> Schedule | No
     if not out or not _is_elementwise(view):
         return None
     registers = register_file(view, target)
-    left, wide = (registers.lanes * n for n in (_REGISTERS_A_STEP, registers.count // 2))
+    left, wide = (registers.lanes * n for n in (ROWS.registers, registers.count // 2))
     left = wide if _has_long_rows(view, out, wide) else left
     steps = dict.fromkeys((d for d in range(view.rank) if view.extents[d] != 1), 1)
     for dim in reversed(out):
@@ -101,9 +92,9 @@ def _has_long_rows(view: Structured, out: Sequence[int], width: int) -> bool:
     if any(isinstance(op, linalg.GenericOp) and op.get_num_loops() > len(out) for op in users):
         return False
     tiles = prod(view.extents[d] or 1 for d in out[:-1]) * ceil(columns / width)
-    rows = prod(n or _LEAST_ROWS for n, kept in zip(view.extents, view.parallel, strict=True) if not kept)
+    rows = prod(n or ROWS.least_rows for n, kept in zip(view.extents, view.parallel, strict=True) if not kept)
     row_bytes = columns * element_bytes(tensor_element(view.inputs[0]))
-    return row_bytes >= _LONG_ROW_BYTES and rows >= _LEAST_ROWS and tiles >= _LEAST_TILES
+    return row_bytes >= ROWS.long_row_bytes and rows >= ROWS.least_rows and tiles >= ROWS.least_tiles
 
 
 def _schedule(view: Structured, steps: dict[int, int], shared: Sequence[int], lanes: int) -> Schedule | None:

@@ -17,6 +17,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.costs.machine import rows_in_cache
+from stepwell.dialects.costs.schedules import PRODUCTS
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.sched_kernel import is_kernel
@@ -33,20 +35,7 @@ from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.schedule.contraction import Product, common_sum, neighbours
-from stepwell.passes.tensor.schedule.register_tile import rows_in_cache
 from stepwell.runtime.machine.target import TargetDescription, target_from
-
-# Fewest rows that pay for transposing an operand: the copy costs as much as 4 of them, sums along the lanes
-# a quarter of all (256x256x256: 90 GFLOP/s along the sums, 110 transposed; with 32 rows 100 and 98).
-_MANY_ROWS = 48
-# And for an operand whose lanes would be gathered one by one (512x208x623 ATBT: 48 GFLOP/s, transposed 109).
-_FEW_ROWS = 4
-# And for an operand that does not fit the level-2 cache.
-_VERY_MANY_ROWS = 256
-# Columns by which an element is read: each conversion of one element costs as much as a multiply-add.
-_MANY_COLUMNS = 64
-# Rows of a transposed block, all of which are written before the next block.
-_BLOCK_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -117,7 +106,7 @@ class _Stager:
         # The rows: widened to f32, when enough columns read them.
         if (
             self._is_narrow(rows)
-            and self._uses(rows) >= _MANY_COLUMNS
+            and self._uses(rows) >= PRODUCTS.widening_columns
             and (summed is None or self._maps[columns] != view.maps[columns])
         ):
             self._copy(rows, range(len(self._maps[rows].results)))
@@ -133,10 +122,10 @@ class _Stager:
         if neighbours(self._maps[operand]) == lanes:
             return inf
         if summed is None:
-            return _FEW_ROWS
+            return PRODUCTS.gathering_rows
         shape = tensor_shape(self._inputs[operand])
         is_large = DYNAMIC_INDEX in shape or prod(shape) * element_bytes(f32) > self._target.l2_bytes
-        return _VERY_MANY_ROWS if is_large else _MANY_ROWS
+        return PRODUCTS.uncached_rows if is_large else PRODUCTS.transposing_rows
 
     def _uses(self, operand: int) -> int:
         """The number of results that read each element; dynamic extents count as 1."""
@@ -186,7 +175,7 @@ class _Stager:
         """An empty tensor; a slice of a wider one where its rows would share too few level-1 cache sets."""
         *outer, last = sizes
         stride_bytes = last * element_bytes(f32) if isinstance(last, int) else 0
-        if rows_in_cache(stride_bytes, self._target) > _BLOCK_ROWS or not isinstance(last, int):
+        if rows_in_cache(stride_bytes, self._target) > PRODUCTS.transposed_rows or not isinstance(last, int):
             return self._emit.empty(f32, sizes)
         wide = self._emit.empty(f32, [*outer, last + self._target.f32_lanes])
         start, step = (0,) * len(sizes), (1,) * len(sizes)

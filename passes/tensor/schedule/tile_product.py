@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects.linalg.ops import FillOp
 
 from stepwell.dialects.amx import TILE_ROWS, TILE_WORDS
+from stepwell.dialects.costs.schedules import PRODUCTS
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.amx_product import TileLoops
 from stepwell.dialects.tensor_ir.groups import Member
@@ -16,8 +17,6 @@ from stepwell.runtime.machine.target import TargetDescription
 
 # Two tiles each way: the four products of a step then read each operand once.
 _ROWS, _COLUMNS = 2 * TILE_ROWS, 2 * TILE_WORDS
-# Products of fewer rows take as long as those of vectors, or longer: reading the weights bounds both.
-_FEWEST_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def tile_block(view: Structured, target: TargetDescription, rows: int, columns: 
     if not target.has_tile_products or sum_kind(view) != "bytes":
         return None
     extent, width = view.extents[rows], view.extents[columns]
-    if (extent is not None and extent < _FEWEST_ROWS) or width is None:
+    if (extent is not None and extent < PRODUCTS.amx_rows) or width is None:
         return None
     block = TileBlock.of(extent, width)
     sizes = [1 if parallel else n for n, parallel in zip(view.extents, view.parallel, strict=True)]

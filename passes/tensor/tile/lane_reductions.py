@@ -11,6 +11,7 @@ from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.dialects.tensor_ir.combiners import Combiner
@@ -22,7 +23,7 @@ from stepwell.dialects.tensor_ir.structured import (
     tensor_element,
     tensor_shape,
 )
-from stepwell.dialects.tensor_ir.tiles import TAIL_LANES, Tile, TileLoop, build_loops, cut, extent, rebuild
+from stepwell.dialects.tensor_ir.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
 
 _PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
 _REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
@@ -243,6 +244,6 @@ class _LaneReduction:
         if isinstance(full, int) and isinstance(length, int):
             step = length - full
         else:
-            step = TAIL_LANES if self.width > TAIL_LANES else 1
+            step = TILES.tail_lanes if self.width > TILES.tail_lanes else 1
         loops = self._loops(step, full, length, has_rest=True)
         return build_loops(self.emit, loops, None, {}, [start, *made], self._tile)

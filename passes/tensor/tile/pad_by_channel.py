@@ -13,6 +13,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.costs.schedules import BUFFERS
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.sched_kernel import is_kernel
@@ -31,11 +32,6 @@ from stepwell.dialects.tensor_ir.structured import (
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.tile.tile_and_fuse import tile_shared_loops
-
-_LEAST_BYTES = 16 << 10
-"""Feature maps of at most this size are in the first-level cache without this pass."""
-_MOST_BYTES = 256 << 10
-"""The largest padded slice: it stays in the second-level cache next to inputs and results, and on a stack."""
 
 
 class PadByChannelPass(FunctionPass):
@@ -127,11 +123,11 @@ def _bytes(value: SSAValue, shape: Sequence[int]) -> int | None:
 
 def _is_large(value: SSAValue) -> bool:
     bytes = _bytes(value, tensor_shape(value))
-    return bytes is not None and bytes > _LEAST_BYTES
+    return bytes is not None and bytes > BUFFERS.padded_least_bytes
 
 
 def _fits(padded: tuple[SSAValue, AffineMap], view: Structured, loops: set[int]) -> bool:
-    """Whether the part of a padded operand that one iteration reads has at most `_MOST_BYTES`."""
+    """Whether the part of a padded operand that one iteration reads stays in the level-2 cache."""
     value, map = padded
     shape: list[int] = []
     for size, index in zip(tensor_shape(value), map.results, strict=True):
@@ -143,7 +139,7 @@ def _fits(padded: tuple[SSAValue, AffineMap], view: Structured, loops: set[int])
         rest = [(view.extents[d] or 1, factor) for d, factor in terms.terms if d not in loops]
         shape.append(1 + sum(factor * (extent - 1) for extent, factor in rest))
     bytes = _bytes(value, shape)
-    return bytes is not None and bytes <= _MOST_BYTES
+    return bytes is not None and bytes <= BUFFERS.padded_most_bytes
 
 
 def _pad_the_slice(op: tensor.ExtractSliceOp, constants: Constants) -> None:

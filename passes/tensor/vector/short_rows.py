@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
+from stepwell.dialects.costs.schedules import VECTORS
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir import transfers
 from stepwell.dialects.tensor_ir.memory import (
@@ -22,9 +23,6 @@ from stepwell.dialects.tensor_ir.reshapes import collapse, expand, joined_rows
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.transfers import constant_index, dim_of, vector_of, vector_type
 from stepwell.dialects.tensor_ir.transposes import shuffle
-
-# More operands that alternate along the lanes take more shuffles than stores are saved.
-_MOST_ALTERNATING = 4
 
 
 def vectors_of_short_rows(func: FuncOp, lanes: int) -> set[SSAValue]:
@@ -111,7 +109,7 @@ def _reads_rows(op: vector.TransferReadOp) -> bool:
     if rows is None:
         return row is None
     root, strides, whole = _root(op.source)
-    if row is None or (rows == last and _width(op.result) <= _MOST_ALTERNATING):
+    if row is None or (rows == last and _width(op.result) <= VECTORS.alternating_rows):
         return rows == last and strides[last] == 1
     are_neighbours = (rows, row) == (last - 1, last) and strides[last - 1] == 1
     is_row = are_neighbours and whole and _columns(root) == _width(op.result) and _starts_row(op)

@@ -13,6 +13,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.costs.schedules import VECTORS
 from stepwell.dialects.sched import schedule_of
 from stepwell.dialects.tensor_ir.combiners import Combiner, combiner_of
 from stepwell.dialects.tensor_ir.element_reads import is_element_read
@@ -21,9 +22,6 @@ from stepwell.dialects.tensor_ir.transfers import element_type
 from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS, MAX_STEPS, has_vector_form, is_number
 from stepwell.passes.context import remark
 from stepwell.passes.tensor.vector.access import Access, access
-
-MAX_READS = 64
-"""Elements at computed positions are read one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +133,7 @@ def _obstacle(body: Block, elements: int) -> str | None:
     """The reason why an op of a body cannot be computed on vectors; None when all can."""
     for op in body.ops:
         if is_element_read(op):
-            if elements > MAX_READS:
+            if elements > VECTORS.computed_reads:
                 return f"{elements} elements at positions of their own are no tile for registers"
         elif not isinstance(op, linalg.IndexOp | linalg.YieldOp) and not has_vector_form(op):
             return f"{op.name} has no form on vectors"

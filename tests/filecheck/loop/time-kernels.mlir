@@ -5,7 +5,7 @@ func.func private @k(%x: memref<4xf32>) attributes {sched.kernel = #sched.kernel
 
 // CHECK-LABEL: @main
 // LLVM-LABEL: llvm.func @main
-func.func @main(%x: memref<4xf32>, %arena: memref<?xi8>) attributes {sched.main} {
+func.func @main(%x: memref<4xf32>, %arena: memref<?xi8>) attributes {sched.program = #sched.program<inputs = 1, outputs = 0, arena = "0", slots = 0>} {
   // CHECK: sched.clock at 0
   // CHECK-NEXT: func.call @k(%x)
   // CHECK-NEXT: sched.clock at 1

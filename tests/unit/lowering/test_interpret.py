@@ -323,7 +323,7 @@ def test_buffers_are_views_and_inputs_stay() -> None:
 def test_while_and_symbols() -> None:
     text = """
         func.func @main(%x: tensor<?xf32> {graph.dims = #graph.dims<["2 * N"]>}, %N: index) -> index
-            attributes {sched.symbols = ["N"]} {
+            attributes {sched.program = #sched.program<symbols = ["N"]>} {
           %one = arith.constant 1 : index
           %r = scf.while (%i = %one) : (index) -> index {
             %go = arith.cmpi slt, %i, %N : index

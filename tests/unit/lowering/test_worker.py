@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Event
 from typing import Any
+from weakref import ref
 
 import pytest
 from xdsl.dialects.arith import CmpfOp, CmpiOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import stepwell
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.costs.kernels import COMPILER
+from stepwell.dialects.costs.table import overridden
 from stepwell.dialects.parser import parse_module
 from stepwell.lowering.kernels import pool
 from stepwell.lowering.kernels import worker as worker_module
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
+from stepwell.passes.instruments import Instrument
 from stepwell.passes.registry import load_pass
+from stepwell.runtime.child import ChildError
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.target import TargetDescription, target_from
 from stepwell.tools.driver import image
@@ -63,7 +70,7 @@ def plain_worker() -> Iterator[Worker]:
 def test_infinity_in_all_lanes_reaches_a_worker(plain_worker: Worker) -> None:
     target, ctx = target_from("x86-64-v3"), StepwellContext()
     there = plain_worker.compile("k0", f"builtin.module {{{KERNEL}}}", target)
-    here = compile_kernel(parse_module(ctx, KERNEL), ctx, target)
+    here = compile_kernel(lambda: parse_module(ctx, KERNEL), ctx, target)
     assert there.code == here.code
 
 
@@ -72,10 +79,44 @@ def test_an_error_in_a_worker_is_the_error_of_the_kernel_with_its_help(plain_wor
     with pytest.raises(StepwellError) as there:
         plain_worker.compile("k0", f"builtin.module {{{REFUSED}}}", target)
     with pytest.raises(StepwellError) as here:
-        compile_kernel(parse_module(ctx, REFUSED), ctx, target)
+        compile_kernel(lambda: parse_module(ctx, REFUSED), ctx, target)
     assert here.value.help
     assert there.value.help == here.value.help
     assert (there.value.code, there.value.notes) == (here.value.code, here.value.notes)
+
+
+def test_the_ir_of_a_compiled_kernel_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the collector is off: a large model's kernels would fill the memory."""
+    made: list[ref[ModuleOp]] = []
+
+    def compile_one(make: Callable[[], ModuleOp], *_: object) -> KernelObject:
+        module = make()
+        made.append(ref(module))
+        return KernelObject(b"", {})
+
+    monkeypatch.setattr(pool, "compile_kernel", compile_one)
+    func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
+    with collector_paused():
+        pool.compile_kernels({"a": (func, "")}, target_from("x86-64-v3"), None, processes=1)
+        assert [module() for module in made] == [None]
+
+
+def test_processes_that_started_early_are_used_or_ended() -> None:
+    with overridden(COMPILER, worker_pays=0, nodes_a_worker=20):
+        assert (pool.workers_for(39, 8), pool.workers_for(100, 4), pool.workers_for(100, 1)) == (1, 3, 0)
+        with PassContext(instruments=[Instrument()]):
+            assert pool.workers_for(100, 4) == 0
+        func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
+        kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
+        with worker_module.started(2) as children:
+            unused, used = children
+            objects, _ = pool.compile_kernels(
+                kernels, target_from("x86-64-v3"), None, processes=2, children=children
+            )
+            assert children == [unused] and objects["a"].code == objects["b"].code
+    for child in (unused, used):
+        with pytest.raises(ChildError):
+            child.ask({})
 
 
 @pytest.mark.parametrize("defect", ["broken_pass", "broken_printer"])
@@ -97,7 +138,9 @@ def test_a_worker_reports_a_defect_of_ours(defect: str, monkeypatch: pytest.Monk
 
 PLUGIN = """
 from stepwell.patterns import register_predicate
+from stepwell.passes.instruments import Instrument
 from stepwell.passes.registry import load_pass
+from stepwell.runtime.child import ChildError
 print("this is printed to standard output")
 register_predicate("{name}.any")(len)
 Unroll = load_pass("unroll-vectors")
@@ -136,9 +179,9 @@ def test_a_worker_has_the_pass_context_of_its_parent() -> None:
         there = worker.compile("k0", f"builtin.module {{{WIDE}}}", target)
     finally:
         worker.close()
-    assert there.code != compile_kernel(parse_module(ctx, WIDE), ctx, target).code
+    assert there.code != compile_kernel(lambda: parse_module(ctx, WIDE), ctx, target).code
     with PassContext(disabled_pass=["unroll-vectors"]):
-        assert there.code == compile_kernel(parse_module(ctx, WIDE), ctx, target).code
+        assert there.code == compile_kernel(lambda: parse_module(ctx, WIDE), ctx, target).code
 
 
 def test_a_worker_that_dies_is_named_with_its_last_output(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,12 +195,13 @@ def test_a_worker_that_dies_is_named_with_its_last_output(monkeypatch: pytest.Mo
     worker.close()
 
 
+@pytest.mark.usefixtures("kernel_workers")
 def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     class BrokenWorker:
         refusal = None
 
-        def __init__(self, context: PassContext):
-            del context
+        def __init__(self, *_: object):
+            pass
 
         def compile(self, *_: object) -> KernelObject:
             raise ValueError("no such reply")
@@ -172,7 +216,6 @@ def test_an_unexpected_exception_in_a_serving_thread_is_raised(monkeypatch: pyte
     broken = Event()
     monkeypatch.setattr(pool, "Worker", BrokenWorker)
     monkeypatch.setattr(pool, "compile_kernel", wait_for_the_worker)
-    monkeypatch.setattr(pool, "WORKER_PAYS_CHARS", 0)
     func = next(op for op in parse_module(StepwellContext(), KERNEL).ops if isinstance(op, FuncOp))
     kernels = {key: (func, canonical_text(func)) for key in ("a", "b")}
     with pytest.raises(ValueError, match="no such reply"):

@@ -359,7 +359,7 @@ def test_a_pipeline_goes_on_with_the_reproducer_of_an_earlier_one(module: Module
         def apply(self, ctx: Context, op: ModuleOp) -> None:
             op.attributes["marked"] = UnitAttr()
 
-    reproducer = Reproducer(module)
+    reproducer = Reproducer.of_copy(module)
     run_pipeline(module, [MarkPass()], reproducer=reproducer)
     before = module_text(module)
     with pytest.raises(InternalError) as caught:
@@ -368,6 +368,21 @@ def test_a_pipeline_goes_on_with_the_reproducer_of_an_earlier_one(module: Module
     assert command is not None and command[2] == "test-crash,cse"
     again = parse_module(StepwellContext(), Path(command[1]).read_text())
     assert module_text(again) == before
+
+
+def test_a_reproducer_makes_its_module_after_a_failure_alone(module: ModuleOp) -> None:
+    made: list[ModuleOp] = []
+
+    def begin() -> ModuleOp:
+        made.append(module.clone())
+        return made[-1]
+
+    reproducer = Reproducer(begin)
+    run_pipeline(module.clone(), "test-log", reproducer=reproducer)
+    assert not made
+    with pytest.raises(InternalError, match="reproduce it with"):
+        run_pipeline(module.clone(), "test-crash", reproducer=reproducer)
+    assert made
 
 
 def test_user_error_of_a_pass_keeps_its_code_and_gets_the_pass(module: ModuleOp) -> None:

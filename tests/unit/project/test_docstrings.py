@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc, signature
@@ -18,14 +18,18 @@ from typing import get_type_hints
 
 import pytest
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 from xdsl.transforms.dead_code_elimination import dce
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.dialects.sched_kernel import KernelAttr, set_kernel
+from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
+from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.base import functions_of
 from stepwell.passes.instruments import module_text
@@ -85,7 +89,11 @@ def rule_of(example: Example) -> Callable[..., RewritePattern | Rule] | None:
     return owner if owner is not None and get_type_hints(owner).get("return") is Rule else None
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=map(str, EXAMPLES))
+OF_MAIN = [example for example in EXAMPLES if example.file.startswith("lowering/main_to_buffers/")]
+COMPLETE = [example for example in EXAMPLES if example not in OF_MAIN]
+
+
+@pytest.mark.parametrize("example", COMPLETE, ids=map(str, COMPLETE))
 def test_example_parses_and_verifies(example: Example) -> None:
     for half in example.halves:
         check_fragment(half, str(example))
@@ -124,6 +132,66 @@ def test_rule_turns_its_first_half_into_its_second(example: Example) -> None:
     assert before.is_structurally_equivalent(after), (
         f"the rule gives\n{module_text(before)}\nbut its example says\n{module_text(after)}"
     )
+
+
+@pytest.mark.parametrize("example", OF_MAIN, ids=map(str, OF_MAIN))
+def test_main_on_tensors_becomes_main_on_buffers(example: Example) -> None:
+    """
+    Plan a `@main` with the first half as its body, and compare it with the second.
+
+    A value that the first half defines, and the second half does not, is an output; `%arena` is the arena,
+    and an index is a symbol.
+    """
+    ctx = StepwellContext()
+    first, second = example.halves
+    given = sorted(free_values(ctx, first).items(), key=lambda item: isinstance(item[1], IndexType))
+    names = [name for name, type in given if isinstance(type, IndexType)]
+    later = free_values(ctx, second)
+    results = {name: type for name, type in results_of(ctx, first).items() if name in later}
+    module = main_of(ctx, first, dict(given), results)
+    main = module.body.block.last_op
+    assert isinstance(main, FuncOp)
+    main.attributes[PROGRAM] = ProgramAttr.of_symbols(names)
+    module.body.block.insert_ops_before(kernels_called_by(main), main)
+    verify_module(module)
+    run_pipeline(module, "plan-memory", ctx)
+    verify_module(module)
+    main = module.body.block.last_op
+    assert isinstance(main, FuncOp)
+    arguments = [*(name for name, _ in given if name not in names), *results, "arena", *names]
+    wanted = main_of(ctx, second, dict(zip(arguments, main.body.block.arg_types, strict=True)), {})
+    dce(module)
+    dce(wanted)
+    last = wanted.body.block.last_op
+    assert isinstance(last, FuncOp)
+    assert main.body.is_structurally_equivalent(last.body), (
+        f"plan-memory gives\n{module_text(module)}\nbut the example says\n{module_text(wanted)}"
+    )
+
+
+def main_of(
+    ctx: StepwellContext, body: str, arguments: Mapping[str, Attribute], results: Mapping[str, Attribute]
+) -> ModuleOp:
+    """A module with a function `@main` of some arguments and ops that returns values of the ops."""
+    taken = ", ".join(f"%{name}: {type}" for name, type in arguments.items())
+    types = ", ".join(map(str, results.values()))
+    values = ", ".join(f"%{name}" for name in results)
+    end = f"func.return {values} : {types}" if results else "func.return"
+    return parse_module(ctx, f"func.func @main({taken}) -> ({types}) {{\n{body}\n{end}\n}}", "main")
+
+
+def kernels_called_by(main: FuncOp) -> list[FuncOp]:
+    """Declarations of the kernels that a function calls, with a symbol for each index that they take."""
+    kernels: dict[str, FuncOp] = {}
+    for call in main.walk():
+        if isinstance(call, CallOp):
+            name = call.callee.string_value()
+            kernel = FuncOp.external(name, list(call.operand_types), list(call.result_types))
+            symbols = [f"s{i}" for i, type in enumerate(call.operand_types) if isinstance(type, IndexType)]
+            inputs = len(call.operand_types) - len(symbols)
+            set_kernel(kernel, KernelAttr(inputs, len(call.result_types), symbols))
+            kernels[name] = kernel
+    return list(kernels.values())
 
 
 class Applied(RewriteListener):

@@ -109,9 +109,36 @@ def test_every_module_says_what_it_is() -> None:
             "import stepwell.runtime.model",
             ("_hashlib", "importlib.metadata", "logging", "tempfile", "stepwell.runtime.link.elf"),
         ),
+        ("import stepwell.lowering.kernels.worker", ("onnx", "stepwell.frontend")),
     ],
 )
 def test_light_imports_stay_light(statement: str, forbidden: tuple[str, ...]) -> None:
-    code = f"import sys; {statement}; print([m for m in {forbidden!r} if m in sys.modules])"
+    assert not [module for module in forbidden if module in _modules_after(statement)]
+
+
+def _modules_after(program: str) -> set[str]:
+    """The modules that a fresh process has after a program."""
+    code = f"import sys\n{program}\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.strip() == "[]"
+    return set(done.stdout.split())
+
+
+_TO_LEVEL_1 = """
+from stepwell.frontend import import_onnx
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.passes import run_pipeline
+from stepwell.passes.pipelines import FROM_ONNX
+run_pipeline(import_onnx("tests/models/gru_seq.onnx", ctx := StepwellContext()), FROM_ONNX, ctx)
+"""
+_FOLDERS_TO_LEVEL_1 = {"dialects", "frontend", "lowering", "passes", "patterns", "runtime"}
+_XDSL_DIALECTS_TO_LEVEL_1 = {"arith", "builtin", "func", "scf", "tensor", "utils"}
+
+
+def test_reading_a_model_and_level_1_import_what_they_need() -> None:
+    """The time of imports is half of the time to a first answer: each addition to these lists costs it."""
+    modules = _modules_after(_TO_LEVEL_1)
+    assert not modules & {"onnx", "llvmlite", "google.protobuf.json_format"}
+    assert {m.split(".")[1] for m in modules if m.startswith("stepwell.")} == _FOLDERS_TO_LEVEL_1
+    assert {m.split(".")[2] for m in modules if m.startswith("xdsl.dialects.")} == _XDSL_DIALECTS_TO_LEVEL_1
+    lowerings = {m.split(".")[2] for m in modules if m.startswith("stepwell.lowering.")}
+    assert lowerings == {"onnx_to_graph", "plugin_lowerings"}

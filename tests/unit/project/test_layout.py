@@ -43,9 +43,6 @@ ANNOTATION_CYCLES: Mapping[frozenset[str], str] = {
     frozenset({"passes/graph/fusion/groups.py", "passes/graph/fusion/data_flow.py"}): (
         "the data flow is over groups, a group is of its nodes"
     ),
-    frozenset({"lowering/main_to_buffers/regions.py", "lowering/main_to_buffers/lowered_main.py"}): (
-        "regions are lowered by the lowering of the function around them"
-    ),
     frozenset({"tools/driver/dump.py", "tools/driver/dump_page.py"}): "the page shows the steps of the dump",
     frozenset(
         f"lowering/emit_llvm/{name}.py" for name in ("function", "instructions", "intrinsics", "module")

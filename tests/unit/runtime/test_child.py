@@ -6,11 +6,13 @@ import io
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepwell.runtime import child as child_module
 from stepwell.runtime import frames
 from stepwell.runtime.child import LAST_OUTPUT_BYTES, Child, ChildError
 from stepwell.runtime.frames import BadFrame, Frame, read_frame, write_frame
@@ -123,3 +125,22 @@ def test_an_end(end: Callable[[Child], None]) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     end(child)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_bytecode_is_in_the_cache_where_there_is_none_beside_the_sources(
+    kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (beside := tmp_path / "child.pyc").touch()
+    monkeypatch.setattr(child_module, "cache_from_source", lambda _: beside if kept else tmp_path / "none")
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    child = Child("tests.support.children:bytecode")
+    answer = child.ask({}).head
+    child.close()
+    prefix = tmp_path / "cache" / "pyc"
+    assert answer == (
+        {"prefix": None, "written": False} if kept else {"prefix": str(prefix), "written": True}
+    )
+    assert kept or (prefix.is_dir() and prefix.parent.stat().st_mode & 0o777 == 0o700)

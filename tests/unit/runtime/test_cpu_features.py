@@ -22,6 +22,8 @@ from stepwell.runtime.machine.cpu_features import (
 )
 from stepwell.runtime.machine.demands import missing_features
 from stepwell.runtime.machine.target import host_target, target_from
+from stepwell.runtime.model import checked_threads
+from tests.support.imports import LAYERS, ROOT
 
 Answers = Mapping[tuple[int, int], Registers]
 
@@ -169,6 +171,13 @@ def test_cores_are_those_that_the_process_may_use() -> None:
     os.sched_setaffinity(0, {min(allowed)})
     try:
         assert target_from("x86-64-v3", "x86_64-unknown-linux-gnu").cores == 1
+        assert checked_threads(None) == 1
     finally:
         os.sched_setaffinity(0, allowed)
     assert target_from("x86-64-v3", "x86_64-unknown-linux-gnu").cores == len(allowed)
+
+
+def test_one_function_counts_the_cores() -> None:
+    files = [file for layer in LAYERS for file in (ROOT / layer).rglob("*.py")]
+    counting = [file.relative_to(ROOT).as_posix() for file in files if "cpu_count" in file.read_text()]
+    assert counting == ["runtime/cores.py"]

@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @main(%x: tensor<?x?xf32> {graph.name = "x", graph.dims = #graph.dims<["N", "S"]>}, %b: tensor<4xi8> {graph.element = ui8}
 // CHECK-SAME: %N: index, %S: index)
 // CHECK-SAME: -> (tensor<?x?xf32> {graph.name = "y", graph.dims = #graph.dims<["N", "S"]>}, tensor<4xi8> {graph.element = ui8})
-// CHECK-SAME: attributes {sched.symbols = ["N", "S"]}
+// CHECK-SAME: attributes {sched.program = #sched.program<symbols = ["N", "S"]>}
 // CHECK: %[[Y:.*]] = func.call @k0(%x, %N, %S) : (tensor<?x?xf32>, index, index) -> tensor<?x?xf32>
 // CHECK: %[[Z:.*]] = func.call @k1(%b) : (tensor<4xi8>) -> tensor<4xi8>
 // CHECK: func.return %[[Y]], %[[Z]] : tensor<?x?xf32>, tensor<4xi8>

@@ -1,12 +1,12 @@
 // RUN: stepwell-opt %s -p convert-loops-to-llvm --split-input-file --verify-diagnostics
 
-// expected-error: a kernel takes memrefs and index values only
-func.func @scalar(%x: f32) attributes {sched.main} {
+// expected-error: expected buffers of 0 inputs and 0 outputs, then the arena of type memref<?xi8>, found f32
+func.func @scalar(%x: f32) attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = "0", slots = 0>} {
   func.return
 }
 // -----
-// expected-error: a kernel names each index argument, found 2 names for 1
-func.func @symbols(%N: index) attributes {sched.main, sched.symbols = ["N", "M"]} {
+// expected-error: the last arguments must be of type index, one for each of the symbols ['N', 'M'], found 1
+func.func @symbols(%N: index) attributes {sched.program = #sched.program<symbols = ["N", "M"]>} {
   func.return
 }
 // -----
@@ -30,7 +30,8 @@ func.func @two() -> (f32, f32) {
 }
 // -----
 func.func private @k(%x: memref<2x4xf32, strided<[8, 1]>>) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>}
-func.func @main(%x: memref<2x8xf32>) attributes {sched.main} {
+func.func @main(%x: memref<2x8xf32>, %arena: memref<?xi8>)
+    attributes {sched.program = #sched.program<inputs = 1, outputs = 0, arena = "0", slots = 0>} {
   %v = memref.subview %x[0, 0] [2, 4] [1, 1] : memref<2x8xf32> to memref<2x4xf32, strided<[8, 1]>>
   // expected-error: kernel @k takes dense memrefs, found a view
   func.call @k(%v) : (memref<2x4xf32, strided<[8, 1]>>) -> ()

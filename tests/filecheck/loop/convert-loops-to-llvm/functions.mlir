@@ -31,7 +31,8 @@ func.func private @k(%x: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %y: me
 // CHECK: llvm.getelementptr inbounds %[[TABLE]][1]
 // CHECK: ^[[FAILED]](%[[ARG:.*]]: i32):
 // CHECK-NEXT: llvm.return %[[ARG]] : i32
-func.func @main(%x: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %arena: memref<?xi8>, %N: index) attributes {sched.main, sched.symbols = ["N"]} {
+func.func @main(%x: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %arena: memref<?xi8>, %N: index)
+    attributes {sched.program = #sched.program<inputs = 1, outputs = 0, symbols = ["N"], arena = "64", slots = 0>} {
   %c0 = arith.constant 0 : index
   %y = memref.view %arena[%c0][] : memref<?xi8> to memref<4xi64>
   func.call @k(%x, %y, %N) : (memref<?xf32>, memref<4xi64>, index) -> ()

@@ -67,7 +67,8 @@ func.func private @empty(%a: memref<2x0x4xf32>) attributes {sched.kernel = #sche
 func.func private @single(%a: memref<1x3xf32>) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 1>} {
   func.return
 }
-func.func @main(%x: memref<2x0x4xf32>, %y: memref<2x3xf32>) attributes {sched.main, sched.symbols = []} {
+func.func @main(%x: memref<2x0x4xf32>, %y: memref<2x3xf32>, %arena: memref<?xi8>)
+    attributes {sched.program = #sched.program<inputs = 2, outputs = 0, arena = "0", slots = 0>} {
   %e = memref.reinterpret_cast %x to offset: [0], sizes: [2, 0, 4], strides: [16, 4, 1] : memref<2x0x4xf32> to memref<2x0x4xf32>
   func.call @empty(%e) : (memref<2x0x4xf32>) -> ()
   %s = memref.reinterpret_cast %y to offset: [0], sizes: [1, 3], strides: [9, 1] : memref<2x3xf32> to memref<1x3xf32>

@@ -2,8 +2,7 @@
 // A size that depends on data: it is checked, told to the caller, and what needs it lies in slots; the first
 // is that of the output. Two intermediates live together while one is made of the other.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: sched.published = ["data_0"]
-// CHECK-SAME: sched.slots = 3
+// CHECK-SAME: #sched.program<inputs = 1, outputs = 1, symbols = [], published = ["data_0"], arena = "0", slots = 3>
 // CHECK: %[[READ:.*]] = memref.load
 // CHECK: %[[SIZE:.*]] = arith.index_cast %[[READ]] : i64 to index
 // CHECK: sched.check %{{.*}} row 1 shows %[[SIZE]],

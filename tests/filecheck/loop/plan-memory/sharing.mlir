@@ -2,7 +2,7 @@
 
 // %a and %c never live together and share their place, as one view; %b lives with both. A result that is an input is copied.
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: sched.arena = "128"
+// CHECK-SAME: #sched.program<inputs = 1, outputs = 2, symbols = [], arena = "128", slots = 0>
 func.func @main(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
   // CHECK: %[[ZERO:.*]] = arith.constant 0 : index
   // CHECK: %[[A:.*]] = memref.view %{{.*}}[%[[ZERO]]]

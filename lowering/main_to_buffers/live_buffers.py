@@ -5,34 +5,34 @@ depends on data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import cast
+from typing import Literal, TypeAlias
 
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    FunctionType,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    UnrealizedConversionCastOp,
-    UnregisteredOp,
-)
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp, UnregisteredOp
+from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.advice import on_open_size
-from stepwell.dialects.graph.host import SIGNATURE, is_opaque, signature_before
+from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.sched_kernel import is_on_buffers, kernel_of, symbols_of
-from stepwell.dialects.types import DimsAttr, Tensor, dims_of, element_bytes, tensor_of
-from stepwell.passes.analysis.arena import Interval
+from stepwell.dialects.sched_kernel import symbols_of
+from stepwell.dialects.types import dims_of, element_bytes, tensor_of
+from stepwell.lowering.main_to_buffers.facts import (
+    declared_dims,
+    inputs_of,
+    known_symbols,
+    object_indices,
+    signature_of,
+)
+from stepwell.lowering.main_to_buffers.kernel_signature import KernelSignature
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
+
+Kind: TypeAlias = Literal["input", "output", "weight", "arena", "slot", "host"]
+"""`slot`: allocated at run time, since the size depends on data; `host`: allocated by a host call."""
 
 # Ops of `@main` that only give a value another shape or type.
 VIEWS = (
@@ -45,97 +45,40 @@ VIEWS = (
 )
 
 
-@dataclass(frozen=True)
-class KernelSignature:
-    """The facts of a kernel that `@main` needs: symbols, dimensions of results, bytes of scratch."""
-
-    symbols: tuple[str, ...]
-    result_dims: tuple[tuple[Dim, ...], ...]
-    scratch: Dim
-
-    @staticmethod
-    def of(kernel: func.FuncOp) -> KernelSignature:
-        """The signature of a kernel function on tensors or on buffers, or of its declaration."""
-        interface = kernel_of(kernel)
-        if interface is not None and is_on_buffers(kernel):
-            written = slice(interface.inputs.data, interface.inputs.data + interface.outputs.data)
-            types, attrs = kernel.function_type.inputs.data[written], kernel.arg_attrs
-            annotated = attrs.data[written] if attrs is not None else [DictionaryAttr({})] * len(types)
-        else:
-            types, attrs = kernel.function_type.outputs.data, kernel.res_attrs
-            annotated = attrs.data if attrs is not None else [DictionaryAttr({})] * len(types)
-        dims = tuple(declared_dims(type, attr.data) for type, attr in zip(types, annotated, strict=True))
-        scratch = interface.scratch_bytes if interface is not None else Dim.of(0)
-        return KernelSignature(symbols_of(kernel), dims, scratch)
-
-
-def integer_of(attribute: Attribute) -> int:
-    """The value of an integer attribute."""
-    return cast("IntegerAttr[IntegerType]", attribute).value.data
-
-
-def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple[Dim, ...]:
-    """Dimensions from a `graph.dims` attribute if there is one, else from the type."""
-    dims = attributes.get("graph.dims")
-    if isinstance(dims, DimsAttr):
-        return dims.get()
-    if isinstance(type, MemRefType):
-        return tuple(Dim.of(n) for n in cast("MemRefType[Attribute]", type).get_shape())
-    return dims_of(type)
-
-
 @dataclass(eq=False)
-class Buffer:
-    """Memory shared by a value and its views."""
+class LiveBuffer:
+    """Memory shared by a value and its views, whose lifetime and kind the analysis still changes."""
 
-    kind: str
-    """
-    `input`, `output`, `weight`, `arena`; `region`, if the size depends on data; `host`, allocated by a call.
-    """
+    kind: Kind
     index: int
-    """The number of the buffer among those of its kind; of a region, the slot."""
     size: Dim
-    """The size in bytes."""
-    first: int = 0
-    last: int = 0
-    name: str = ""
+    first: int
+    last: int
+    name: str
     is_allocated: bool = False
-    """Whether the caller cannot know an output's shape: it is in the slot with the output's number then."""
-
-
-@dataclass(frozen=True)
-class Move:
-    """A copy from one buffer to another, both in the shape of a value."""
-
-    source: Buffer
-    target: Buffer
-    type: Tensor
-    dims: tuple[Dim, ...]
 
 
 @dataclass
-class MainBuffers:
-    """The result of the analysis of one `@main`."""
+class LiveBuffers:
+    """The result of the analysis of one `@main`, as far as it went."""
 
-    of: dict[SSAValue, Buffer] = field(default_factory=dict[SSAValue, Buffer])
+    known: frozenset[str]
+    """The symbols that the shapes of the inputs give; all others depend on data."""
+    objects: dict[SSAValue, int]
+    """Indices of Python objects in the table of a call."""
+    of: dict[SSAValue, LiveBuffer] = field(default_factory=dict[SSAValue, LiveBuffer])
     dims: dict[SSAValue, tuple[Dim, ...]] = field(default_factory=dict[SSAValue, tuple[Dim, ...]])
-    scratch: dict[Operation, Buffer] = field(default_factory=dict[Operation, Buffer])
-    arena: list[Buffer] = field(default_factory=list[Buffer])
-    regions: list[Buffer] = field(default_factory=list[Buffer])
+    scratch: dict[Operation, LiveBuffer] = field(default_factory=dict[Operation, LiveBuffer])
+    arena: list[LiveBuffer] = field(default_factory=list[LiveBuffer])
+    allocated: list[LiveBuffer] = field(default_factory=list[LiveBuffer])
     copies: list[tuple[SSAValue, int]] = field(default_factory=list[tuple[SSAValue, int]])
     """Results that must be copied to an output: (value, output index)."""
     symbols: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """Names of the `index` values that sizes are computed from."""
-    inputs: frozenset[str] = frozenset()
-    """The symbols that the shapes of the inputs give; all others depend on data."""
-    objects: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """Indices of Python objects in the table of a call."""
-    moves: dict[Operation, list[Move]] = field(default_factory=dict[Operation, list[Move]])
-    """Copies before a loop, and at the end of a region, before its `graph.yield`."""
-
-    def intervals(self) -> list[Interval]:
-        """The arena's buffers with their lifetimes."""
-        return [Interval(b.name, b.size, b.first, b.last) for b in self.arena]
+    moves: dict[Operation, list[tuple[LiveBuffer, LiveBuffer, SSAValue]]] = field(
+        default_factory=dict[Operation, "list[tuple[LiveBuffer, LiveBuffer, SSAValue]]"]
+    )
+    """Copies before a loop, and at the end of a region, from a buffer to another in the shape of a value."""
 
     def has_late_shape(self, value: SSAValue) -> bool:
         """Whether the shape of a value is known in the middle of a call only."""
@@ -143,7 +86,7 @@ class MainBuffers:
 
     def depends_on_data(self, size: Dim) -> bool:
         """Whether a size is known in the middle of a call only."""
-        return not size.symbols() <= self.inputs
+        return not size.symbols() <= self.known
 
 
 class BlockAnalysis:
@@ -151,9 +94,9 @@ class BlockAnalysis:
 
     def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
         self.kernels = kernels
-        known = input_symbols(main).union(symbols_of(main))
-        self.found = MainBuffers(inputs=frozenset(known), objects=object_indices(main))
-        self.found.symbols |= zip(_index_args(main), symbols_of(main), strict=True)
+        self.found = LiveBuffers(frozenset(known_symbols(main)), object_indices(main))
+        indices = [arg for arg in main.args if isinstance(arg.type, IndexType)]
+        self.found.symbols |= zip(indices, symbols_of(main), strict=True)
         self.weights = 0
         attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
         for index, arg in enumerate(inputs_of(main)):
@@ -206,7 +149,7 @@ class BlockAnalysis:
             self.allocate(buffer)
         if kernel.scratch != 0:
             size = kernel.scratch.substitute(names)
-            self.found.scratch[op] = Buffer("arena", 0, size, position, position, "scratch")
+            self.found.scratch[op] = LiveBuffer("arena", 0, size, position, position, "scratch")
             self.allocate(self.found.scratch[op])
 
     def _visit_host_call(self, op: graph.HostCallOp, position: int) -> None:
@@ -223,17 +166,17 @@ class BlockAnalysis:
             if not makes:
                 self.allocate(buffer)
 
-    def allocate(self, buffer: Buffer) -> None:
+    def allocate(self, buffer: LiveBuffer) -> None:
         """Plan a buffer in the arena if its size is known before the call, else as a region of its own."""
         if self.found.depends_on_data(buffer.size):
-            buffer.kind = "region"
-            self.found.regions.append(buffer)
+            buffer.kind = "slot"
+            self.found.allocated.append(buffer)
         else:
             self.found.arena.append(buffer)
 
-    def release(self, buffer: Buffer) -> None:
+    def release(self, buffer: LiveBuffer) -> None:
         """Remove a buffer from the plan: its values are in another one."""
-        (self.found.arena if buffer.kind == "arena" else self.found.regions).remove(buffer)
+        (self.found.arena if buffer.kind == "arena" else self.found.allocated).remove(buffer)
 
     def _visit_return(self, op: func.ReturnOp) -> None:
         """Make the buffers of returned values outputs, or record copies; then number buffers and slots."""
@@ -242,7 +185,7 @@ class BlockAnalysis:
             if value in self.found.objects:
                 continue  # the runtime gets it from the table
             buffer = self.found.of[value]
-            if buffer.kind in ("arena", "region") and id(buffer) not in written:
+            if buffer.kind in ("arena", "slot") and id(buffer) not in written:
                 written.add(id(buffer))
                 self.release(buffer)
                 buffer.kind, buffer.index = "output", index
@@ -252,12 +195,14 @@ class BlockAnalysis:
                 self.found.copies.append((value, index))
         for index, buffer in enumerate(self.found.arena):
             buffer.index = index
-        _share_slots(self.found.regions, first_slot=len(op.operands))
+        _share_slots(self.found.allocated, first_slot=len(op.operands))
 
-    def own(self, value: SSAValue, dims: tuple[Dim, ...], kind: str, position: int, index: int = 0) -> Buffer:
+    def own(
+        self, value: SSAValue, dims: tuple[Dim, ...], kind: Kind, position: int, index: int = 0
+    ) -> LiveBuffer:
         """Give a value a buffer of its own; an `arena` one must still be planned."""
         size = prod(dims, start=Dim.of(element_bytes(tensor_of(value).element_type)))
-        buffer = Buffer(kind, index, size, position, position, value.name_hint or kind)
+        buffer = LiveBuffer(kind, index, size, position, position, value.name_hint or kind)
         self.found.of[value], self.found.dims[value] = buffer, dims
         return buffer
 
@@ -282,82 +227,13 @@ def view_dims(view: Operation, source: tuple[Dim, ...]) -> tuple[Dim, ...]:
             return source
 
 
-def _share_slots(regions: Sequence[Buffer], first_slot: int) -> None:
+def _share_slots(regions: Sequence[LiveBuffer], first_slot: int) -> None:
     """Number the slots of regions after those of outputs; regions with disjoint lifetimes share one."""
     ends: list[int] = []
     for buffer in sorted(regions, key=lambda b: b.first):
         slot = next((i for i, last in enumerate(ends) if last < buffer.first), len(ends))
         ends[slot : slot + 1] = [buffer.last]
         buffer.index = first_slot + slot
-
-
-def inputs_of(main: func.FuncOp) -> list[BlockArgument]:
-    """The arguments of `@main` on tensors that the caller passes: all but the values of symbols."""
-    return [arg for arg in main.args if not isinstance(arg.type, IndexType)]
-
-
-def _index_args(main: func.FuncOp) -> Sequence[BlockArgument]:
-    return [arg for arg in main.args if isinstance(arg.type, IndexType)]
-
-
-def object_indices(main: func.FuncOp) -> dict[SSAValue, int]:
-    """The index of each Python object of `@main` in the table of a call: inputs first, then in order."""
-    values = [*main.args, *(result for op in main.body.walk() for result in op.results)]
-    opaque = [value for value in values if is_opaque(value.type)]
-    return {value: index for index, value in enumerate(opaque)}
-
-
-def fallible_ops(main: func.FuncOp) -> list[Operation]:
-    """The ops of `@main` that may end a call, in order: the rows of the run-time error table, from 1 on."""
-    known = input_symbols(main).union(symbols_of(main))
-    return [
-        op
-        for op in main.body.walk()
-        if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp | graph.CheckIndicesOp)
-        or (isinstance(op, graph.AssertOp) and is_checked_on_the_way(op, main, known))
-    ]
-
-
-def is_checked_on_the_way(op: graph.AssertOp, main: func.FuncOp, known: AbstractSet[str]) -> bool:
-    """Whether an assertion is about data, or in a branch or loop that a call may not run."""
-    return op.parent is not main.body.block or not assertion_symbols(op) <= known
-
-
-def assertion_symbols(op: graph.AssertOp) -> frozenset[str]:
-    """The symbols that an assertion is about; where inputs give them all, it is checked before the call."""
-    return Dim.of(op.lhs.data).symbols() | Dim.of(op.rhs.data).symbols()
-
-
-def signature_of(op: graph.HostCallOp | graph.ControlFlowOp) -> FunctionType:
-    """The types of a host call, or of a branch's or loop's carried values and results, with named sizes."""
-    kept = op.attributes.get(SIGNATURE)
-    return kept if isinstance(kept, FunctionType) else signature_before(op)
-
-
-def published_symbols(main: func.FuncOp) -> list[str]:
-    """The symbols, sorted, that the shapes of outputs need and that become known during a call."""
-    attrs = main.res_attrs.data if main.res_attrs is not None else ()
-    dims = [
-        dim
-        for i, type in enumerate(main.function_type.outputs)
-        if not is_opaque(type)
-        for dim in declared_dims(type, attrs[i].data if attrs else {})
-    ]
-    known = input_symbols(main).union(symbols_of(main))
-    return sorted({name for dim in dims if not dim.is_unknown for name in dim.symbols()} - known)
-
-
-def input_symbols(main: func.FuncOp) -> set[str]:
-    """The symbols in the shapes of the inputs."""
-    attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
-    return {
-        name
-        for arg in inputs_of(main)
-        if not is_opaque(arg.type)
-        for dim in declared_dims(arg.type, attrs[arg.index].data if attrs else {})
-        if not dim.is_unknown
-        for name in dim.symbols()
-    }
 
 
 def _not_lowered(op: Operation) -> StepwellError:

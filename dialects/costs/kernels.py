@@ -1,0 +1,89 @@
+"""Tuned constants of kernels that lowerings write themselves, of their threads, and of compiling them."""
+
+from __future__ import annotations
+
+from stepwell.dialects.costs.table import Table, tuned
+
+
+class PoolCosts(Table):
+    """Constants of pools by rows."""
+
+    lanes: int = tuned(16, "lanes")
+    """Columns of the result in a vector; narrower targets use several registers."""
+    least_columns: int = tuned(4, "columns")
+    """Fewer columns of results are computed window by window."""
+    least_planes: int = tuned(8, "planes")
+    """Planes (channels of samples) that are distributed over threads; with fewer, rows must be."""
+    unrolled_rows: int = tuned(16, "rows")
+    """Up to so many rows of results are unrolled."""
+    kept_vectors: int = tuned(8, "registers")
+    """Vectors of input rows that later windows need again: a quarter of the larger targets' registers."""
+    most_points: int = tuned(15, "rows")
+    """The greatest height of a window, whose reduced rows stay in registers until its result is written."""
+
+
+class SearchCosts(Table):
+    """Constants of `top_k`, scans and trees."""
+
+    search_block: int = tuned(16, "elements")
+    """
+    Elements that are compared at once with the k-th so far: a few registers. Larger blocks are skipped less
+    often (5 of 1000: blocks of 16 need 0.6 of the time of blocks of 64).
+    """
+    rank_lanes: int = tuned(8, "lanes")
+    """Ranks in a vector: block sizes and numbers of blocks are multiples of it."""
+    one_block: int = tuned(256, "elements")
+    """Rows of up to this size are one block, searched in each round (5 of 100: 0.75 of the time)."""
+    open_block: int = tuned(64, "elements")
+    """The size of blocks where the row size is unknown."""
+    many: int = tuned(2048, "elements")
+    """With this many elements for each of the k or more, the search of `top_k` skips nearly all of them."""
+    scanned_bytes: int = tuned(1024, "bytes")
+    """Size of a block of columns that one loop scans: half of the registers of the larger targets."""
+    tree_steps: int = tuned(24, "steps")
+    """The most steps of a descent that are unrolled into one body; deeper trees take several ops."""
+
+
+class ThreadCosts(Table):
+    """Constants of parallel loops and of the pool's waiting."""
+
+    worth: int = tuned(400_000, "additions")
+    """
+    Work below which a loop stays on one thread: about 10 µs. Waking a second thread costs up to 1 µs when it
+    spins and 30 µs when it sleeps.
+    """
+    unknown_trips: int = tuned(16, "iterations")
+    """Iterations assumed for a loop of unknown length."""
+    memory_cost: int = tuned(2, "additions")
+    """The work of a load or store of an element."""
+    slow_cost: int = tuned(4, "additions")
+    """The work of a division."""
+    chunks: int = tuned(16, "chunks")
+    """2 to 16 chunks cost the same, and more threads than that find work in every one."""
+    few: int = tuned(4, "iterations")
+    """With fewer iterations threads share the parallel loops inside, if each of those has enough work."""
+    caller_spins: int = tuned(20_000, "spins")
+    """Looks of a caller at the workers that it waits for, before it sleeps."""
+    spins_a_yield: int = tuned(64, "spins")
+    """
+    The number of spins between two yields of a waiting thread, about 2 us. A worker may be on its caller's
+    own processor, woken there while another program occupied the other one: without yields its spinning uses
+    the caller's time slices (shufflenet with both on one processor: 7.9 ms, with yields 4.2, on one thread
+    3.8).
+    """
+
+
+class CompilerCosts(Table):
+    """Constants of the compiler's own time."""
+
+    worker_pays: int = tuned(20_000, "characters")
+    """
+    A worker needs about 0.4 s to start and import: below this many characters of uncached kernels, none pays.
+    """
+    nodes_a_worker: int = tuned(20, "nodes")
+    """
+    A worker starts, before there are kernels, for so many nodes of a model: about ten kernels, 0.5 s of work.
+    """
+
+
+POOLS, SEARCHES, THREADS, COMPILER = PoolCosts(), SearchCosts(), ThreadCosts(), CompilerCosts()

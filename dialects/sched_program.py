@@ -1,0 +1,258 @@
+"""`#sched.program`: the interface and memory of `@main` on levels 2 to 4, verified against the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects.fields import parse_fields
+from stepwell.dialects.runtime_calls import BYTES, AllocateOp, PublishOp
+from stepwell.dialects.types import DimsAttr, element_bytes
+from stepwell.runtime.dims import Dim
+
+PROGRAM = "sched.program"
+"""Key of the interface of `@main` among its function's attributes; other modules use the functions below."""
+WEIGHT = "sched.weight"
+"""Key of a `memref.global`: the weight that it is, or its elements."""
+
+_ABSENT = -1
+
+
+@irdl_attr_definition
+class ProgramAttr(ParametrizedAttribute):
+    """
+    The interface of `@main`; from `plan-memory` on with its memory, as the runtime allocates it for a call.
+
+    ```mlir
+    #sched.program<inputs = 2, outputs = 1, symbols = ["N"], published = ["M"], arena = "64 * N", slots = 1>
+    ```
+    - `symbols`: the names of the sizes that are its last arguments, of type `index`. On level 2 there is
+      nothing else.
+    - `inputs`, `outputs`: the numbers of buffers of the caller that it reads, and writes: the first
+      arguments on level 3, before the arena.
+    - `published`: the sizes that a call finds on the way and reports to the caller, after the symbols.
+    - `arena`: the bytes of the arena as a dimension; on level 3 an argument after the outputs.
+    - `slots`: the number of slots for memory whose size depends on data.
+
+    Constraints:
+      (C1) `inputs`, `outputs` and `slots` are not negative, and given together with `arena`, or not at all.
+      (C2) symbols and published sizes are names, each once.
+      (C3) `arena` is a dimension that is not negative.
+      (C4) the last arguments are of type `index`, one a symbol, and no others are.
+      (C5) with memory, the function takes buffers of inputs and outputs and the arena, and returns nothing.
+      (C6) the arena is over symbols of arguments and of the shapes of inputs.
+      (C7) views of the arena at known offsets are inside of it; there are the slots and published sizes that
+           ops name.
+    """
+
+    name = "sched.program"
+
+    inputs: IntAttr = param_def()
+    outputs: IntAttr = param_def()
+    symbols: ArrayAttr[StringAttr] = param_def()
+    published: ArrayAttr[StringAttr] = param_def()
+    arena: StringAttr = param_def()
+    slots: IntAttr = param_def()
+
+    @staticmethod
+    def of_symbols(symbols: Sequence[str]) -> ProgramAttr:
+        """The interface on level 2."""
+        absent, (arena, slots) = IntAttr(_ABSENT), _NO_MEMORY
+        return ProgramAttr(absent, absent, _names(symbols), _names(()), arena, slots)
+
+    @staticmethod
+    def planned(
+        inputs: int, outputs: int, symbols: Sequence[str], published: Sequence[str], arena: Dim, slots: int
+    ) -> ProgramAttr:
+        """The interface with memory."""
+        counts = IntAttr(inputs), IntAttr(outputs)
+        return ProgramAttr(
+            *counts, _names(symbols), _names(published), StringAttr(str(arena)), IntAttr(slots)
+        )
+
+    @property
+    def symbol_names(self) -> tuple[str, ...]:
+        """The names of the symbols, in the order of their arguments."""
+        return tuple(name.data for name in self.symbols)
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether memory is planned, so that the function is on buffers."""
+        return bool(self.arena.data)
+
+    @property
+    def arena_bytes(self) -> Dim:
+        """The bytes of the arena. Raises: ValueError before memory is planned."""
+        return Dim.of(self.arena.data)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def number() -> IntAttr:
+            return IntAttr(parser.parse_integer(allow_boolean=False))
+
+        def names() -> ArrayAttr[StringAttr]:
+            return _names(
+                parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal)
+            )
+
+        def text() -> StringAttr:
+            return StringAttr(parser.parse_str_literal())
+
+        readers: dict[str, Callable[[], Attribute]] = {
+            "inputs": number,
+            "outputs": number,
+            "symbols": names,
+            "published": names,
+            "arena": text,
+            "slots": number,
+        }
+        absent, (arena, slots) = IntAttr(_ABSENT), _NO_MEMORY
+        defaults = {"inputs": absent, "outputs": absent, "arena": arena, "slots": slots}
+        return parse_fields(parser, readers, {**defaults, "symbols": _names(()), "published": _names(())})
+
+    def print_parameters(self, printer: Printer) -> None:
+        fields = [f"symbols = {self.symbols}"]
+        if self.has_memory:
+            fields[:0] = [f"inputs = {self.inputs.data}", f"outputs = {self.outputs.data}"]
+            fields += [f"published = {self.published}"] if self.published.data else []
+            fields += [f"arena = {self.arena}", f"slots = {self.slots.data}"]
+        with printer.in_angle_brackets():
+            printer.print_string(", ".join(fields))
+
+    def verify(self) -> None:
+        counts = {"inputs": self.inputs, "outputs": self.outputs, "slots": self.slots}
+        for key, number in counts.items():  # (C1)
+            if ((count := number.data) == _ABSENT) == self.has_memory:
+                raise VerifyException(f"{key} and arena must be given together")
+            if count < _ABSENT:
+                raise VerifyException(f"{key} must not be negative, found {count}")
+        names = [*self.symbol_names, *(name.data for name in self.published)]
+        for name in names:  # (C2)
+            if not name.isidentifier():
+                raise VerifyException(f"symbols must be names, found {name!r}")
+            if names.count(name) > 1:
+                raise VerifyException(f"symbols must be distinct, found {name} twice")
+        try:
+            arena = Dim.of(self.arena.data or 0)
+        except ValueError as error:
+            raise VerifyException(f"arena: {error}") from None
+        if arena.is_static and arena.value < 0:  # (C3)
+            raise VerifyException(f"arena must not be negative, found {arena}")
+
+
+_NO_MEMORY = StringAttr(""), IntAttr(_ABSENT)
+
+
+def _names(names: Sequence[str]) -> ArrayAttr[StringAttr]:
+    return ArrayAttr([StringAttr(name) for name in names])
+
+
+def program_of(function: Operation) -> ProgramAttr | None:
+    """The interface of `@main`; None for another function, and for one without symbols before its plan."""
+    attr = function.attributes.get(PROGRAM)
+    return attr if isinstance(attr, ProgramAttr) else None
+
+
+def planned_program(main: Operation) -> ProgramAttr:
+    """The interface of `@main` with memory, after `plan-memory`. Raises: KeyError before it."""
+    program = program_of(main)
+    if program is None or not program.has_memory:
+        raise KeyError(f"{PROGRAM} with memory")
+    return program
+
+
+def has_memory(function: Operation) -> bool:
+    """Whether a function is `@main` on buffers, or on level 4."""
+    return (program := program_of(function)) is not None and program.has_memory
+
+
+def verify_program(function: Operation, program: Attribute) -> None:
+    """
+    Require a function to be what its `#sched.program` says.
+
+    Raises: VerifyException, with what was expected and what was found.
+    """
+    if not isinstance(program, ProgramAttr):
+        raise VerifyException(f"{PROGRAM} must be #sched.program<…>, found {program}")
+    if not isinstance(function, FuncOp):  # on level 4 the arguments are those of every kernel
+        return
+    types = function.function_type.inputs.data
+    first = len(types) - len(program.symbols)
+    indices = [i for i, type in enumerate(types) if isinstance(type, IndexType)]
+    if first < 0 or indices != list(range(first, len(types))):  # (C4)
+        raise VerifyException(
+            "the last arguments must be of type index, one for each of the symbols "
+            f"{list(program.symbol_names)}, found {len(indices)}"
+        )
+    if program.has_memory:
+        _verify_memory(function, program, types[:first])
+
+
+def _verify_memory(function: FuncOp, program: ProgramAttr, buffers: Sequence[Attribute]) -> None:
+    """Require the buffers, and the uses of memory, that an interface announces."""
+    inputs, outputs = program.inputs.data, program.outputs.data
+    memrefs = sum(isinstance(type, MemRefType) for type in buffers)
+    if not len(buffers) == memrefs == inputs + outputs + 1 or buffers[-1] != BYTES:  # (C5)
+        raise VerifyException(
+            f"expected buffers of {inputs} inputs and {outputs} outputs, then the arena of type {BYTES}, "
+            f"found {', '.join(map(str, buffers)) or 'none'}"
+        )
+    if function.function_type.outputs.data:
+        raise VerifyException("@main on buffers returns nothing: its results are arguments")
+    known = {*program.symbol_names, *_symbols_in_shapes(function, inputs)}
+    if unknown := sorted(program.arena_bytes.symbols() - known):  # (C6)
+        raise VerifyException(f"arena is over {unknown[0]}, which is no symbol of arguments or inputs")
+    if function.body.blocks:
+        _verify_uses(function, program)
+
+
+def _symbols_in_shapes(function: FuncOp, inputs: int) -> Iterator[str]:
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
+    for each in cast("Sequence[DictionaryAttr]", attributes[:inputs]):
+        if isinstance(dims := each.data.get("graph.dims"), DimsAttr):
+            yield from (name for dim in dims.get() if not dim.is_unknown for name in dim.symbols())
+
+
+def _verify_uses(function: FuncOp, program: ProgramAttr) -> None:
+    """Require views of the arena, slots and published sizes to exist (C7)."""
+    slots, sizes = program.slots.data, len(program.symbols) + len(program.published)
+    arena = program.arena_bytes
+    argument = function.body.block.args[program.inputs.data + program.outputs.data]
+    for op in function.body.walk():
+        if isinstance(op, AllocateOp) and op.slot.value.data >= slots:
+            raise VerifyException(f"slot {op.slot.value.data} is allocated, and there are {slots}")
+        if isinstance(op, PublishOp) and not len(program.symbols) <= op.place.value.data < sizes:
+            raise VerifyException(f"a size is published at {op.place.value.data}, and there are {sizes}")
+        if isinstance(op, memref.ViewOp) and op.source is argument and arena.is_static:
+            end = _end_of(op)
+            if end is not None and end > arena.value:
+                raise VerifyException(f"a view of the arena ends at byte {end}, and it has {arena.value}")
+
+
+def _end_of(view: memref.ViewOp) -> int | None:
+    """The byte after a view, where it is known."""
+    type, shift = cast("MemRefType[Attribute]", view.result_types[0]), view.byte_shift.owner
+    if view.sizes or not isinstance(shift, ConstantOp) or not isinstance(shift.value, IntegerAttr):
+        return None
+    bytes = element_bytes(type.element_type)
+    for size in type.get_shape():
+        bytes *= size
+    return shift.value.value.data + bytes

@@ -1,0 +1,196 @@
+"""
+Numbers that decide about speed are rows of the tables in `dialects/costs/`, or listed here with the reason.
+
+A number at the top of a module in a folder that has had tuned numbers is a fact of an instruction set or of a
+format, a number of an algorithm's accuracy, or a bound of size; if it decides about speed, it is a row.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from benchmarks.constant_cases import WAYS
+from benchmarks.constants import IN_PLACE, Measured, changes_code, main, measure, report, row_named, rows
+from stepwell.dialects.costs.kernels import THREADS
+from stepwell.dialects.costs.schedules import TILES
+from stepwell.dialects.costs.table import overridden
+from stepwell.tools.measure.interleaved import Latency
+from tests.support.imports import ROOT
+
+FOLDERS = (
+    "dialects/tensor_ir",
+    "passes",
+    "lowering/bufferize",
+    "lowering/graph_to_linalg",
+    "lowering/kernels",
+    "lowering/linalg_to_amx",
+    "lowering/loops_to_llvm",
+    "runtime/files",
+    "runtime/machine",
+)
+# Polynomials and bit patterns of functions; formats of files, objects and the system: no number is tuned.
+NO_COSTS = ("passes/loop/math/", "runtime/files/artifact", "runtime/files/container.py")
+OTHERS: Mapping[str, str] = {
+    "facts of instruction sets, the ABI and the system": """
+        dialects/tensor_ir/transposes.py _PART_BYTES
+        lowering/kernels/pool_code.py _LINUX_FUTEX
+        lowering/linalg_to_amx/convert.py _SIDE _ORDER
+        lowering/loops_to_llvm/byte_products.py _EVEN_BYTES _UPPER_HALF
+        lowering/loops_to_llvm/math_functions.py _CURRENT_ROUNDING
+        lowering/loops_to_llvm/memory.py _STACK_ALIGNMENT
+        lowering/loops_to_llvm/tiles.py _CONFIGURATION_BYTES _PALETTE _FIRST_WIDTH _FIRST_HEIGHT _WORD_BYTES
+        passes/graph/layout/pack_shorts.py _PARTS
+        passes/graph/layout/packed_bytes.py PARTS_OF_I32
+        passes/graph/legalize/transposed_products.py _WIDE_BYTES _LINE_BYTES
+        passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES
+        passes/tensor/schedule/tile_product.py _ROWS _COLUMNS
+        runtime/machine/cpu_features.py _VECTORS _MASKS _TILES _EXTENDED AARCH64
+        runtime/machine/pool.py _CACHE_LINE
+        runtime/machine/pool_state.py STATE_BYTES
+        runtime/machine/target.py F32_BYTES
+        runtime/machine/tile_check.py TILE_PRODUCTS VECTORS VECTOR_PRODUCTS
+        runtime/machine/tile_permission.py _SYS_ARCH_PRCTL _XFEATURE_XTILEDATA _ARCH_REQ_XCOMP_PERM
+        runtime/memory.py _PAGE_BYTES
+    """,
+    "facts of element types and accuracy": """
+        lowering/graph_to_linalg/quantized.py _ONE_BINADE _ONE_BINADE_BITS
+        lowering/graph_to_linalg/reduction.py _ABOVE_ALL
+        lowering/graph_to_linalg/small_floats.py _F32_FRACTION _F32_BIAS
+        lowering/graph_to_linalg/vectors/top_k_rounds.py _LAST_POSITION
+        lowering/loops_to_llvm/half.py _SIGN _REBIAS _F32_INFINITY
+        passes/graph/constant_operands.py _RELATIVE_WIDE _RELATIVE_NARROW
+        passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF
+        passes/graph/inference/scale_patterns.py SMALLEST_DIVISOR LARGEST_DIVISOR
+        passes/graph/layout/float_products.py _EXACT_SUM
+        passes/graph/layout/winograd_conv.py _MAX_CHANNELS
+        passes/graph/simplify/algebra_patterns.py _FLOATS
+        passes/tensor/fuse_into_writes.py _BITS_A_BYTE
+    """,
+    "the form of data and code, on which other code relies": """
+        lowering/graph_to_linalg/vectors/lane_softmax.py LANES
+        lowering/kernels/fingerprint.py _KEY_BYTES
+        passes/context.py DEFAULT_OPT_LEVEL
+        passes/graph/layout/feature_map_layouts.py FEATURE_MAP_RANKS
+        runtime/files/cache.py _DIGEST_BYTES
+        runtime/files/weight_check.py _BLOCK_BYTES _MASK
+        runtime/files/weight_file.py ALIGNMENT
+        runtime/files/weights.py HASH_CHARS
+    """,
+    "bounds of size: of the compiler's time, of code, memory and files, and of messages": """
+        dialects/tensor_ir/vector_values.py MAX_ELEMENTS MAX_STEPS
+        lowering/bufferize/allocation.py MAX_STACK_BYTES_OF_ALL
+        lowering/bufferize/elements.py MAX_STORED_ELEMS
+        lowering/bufferize/index_forms.py _MAX_CHARS
+        lowering/graph_to_linalg/resize.py MAX_NEIGHBOURS
+        passes/analysis/arena.py _TYPICAL_SIZE
+        passes/analysis/symbolic_values.py MAX_ELEMS
+        passes/graph/functions/inline.py MAX_OPS
+        passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
+        passes/graph/layout/layout_rewrites.py _FAR
+        passes/graph/layout/winograd_conv.py _FEWEST_BYTES
+        passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
+        passes/text_diff.py MAX_DIFF_LINES
+        runtime/files/cache.py MAX_BYTES _TRIM_EVERY
+        runtime/files/model_cache.py MAX_BYTES
+        runtime/files/weight_file.py MAX_HEADER_BYTES MAX_RANK
+        runtime/machine/pool.py _JOIN_SECONDS _STACK_BYTES MAX_THREADS
+    """,
+    "how the tile check measures": """
+        runtime/machine/tile_check.py _ROUNDS _STEPS
+    """,
+}
+"""The other numbers, by reason: in each line a file and its names."""
+
+
+def numbers() -> Iterator[str]:
+    """The numbers at the top of modules, as `file:NAME`; tuples and tables of numbers are numbers too."""
+    files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
+    for file in [*files, ROOT / "runtime/memory.py"]:
+        name = file.relative_to(ROOT).as_posix()
+        if not name.startswith(NO_COSTS):
+            yield from (f"{name}:{constant}" for constant in _constants(ast.parse(file.read_text())))
+
+
+def _constants(module: ast.Module) -> Iterator[str]:
+    for statement in module.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and _is_number(statement.value):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            names = [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+            yield from names
+
+
+def _is_number(value: ast.expr | None) -> bool:
+    """Whether an expression is a number, computes one, or is a tuple or table of numbers."""
+    if isinstance(value, ast.Constant):
+        return type(value.value) in (int, float)
+    if isinstance(value, ast.BinOp):
+        parts = [part for part in (value.left, value.right) if not isinstance(part, ast.Name | ast.Attribute)]
+        return bool(parts) and all(map(_is_number, parts))
+    if isinstance(value, ast.Tuple | ast.List):
+        return bool(value.elts) and all(map(_is_number, value.elts))
+    if isinstance(value, ast.Dict):
+        return bool(value.values) and all(map(_is_number, value.values))
+    return isinstance(value, ast.UnaryOp) and _is_number(value.operand)
+
+
+def test_every_number_is_a_row_or_has_a_reason() -> None:
+    lines = [line.split() for text in OTHERS.values() for line in text.strip().splitlines()]
+    listed = [f"{file}:{name}" for file, *names in lines for name in names]
+    in_place = [f"{row.module.removeprefix('stepwell.').replace('.', '/')}.py:{row.name}" for row in IN_PLACE]
+    found = [*numbers()]
+    new = [name for name in found if name not in {*listed, *in_place}]
+    assert not new, f"make rows of dialects/costs of these, or list them with a reason: {new}"
+    assert not (gone := [name for name in (*listed, *in_place) if name not in found]), gone
+    assert len(listed) == len({*listed})
+
+
+def test_every_row_has_a_unit_a_cpu_and_a_way_to_measure_it() -> None:
+    for row in rows():
+        assert row.unit and row.cpu and type(row.value) in (int, float), row
+        assert row.key in WAYS, f"benchmarks.constant_cases has no way to measure {row.key}"
+    assert len({row.key for row in rows()}) == len(rows()) > 100
+    assert {*WAYS} <= {row.key for row in rows()}
+
+
+def test_an_override_ends_with_its_block() -> None:
+    with pytest.raises(ZeroDivisionError), overridden(THREADS, chunks=3):
+        assert THREADS.chunks == 3
+        raise ZeroDivisionError
+    assert THREADS.chunks == 16
+    with pytest.raises(AttributeError, match="chunk_count"), overridden(THREADS, chunk_count=3):
+        pass
+    with pytest.raises(AttributeError, match="chunks is a constant"):
+        THREADS.chunks = 3
+
+
+def test_a_constant_is_measured_by_kernels_that_depend_on_it() -> None:
+    row = row_named("tiles.tail_lanes")
+    assert not any(changes_code(row, (16, 16)).values())
+    found = measure(row, (8, 16), 1)
+    assert all(case.differs for case in found)
+    assert "| tiles.tail_lanes | 8 | 16 now |" in report(row, found, (8, 16))
+    assert row.value == TILES.tail_lanes == 16
+
+
+def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"did you mean tiles\.max_rows"):
+        main(["tiles.max_row"])
+    assert main(["products.amx_rows"]) == 0
+    assert "AMX" in capsys.readouterr().out
+
+
+FASTER = [((1.0, 0.9, 0.8), 24), ((1.0, 1.0, 0.99), 16), ((0.9, 1.0, 1.1), 8)]
+
+
+@pytest.mark.parametrize(("times", "best"), FASTER)
+def test_another_value_is_better_where_it_is_faster_beyond_the_spread(
+    times: tuple[float, ...], best: int
+) -> None:
+    row, values = row_named("tiles.tail_lanes"), (8.0, 16.0, 24.0)
+    taken = {value: Latency((time, time, time)) for value, time in zip(values, times, strict=True)}
+    assert f"best: {best} lanes" in report(row, [Measured("a case", 16, taken, {})], values)
+    noisy = {value: Latency((time, 2 - time, 1.0)) for value, time in zip(values, times, strict=True)}
+    assert "best: 16 lanes, as now" in report(row, [Measured("a case", 16, noisy, {})], values)
