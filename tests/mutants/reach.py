@@ -113,14 +113,16 @@ class Reach:
         The tests that reach the line of a mutant, with their seconds.
 
         What is outside of functions runs when its module is imported, by whichever test comes first: it is
-        reached by all tests that reach the file.
+        reached by all tests that reach the file, and by the unit tests of its name.
         """
         inside = is_inside_function(mutant.source, mutant.mutation.line)
+        source = PurePosixPath(mutant.file)
+        own = set[str]() if inside else {f"tests/unit/{source.with_stem(f'test_{source.stem}')}"}
         found: dict[str, float] = {}
         for batch in self._batches:
             lines = batch.reached(mutant.file)
             wanted = [batch.line_then(mutant)] if inside else list(lines)
-            names = {name for line in wanted for name in lines.get(line, ())} - {""}
+            names = own | {name for line in wanted for name in lines.get(line, ())} - {""}
             found |= {
                 test: seconds for test, seconds in batch.seconds.items() if self._is_named(test, names, batch)
             }

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from time import monotonic, time
 
@@ -22,7 +23,8 @@ _HANG_S = 20
 """A test hangs when it takes so much longer than ten times what it took when it was recorded."""
 _FIRST_TESTS = 40
 """They run before the others are collected, which takes seconds, and kill most mutants."""
-_NEAR_TESTS = 20
+_NEAR_S = 10
+"""The seconds, as recorded, of the tests that run first because of their names."""
 _PASSED, _NOTHING_RAN = 0, 5
 _HANGS, _TIME_IS_UP = "it hangs", "the time was up"
 
@@ -63,8 +65,10 @@ def run_tests(tree: Path, tests: Mapping[str, float], limit_s: float = LIMIT_S, 
     line, the time is up before the others ran.
     """
     order = sorted(tests, key=lambda name: (tests[name], name))
-    near = sorted(order, key=lambda name: -_names_shared(name, file))[:_NEAR_TESTS]
-    order = list(dict.fromkeys([*near, *order]))
+    near = sorted(order, key=lambda name: -_names_shared(name, file))
+    ends = accumulate(tests[name] for name in near)
+    first = [name for name, end_s in zip(near, ends, strict=True) if end_s <= _NEAR_S]
+    order = list(dict.fromkeys([*first, *order]))
     start, ran, reason = monotonic(), 0, ""
     for part in (order[:_FIRST_TESTS], order[_FIRST_TESTS:]):
         left_s = limit_s - (monotonic() - start)

@@ -22,3 +22,11 @@ func.func @last_window_in_the_padding(%x: tensor<1x2x1x5xf32>) -> tensor<1x2x1x3
   %y = graph.pool %x kind "max" kernel [1, 2] strides [1, 2] dilations [1, 1] pads [0, 1, 0, 2] ceil true : tensor<1x2x1x5xf32> -> tensor<1x2x1x3xf32>
   func.return %y : tensor<1x2x1x3xf32>
 }
+
+// -----
+
+func.func @other_kernel_layout(%x: tensor<1x1x4x4xi8>, %w: tensor<3x3x1x4xi8>) -> tensor<1x4x2x2xi32> {
+  // expected-error: no conversion for graph.conv_integer
+  %y = graph.conv_integer %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] kernel_layout "HWIO" : (tensor<1x1x4x4xi8>, tensor<3x3x1x4xi8>) -> tensor<1x4x2x2xi32>
+  func.return %y : tensor<1x4x2x2xi32>
+}

@@ -10,6 +10,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.passes import run_pipeline
+from stepwell.passes.context import PassContext
 from stepwell.passes.graph.legalize.legalizations import legalization
 from stepwell.runtime.machine.target import TargetDescription
 
@@ -47,3 +48,12 @@ def test_each_op_is_offered_once() -> None:
     names = [op.name for op in module.walk() if op.name.startswith("graph.")]
     assert names == ["graph.abs", "graph.neg", "graph.abs", "graph.neg", "graph.neg"]
     assert TARGETS == [ctx.target] * 3
+
+
+def test_it_runs_from_level_1_on() -> None:
+    for level in (0, 1):
+        ctx = StepwellContext()
+        module = parse_module(ctx, TEXT)
+        with PassContext(opt_level=level):
+            run_pipeline(module, "legalize{set=test-set}", ctx)
+        assert str(module).count("graph.abs") == 2 * level
