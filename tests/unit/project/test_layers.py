@@ -131,7 +131,7 @@ from stepwell.passes.pipelines import FROM_ONNX
 run_pipeline(import_onnx("tests/models/gru_seq.onnx", ctx := StepwellContext()), FROM_ONNX, ctx)
 """
 _FOLDERS_TO_LEVEL_1 = {"dialects", "frontend", "lowering", "passes", "patterns", "runtime"}
-_XDSL_DIALECTS_TO_LEVEL_1 = {"arith", "builtin", "func", "llvm", "memref", "scf", "tensor", "utils"}
+_XDSL_DIALECTS_TO_LEVEL_1 = {"arith", "builtin", "func", "scf", "tensor", "utils"}
 
 
 def test_reading_a_model_and_level_1_import_what_they_need() -> None:
