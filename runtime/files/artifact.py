@@ -72,11 +72,10 @@ def load_image(path: str | os.PathLike[str]) -> ModelImage:
     try:
         data = np.memmap(path, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:
-        is_there = not isinstance(error, OSError)
-        reason = str(error) if is_there else error.strerror
-        raise StepwellError(
-            "bad-artifact" if is_there else "no-file", place, f"cannot read the artifact: {reason}"
-        ) from None
+        if isinstance(error, OSError):
+            message = f"cannot read the artifact: {error.strerror}"
+            raise StepwellError("no-file", place, message) from None
+        raise _not_whole(place, error) from None
     image = _checked_image(data.view(np.ndarray), place)
     if (logging := sys.modules.get("logging")) is not None:
         # Nobody listens where it was not imported, which takes 4 ms.
@@ -99,12 +98,12 @@ def _checked_image(data: Bytes, place: str) -> ModelImage:
             return artifact_v1.read(data)
         return _image(read_sections(data, _is_section), place)
     except (ValueError, KeyError, TypeError, IndexError, struct.error, RecursionError) as error:
-        raise StepwellError(
-            "bad-artifact",
-            place,
-            f"this is no whole Stepwell artifact: {error}",
-            help="compile the model again",
-        ) from None
+        raise _not_whole(place, error) from None
+
+
+def _not_whole(place: str, error: Exception) -> StepwellError:
+    message = f"this is no whole Stepwell artifact: {error}"
+    return StepwellError("bad-artifact", place, message, help="compile the model again")
 
 
 def _is_section(name: str) -> bool:

@@ -24,12 +24,14 @@ from code import InteractiveInterpreter
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from stepwell.tools.measure.calibrate import MachineLimits
 from tests.support.fragments import check_fragment, halves_of, is_sketch
+from tests.support.imports import LAYERS
 from tests.support.shell import run_line, runs_in_process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -167,3 +169,38 @@ def test_links_between_pages_lead_somewhere() -> None:
         if not (page.parent / target).exists()
     ]
     assert not broken, broken
+
+
+def test_files_that_tables_name_are_there() -> None:
+    missing = [
+        f"{page.relative_to(ROOT)}: {row}: {name}"
+        for page in PAGES
+        for row in re.findall(r"^\|.*", page.read_text(encoding="utf-8"), re.MULTILINE)
+        for name in _missing_files(row)
+    ]
+    assert not missing, "\n".join(missing)
+
+
+def _missing_files(row: str) -> Iterator[str]:
+    """The files in a row that are not there; a name without a folder is in that of the name before it."""
+    folders: list[str] = []
+    for name in re.findall(r"`([\w/.]+(?:\.py|/))`", row):
+        if "/" in name:
+            found = [path for path in _sources() if path.endswith("/" + name)]
+            folders = [path[: path.rindex("/") + 1] for path in found]
+        else:
+            in_folders = {folder + name for folder in folders} & _sources()
+            found = not folders or name.startswith("test_") or in_folders
+        if not found:
+            yield name
+
+
+@cache
+def _sources() -> frozenset[str]:
+    """Our source files and folders, from the repository's root: `/runtime/model.py`, `/runtime/link/`."""
+    paths = [
+        path
+        for layer in [*LAYERS, "benchmarks", "tests"]
+        for path in (ROOT / layer, *(ROOT / layer).rglob("*"))
+    ]
+    return frozenset(f"/{path.relative_to(ROOT).as_posix()}{'/' * path.is_dir()}" for path in paths)

@@ -92,6 +92,13 @@ def test_any_change_of_a_byte_is_found() -> None:
         image_of_bytes(good + b"x", "m.stepwell")
 
 
+def test_an_empty_file_is_no_artifact(tmp_path: Path) -> None:
+    (path := tmp_path / "m.stepwell").touch()
+    with pytest.raises(StepwellError, match="no whole Stepwell artifact: .* empty file") as caught:
+        stepwell.load(path)
+    assert caught.value.code == "bad-artifact" and caught.value.help == "compile the model again"
+
+
 def test_damaged_weights_are_found_before_the_first_call(tmp_path: Path) -> None:
     """Large ones are checked while the caller of `load` goes on."""
     text = "g (float[2, 1024] x) => (float[2, 1024] y) { y = MatMul(x, w) }"
