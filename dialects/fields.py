@@ -1,11 +1,15 @@
-"""Parses the parameters of attributes that are written `key = value, …` between angle brackets."""
+"""The parameters of attributes that are written `key = value, …` in angle brackets: parsing, checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.runtime.dims import Dim
 
 
 def parse_fields(
@@ -31,3 +35,38 @@ def parse_fields(
         if key not in given:
             parser.raise_error(f"`{key}` is missing")
     return [given[key] for key in readers]
+
+
+def parse_number(parser: AttrParser) -> IntAttr:
+    """An integer. Raises: ParseError."""
+    return IntAttr(parser.parse_integer(allow_boolean=False))
+
+
+def parse_names(parser: AttrParser) -> ArrayAttr[StringAttr]:
+    """A list of strings in brackets. Raises: ParseError."""
+    return names_attr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal))
+
+
+def names_attr(names: Sequence[str]) -> ArrayAttr[StringAttr]:
+    """A list of names as an attribute."""
+    return ArrayAttr([StringAttr(name) for name in names])
+
+
+def verify_symbols(names: Sequence[str]) -> None:
+    """Require symbols to be names, each once. Raises: VerifyException."""
+    for name in names:
+        if not name.isidentifier():
+            raise VerifyException(f"symbols must be names, found {name!r}")
+        if names.count(name) > 1:
+            raise VerifyException(f"symbols must be distinct, found {name} twice")
+
+
+def verified_size(key: str, text: str | int) -> Dim:
+    """The dimension that a field has as text. Raises: VerifyException for none, or a negative one."""
+    try:
+        size = Dim.of(text)
+    except ValueError as error:
+        raise VerifyException(f"{key}: {error}") from None
+    if size.is_static and size.value < 0:
+        raise VerifyException(f"{key} must not be negative, found {size}")
+    return size

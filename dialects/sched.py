@@ -190,6 +190,14 @@ class _Hint:
     accepts: Callable[[Attribute], bool]
 
 
+@dataclass(frozen=True)
+class _Interface:
+    """The declaration of an attribute of functions, which `verify` compares with its function."""
+
+    verify: Callable[[Operation, Attribute], None]
+    ops = ("func.func", "llvm.func")
+
+
 def _of_class(kind: type[Attribute], *ops: str) -> _Hint:
     expected = "a unit attribute" if kind is UnitAttr else f"#{kind.name}"
     return _Hint(ops, expected, lambda value: isinstance(value, kind))
@@ -202,8 +210,8 @@ def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
     return _Hint(ops, f"{expected} of i64", is_accepted)
 
 
-_HINTS: Mapping[str, _Hint] = {
-    KERNEL: _Hint(("func.func", "llvm.func"), "#sched.kernel", lambda _: True),  # see verify_kernel
+_ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
+    KERNEL: _Interface(verify_kernel),
     SCHEDULE: _of_class(ScheduleAttr, "linalg.*"),
     UNROLLED: _of_class(UnitAttr, "func.func"),
     PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
@@ -212,7 +220,7 @@ _HINTS: Mapping[str, _Hint] = {
     NOT_POSITIVE: _of_class(UnitAttr, "math.exp"),
     PREFETCH: _integer("a positive number", lambda n: n > 0, "vector.transfer_read"),
     ALIGN: _integer("a power of two", lambda n: n > 0 and n & (n - 1) == 0, "argument"),
-    PROGRAM: _Hint(("func.func", "llvm.func"), "#sched.program", lambda _: True),  # see verify_program
+    PROGRAM: _Interface(verify_program),
     WEIGHT: _Hint(("memref.global",), "a constant", lambda _: True),
     "sched.model": _of_class(DictionaryAttr, "builtin.module"),
 }
@@ -227,17 +235,15 @@ def verify_attribute(op: Operation, place: str, name: str, value: Attribute) -> 
     Raises: VerifyException for an unknown attribute, a value of another type, an op that may not have it, and
     for a function that differs from its interface.
     """
-    if (hint := _HINTS.get(name)) is None:
-        known = f"the attributes of `sched` are {', '.join(_HINTS)}"
-        raise VerifyException(f"unknown attribute {name}: {did_you_mean(name, _HINTS)}{known}")
-    if place not in hint.ops and f"{place.partition('.')[0]}.*" not in hint.ops:
-        raise VerifyException(f"{name} is an attribute of {' and '.join(hint.ops)}, found on {place}")
-    if not hint.accepts(value):
-        raise VerifyException(f"{name} must be {hint.expected}, found {value}")
-    if name == KERNEL:
-        verify_kernel(op, value)
-    if name == PROGRAM:
-        verify_program(op, value)
+    if (declared := _ATTRIBUTES.get(name)) is None:
+        known = f"the attributes of `sched` are {', '.join(_ATTRIBUTES)}"
+        raise VerifyException(f"unknown attribute {name}: {did_you_mean(name, _ATTRIBUTES)}{known}")
+    if place not in declared.ops and f"{place.partition('.')[0]}.*" not in declared.ops:
+        raise VerifyException(f"{name} is an attribute of {' and '.join(declared.ops)}, found on {place}")
+    if isinstance(declared, _Interface):
+        declared.verify(op, value)
+    elif not declared.accepts(value):
+        raise VerifyException(f"{name} must be {declared.expected}, found {value}")
 
 
 Sched = Dialect("sched", ops_in(runtime_calls), [ScheduleAttr, KernelAttr, ProgramAttr])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TypeAlias
 
 from xdsl.dialects import llvm
@@ -24,7 +25,14 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.fields import parse_fields
+from stepwell.dialects.fields import (
+    names_attr,
+    parse_fields,
+    parse_names,
+    parse_number,
+    verified_size,
+    verify_symbols,
+)
 from stepwell.dialects.sched_program import program_of
 from stepwell.runtime.dims import Dim
 
@@ -75,8 +83,7 @@ class KernelAttr(ParametrizedAttribute):
     symbols: ArrayAttr[StringAttr] = param_def()
 
     def __init__(self, inputs: int, outputs: int, symbols: Sequence[str] = (), scratch: str | int | Dim = 0):
-        names = ArrayAttr([StringAttr(name) for name in symbols])
-        super().__init__(IntAttr(inputs), IntAttr(outputs), StringAttr(str(scratch)), names)
+        super().__init__(IntAttr(inputs), IntAttr(outputs), StringAttr(str(scratch)), names_attr(symbols))
 
     @property
     def symbol_names(self) -> tuple[str, ...]:
@@ -94,18 +101,12 @@ class KernelAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        def number() -> IntAttr:
-            return IntAttr(parser.parse_integer(allow_boolean=False))
-
         def scratch() -> StringAttr:
             text = parser.parse_optional_str_literal()
             return StringAttr(text if text is not None else str(parser.parse_integer(allow_boolean=False)))
 
-        def symbols() -> ArrayAttr[StringAttr]:
-            names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal)
-            return ArrayAttr([StringAttr(name) for name in names])
-
-        readers = {"inputs": number, "outputs": number, "scratch": scratch, "symbols": symbols}
+        number, names = partial(parse_number, parser), partial(parse_names, parser)
+        readers = {"inputs": number, "outputs": number, "scratch": scratch, "symbols": names}
         defaults: dict[str, Attribute] = {"scratch": StringAttr("0"), "symbols": ArrayAttr([])}
         return parse_fields(parser, readers, defaults)
 
@@ -123,21 +124,12 @@ class KernelAttr(ParametrizedAttribute):
             if count < 0:  # (C1)
                 raise VerifyException(f"{key} must not be negative, found {count}")
         names = self.symbol_names
-        for name in names:
-            if not name.isidentifier():  # (C2)
-                raise VerifyException(f"symbols must be names, found {name!r}")
-            if names.count(name) > 1:
-                raise VerifyException(f"symbols must be distinct, found {name} twice")
-        try:
-            scratch = self.scratch_bytes
-        except ValueError as error:
-            raise VerifyException(f"scratch: {error}") from None
-        if unknown := sorted(scratch.symbols() - set(names)):  # (C3)
+        verify_symbols(names)  # (C2)
+        scratch = verified_size("scratch", self.scratch.data)  # (C3)
+        if unknown := sorted(scratch.symbols() - set(names)):
             raise VerifyException(
                 f"scratch must be over the symbols {list(names)}, found {unknown[0]} in {str(scratch)!r}"
             )
-        if scratch.is_static and scratch.value < 0:
-            raise VerifyException(f"scratch must not be negative, found {scratch}")
 
 
 def kernel_of(function: Operation) -> KernelAttr | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import prod
 from typing import cast
 
 from xdsl.dialects import memref
@@ -23,7 +25,14 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.fields import parse_fields
+from stepwell.dialects.fields import (
+    names_attr,
+    parse_fields,
+    parse_names,
+    parse_number,
+    verified_size,
+    verify_symbols,
+)
 from stepwell.dialects.runtime_calls import BYTES, AllocateOp, PublishOp
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.runtime.dims import Dim
@@ -76,7 +85,7 @@ class ProgramAttr(ParametrizedAttribute):
     def of_symbols(symbols: Sequence[str]) -> ProgramAttr:
         """The interface on level 2."""
         absent, (arena, slots) = IntAttr(_ABSENT), _NO_MEMORY
-        return ProgramAttr(absent, absent, _names(symbols), _names(()), arena, slots)
+        return ProgramAttr(absent, absent, names_attr(symbols), names_attr(()), arena, slots)
 
     @staticmethod
     def planned(
@@ -85,7 +94,7 @@ class ProgramAttr(ParametrizedAttribute):
         """The interface with memory."""
         counts = IntAttr(inputs), IntAttr(outputs)
         return ProgramAttr(
-            *counts, _names(symbols), _names(published), StringAttr(str(arena)), IntAttr(slots)
+            *counts, names_attr(symbols), names_attr(published), StringAttr(str(arena)), IntAttr(slots)
         )
 
     @property
@@ -105,17 +114,10 @@ class ProgramAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        def number() -> IntAttr:
-            return IntAttr(parser.parse_integer(allow_boolean=False))
-
-        def names() -> ArrayAttr[StringAttr]:
-            return _names(
-                parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal)
-            )
-
         def text() -> StringAttr:
             return StringAttr(parser.parse_str_literal())
 
+        number, names = partial(parse_number, parser), partial(parse_names, parser)
         readers: dict[str, Callable[[], Attribute]] = {
             "inputs": number,
             "outputs": number,
@@ -124,9 +126,9 @@ class ProgramAttr(ParametrizedAttribute):
             "arena": text,
             "slots": number,
         }
-        absent, (arena, slots) = IntAttr(_ABSENT), _NO_MEMORY
-        defaults = {"inputs": absent, "outputs": absent, "arena": arena, "slots": slots}
-        return parse_fields(parser, readers, {**defaults, "symbols": _names(()), "published": _names(())})
+        absent, none, (arena, slots) = IntAttr(_ABSENT), names_attr(()), _NO_MEMORY
+        counts = {"inputs": absent, "outputs": absent, "slots": slots}
+        return parse_fields(parser, readers, {**counts, "arena": arena, "symbols": none, "published": none})
 
     def print_parameters(self, printer: Printer) -> None:
         fields = [f"symbols = {self.symbols}"]
@@ -144,25 +146,11 @@ class ProgramAttr(ParametrizedAttribute):
                 raise VerifyException(f"{key} and arena must be given together")
             if count < _ABSENT:
                 raise VerifyException(f"{key} must not be negative, found {count}")
-        names = [*self.symbol_names, *(name.data for name in self.published)]
-        for name in names:  # (C2)
-            if not name.isidentifier():
-                raise VerifyException(f"symbols must be names, found {name!r}")
-            if names.count(name) > 1:
-                raise VerifyException(f"symbols must be distinct, found {name} twice")
-        try:
-            arena = Dim.of(self.arena.data or 0)
-        except ValueError as error:
-            raise VerifyException(f"arena: {error}") from None
-        if arena.is_static and arena.value < 0:  # (C3)
-            raise VerifyException(f"arena must not be negative, found {arena}")
+        verify_symbols([*self.symbol_names, *(name.data for name in self.published)])  # (C2)
+        verified_size("arena", self.arena.data or 0)  # (C3)
 
 
 _NO_MEMORY = StringAttr(""), IntAttr(_ABSENT)
-
-
-def _names(names: Sequence[str]) -> ArrayAttr[StringAttr]:
-    return ArrayAttr([StringAttr(name) for name in names])
 
 
 def program_of(function: Operation) -> ProgramAttr | None:
@@ -252,7 +240,4 @@ def _end_of(view: memref.ViewOp) -> int | None:
     type, shift = cast("MemRefType[Attribute]", view.result_types[0]), view.byte_shift.owner
     if view.sizes or not isinstance(shift, ConstantOp) or not isinstance(shift.value, IntegerAttr):
         return None
-    bytes = element_bytes(type.element_type)
-    for size in type.get_shape():
-        bytes *= size
-    return shift.value.value.data + bytes
+    return shift.value.value.data + prod(type.get_shape(), start=element_bytes(type.element_type))
