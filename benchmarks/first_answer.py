@@ -8,7 +8,6 @@ best round of each: imports, reading of the model (a peer's is part of its conve
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 
 from benchmarks.fresh import Figures, bytecode_note, run_fresh
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, Model, model_path
+from stepwell.runtime.cores import usable_cores
 from stepwell.tools.measure.interleaved import geometric_mean
 from stepwell.tools.measure.peers import ENGINES, engine_named
 
@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("models", nargs="*", choices=names, metavar="MODEL", help="default: those in f32")
     parser.add_argument("--against", default="", help=f"with commas between: {', '.join(ENGINES)}")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--threads", type=int, default=usable_cores())
     args = parser.parse_args(argv)
     engines = [_OURS, *filter(None, args.against.split(","))]
     for engine in engines:
