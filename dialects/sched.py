@@ -44,7 +44,7 @@ _NO_LANES = -1
 @dataclass(frozen=True)
 class Schedule:
     """
-    The decisions of one `#sched.schedule` in Python's terms; its docstring says what they mean.
+    The tiles, order, parallel loops and lanes of a `#sched.schedule` (see `ScheduleAttr`), as Python values.
 
     Loops are named by their position in the op's iteration space.
     """

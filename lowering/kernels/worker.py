@@ -34,7 +34,11 @@ PROGRAM = "stepwell.tools.driver.kernel_worker:main"
 
 @contextmanager
 def started(count: int) -> Generator[list[Child]]:
-    """Processes for workers, which import while this one reads a model; those that nobody pops are killed."""
+    """
+    A list of started processes for `Worker`, which import the compiler meanwhile.
+
+    A worker pops its process from the list; those that are left at the end are killed.
+    """
     children = [Child(PROGRAM) for _ in range(count)]
     try:
         yield children

@@ -20,7 +20,7 @@ from stepwell.patterns.driver.carry_out import reporting_changes
 
 
 class Cacheable(Protocol):
-    """Facts about an op and the ops inside of it, which hold until one of them changes."""
+    """An analysis of an op, with the ops inside of it; valid until one of these ops changes."""
 
     name: ClassVar[str]
     """The name by which passes declare that they preserve it."""

@@ -55,7 +55,7 @@ def _reason(node: Node, reader: Node, max_ops: int) -> str:
 
 
 def _refused_way(node: Node, sink: Node, max_ops: int) -> str | None:
-    """What kernels that begin with an op allow, where its way to its post-dominator has something else."""
+    """The rule that an op on the way to the post-dominator breaks, by fusion kind; None where none is."""
     name, allows = next((name, allows) for name, starts, allows in KINDS if starts(node.kind))
     way = way_to(node, sink, max_ops)
     if way is not None and allows(way, sink):

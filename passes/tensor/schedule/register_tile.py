@@ -99,6 +99,6 @@ def _parts(extent: int | None, step: int) -> Iterable[tuple[int, int]]:
 
 
 def _cycles(rows: int, vectors: int, steps: int, registers: RegisterFile) -> float:
-    """The cycles of one tile, from its calibrated speed where there is one."""
+    """The cycles of one tile, by its calibrated speed or, without calibration, by the cost model."""
     share, bytes, conversions = registers.share(rows, vectors, steps), registers.bytes, registers.conversions
     return tile_cycles(rows, vectors, steps, vector_bytes=bytes, conversions=conversions, share=share)
