@@ -66,19 +66,21 @@ class GraphOp(IRDLOperation, ABC):
 
     def initialize(
         self,
-        operands: Sequence[SSAValue | Sequence[SSAValue] | None],
+        operands: Sequence[SSAValue | Operation | Sequence[SSAValue | Operation] | None],
         properties: Mapping[str, Property | None] | None = None,
         result_types: Sequence[Attribute | Sequence[Attribute] | None] | None = None,
     ) -> None:
         """
         Set operands and properties, in constructors, then the result types by `infer`.
 
-        Args: `result_types` says how many results there are, if not one; their types are inferred.
+        Args: an op among `operands` stands for its result; `result_types` says how many results there are,
+        if not one; their types are inferred.
         Raises: VerifyException when operands or properties violate a constraint.
         """
         if result_types is None:
             (first, *_) = operands
-            result_types = [first.type if isinstance(first, SSAValue) else next(iter(first or ())).type]
+            value = first if isinstance(first, SSAValue | Operation) else next(iter(first or ()))
+            result_types = [SSAValue.get(value).type]
         attributes = {name: _attribute(value) for name, value in (properties or {}).items()}
         super().__init__(operands=operands, result_types=result_types, properties=attributes)
         self.set_result_types()

@@ -90,12 +90,14 @@ def _index_line(name: str, text: str) -> str:
 
 
 def _sections(name: str, text: str) -> str:
-    """Links to the sections of a page, by the anchors that GitHub makes of headings."""
-    links = list[str]()
-    for heading in re.findall(r"^## (.+)$", text, re.MULTILINE):
-        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        links.append(f"[{heading}]({name}#{anchor})")
-    return "\n  " + "\n  · ".join(links)
+    """Links to the sections of a page."""
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    return "\n  " + "\n  · ".join(f"[{heading}]({name}#{anchor_of(heading)})" for heading in headings)
+
+
+def anchor_of(heading: str) -> str:
+    """The anchor that GitHub makes of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def commands_page() -> str:

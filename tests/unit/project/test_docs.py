@@ -29,6 +29,7 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.tools.generators.generate_docs import anchor_of
 from stepwell.tools.measure.calibrate import MachineLimits
 from tests.support.fragments import check_fragment, halves_of, is_sketch
 from tests.support.imports import LAYERS
@@ -163,12 +164,18 @@ def test_written_pages_are_short(page: Path) -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     broken = [
-        f"{page.relative_to(ROOT)}: {target}"
+        f"{page.relative_to(ROOT)}: {target}#{anchor}"
         for page in PAGES
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-        if not (page.parent / target).exists()
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+        if not (file := page.parent / target if target else page).exists()
+        or (anchor and file.suffix == ".md" and anchor not in _anchors(file))
     ]
     assert not broken, broken
+
+
+@cache
+def _anchors(page: Path) -> frozenset[str]:
+    return frozenset(map(anchor_of, re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)))
 
 
 def test_files_that_tables_name_are_there() -> None:
@@ -182,7 +189,7 @@ def test_files_that_tables_name_are_there() -> None:
 
 
 def _missing_files(row: str) -> Iterator[str]:
-    """The files in a row that are not there; a name without a folder is in that of the name before it."""
+    """The files in a table's row that are not there; one without a folder is in that of the name before."""
     folders: list[str] = []
     for name in re.findall(r"`([\w/.]+(?:\.py|/))`", row):
         if "/" in name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -182,3 +182,9 @@ def test_layer_norm_gives_its_statistics() -> None:
     op = graph.LayerNormOp(value(x), axis=1, statistics=True)
     assert [element_of(a.dtype) for a in run(op, x)[1:]] == [element_of(np.float32)] * 2
     expect_lowering(lambda a: graph.LayerNormOp(a, axis=1, statistics=True), arrays, tolerance=2e-2)
+
+
+def test_an_op_as_an_operand_stands_for_its_result() -> None:
+    absolute = graph.AbsOp(value(np.zeros((2, 3), np.float32)))
+    assert graph.ReduceOp(cast("Any", absolute), "sum", [1]).input is absolute.result
+    assert graph.ConcatOp(cast("Any", [absolute, absolute]), 0).operands[1] is absolute.result
