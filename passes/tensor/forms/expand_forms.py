@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
+from stepwell.dialects.costs.kernels import TREES
 from stepwell.dialects.ir_builder import Constants
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.dialects.sched import Schedule, schedule_of
@@ -17,9 +19,24 @@ from stepwell.passes.tensor.forms.tree_bits import trees_by_bits
 from stepwell.passes.tensor.forms.tree_loops import bad_schedule
 from stepwell.passes.tensor.forms.tree_walk import trees_by_walks
 
-Form = Callable[[TreeEnsembleOp, Mapping[str, int], Constants], SSAValue]
-"""Emits the loops of an op before it; returns the value of its result."""
-FORMS: Mapping[str, Form] = {"walk": trees_by_walks, "bits": trees_by_bits}
+_Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to compute an op of `linalg_ext`, with its sizes where a schedule says none."""
+
+    expand: Callable[[TreeEnsembleOp, _Sizes, Constants], SSAValue]
+    """Emits the loops before the op; returns the value of its result. Raises: StepwellError `bad-schedule`."""
+    sizes: _Sizes
+
+
+FORMS: Mapping[str, Form] = {
+    "walk": Form(
+        trees_by_walks, {"rows": TREES.walks, "block": TREES.block_rows, "trees": TREES.walks}
+    ),
+    "bits": Form(trees_by_bits, {"rows": 32, "least": 16, "trees": TREES.walks}),
+}
 
 
 class ExpandFormsPass(FunctionPass):
@@ -35,7 +52,16 @@ class ExpandFormsPass(FunctionPass):
         constants = Constants(func)
         for op in list(func.walk()):
             if isinstance(op, TreeEnsembleOp):
-                schedule = schedule_of(op) or Schedule(form="walk")
-                if (form := FORMS.get(schedule.form)) is None:
-                    raise bad_schedule(op, f"form must be {' or '.join(FORMS)}, found '{schedule.form}'")
-                Rewriter.replace_op(op, [], [form(op, dict(schedule.sizes), constants)])
+                Rewriter.replace_op(op, [], [_expanded(op, constants)])
+
+
+def _expanded(op: TreeEnsembleOp, constants: Constants) -> SSAValue:
+    """The result of an op by its form. Raises: StepwellError `bad-schedule`."""
+    schedule = schedule_of(op) or Schedule(form=next(iter(FORMS)))
+    form, given = FORMS.get(schedule.form), dict(schedule.sizes)
+    if form is None:
+        raise bad_schedule(op, f"form must be {' or '.join(FORMS)}, found '{schedule.form}'")
+    if unknown := [name for name in given if name not in form.sizes]:
+        message = f"sizes of form {schedule.form} are {', '.join(form.sizes)}, found {unknown[0]}"
+        raise bad_schedule(op, message)
+    return form.expand(op, {**form.sizes, **given}, constants)

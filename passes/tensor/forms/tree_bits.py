@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith, math
-from xdsl.dialects import tensor
+from xdsl.dialects import arith, math, tensor
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
@@ -25,28 +24,26 @@ from stepwell.passes.tensor.forms.tree_loops import (
     index_at,
     loops_of,
 )
-from stepwell.passes.tensor.forms.tree_walk import TREES, rows_by_walks
+from stepwell.passes.tensor.forms.tree_walk import rows_by_walks
 
-ROWS = 32
-"""Rows of a block: two vectors of AVX-512, whose loads of a cut serve both (0.76 of the time of one)."""
-LEAST = 8
-"""With fewer rows, walking is faster."""
 MOST_LEAVES = 64
 
 
 def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
     """
-    Blocks of rows in lanes; a last one of few rows is walked.
+    Blocks of rows in lanes; a last one of fewer than `least` rows is walked.
 
-    Raises: StepwellError `bad-schedule` for trees with more leaves than a word has bits.
+    Raises: StepwellError `bad-schedule` for trees with more leaves than a word has bits, and for sizes.
     """
     if not op.words:
         if (leaves := op.leaves.value.data) > MOST_LEAVES:
-            message = f"trees of form bits have at most {MOST_LEAVES} leaves, tree {op.largest.value.data} has {leaves}"
-            raise bad_schedule(op, message)
+            most, tree = f"at most {MOST_LEAVES} leaves", op.largest.value.data
+            raise bad_schedule(op, f"trees of form bits have {most}, tree {tree} has {leaves}")
         raise bad_schedule(op, "trees of form bits need a known number of features")
+    block, least = sizes["rows"], sizes["least"]
+    if least > block:
+        raise bad_schedule(op, f"least must not be more than rows, found {least} and {block}")
     emit, trees = loops_of(op, constants)
-    block, least = sizes.get("rows", ROWS), sizes.get("least", LEAST)
     padded = emit.times(emit.quotient(emit.plus(trees.rows, block - least), block), block)
 
     def of_block(emit: IRBuilder, first: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -70,7 +67,7 @@ def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Const
     result = trees.start(emit)
     if padded != 0:
         (result,) = emit.loop(0, padded, block, [result], of_block, parallel=True)
-    return rows_by_walks(emit, trees, emit.least(padded, trees.rows), result, sizes.get("trees", TREES))
+    return rows_by_walks(emit, trees, emit.least(padded, trees.rows), result, sizes["trees"])
 
 
 def _columns(emit: IRBuilder, trees: TreeLoops, first: SSAValue, count: Index, block: int) -> SSAValue:

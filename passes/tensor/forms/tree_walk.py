@@ -18,13 +18,11 @@ from stepwell.passes.tensor.forms.tree_loops import (
     ROOT,
     THRESHOLD,
     TreeLoops,
+    bad_schedule,
     element,
     index_at,
     loops_of,
 )
-
-# Eight walks at a time take 2.7 cycles a step, four 4.2: loads of one walk wait for each other.
-ROWS, TREES, BLOCK = 8, 16, 64
 
 
 def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
@@ -32,9 +30,12 @@ def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Cons
     Blocks of rows, for each tree groups of rows in lock step; then the rows that are left, by groups of trees.
 
     A tree stays in the first cache for all rows of a block.
+    Raises: StepwellError `bad-schedule` for blocks of other than whole groups.
     """
+    group, block = sizes["rows"], sizes["block"]
+    if block % group:
+        raise bad_schedule(op, f"block must be a multiple of rows, found {block} and {group}")
     emit, trees = loops_of(op, constants)
-    group, block = sizes.get("rows", ROWS), sizes.get("block", BLOCK)
     whole = emit.rounded_down(trees.rows, group)
 
     def of_block(emit: IRBuilder, first: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -57,7 +58,7 @@ def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Cons
     result = trees.start(emit)
     if whole != 0:
         (result,) = emit.loop(0, whole, block, [result], of_block, parallel=True)
-    return rows_by_walks(emit, trees, whole, result, sizes.get("trees", TREES))
+    return rows_by_walks(emit, trees, whole, result, sizes["trees"])
 
 
 def rows_by_walks(
