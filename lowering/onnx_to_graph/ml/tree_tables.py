@@ -62,7 +62,7 @@ def tables_of(nodes: Nodes, features: int | None, where: Operation | None = None
     layout = _Layout(nodes, shares=counts[largest] > MOST_LEAVES)
     for root in nodes.roots:
         layout.add(root, heights[root])
-    has_words = features is not None and not layout.shares
+    has_words = features is not None and not layout.shares and any(heights[root] for root in nodes.roots)
     table = layout.table()
     return Tables(
         table,
@@ -182,9 +182,10 @@ class _Layout:
         wide = 32 if most_leaves <= 32 else MOST_LEAVES
         bits = self._bits([cut[0] for cut in self._cuts])
         columns = [feature + features * flips for _, feature, flips, _, _ in self._cuts]
-        masks = [~(((1 << (end - first)) - 1) << (wide - end)) for _, _, _, first, end in self._cuts]
+        ones = (1 << wide) - 1
+        masks = [ones ^ (((1 << (end - first)) - 1) << (wide - end)) for *_, first, end in self._cuts]
         cuts = np.stack([bits, np.array(columns, bits.dtype)], 1)
-        return cuts, np.array(masks, np.int64).astype(f"int{wide}")
+        return cuts, np.array(masks, f"uint{wide}").view(f"int{wide}")
 
     def _bits(self, thresholds: Sequence[float]) -> npt.NDArray[np.signedinteger]:
         """The bits of thresholds as integers."""
