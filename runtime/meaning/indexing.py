@@ -26,15 +26,22 @@ def _write(x: Array, place: Place, updates: Array, combine: str) -> Array:
     return result
 
 
+class OutOfRange(IndexError):
+    """An index outside of a dimension."""
+
+    def __init__(self, index: int, size: int):
+        self.index, self.size = index, size
+        super().__init__(f"index {index} is outside a dimension of size {size}")
+
+
 def _inside(indices: Array, size: int, bounds: str = "check") -> Ints:
     """Indices counted from the front; illegal ones are clipped or, with `check`, raise IndexError."""
     given = indices.astype(np.int64)
     positions = np.where(given < 0, given + size, given)
     if bounds == "clip":
         return np.clip(positions, 0, size - 1)
-    outside = (positions < 0) | (positions >= size)
-    if outside.any():
-        raise IndexError(f"index {given[outside].flat[0]} is outside a dimension of size {size}")
+    if given.size and not (-size <= (least := int(given.min())) and given.max() < size):
+        raise OutOfRange(least if least < -size else int(given.max()), size)
     return positions
 
 
