@@ -20,7 +20,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from stepwell.dialects._xdsl import plugged_in_dialects
+from stepwell.lowering.main_to_buffers import error_row
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning.indexing import OutOfRange
 
 Value: TypeAlias = Any
 """An array for a tensor, a vector or a buffer; a numpy scalar for a number; an int for an index."""
@@ -115,7 +117,7 @@ class Steps:
 
         Args: `args` are the values of its arguments.
         Returns: the operands of its terminator.
-        Raises: StepwellError `run-time`, naming the op that failed.
+        Raises: StepwellError `run-time` or `index-out-of-range`, naming the op that failed.
         """
         slots = frame.slots
         for slot, value in zip(self._args, args, strict=True):
@@ -124,7 +126,7 @@ class Steps:
             try:
                 outcome = step(frame, *read(slots)) if in_frame else step(*read(slots))
             except (ArithmeticError, IndexError, TypeError, ValueError) as error:
-                raise StepwellError("run-time", op, f"{op.name}: {error}") from error
+                raise _failure(op, error) from error
             if result is not None:
                 slots[result] = outcome
             else:
@@ -133,6 +135,13 @@ class Steps:
             for slot in dead:
                 slots[slot] = None
         return [slots[i] for i in self._ends_with]
+
+
+def _failure(op: Operation, error: Exception) -> StepwellError:
+    """The error of a call whose op raised an exception."""
+    if isinstance(error, OutOfRange):
+        return error_row(op).error(error.index, error.size)
+    return StepwellError("run-time", op, f"{op.name}: {error}")
 
 
 @dataclass(frozen=True)

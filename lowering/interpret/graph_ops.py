@@ -24,7 +24,6 @@ from stepwell.lowering.main_to_buffers import error_row
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import evaluate, has_meaning
-from stepwell.runtime.meaning.indexing import OutOfRange
 
 
 @implements_in_frame("graph.*")
@@ -40,10 +39,7 @@ def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
     def run(frame: Frame, *values: Value) -> Value:
         rest = iter(values)
         properties = _properties(op, frame.scope.symbols) if fixed is None else fixed
-        try:
-            results = evaluate(op.name, [next(rest) if there else None for there in present], properties)
-        except OutOfRange as error:
-            raise error_row(op).error(error.index, error.size) from None
+        results = evaluate(op.name, [next(rest) if there else None for there in present], properties)
         return results[0] if single else results
 
     return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,9 +84,14 @@ class Program:
         self._signature = Signature.of(self._function)
         self._machine.prepared(function, self._function)
 
-    def __call__(self, inputs: Sequence[Array]) -> list[Array]:
-        """The results, as of `interpret`. Raises: StepwellError `run-time`, `bad-inputs`; of an op."""
-        symbols = self._signature.symbols(inputs)
+    def __call__(self, inputs: Sequence[Array], symbols: Mapping[str, int] | None = None) -> list[Array]:
+        """
+        The results, as of `interpret`.
+
+        Args: `symbols` are the sizes in the shapes of inputs, which are not checked then.
+        Raises: StepwellError `run-time`, `bad-inputs`; of an op.
+        """
+        symbols = dict(self._signature.symbols(inputs) if symbols is None else symbols)
         arguments = self._signature.arguments(inputs, symbols)
         name = self._function.sym_name.data
         with np.errstate(all="ignore"):

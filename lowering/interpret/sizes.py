@@ -6,9 +6,10 @@ import numpy as np
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.lowering.interpret.engine import Compiler, Frame, Step, Value, implements, implements_in_frame
+from stepwell.lowering.interpret.engine import Compiler, Frame, Step, Value, implements_in_frame
 from stepwell.lowering.main_to_buffers import error_row
-from stepwell.runtime.interface import MAX_TENSOR_BYTES
+from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array
+from stepwell.runtime.meaning.indexing import expect_inside
 
 
 @implements_in_frame("graph.bind_sizes")
@@ -36,11 +37,16 @@ def prepare_define_sizes(op: graph.DefineSizesOp, compiler: Compiler) -> Step:
     return run
 
 
-@implements("graph.check_indices")
-def prepare_check_indices(op: graph.CheckIndicesOp) -> Step:
-    """Nothing: the meanings of the ops that read indices check them."""
+@implements_in_frame("graph.check_indices")
+def prepare_check_indices(op: graph.CheckIndicesOp, compiler: Compiler) -> Step:
+    """A check that indices, or each number of a position, are inside of a dimension."""
+    sizes = op.sizes.get()
 
-    def run(values: Value) -> tuple[()]:
+    def run(frame: Frame, indices: Array) -> tuple[()]:
+        for column, size in enumerate(sizes):
+            expect_inside(
+                indices[..., column] if len(sizes) > 1 else indices, size.evaluate(frame.scope.symbols)
+            )
         return ()
 
     return run

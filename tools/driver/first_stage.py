@@ -62,10 +62,10 @@ class FirstStage:
             for spec, value in zip(specs, values, strict=True)
         ]
         shapes = tuple(() if spec.type else x.shape for spec, x in zip(specs, inputs, strict=True))
-        self.interface.bind(shapes)
+        symbols = self.interface.bind(shapes).values
         try:
             with _limited(threads):
-                outputs = self._run(inputs)
+                outputs = self._run(inputs, symbols)
             return tuple(
                 value if spec.is_object else np.array(value, spec.dtype, order="C")
                 for spec, value in zip(self.interface.outputs, outputs, strict=True)
