@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import cache_from_source
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from threading import Thread, Timer
 from typing import IO, cast
@@ -183,8 +184,8 @@ class Child:
     def forget(self) -> None:
         """Close the streams in a process that was forked: the child is that of its parent."""
         for stream in (self._requests, self._answers, self._process.stderr):
-            if stream is not None:
-                stream.raw.close()  # the stream's own lock may be that of a thread that is not here
+            # The stream's own lock may be held by a thread that is not in this process.
+            cast("BufferedReader | BufferedWriter", stream).raw.close()
 
     def close(self) -> None:
         """Close the process's input and wait for its end; it is killed where it goes on."""

@@ -64,7 +64,7 @@ class Signature:
             raise self._error(f"takes {self.inputs} inputs, got {len(inputs)}")
         found = dict(zip(self.names, (int(size) for size in inputs[self.inputs :]), strict=False))
         for position, (array, dims) in enumerate(zip(inputs[: self.inputs], self.dims, strict=False)):
-            if is_opaque(self.types[position]):
+            if _is_object(self.types[position]):
                 continue
             if np.ndim(array) != len(dims):
                 raise self._error(f"input {position} has {len(dims)} dimensions, got {np.ndim(array)}")
@@ -79,7 +79,7 @@ class Signature:
     def _check(self, inputs: Sequence[Array], symbols: Mapping[str, int]) -> None:
         """Check the shapes and element types of inputs."""
         for position, (array, dims) in enumerate(zip(inputs[: self.inputs], self.dims, strict=False)):
-            if is_opaque(self.types[position]):
+            if _is_object(self.types[position]):
                 continue
             for size, dim in zip(np.shape(array), dims, strict=True):
                 if not dim.is_unknown and dim.symbols() <= symbols.keys() and dim.evaluate(symbols) != size:
@@ -125,7 +125,7 @@ class Signature:
         """The results for the caller: the returned values, or the written buffers."""
         if returned or not any(isinstance(type, MemRefType) for type in self.types):
             return [
-                cast(Array, value) if is_opaque(type) else np.asarray(value)
+                cast(Array, value) if _is_object(type) else np.asarray(value)
                 for value, type in zip(returned, self.function.function_type.outputs, strict=True)
             ]
         written = arguments[self.inputs :][: self.outputs] if self.outputs else arguments[: len(self.dims)]
@@ -134,7 +134,7 @@ class Signature:
 
 def _value(given: Array, type: Attribute) -> object:
     """An input as an argument: a copy if it is a buffer, a plain int if it is an index."""
-    if is_opaque(type):
+    if _is_object(type):
         return given
     if isinstance(type, IndexType):
         return int(given)
@@ -148,6 +148,11 @@ def _solve(dim: Dim, name: str, size: int, found: dict[str, int]) -> None:
         value = (size - start) // (step - start)
         if dim.substitute({name: Dim.of(value)}).evaluate(found) == size:
             found[name] = value
+
+
+def _is_object(type: Attribute) -> bool:
+    """Whether values of a type are Python objects: lists, maps, and tensors of strings."""
+    return is_opaque(type) and (isinstance(type, TensorType) or type.name.startswith("onnx."))
 
 
 def _is_shaped(type: Attribute) -> bool:

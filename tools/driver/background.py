@@ -198,10 +198,9 @@ _TURNS = _Turns()
 
 def _forked() -> None:
     """In a forked process: the compilations are those of its parent."""
-    global _TURNS
     for background in _TURNS.running:
         background.forget()
-    _TURNS = _Turns()
+    _TURNS.__init__()
 
 
 os.register_at_fork(after_in_child=_forked)

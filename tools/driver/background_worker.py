@@ -60,14 +60,15 @@ def _answer(request: Frame) -> Head:
     from stepwell.tools.failure import user_error
 
     try:
-        return _compiled(request.head, request.body)
+        return compiled(request.head, request.body)
     except MemoryError as error:
         return {"error": described(user_error(error))}
     except Exception as error:
         return {"error": described(error)}
 
 
-def _compiled(head: Mapping[str, Any], body: bytes) -> Head:
+def compiled(head: Mapping[str, Any], body: bytes) -> Head:
+    """Compile the model of a request. Raises: StepwellError."""
     from stepwell.lowering.kernels.worker import context_of, load_plugins
     from stepwell.runtime.files.artifact import save
     from stepwell.runtime.files.model_cache import ModelCache

@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model
 
 
+class NoFirstStage(Exception):
+    """A model that only compiled code runs: it is below level 1 already, or has ops without a meaning."""
+
+
 class FirstStage:
     """
     A model that is read, checked and on level 1; several threads may call it at the same time.
 
-    Raises: StepwellError for a model that cannot be read; `unsupported-op` for one that only code can run.
+    Raises: StepwellError for a model that cannot be read; NoFirstStage.
     """
 
     def __init__(self, model: Model, options: CompileOptions):
@@ -42,11 +46,14 @@ class FirstStage:
         with collector_paused():
             compilation = start(model, options)
             if is_lowered(compilation.module):
-                raise StepwellError("unsupported-op", compilation.module, "there are no ops of level 1")
+                raise NoFirstStage
             from_onnx(compilation, ",convert-plugins-to-graph" if plugged_in_dialects() else "")
             self._weights = compilation.ctx.weights
             self.interface = _interface(main_of(compilation.module))
-            self._run = Interpreted(compilation.module, compilation.ctx, quick=options.opt_level > 0)
+            try:
+                self._run = Interpreted(compilation.module, compilation.ctx, quick=options.opt_level > 0)
+            except StepwellError as error:
+                raise NoFirstStage from error
 
     def expect_unchanged(self) -> None:
         """Require the model's files to be as they were when it was read. Raises: StepwellError."""

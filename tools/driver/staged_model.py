@@ -19,7 +19,7 @@ from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.model_info import checked_timeout
 from stepwell.runtime.plugins import UNKEYED
 from stepwell.tools.driver.background import Background, Request, not_coming
-from stepwell.tools.driver.first_stage import FirstStage
+from stepwell.tools.driver.first_stage import FirstStage, NoFirstStage
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.kept_models import KeptModel
@@ -41,7 +41,7 @@ class StagedModel(CompiledModel):
     def __init__(self, first: FirstStage, background: Background, kept: KeptModel | None, threads: int):
         self._first: FirstStage | None = first
         self._background, self._kept = background, kept
-        self._failure: StepwellError | None = None
+        self._refusal: StepwellError | None = None
         self._decided = Event()  # the code is there, or will not be
         self._lock = Lock()
         self._is_forked = False
@@ -63,7 +63,7 @@ class StagedModel(CompiledModel):
 
     @property
     def failure(self) -> StepwellError | None:
-        return self._failure
+        return self._refusal
 
     @property
     def threads(self) -> int:
@@ -86,8 +86,8 @@ class StagedModel(CompiledModel):
                 return self._decided.is_set()
             sleep(_POLL_SECONDS)
         decided = self._decided.wait(timeout)
-        if self._failure is not None:
-            raise self._failure
+        if self._refusal is not None:
+            raise self._refusal
         return decided
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class StagedModel(CompiledModel):
         self._decided.set()
 
     def _fail(self, error: StepwellError) -> None:
-        self._failure = self._failure or error
+        self._refusal = self._refusal or error
         self._decided.set()
 
     def _look_up(self) -> None:
@@ -157,10 +157,11 @@ def staged_model(
     background = Background(None if kept is None else kept.key)  # it imports while this process reads
     try:
         first = FirstStage(model, options)
-    except BaseException as error:
+    except NoFirstStage:
         background.close()
-        if isinstance(error, StepwellError) and error.code == "unsupported-op":
-            return None
+        return None
+    except BaseException:
+        background.close()
         raise
     staged = StagedModel(first, background, kept, threads)
     reference = weakref.ref(staged)
