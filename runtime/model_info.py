@@ -144,6 +144,7 @@ class ModelInfo(ABC):
         from stepwell.runtime.benchmark import timed
 
         inputs = self._inputs(arrays, named)
+        self.wait()
         return timed(lambda: self(*inputs), self.threads, None if runs is None else _checked_runs(runs))
 
     def _inputs(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:

@@ -61,7 +61,7 @@ class Request:
 
 
 class _Turns:
-    """The background compilations of this process: those that run, and those that wait."""
+    """The running and the waiting background compilations of this process."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -69,7 +69,7 @@ class _Turns:
         self.waiting: deque[Background] = deque()
 
     def take(self, background: Background) -> bool:
-        """Give a compilation its turn, unless as many as may run do, or another one of its key."""
+        """Let a compilation run if few enough do, and none of the same key; returns whether it may."""
         with self.lock:
             if background in self.running:
                 return True
@@ -80,7 +80,7 @@ class _Turns:
             return True
 
     def wait(self, background: Background) -> None:
-        """Run a compilation that has its turn, or that gets it now; else when others end."""
+        """Start the thread of a compilation, now or when others have ended."""
         with self.lock:
             self.waiting.append(background)
         self.next()
@@ -115,7 +115,7 @@ def _limit() -> int:
 
 class Background:
     """
-    One compilation in a process of its own, which starts at once where it is its turn.
+    A compilation in a process of its own, started at once when few enough run.
 
     Args: `key` is that of the model in the cache.
     Raises: StepwellError `bad-option` for a bad `STEPWELL_BACKGROUND`.

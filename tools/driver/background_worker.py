@@ -1,5 +1,5 @@
 """
-The program of a background process, which compiles one model for a parent that answers calls meanwhile.
+The program of background processes: compiles a model for a parent that answers calls meanwhile.
 
 It ends when its input does, whatever it is doing: with the parent, or when that has taken the model.
 """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.machine.target import CPU_LEVELS
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Model = ModelFile | Program
 
 OPT_LEVELS = (0, 1, 2, 3)
+Start: TypeAlias = Literal["full", "now"]
 STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 MEMORY = ("normal", "low")
@@ -75,7 +76,7 @@ class CompileOptions:
     """Passes of level 1 that do not run; this wins over `required_passes`."""
     required_passes: Sequence[str] = field(default=(), metadata=_about("tuning"))
     """Passes of the pipeline that run whatever their level, and passes of plugins."""
-    start: Literal["full", "now"] = field(default="full", metadata=_about("tuning", "free"))
+    start: Start = field(default="full", metadata=_about("tuning", "free"))
     """
     `now` returns a model that answers at once, by numpy; another process compiles it meanwhile, and the code
     is used from the first call on that begins when it is there.
@@ -122,7 +123,7 @@ class CompileKeywords(TypedDict, total=False):
     fallback: bool
     disabled_passes: Sequence[str]
     required_passes: Sequence[str]
-    start: Literal["full", "now"]
+    start: Start
     use_cache: bool
     profile: bool
     processes: int | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -14,15 +15,18 @@ import time
 import warnings
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 
 import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
+from stepwell.tools import cli
+from stepwell.tools.commands import bench
 from stepwell.tools.driver import background, staged_model
 from stepwell.tools.driver.staged_model import StagedModel
 from tests.onnx_models import onnx_model
@@ -74,6 +78,11 @@ def now(model: Path | bytes, **options: Any) -> StagedModel:
     return compiled
 
 
+def answer(model: CompiledModel) -> npt.NDArray[np.float32]:
+    """The model's output for `X`."""
+    return cast("npt.NDArray[np.float32]", model(X))
+
+
 def processes(folder: Path) -> list[int]:
     """The processes, but this one, whose cache is in a folder."""
     mark, found = f"STEPWELL_CACHE={folder}".encode(), list[int]()
@@ -101,13 +110,13 @@ def expect_nothing_left(tmp_path: Path) -> None:
 def test_the_code_comes_between_two_calls(path: Path, held: Callable[[], None]) -> None:
     """Threads that call the model all the time get whole results, each of one of the stages."""
     model = now(path)
-    first = model(X)
+    first = answer(model)
     results: list[Any] = []
     stop = threading.Event()
 
     def call() -> None:
         while not stop.is_set():
-            results.append(model(X))
+            results.append(answer(model))
             time.sleep(0.001)
 
     threads = [threading.Thread(target=call) for _ in range(8)]
@@ -122,7 +131,7 @@ def test_the_code_comes_between_two_calls(path: Path, held: Callable[[], None]) 
         for thread in threads:
             thread.join()
     assert type(model) is CompiledModel
-    full = model(X)
+    full = answer(model)
     of_first, of_full = (sum(np.array_equal(each, stage) for each in results) for stage in (first, full))
     assert (
         of_first
@@ -163,9 +172,9 @@ def test_models_that_no_cache_takes(kind: str, path: Path, tmp_path: Path) -> No
         (tmp_path / "cache").rmdir()
         (tmp_path / "cache").touch()
     model = now(path, use_cache=kind != "no cache")
-    first = model(X)
+    first = answer(model)
     assert model.wait()
-    np.testing.assert_allclose(model(X), first, rtol=1e-6)
+    np.testing.assert_allclose(answer(model), first, rtol=1e-6)
     assert not list(tmp_path.glob("cache/*.model"))
     if kind == "cache is no folder":
         (tmp_path / "cache").unlink()
@@ -183,7 +192,7 @@ def test_what_needs_code_waits_for_it(path: Path, held: Callable[[], None]) -> N
     threading.Timer(0.1, held).start()
     other = pickle.loads(pickle.dumps(model))
     assert model.stage == other.stage == "full" and model.threads == other.threads == 2
-    np.testing.assert_array_equal(other(X), model(X))
+    np.testing.assert_array_equal(answer(other), answer(model))
 
 
 def test_a_process_that_is_killed(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
@@ -197,7 +206,7 @@ def test_a_process_that_is_killed(path: Path, held: Callable[[], None], tmp_path
     assert [str(each.message) for each in warned] == [f"{text}; the model goes on as it is"]
     assert caught.value.code == "background-failed" and caught.value.message == text
     assert model.failure is caught.value and model.stage == "first"
-    assert model(X).shape == (8,)
+    assert answer(model).shape == (8,)
     needs_code: list[Callable[[], object]] = [
         lambda: model.save(tmp_path / "m.stepwell"),
         lambda: copy.copy(model),
@@ -218,7 +227,7 @@ def test_a_process_that_cannot_start(path: Path, monkeypatch: pytest.MonkeyPatch
         model = now(path)
         with pytest.raises(StepwellError, match=r"background-failed"):
             model.wait()
-    assert model(X).shape == (8,)
+    assert answer(model).shape == (8,)
 
 
 def test_a_model_that_does_not_compile(path: Path, tmp_path: Path) -> None:
@@ -239,11 +248,11 @@ def test_a_model_that_does_not_compile(path: Path, tmp_path: Path) -> None:
         RuntimeWarning, match="the full code is not coming: .*no room left.*; the model goes on"
     ):
         model = now(path, backends="full")
-        assert model(X).shape == (8,)
+        assert answer(model).shape == (8,)
         with pytest.raises(StepwellError) as caught:
             model.wait()
     assert caught.value.code == "backend-failed" and 'node "' in caught.value.where
-    assert model.failure is caught.value and model(X).shape == (8,)
+    assert model.failure is caught.value and answer(model).shape == (8,)
 
 
 def test_a_file_that_changes_between_the_stages(path: Path, held: Callable[[], None]) -> None:
@@ -254,8 +263,8 @@ def test_a_file_that_changes_between_the_stages(path: Path, held: Callable[[], N
         with pytest.raises(StepwellError) as caught:
             model.wait()
     assert caught.value.code == "file-changed" and model.stage == "first"
-    assert model(X).max() <= 1
-    assert stepwell.compile(path)(X).max() > 1  # and no entry of the cache is that of the other file
+    assert answer(model).max() <= 1
+    assert answer(stepwell.compile(path)).max() > 1  # and no entry of the cache is that of the other file
 
 
 def test_closing(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
@@ -266,7 +275,7 @@ def test_closing(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
         model.close()
         with pytest.raises(StepwellError, match="not coming: the model was closed"):
             model.wait()
-        assert model(X).shape == (8,) and model.stage == "first"
+        assert answer(model).shape == (8,) and model.stage == "first"
         expect_nothing_left(tmp_path)
 
 
@@ -302,7 +311,7 @@ def test_two_hundred_models(held: Callable[[], None], tmp_path: Path) -> None:
     model = onnx_model(TEXT).SerializeToString()
     models = [now(model) for _ in range(200)]
     for model in models:
-        assert model(X).shape == (8,)
+        assert answer(model).shape == (8,)
     assert len(processes(tmp_path)) == 1
     for model in reversed(models):
         model.close()
@@ -314,7 +323,7 @@ def test_a_fork(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
     model = now(path)
 
     def in_child() -> tuple[int, str, str]:
-        assert model.stage == "first" and model(X).shape == (8,) and not model.wait(0.1)
+        assert model.stage == "first" and answer(model).shape == (8,) and not model.wait(0.1)
         held()
         assert model.wait(60) and model.stage == "full"
         other = now(written(tmp_path / "other.onnx"))
@@ -359,3 +368,32 @@ def test_bad_options(path: Path, held: Callable[[], None]) -> None:
             assert (
                 str(caught.value) == f"error[bad-option]: timeout must be at least 0 seconds, found {found}"
             )
+
+
+def test_commands(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`run` ends with its answer, and `bench` measures the full code."""
+    assert cli.main(["run", str(path), "--start", "now", "--input-shape", "x=4", "--fill", "zeros"]) == 0
+    assert capsys.readouterr().out == "y: float32[4]  min 0.964028  mean 0.964028  max 0.964028\n"
+    results = tmp_path / "results.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "installed_peers", list[str])
+        assert cli.main(["bench", str(path), "--start", "now", "--rounds", "1", "--json", str(results)]) == 0
+    assert re.search(r"m: the first answer took \d+\.\d\d s\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (["compile", "-o", "m.stepwell"], "-o"),
+        (["compile", "--emit", "linalg"], "--emit"),
+        (["compile"], "`stepwell compile`"),
+        (["run", "--profile"], "--profile"),
+        (["run", "--remarks"], "--remarks"),
+    ],
+)
+def test_options_that_need_code(
+    command: list[str], option: str, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([command[0], str(path), "--start", "now", *command[1:]]) == 2
+    message = f"--start now answers before there is code; {option} needs it"
+    assert capsys.readouterr().err.startswith(f"error[bad-usage]: {message}\n")
