@@ -1,4 +1,4 @@
-"""The `linalg_ext` dialect: structured ops of level 2 beyond `linalg`, which `expand-forms` writes as loops."""
+"""The `linalg_ext` dialect: ops of level 2 beyond `linalg`, which `expand-forms` writes as loops."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TreeEnsembleOp(IRDLOperation):
          tensor<40x2xi32>, tensor<40xi32>) -> tensor<64x3xf32>
     ```
     Its schedule has a `form`:
-    - `walk`: nodes are followed, of 8 rows or of 16 trees at a time, so that their loads overlap.
+    - `walk`: nodes are followed, of some rows or of some trees at a time, so that their loads overlap.
     - `bits`: all comparisons of a tree are made for a vector of rows, and clear bits of a word for each row.
 
     Constraints:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, NoneAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntAttr,
+    IntegerAttr,
+    NoneAttr,
+    StringAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -122,9 +130,7 @@ class ScheduleAttr(ParametrizedAttribute):
         lanes = None if self.vectorize.data == _NO_LANES else self.vectorize.data
         sizes = tuple((name, cast(IntAttr, size).data) for name, size in self.sizes.data.items())
         form = self.form.data
-        return Schedule(
-            _values(self.tile), _values(self.order), _values(self.parallel), lanes, form, sizes
-        )
+        return Schedule(_values(self.tile), _values(self.order), _values(self.parallel), lanes, form, sizes)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

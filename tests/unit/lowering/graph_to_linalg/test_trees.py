@@ -36,7 +36,7 @@ class Forest:
         weights = rng.standard_normal((len(nodes.features), targets)).astype(self.dtype)
         self.tables = tables_of(nodes, FEATURES)
         self.x = random_rows(rng, rows, self.dtype)
-        self.expected = walked(nodes, self.x, weights, self.aggregate)
+        self.expected: Any = walked(nodes, self.x, weights, self.aggregate)
         own = [self.tables.nodes, self.tables.trees, weights[list(self.tables.leaves)], *self.tables.words]
         self.operands: list[Array] = [self.x, *own]
 
@@ -44,8 +44,8 @@ class Forest:
         """The op as a kernel, with an open number of rows or not."""
 
         def build(x: Any, *tables: Any) -> graph.TreeEnsembleOp:
-            facts: dict[str, Any] = dict(self.tables.facts)
-            return graph.TreeEnsembleOp(x, tables, aggregate=self.aggregate, **facts)
+            flips, facts = self.tables.flips, self.tables.facts
+            return graph.TreeEnsembleOp(x, tables, aggregate=self.aggregate, flips=flips, **facts)
 
         names = [["N", FEATURES], *[None] * (len(self.operands) - 1)] if is_open else None
         return kernel(build, self.operands, names)
@@ -74,7 +74,7 @@ _FORESTS = st.builds(
 @settings(max_examples=40, deadline=None)
 @given(forest=_FORESTS)
 def test_the_meaning_walks(forest: Forest) -> None:
-    (found,) = interpret(forest.module(), StepwellContext(), "main", forest.operands)
+    found: Any = interpret(forest.module(), StepwellContext(), "main", forest.operands)[0]
     np.testing.assert_allclose(found, forest.expected, rtol=1e-5, atol=1e-6)
 
 
