@@ -26,7 +26,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from stepwell.runtime.interface import Array
-from stepwell.runtime.model import 
+from stepwell.runtime.model import CompiledModel
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.measure.interleaved import geometric_mean, interleave
 from stepwell.tools.measure.peers import Runner, engine_named
@@ -135,7 +135,7 @@ def measure(
         yield len(x), {name: min(latency.rounds) for name, latency in latencies.items()}
 
 
-def _run(model: , feeds: Mapping[str, Array]) -> Sequence[Array]:
+def _run(model: CompiledModel, feeds: Mapping[str, Array]) -> Sequence[Array]:
     return [np.asarray(value) for value in model.run(feeds).values()]
 
 
