@@ -100,11 +100,11 @@ def held_background(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 
 def background_without_space(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """The compiler in the background, which can write no file."""
+    """The compiler in the background, which can write small files only."""
     from stepwell.tools.driver import background_worker
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     background_worker.main(requests, replies)
 
 
