@@ -17,6 +17,7 @@ from stepwell.dialects.types import WeightAttr, dims_of
 from stepwell.lowering.interpret import (
     buffers,
     control_flow,
+    extended_ops,
     functions,
     graph_ops,
     host_calls,
@@ -37,6 +38,7 @@ from stepwell.runtime.meaning import Array
 OPS = (
     buffers,
     control_flow,
+    extended_ops,
     functions,
     graph_ops,
     host_calls,
