@@ -26,6 +26,7 @@ from xdsl.printer import Printer
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription, host_target
+from stepwell.runtime.packages import entry_points
 from stepwell.runtime.plugins import INSTALLED, Registry, loading
 
 # Dialects of ours, and those of xDSL's that we extend: name -> "module:attribute", imported when first used.
@@ -159,9 +160,7 @@ def _decorated_dialect(name: str) -> Dialect:
 
 @cache
 def _outside_dialects() -> dict[str, Callable[[], Dialect]]:
-    from importlib.metadata import entry_points  # 10 ms
-
-    points = entry_points(group=DIALECT_ENTRY_POINTS)
+    points = entry_points(DIALECT_ENTRY_POINTS)
     return {p.name: _loader(p.value) if p.attr else partial(_imported, p.name, p.module) for p in points}
 
 

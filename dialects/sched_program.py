@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects import memref
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -36,6 +34,9 @@ from stepwell.dialects.fields import (
 from stepwell.dialects.runtime_calls import BYTES, AllocateOp, PublishOp
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.runtime.dims import Dim
+
+if TYPE_CHECKING:
+    from xdsl.dialects import memref
 
 PROGRAM = "sched.program"
 """Key of the interface of `@main` among its function's attributes; other modules use the functions below."""
@@ -221,6 +222,8 @@ def _symbols_in_shapes(function: FuncOp, inputs: int) -> Iterator[str]:
 
 def _verify_uses(function: FuncOp, program: ProgramAttr) -> None:
     """Require views of the arena, slots and published sizes to exist (C7)."""
+    from xdsl.dialects import memref  # 15 ms that level 1 does not need
+
     slots, sizes = program.slots.data, len(program.symbols) + len(program.published)
     arena = program.arena_bytes
     argument = function.body.block.args[program.inputs.data + program.outputs.data]
@@ -237,6 +240,8 @@ def _verify_uses(function: FuncOp, program: ProgramAttr) -> None:
 
 def _end_of(view: memref.ViewOp) -> int | None:
     """The byte after a view, where it is known."""
+    from xdsl.dialects.arith import ConstantOp
+
     type, shift = cast("MemRefType[Attribute]", view.result_types[0]), view.byte_shift.owner
     if view.sizes or not isinstance(shift, ConstantOp) or not isinstance(shift.value, IntegerAttr):
         return None

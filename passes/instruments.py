@@ -18,7 +18,6 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
 from stepwell.dialects.verify import verify_module
-from stepwell.passes.text_diff import text_diff
 from stepwell.patterns.driver.carry_out import RewriteListener, listening
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.whole_files import make_folder, write_text
@@ -134,8 +133,12 @@ class PrintIR(Instrument):
         if self._only_changes and text == earlier:
             self._print(f"// IR after {step}: no change\n")
         elif self._as_diff:
+            from stepwell.passes.text_diff import text_diff  # 5 ms
+
             self._print(f"// IR after {step}\n{text_diff(earlier, text)}")
         else:
+            from stepwell.passes.text_diff import text_diff  # 5 ms
+
             self._print(f"// IR after {step}\n{text}")
 
     def _print(self, text: str) -> None:

@@ -18,6 +18,7 @@ from xdsl.transforms import get_all_passes
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.packages import entry_points
 from stepwell.runtime.plugins import INSTALLED, Registry, is_keyed, place_of
 
 PassT = TypeVar("PassT", bound=ModulePass)
@@ -324,9 +325,7 @@ def _import_outside(name: str) -> type[ModulePass]:
 
 @cache
 def _outside_places() -> dict[str, str]:
-    from importlib.metadata import entry_points  # 10 ms
-
-    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    return {point.name: point.value for point in entry_points(ENTRY_POINTS)}
 
 
 @cache

@@ -18,6 +18,7 @@ import numpy as np
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.installation import expect_compiler
 from stepwell.runtime.interface import Array
+from stepwell.runtime.packages import entry_points
 from stepwell.runtime.plugins import Registry, place_of
 
 T = TypeVar("T")
@@ -151,6 +152,4 @@ def _instance(found: object) -> Loader:
 
 @cache
 def _outside_places() -> dict[str, str]:
-    from importlib.metadata import entry_points  # 10 ms, and few models have partitions
-
-    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    return {point.name: point.value for point in entry_points(ENTRY_POINTS)}

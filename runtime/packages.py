@@ -1,11 +1,39 @@
-"""Optional packages: an import that fails is an error that says what needs the package."""
+"""Other packages: errors that say what needs one, and the entry points that installed ones have."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import sys
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+def entry_points(group: str) -> Sequence[EntryPoint]:
+    """
+    The entry points of a group that installed packages have.
+
+    Most environments have none. Files are searched for the group's name first (2 ms), since the import of
+    `importlib.metadata` takes 15 ms.
+    """
+    if not any(_mentions(Path(folder), group) for folder in sys.path):
+        return ()
+    from importlib import metadata
+
+    return tuple(metadata.entry_points(group=group))
+
+
+def _mentions(folder: Path, group: str) -> bool:
+    """Whether a package's metadata in a folder may have a group; an archive's may."""
+    if not folder.is_dir():
+        return folder.exists()
+    files = [*folder.glob("*.dist-info/entry_points.txt"), *folder.glob("*.egg-info/entry_points.txt")]
+    return any(f"[{group}]" in file.read_text("utf-8", "replace") for file in files)
 
 
 @contextmanager

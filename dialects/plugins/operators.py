@@ -24,6 +24,7 @@ from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.dialects.plugins.formal import Formal, formal_of_function, formal_of_op
 from stepwell.dialects.plugins.ops import built
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.packages import entry_points
 from stepwell.runtime.plugins import INSTALLED, Registry, loading, place_of
 
 Lowering: TypeAlias = Callable[..., object]
@@ -198,6 +199,4 @@ def _import_installed(domain: str) -> None:
 
 @cache
 def _installed_modules() -> dict[str, str]:
-    from importlib.metadata import entry_points  # 10 ms
-
-    return {point.name: point.module for point in entry_points(group=ENTRY_POINTS)}
+    return {point.name: point.module for point in entry_points(ENTRY_POINTS)}

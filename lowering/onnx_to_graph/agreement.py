@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.channel_norm import ChannelNormOp
 from stepwell.dialects.graph.norm import RowNormOp
-from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import dims_of
+from stepwell.lowering.onnx_to_graph.builder import builder
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
 
@@ -37,7 +38,7 @@ def check_agreement(function: FuncOp) -> None:
                 continue
             checked.add((left, right))
             text = f"{op.name} at {describe_location(op)}: {what} must be equal, found {left} and {right}"
-            IRBuilder.before(op).insert(graph.AssertOp(left, right, text))
+            builder(InsertPoint.before(op), op.location).insert(graph.AssertOp(left, right, text))
 
 
 def _needs(op: Operation) -> Iterator[Need]:

@@ -16,9 +16,9 @@ from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.control_flow import joined_type, yield_of
 from stepwell.dialects.graph.loops import may_carry
 from stepwell.dialects.graph.symbols import fresh_symbols
-from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.lowering.onnx_to_graph.builder import builder
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering, drop
 from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
 from stepwell.runtime.dims import Dim
@@ -49,11 +49,11 @@ class ConvertedBody:
 
     def emit(self, op: Operation) -> SSAValue:
         """Insert an op at the end of the block; returns its first result."""
-        return IRBuilder(InsertPoint.before(yield_of(self.region)), self.location).value(op)
+        return builder(InsertPoint.before(yield_of(self.region)), self.location).value(op)
 
     def constant(self, array: Array, weights: WeightStore) -> SSAValue:
         """A constant in the block, at its beginning."""
-        start = IRBuilder(InsertPoint.at_start(self.block), self.location)
+        start = builder(InsertPoint.at_start(self.block), self.location)
         return start.value(graph.ConstantOp.of(array, weights))
 
     def finish(self, values: Sequence[SSAValue]) -> None:
@@ -142,7 +142,7 @@ def _set_argument(arg: BlockArgument, type: Attribute, location: LocationAttr) -
     if len(dims_of(_tensor(declared))) == 1 and not dims_of(_tensor(type)):
         shaped = graph.ReshapeOp(arg, [1])
         arg.replace_all_uses_with(shaped.result)
-        IRBuilder(InsertPoint.at_start(arg.block), location).insert(shaped)
+        builder(InsertPoint.at_start(arg.block), location).insert(shaped)
         shaped.operands[0] = arg
 
 

@@ -11,8 +11,8 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.loops import INDEX_TYPE
-from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
+from stepwell.lowering.onnx_to_graph.builder import builder
 from stepwell.lowering.onnx_to_graph.control.loop_bodies import ConvertedBody, converted_body
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering, fresh_names
 from stepwell.lowering.onnx_to_graph.control.stacking import Stacked
@@ -108,7 +108,7 @@ class ScanLowering(RegionLowering):
         assert first is not None
         number = block.insert_arg(INDEX_TYPE, 0)
 
-        emit = IRBuilder(InsertPoint.before(first), op.location).value
+        emit = builder(InsertPoint.before(first), op.location).value
         name = "directions" if onnx.opset_of(op) < 9 else "scan_input_directions"
         directions = _numbers(op, name, len(inputs))
         elements = list(block.args[1 + states : 1 + states + len(inputs)])
@@ -135,7 +135,7 @@ class ScanLowering(RegionLowering):
         region = Region(Block(arg_types=[INDEX_TYPE]))
         block, number = region.block, region.block.args[0]
 
-        emit = IRBuilder.at_end(block, op.location).value
+        emit = builder(InsertPoint.at_end(block), op.location).value
         own = [emit(graph.GatherOp(value, number, 0)) for value in values]
         count = whole if op.sequence_lens is None else emit(graph.GatherOp(op.sequence_lens, number, 0))
         loop = self._loop(op, own[: len(states)], own[len(states) :], [0] * scanned, length, count, rewriter)

@@ -13,8 +13,8 @@ from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.host import numpy_call
 from stepwell.dialects.graph.loops import INDEX_TYPE
 from stepwell.dialects.graph.symbols import fresh_symbols
-from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.lowering.onnx_to_graph.builder import builder
 from stepwell.lowering.onnx_to_graph.control.loop_bodies import ConvertedBody, converted_body
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.host_calls import any_shape, element_of_list
@@ -72,7 +72,7 @@ class SequenceMapLowering(RegionLowering):
             element = source
             if isinstance(source.type, onnx.SequenceType):
                 call = numpy_call("host.sequence_at", {}, [source, number], [type], own)
-                IRBuilder(InsertPoint.before(first), body.location).insert(call)
+                builder(InsertPoint.before(first), body.location).insert(call)
                 element = call.values[0]
             arg.replace_all_uses_with(element)
             body.block.erase_arg(arg)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -19,6 +18,7 @@ from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.passes.graph.layout.layout_rewrites import conv
 from stepwell.runtime.layout import plain_layout
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.packages import entry_points
 
 ENTRY_POINTS = "stepwell.layout_choices"
 """The entry point group of other packages: each point is a `LayoutChoice`, called before ours."""
@@ -71,4 +71,4 @@ def blocked_channels(op: graph.ConvOp, target: TargetDescription) -> str | None:
 
 @cache
 def _other_choices() -> tuple[LayoutChoice, ...]:
-    return tuple(point.load() for point in entry_points(group=ENTRY_POINTS))
+    return tuple(point.load() for point in entry_points(ENTRY_POINTS))

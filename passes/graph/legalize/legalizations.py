@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from inspect import signature
 from typing import TypeVar
 
@@ -14,6 +13,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.packages import entry_points
 
 ENTRY_POINTS = "stepwell.legalizations"
 """The entry point group of other packages: a set's name = the module that registers its patterns."""
@@ -69,4 +69,4 @@ def legalizations(set_name: str, weights: WeightStore, target: TargetDescription
 
 @cache
 def _modules() -> dict[str, str]:
-    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)} | _OWN
+    return {point.name: point.value for point in entry_points(ENTRY_POINTS)} | _OWN
