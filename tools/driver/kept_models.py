@@ -56,7 +56,7 @@ class KeptModel:
 
     def store(self, image: ModelImage, external: Mapping[str, memoryview]) -> None:
         """Store a compiled model, unless the model's file has changed since the key was made."""
-        if stamp_of(self.path) == self.stamp:
+        if is_unchanged(self.path, self.stamp):
             ModelCache().store(self.key, image, external)
 
 

@@ -35,8 +35,7 @@ _VECTOR = 64
 
 def bad_schedule(op: Operation, message: str) -> StepwellError:
     """The error of a schedule that an op of `linalg_ext` cannot have."""
-    note = f"the schedule is {op.attributes[SCHEDULE]}" if SCHEDULE in op.attributes else None
-    return StepwellError("bad-schedule", op, message, note=note)
+    return StepwellError("bad-schedule", op, message, note=f"the schedule is {op.attributes[SCHEDULE]}")
 
 
 def element(emit: IRBuilder, source: SSAValue, *at: Index) -> SSAValue:
