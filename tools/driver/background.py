@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from threading import Lock, Thread
@@ -21,6 +21,7 @@ from stepwell.runtime.environment import BACKGROUND
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
+from stepwell.tools.failure import user_error
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.kept_models import KeptModel
@@ -39,17 +40,18 @@ class Request:
     kept: KeptModel | None
 
     @staticmethod
-    def of(model: ModelFile, options: CompileOptions, kept: KeptModel | None) -> Request:
-        """The request to compile a model in the current pass context."""
+    def of(
+        model: ModelFile, options: CompileOptions, kept: KeptModel | None, stamp: Sequence[int] | None
+    ) -> Request:
+        """The request to compile a model in the current pass context; a file has a stamp."""
         is_file = isinstance(model, str | Path)
         head: dict[str, object] = {
             **handed_over(PassContext.current()),
             "options": {option.name: getattr(options, option.name) for option in fields(options)},
             "model": os.path.abspath(model) if is_file else None,
-            "kept": None,
+            "stamp": stamp,
+            "key": None if kept is None else kept.key,
         }
-        if kept is not None:
-            head["kept"] = {"path": os.path.abspath(kept.path), "key": kept.key, "stamp": kept.stamp}
         body = b"" if is_file else model if isinstance(model, bytes) else model.SerializeToString()
         return Request(head, body, kept)
 
@@ -63,6 +65,7 @@ class _Turns:
 
     def __init__(self) -> None:
         self.lock = Lock()
+        self.limit = 1
         self.running: list[Background] = []
         self.waiting: deque[Background] = deque()
 
@@ -72,7 +75,7 @@ class _Turns:
             if background in self.running:
                 return True
             keys = {other.key for other in self.running if other.key is not None}
-            if len(self.running) >= _limit() or background.key in keys:
+            if len(self.running) >= self.limit or background.key in keys:
                 return False
             self.running.append(background)
             return True
@@ -124,6 +127,7 @@ class Background:
         self.closed = False
         self._child: Child | None = None
         self._problem: OSError | None = None
+        _TURNS.limit = _limit()
         if _TURNS.take(self):
             self._start()
 
@@ -132,6 +136,8 @@ class Background:
             self._child = Child(PROGRAM, forward_errors=False)
         except OSError as error:
             self._problem = error
+        if self.closed:
+            self.close()
 
     def begin(self, request: Request, done: Callable[[ModelImage | StepwellError], None]) -> None:
         """Compile when it is this compilation's turn; `done` gets the model or the error, in a thread."""
@@ -156,6 +162,8 @@ class Background:
         del self._request, self._done  # which have the model
         try:
             outcome = self._outcome(request)
+        except Exception as error:  # a thread has no caller to raise it to
+            outcome = user_error(error)
         finally:
             if self._child is not None:
                 self._child.close()
@@ -176,10 +184,7 @@ class Background:
             return not_coming(f"its process ended (status {error.status})", error.last_output)
         if "error" in answer:
             return error_of(cast("dict[str, Any]", answer["error"]), "the compilation in the background")
-        try:
-            image = request.in_cache() if answer["file"] is None else load_image(str(answer["file"]))
-        except StepwellError as error:
-            return error
+        image = request.in_cache() if answer["file"] is None else load_image(str(answer["file"]))
         if image is None:
             return not_coming("it is not in the cache any more")
         return image._replace(effort=cast("dict[str, object]", answer["effort"]))

@@ -72,14 +72,16 @@ def compiled(head: Mapping[str, Any], body: bytes) -> Head:
     from stepwell.lowering.kernels.handover import taken_over
     from stepwell.runtime.files.artifact import save
     from stepwell.runtime.files.model_cache import ModelCache
-    from stepwell.tools.driver.kept_models import KeptModel
+    from stepwell.tools.driver.kept_models import KeptModel, expect_unchanged
     from stepwell.tools.driver.lower import lower_and_compile
     from stepwell.tools.driver.options import CompileOptions
     from stepwell.tools.driver.plugins import load_plugin
 
     kept = None
-    if (entry := head["kept"]) is not None:
-        kept = KeptModel(Path(entry["path"]), entry["key"], tuple(entry["stamp"]))
+    if head["stamp"] is not None:
+        path, stamp = Path(head["model"]), tuple(head["stamp"])
+        expect_unchanged(path, stamp)
+        kept = None if head["key"] is None else KeptModel(path, head["key"], stamp)
     with taken_over(cast(Head, head), load_plugin):
         image = lower_and_compile(head["model"] or body, CompileOptions(**head["options"]), kept, None)
     if kept is not None and ModelCache().path(kept.key).exists():

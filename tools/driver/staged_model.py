@@ -20,6 +20,7 @@ from stepwell.runtime.model_info import checked_timeout
 from stepwell.runtime.plugins import UNKEYED
 from stepwell.tools.driver.background import Background, Request, not_coming
 from stepwell.tools.driver.first_stage import FirstStage, NoFirstStage
+from stepwell.tools.failure import user_error
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.kept_models import KeptModel
@@ -107,8 +108,8 @@ class StagedModel(CompiledModel):
             try:
                 self._take(outcome)
                 return
-            except StepwellError as error:
-                outcome = error
+            except Exception as error:  # a thread has no caller to raise it to
+                outcome = user_error(error)
         self._fail(outcome)
         message = outcome.message.removeprefix(not_coming("").message)
         warnings.warn(
@@ -170,7 +171,8 @@ def staged_model(
         if (waiting := reference()) is not None:
             waiting.finish(outcome)
 
-    background.begin(Request.of(model, options, kept), done)
+    stamp = None if first.file is None else first.file[1]
+    background.begin(Request.of(model, options, kept, stamp), done)
     return staged
 
 
