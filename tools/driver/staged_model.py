@@ -20,11 +20,12 @@ from stepwell.runtime.model_info import checked_timeout
 from stepwell.runtime.plugins import UNKEYED
 from stepwell.tools.driver.background import Background, Request, not_coming
 from stepwell.tools.driver.first_stage import FirstStage, NoFirstStage
+from stepwell.tools.driver.program import Program
 from stepwell.tools.failure import user_error
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.kept_models import KeptModel
-    from stepwell.tools.driver.options import CompileOptions, ModelFile
+    from stepwell.tools.driver.options import CompileOptions, Model
 
 _OF_CODE = ("image", "variant", "kernel_times")
 """The attributes of a compiled model that describe its code."""
@@ -146,7 +147,7 @@ class StagedModel(CompiledModel):
 
 
 def staged_model(
-    model: ModelFile, options: CompileOptions, kept: KeptModel | None, threads: int
+    model: Model, options: CompileOptions, kept: KeptModel | None, threads: int
 ) -> StagedModel | None:
     """
     A model that answers at once; None for one that this process has to compile itself, in the caller's time.
@@ -157,7 +158,7 @@ def staged_model(
         return None
     background = Background(None if kept is None else kept.key)  # it imports while this process reads
     try:
-        first = FirstStage(model, options)
+        first = FirstStage(model.copy() if isinstance(model, Program) else model, options)
     except NoFirstStage:
         background.close()
         return None

@@ -222,6 +222,31 @@ def test_a_process_that_cannot_start(path: Path, monkeypatch: pytest.MonkeyPatch
     assert answer(model).shape == (8,)
 
 
+@pytest.mark.parametrize("level", ["onnx", "graph"])
+def test_a_program(level: str, path: Path, tmp_path: Path) -> None:
+    """A module starts on its first stage too; nodes of errors are those of the model on both stages."""
+    gather = "g (float[N,64] x, int64[M] i) => (float[M,64] y) { a = Add(x, w) y = Gather(a, i) }"
+    proto = onnx_model(gather)
+    weight = np.arange(64, dtype=np.float32)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    program = stepwell.import_onnx(proto)
+    if level == "graph":
+        program.run("convert-onnx-to-graph")
+    model = program.compile(start="now")
+    _STARTED.append(model)
+    x, texts = np.zeros((2, 64), np.float32), set[str]()
+    for stage in ("first", "full"):
+        assert model.stage == stage
+        np.testing.assert_array_equal(cast(Any, model(x, np.array([1]))), weight[None])
+        with pytest.raises(StepwellError) as caught:
+            model(x, np.array([2]))
+        texts.add(str(caught.value))
+        assert model.wait()
+    assert len(texts) == 1 and 'node "Gather#1"' in texts.pop()
+    assert program.level == level
+    expect_nothing_left(tmp_path)
+
+
 def test_a_model_that_does_not_compile(path: Path, tmp_path: Path) -> None:
     """The first stage has answered; who waits learns the error of the compilation."""
     from stepwell.tools.driver.plugins import load_plugin
