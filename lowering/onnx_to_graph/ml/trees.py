@@ -254,7 +254,8 @@ class ForestLowering(OnnxLowering):
         absent = {"MIN": np.inf, "MAX": -np.inf}.get(aggregate, 0.0)
         weights = forest.weights(tables.leaves, targets, absent).astype(dtype)
         constants = [
-            self.constant(table, rewriter) for table in (tables.nodes, tables.trees, weights, *tables.words)
+            self.constant(table, rewriter)
+            for table in (tables.nodes, tables.trees, weights, *tables.bit_vectors)
         ]
         kind = aggregate.lower() if aggregate in ("MIN", "MAX") else "sum"
         y = emit(

@@ -35,10 +35,15 @@ class Forest:
         rows = int(options.pop("rows", 9))
         nodes = random_nodes(rng, sizes, depth, self.dtype, **options)
         weights = rng.standard_normal((len(nodes.features), targets)).astype(self.dtype)
-        self.tables = tables_of(nodes, FEATURES)
+        self.tables = tables = tables_of(nodes, FEATURES)
         self.x = random_rows(rng, rows, self.dtype)
         self.expected: Any = walked(nodes, self.x, weights, self.aggregate)
-        own = [self.tables.nodes, self.tables.trees, weights[list(self.tables.leaves)], *self.tables.words]
+        own = [
+            self.tables.nodes,
+            self.tables.trees,
+            weights[list(self.tables.leaves)],
+            *self.tables.bit_vectors,
+        ]
         self.operands: list[Array] = [self.x, *own]
 
     def module(self, *, is_open: bool = False) -> Any:
@@ -83,7 +88,7 @@ def test_the_meaning_walks(forest: Forest) -> None:
 @given(forest=_FORESTS, form=st.sampled_from(["walk", "bits"]), is_open=st.booleans())
 def test_loops_have_the_digits_of_a_walk(forest: Forest, form: str, is_open: bool) -> None:
     sizes = "rows = 4, block = 8, trees = 3" if form == "walk" else "rows = 8, least = 3, trees = 3"
-    if not forest.tables.words:
+    if not forest.tables.bit_vectors:
         form, sizes = "walk", "rows = 4, block = 8, trees = 3"
     text = forest.text(f'form = "{form}", sizes = {{{sizes}}}', is_open=is_open)
     (found,) = sw.parse(text).run("expand-forms").interpret(*forest.operands)
@@ -107,7 +112,7 @@ _COMPILED: Sequence[dict[str, Any]] = [
 def test_compiled_code_has_the_digits_of_a_walk(case: int, form: str, mcpu: str) -> None:
     options = _COMPILED[case]
     forest = Forest(case, **options, rows=150)
-    if form == "bits" and not forest.tables.words:
+    if form == "bits" and not forest.tables.bit_vectors:
         pytest.skip(f"its trees have more than {MOST_LEAVES} leaves")
     model = sw.parse(forest.text(f'form = "{form}"', is_open=True)).compile(target=mcpu, threads=2)
     for rows in (150, 64, 41, 16, 7, 1, 0):
