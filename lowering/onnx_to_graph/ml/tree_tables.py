@@ -62,11 +62,6 @@ def tables_of(nodes: Nodes, features: int | None, where: Operation | None = None
     for root in nodes.roots:
         layout.add(root, heights[root])
     depth = max(heights[root] for root in nodes.roots)
-    bit_vectors = (
-        ()
-        if features is None or layout.shares or not depth
-        else layout.bit_vectors(features, counts[largest])
-    )
     table = layout.table()
     return Tables(
         table,

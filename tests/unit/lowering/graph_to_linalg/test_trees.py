@@ -38,13 +38,8 @@ class Forest:
         self.tables = tables = tables_of(nodes, FEATURES)
         self.x = random_rows(rng, rows, self.dtype)
         self.expected: Any = walked(nodes, self.x, weights, self.aggregate)
-        own = [
-            self.tables.nodes,
-            self.tables.trees,
-            weights[list(self.tables.leaves)],
-            *self.tables.bit_vectors,
-        ]
-        self.operands: list[Array] = [self.x, *own]
+        own = weights[list(tables.leaves)]
+        self.operands: list[Array] = [self.x, tables.nodes, tables.trees, own, *tables.bit_vectors]
 
     def module(self, *, is_open: bool = False) -> Any:
         """The op as a kernel, with an open number of rows or not."""
