@@ -223,7 +223,7 @@ def test_wrong_tables_are_errors(change: dict[str, Any], message: str) -> None:
 
 
 def test_open_features_are_checked() -> None:
-    attributes = nodes(2, ["BRANCH_LT"]) | {"nodes_featureids": [3] * 30}
+    attributes: dict[str, Any] = {**nodes(2, ["BRANCH_LT"]), "nodes_featureids": [3] * 30}
     attributes |= leaves(attributes, "target", 1)
     node = helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain=ML, n_targets=1, **attributes)
     compiled = stepwell.compile(model(node, [("y", TensorProto.FLOAT)], features="F"))
