@@ -97,6 +97,7 @@ _COMPILED: Sequence[dict[str, Any]] = [
     {"sizes": [64] * 5, "depth": 8, "targets": 70, "dtype": np.float64},
     {"sizes": [20] * 17, "depth": 6, "targets": 2, "shared": True, "aggregate": "min"},
     {"sizes": [_MOST_LEAVES, 65, 3], "depth": 12, "targets": 1, "shared": True},
+    {"sizes": [17, 30, 2] * 4, "depth": 7, "targets": 1, "dtype": np.float64},
     {"sizes": [1], "depth": 1, "targets": 1},
 ]
 
