@@ -370,7 +370,7 @@ WAYS: Mapping[str, Way] = {
     "searches.many": Way("", [_top_k(k, [16, 32000]) for k in (8, 12, 20, 30)]),
     "searches.scanned_bytes": Way("cumsum first of 512x1024"),
     **dict.fromkeys(
-        [f"trees.{name}" for name in ("walks", "block_rows", "word_registers", "step_cycles")],
+        [f"trees.{name}" for name in ("walks", "block_rows", "bit_registers", "step_cycles")],
         Way("", [_trees(depth, 1000) for depth in (5, 8)]),
     ),
     **dict.fromkeys(

@@ -52,14 +52,14 @@ class TreeCosts(Table):
     """
     block_rows: int = tuned(64, "rows")
     """Rows that walk a tree before the next one, which then takes its place in the first cache."""
-    word_registers: int = tuned(4, "registers")
-    """Registers of words, a word for each row: they share the loads of a cut (126 us with 4, 192 with 1)."""
+    bit_registers: int = tuned(4, "registers")
+    """Registers of bit vectors, one for each row: they share loads of a cut (126 us with 4, 192 with 1)."""
     step_cycles: float = tuned(1.9, "cycles")
     """A step of one of many walks."""
     cut_cycles: float = tuned(1.3, "cycles")
     """A comparison of a register of rows, and the clearing of leaves."""
     leaf_cycles: float = tuned(1.2, "cycles")
-    """The leaf of a row from the bits of its word."""
+    """The leaf of a row from its bit vector."""
     column_cycles: float = tuned(1.5, "cycles")
     """The copy of a feature of a row to the lanes of its block."""
 

@@ -70,7 +70,6 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
     "the form of data and code, on which other code relies": """
-        dialects/graph/trees.py MOST_LEAVES
         lowering/graph_to_linalg/vectors/lane_softmax.py LANES
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
