@@ -17,8 +17,7 @@ from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.sched_kernel import is_on_buffers, kernel_of, symbols_of
 from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
-from stepwell.lowering.interpret.scalars import numpy_dtype
-from stepwell.lowering.interpret.tensors import undefined
+from stepwell.lowering.interpret.elements import numpy_dtype, undefined
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
