@@ -23,7 +23,7 @@ class PoolCosts(Table):
 
 
 class SearchCosts(Table):
-    """Constants of `top_k`, scans and trees."""
+    """Constants of `top_k`, `non_max_suppression`, scans and trees."""
 
     search_block: int = tuned(16, "elements")
     """
@@ -40,6 +40,8 @@ class SearchCosts(Table):
     """With this many elements for each of the k or more, the search of `top_k` skips nearly all of them."""
     scanned_bytes: int = tuned(1024, "bytes")
     """Size of a block of columns that one loop scans: half of the registers of the larger targets."""
+    kept_block: int = tuned(16, "boxes")
+    """Selected boxes that meet a candidate of `non_max_suppression` at once: a register of larger targets."""
     tree_steps: int = tuned(24, "steps")
     """The most steps of a descent that are unrolled into one body; deeper trees take several ops."""
 
