@@ -41,7 +41,9 @@ class SearchCosts(Table):
     scanned_bytes: int = tuned(1024, "bytes")
     """Size of a block of columns that one loop scans: half of the registers of the larger targets."""
     kept_block: int = tuned(16, "boxes")
-    """Selected boxes that meet a candidate of `non_max_suppression` at once: a register of larger targets."""
+    """Selected boxes that a candidate meets at once: a register of the larger targets."""
+    digit_bits: int = tuned(8, "bits")
+    """The width of a digit of the candidates' radix sort, which sums 2 to that power counts for each."""
     tree_steps: int = tuned(24, "steps")
     """The most steps of a descent that are unrolled into one body; deeper trees take several ops."""
 

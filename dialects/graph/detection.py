@@ -1,4 +1,4 @@
-"""Operators on boxes in images."""
+"""Operators that select boxes in images, and join what they selected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.graph.relations import element_of_value, expect_dims, expect_scalar
+from stepwell.dialects.graph.relations import element_of_value, expect_dims
 from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_type
 from stepwell.runtime.dims import Dim
 
@@ -78,11 +78,54 @@ class NonMaxSuppressionOp(GraphOp):
         batch, _, count = dims_of(self.scores.type)
         expect_dims(self.boxes, [batch, count, Dim.of(4)], "boxes")
         for what, value in (("overlap", self.overlap), ("least", self.least)):  # (C2)
-            if value is not None:
-                expect_scalar(value, what)
+            if value is not None and (element_of_value(value) != f32 or dims_of(value.type)):
+                raise VerifyException(f"{what} must be f32 of rank 0, found {value.type}")
         if len(self.most.get()) != 1:  # (C3)
             raise VerifyException(f"most must be one dimension, found {len(self.most.get())}")
 
     def infer(self) -> Sequence[Attribute]:  # (C4)
         dims = dims_of(self.scores.type)[:2]
         return [tensor_type(i64, [*dims, self.most.get()[0]]), tensor_type(i64, dims)]
+
+
+@irdl_op_definition
+class JoinPartsOp(GraphOp):
+    """
+    The first `counts[i, j]` elements of each part `parts[i, j]`, one after another, as rows (i, j, element).
+
+    ```mlir
+    %y = graph.join_parts %parts, %counts size <["K"]>
+      : (tensor<2x20x50xi64>, tensor<2x20xi64>) -> tensor<?x3xi64, #graph.dims<["K", 3]>>
+    ```
+    Constraints:
+      (C1) parts and counts are i64, and counts have the dimensions of parts but the last.
+      (C2) `size` is one dimension: the sum of the counts, none of which is above the size of a part.
+      (C3) `result = [size, rank of parts]`.
+    """
+
+    name = "graph.join_parts"
+    KIND: ClassVar[Kind] = Kind.OPAQUE
+
+    parts = operand_def(TensorType)
+    counts = operand_def(TensorType)
+    size = prop_def(DimsAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$parts `,` $counts `size` $size attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, parts: SSAValue, counts: SSAValue, size: DimLike):
+        self.initialize([parts, counts], {"size": dims_attr([size])})
+
+    def check(self) -> None:
+        for what, value in (("parts", self.parts), ("counts", self.counts)):  # (C1)
+            if element_of_value(value) != i64:
+                raise VerifyException(f"{what} must be i64, found {element_of_value(value)}")
+        if not dims_of(self.parts.type):
+            raise VerifyException("parts must have a dimension")
+        expect_dims(self.counts, dims_of(self.parts.type)[:-1], "counts")
+        if len(self.size.get()) != 1:  # (C2)
+            raise VerifyException(f"size must be one dimension, found {len(self.size.get())}")
+
+    def infer(self) -> Sequence[Attribute]:  # (C3)
+        return [tensor_type(i64, [self.size.get()[0], Dim.of(len(dims_of(self.parts.type)))])]

@@ -38,9 +38,9 @@ class Numbers(Formula):
         wrapped = self.where(axes < 0, axes + default.dims[0].value, axes)
         return self.op(graph.ScatterElementsOp(default.ssa, wrapped.ssa, values.ssa, 0))
 
-    def put(self, x: Value, positions: Value, values: Value, combine: str = "none") -> Value:
-        """A vector with elements replaced, or combined, at positions that are all in bounds."""
-        op = graph.ScatterElementsOp(x.ssa, positions.ssa, values.ssa, 0, combine)
+    def put(self, x: Value, positions: Value, values: Value) -> Value:
+        """A vector with elements replaced at positions that are all in bounds."""
+        op = graph.ScatterElementsOp(x.ssa, positions.ssa, values.ssa, 0)
         op.attributes[IN_BOUNDS] = UnitAttr()
         return self.op(op)
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from stepwell.runtime.meaning import Array, meaning
 
 F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
 
 
 @meaning("graph.non_max_suppression")
@@ -23,7 +24,8 @@ def non_max_suppression(
     chosen = np.zeros((*scores.shape[:2], most[0]), np.int64)
     counts = np.zeros(scores.shape[:2], np.int64)
     for batch in range(scores.shape[0]):
-        corners = _corners(boxes[batch], center)
+        with np.errstate(invalid="ignore"):
+            corners = _corners(boxes[batch], center)
         for kind in range(scores.shape[1]):
             row = scores[batch, kind]
             order = np.argsort(-row, kind="stable")
@@ -33,6 +35,16 @@ def non_max_suppression(
             chosen[batch, kind, : len(kept)] = kept
             counts[batch, kind] = len(kept)
     return chosen, counts
+
+
+@meaning("graph.join_parts")
+def join_parts(parts: I64, counts: I64, *, size: tuple[int]) -> Array:
+    """The first `counts` elements of each part as rows of its indices and an element."""
+    if counts.sum() != size[0]:
+        raise ValueError(f"size is {size[0]}, but the counts have a sum of {counts.sum()}")
+    taken = np.arange(parts.shape[-1], dtype=np.int64) < counts[..., None]
+    indices = np.stack(np.nonzero(taken)[:-1], 1)
+    return np.concatenate([indices, parts[taken][:, None]], 1)
 
 
 def _corners(boxes: F32, center: bool) -> F32:

@@ -1,4 +1,4 @@
-"""`graph.non_max_suppression` → candidates of a class, sorted by score, that meet the boxes selected so far."""
+"""`graph.non_max_suppression` → candidates of a class, sorted by score, meet the boxes selected so far."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import UnitAttr, f32, i1, i32, i64
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
@@ -16,6 +17,7 @@ from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.sched import PARALLEL as INDEPENDENT
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.ordering import counted_loop as scalar_loop
+from stepwell.lowering.graph_to_linalg.ordering import row_by_row
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.slices import INDICES, index_of, layer_of, with_layer
 from stepwell.lowering.graph_to_linalg.support import (
@@ -34,7 +36,6 @@ from stepwell.lowering.graph_to_linalg.vectors.top_k_rounds import key_of
 from stepwell.runtime.dims import Dim
 
 _FLOATS, _KEYS, _ENTRIES = Scalars(f32), Scalars(i32), Scalars(i64)
-_DIGIT_BITS = 8
 _POSITION_BITS = 32
 
 
@@ -44,10 +45,10 @@ class NonMaxSuppressionLowering(RewritePattern):
 
     ```mlir
     scf.for %class = … {
-      %entries, %count = scf.for %box = … { arith.shli, arith.addi, tensor.insert }   // score and index in an i64
-      %sorted, … = scf.for %round = … { … }                                           // by two digits each
+      %entries, %count = scf.for %box = … { arith.shli, arith.addi, … }   // score and index in an i64
+      %sorted, … = scf.for %round = … { … }                               // by two digits each
       scf.for %i = %c0 to %count iter_args(%low_y, %low_x, %high_y, %high_x, %area, %chosen, %number) {
-        %hit = scf.for %block = … { linalg.generic ["parallel", "reduction"] { arith.divf, arith.cmpf, arith.ori } }
+        %hit = scf.for %block = … { linalg.generic ["parallel", "reduction"] { arith.divf, … } }
         … // unless %hit the candidate is selected, and its corners are stored
       }
     } {sched.parallel}
@@ -71,6 +72,32 @@ class NonMaxSuppressionLowering(RewritePattern):
             return rows
 
         rewriter.replace(op, [], list(nest([], outputs)))
+
+
+class JoinPartsLowering(RewritePattern):
+    """`graph.join_parts` → loops over the parts, which carry the number of rows written so far."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.JoinPartsOp, rewriter: PatternRewriter) -> None:
+        """Write the rows of each part after those of the parts before it."""
+        sizes = [extent(dim, rewriter) for dim in dims_of(op.counts.type)]
+
+        def part(at: Sequence[SSAValue], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            rows, first = carried
+            count = index_of(_load(op.counts, at))
+
+            def row(i: SSAValue, rows: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                written, number = rows[0], INDICES.add(first, i)
+                for column, index in enumerate(at):
+                    place = [number, INDICES.constant(column)]
+                    written = _store(_ENTRIES.from_index(index), written, place)
+                element = _load(op.parts, [*at, i])
+                return [_store(element, written, [number, INDICES.constant(len(at))])]
+
+            return *scalar_loop(count, [rows], row), INDICES.add(first, count)
+
+        start = [empty(tensor_of(op.result), rewriter), extent(Dim.of(0), rewriter)]
+        rewriter.replace(op, [], [row_by_row(sizes, start, part, rewriter)[0]])
 
 
 @dataclass(frozen=True)
@@ -100,55 +127,85 @@ class _Class:
     def _candidates(self) -> tuple[SSAValue, SSAValue]:
         """
         Entries of the boxes whose score is above the least, in the order of their indices, and their number.
+
+        A block of scores is skipped if none of them is: in most models, nearly all.
         """
-        scores, least = self.op.scores, self.op.least
-        size = dims_of(scores.type)[2]
-        least_score = None if least is None else self._emitted(lambda: _load(least, []))
-        start = extent(Dim.of(0), self.rewriter)
-        stop = extent(size, self.rewriter)
-        entries = empty(tensor_type(i64, [size]), self.rewriter)
+        size, block = dims_of(self.op.scores.type)[2], SEARCHES.search_block
+        start = empty(tensor_type(i64, [size]), self.rewriter), extent(Dim.of(0), self.rewriter)
+        threshold = self.op.least
+        if threshold is None:
+            return self._listed(start[1], extent(size, self.rewriter), None, start)
+        least = self._emitted(lambda: _load(threshold, []))
 
-        def visit(box: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def visit(number: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            first = self._emitted(lambda: INDICES.multiply(number, INDICES.constant(block)))
+            some = self._some_above(first, least)
+            some = self._emitted(lambda: INDICES.select(some, INDICES.constant(block), INDICES.constant(0)))
+            return self._listed(first, some, least, carried)
+
+        carried = counted_loop(extent(size // block, self.rewriter), start, visit, self.rewriter)
+        rest = size - size // block * block
+        return self._listed(extent(size - rest, self.rewriter), extent(rest, self.rewriter), least, carried)
+
+    def _some_above(self, first: SSAValue, least: SSAValue) -> SSAValue:
+        """Whether any score of the block from `first` on is above the least."""
+        at = dict(enumerate([*self.at, first]))
+        block = layer_of(self.op.scores, at, self.rewriter, {2: SEARCHES.search_block})
+        zero = AffineExpr.constant(0)
+        found = generic(
+            [(block, AffineMap(2, 0, (zero, zero, AffineExpr.dimension(1))))],
+            (filled(tensor_type(i1, [1]), 0, self.rewriter), projection(2, [0])),
+            [PARALLEL, REDUCTION],
+            lambda s: arith.OrIOp(s[1], _FLOATS.compare("gt", s[0], least)).result,
+            self.rewriter,
+        )
+        return self._emitted(lambda: _load(found, [INDICES.constant(0)]))
+
+    def _listed(
+        self, first: SSAValue, boxes: SSAValue, least: SSAValue | None, carried: Sequence[SSAValue]
+    ) -> tuple[SSAValue, SSAValue]:
+        """The entries and their number after so many boxes from `first` on."""
+
+        def visit(i: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             entries, count = carried
-            score = _load(scores, [*self.at, box])
+            box, more = INDICES.add(first, i), INDICES.add(count, INDICES.constant(1))
+            score = _load(self.op.scores, [*self.at, box])
             entries = _store(_entry(score, box), entries, [count])
-            more = INDICES.add(count, INDICES.constant(1))
-            if least_score is None:
+            if least is None:
                 return entries, more
-            return entries, INDICES.select(_FLOATS.compare("gt", score, least_score), more, count)
+            return entries, INDICES.select(_FLOATS.compare("gt", score, least), more, count)
 
-        entries, count = self._emitted(lambda: scalar_loop(stop, [entries, start], visit))
+        entries, count = self._emitted(lambda: scalar_loop(boxes, carried, visit))
         return entries, count
 
     def _sorted(self, entries: SSAValue, count: SSAValue) -> SSAValue:
         """
-        The first `count` entries in ascending order: a radix sort of their keys, from the last digit to the first.
+        The first `count` entries in ascending order: a radix sort of their keys, from the last digit on.
 
         It preserves the order of equal keys, which is that of the indices.
         """
-        spare = empty(tensor_of(entries), self.rewriter)
+        spare, bits = empty(tensor_of(entries), self.rewriter), SEARCHES.digit_bits
 
         def rounds() -> SSAValue:
             some = INDICES.compare("gt", count, INDICES.constant(1))
-            return INDICES.select(some, INDICES.constant(2), INDICES.constant(0))
+            return INDICES.select(some, INDICES.constant(32 // (2 * bits)), INDICES.constant(0))
 
-        def both(number: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def first_bit(number: SSAValue) -> SSAValue:
+            done = _ENTRIES.multiply(_ENTRIES.from_index(number), _ENTRIES.constant(2 * bits))
+            return _ENTRIES.add(done, _ENTRIES.constant(_POSITION_BITS))
+
+        def two_digits(number: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             entries, spare = carried
-            shift = self._emitted(
-                lambda: _ENTRIES.add(
-                    _ENTRIES.multiply(_ENTRIES.from_index(number), _ENTRIES.constant(2 * _DIGIT_BITS)),
-                    _ENTRIES.constant(_POSITION_BITS),
-                )
-            )
-            next_shift = self._emitted(lambda: _ENTRIES.add(shift, _ENTRIES.constant(_DIGIT_BITS)))
+            shift = self._emitted(lambda: first_bit(number))
             spare = self._by_digit(entries, spare, count, shift)
-            return self._by_digit(spare, entries, count, next_shift), spare
+            shift = self._emitted(lambda: _ENTRIES.add(shift, _ENTRIES.constant(bits)))
+            return self._by_digit(spare, entries, count, shift), spare
 
-        return counted_loop(self._emitted(rounds), [entries, spare], both, self.rewriter)[0]
+        return counted_loop(self._emitted(rounds), [entries, spare], two_digits, self.rewriter)[0]
 
     def _by_digit(self, source: SSAValue, into: SSAValue, count: SSAValue, shift: SSAValue) -> SSAValue:
         """The tensor `into` with the entries of `source` in the order of one digit of each."""
-        digits = 1 << _DIGIT_BITS
+        digits = 1 << SEARCHES.digit_bits
         starts = filled(tensor_type(i64, [digits]), 0, self.rewriter)
         zero = self._emitted(lambda: _ENTRIES.constant(0))
 

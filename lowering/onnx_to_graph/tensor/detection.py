@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import f32, i64
+from math import prod
+
+from xdsl.dialects.builtin import f32
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.onnx_to_graph.expressions import Value
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
 from stepwell.runtime.dims import Dim
@@ -40,7 +41,9 @@ class NonMaxSuppressionLowering(OnnxLowering):
             center=op.has("center_point_box") and op.integer("center_point_box") == 1,
         )
         rewriter.insert(selected)
-        rewriter.replace(op, [], [_rows(*map(numbers.value, selected.results), numbers).ssa])
+        counts = numbers.value(selected.counts)
+        total = counts.reshape([prod(counts.dims, start=Dim.of(1))]).reduce("sum", [0], keep_dims=True)
+        rewriter.replace(op, graph.JoinPartsOp(selected.chosen, counts.ssa, numbers.bind(total)[0]))
 
     def _most(self, op: onnx.NonMaxSuppressionOp, numbers: Numbers) -> Dim:
         """The most boxes of a class, none without a limit: a number, or a symbol bound at run time."""
@@ -51,19 +54,3 @@ class NonMaxSuppressionLowering(OnnxLowering):
             return count.minimum(max(limit[0], 0))
         inside = numbers.of(given).reshape([1]).maximum(0).minimum(numbers.extents([count]))
         return numbers.bind(inside)[0]
-
-
-def _rows(chosen: Value, counts: Value, numbers: Numbers) -> Value:
-    """The rows (batch, class, box) of the first `counts` of the `chosen` boxes of each class."""
-    batch, classes, most = chosen.dims
-    groups = batch * classes
-    counts = counts.reshape([groups])
-    total = numbers.bind(counts.reduce("sum", [0], keep_dims=True))[0]
-    # A row's group, a class of a batch, is the number of groups that end before it.
-    ends = numbers.op(graph.ScanOp(counts.ssa, "sum", 0))
-    marks = numbers.put(numbers.full(0, [total + 1], i64), ends, numbers.full(1, [groups], i64), "add")
-    group = numbers.op(graph.ScanOp(marks.slice(0, 0, total).ssa, "sum", 0))
-    place = numbers.count_up(total) - numbers.take(ends - counts, group, 0)
-    box = numbers.take(chosen.reshape([groups * most]), group * numbers.extent(most, i64) + place, 0)
-    kinds = numbers.extent(classes, i64)
-    return numbers.concat([column.unsqueeze(1) for column in (group / kinds, group % kinds, box)], 1)
