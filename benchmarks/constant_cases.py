@@ -114,10 +114,33 @@ def _top_k(k: int, shape: Sequence[int]) -> Case:
     )
 
 
+<<<<<<< HEAD
+def _suppression(boxes: int, classes: int) -> Case:
+    """Boxes that cover most of each other, half of them candidates of a class."""
+    nodes = [
+        node("Sigmoid", "s -> p"),
+        node("NonMaxSuppression", "x p most half half -> rows", center_point_box=1),
+        node("Cast", "rows -> y", to=onnx.TensorProto.FLOAT),
+    ]
+    half = np.array([0.5], np.float32)
+    return Case(
+        f"{boxes} boxes in {classes} classes",
+        nodes,
+        {"x": [1, boxes, 4], "s": [1, classes, boxes]},
+        constants={"most": np.array([boxes]), "half": half},
+    )
+
+
+def _deep_tree(depth: int) -> Case:
+    """A tree that is a chain: each node has a leaf and the next node."""
+    count = 2 * depth + 1
+    inner = [2 * i for i in range(depth)]
+=======
 def _trees(depth: int, rows: int) -> Case:
     """100 complete trees of 20 features."""
     inner, count = 2**depth - 1, 2 ** (depth + 1) - 1
     rng, number = np.random.default_rng(0), 100 * count
+>>>>>>> main
     attributes = {
         "n_targets": 1,
         "nodes_treeids": [tree for tree in range(100) for _ in range(count)],
@@ -369,6 +392,11 @@ WAYS: Mapping[str, Way] = {
     "searches.open_block": Way("", [_OPEN_TOP_K]),
     "searches.many": Way("", [_top_k(k, [16, 32000]) for k in (8, 12, 20, 30)]),
     "searches.scanned_bytes": Way("cumsum first of 512x1024"),
+<<<<<<< HEAD
+    "searches.kept_block": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
+    "searches.digit_bits": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
+    "searches.tree_steps": Way("", [_deep_tree(depth) for depth in (20, 30)]),
+=======
     **dict.fromkeys(
         [f"trees.{name}" for name in ("walks", "block_rows", "bit_registers", "step_cycles")],
         Way("", [_trees(depth, 1000) for depth in (5, 8)]),
@@ -377,6 +405,7 @@ WAYS: Mapping[str, Way] = {
         [f"trees.{name}" for name in ("cut_cycles", "leaf_cycles", "column_cycles")],
         Way("", [_trees(5, rows) for rows in (8, 16, 24, 32)]),
     ),
+>>>>>>> main
     "threads.worth": Way("", [_one("Exp", [n, 256]) for n in (32, 64, 128, 256)], threads=2),
     "threads.unknown_trips": Way(
         "", [_opened(_one("Exp", [n, 256]), x=[n, "n"]) for n in (8, 12, 24, 48)], threads=2

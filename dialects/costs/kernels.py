@@ -23,7 +23,7 @@ class PoolCosts(Table):
 
 
 class SearchCosts(Table):
-    """Constants of `top_k` and scans."""
+    """Constants of `top_k`, `non_max_suppression` and scans."""
 
     search_block: int = tuned(16, "elements")
     """
@@ -40,6 +40,10 @@ class SearchCosts(Table):
     """With this many elements for each of the k or more, the search of `top_k` skips nearly all of them."""
     scanned_bytes: int = tuned(1024, "bytes")
     """Size of a block of columns that one loop scans: half of the registers of the larger targets."""
+    kept_block: int = tuned(16, "boxes")
+    """Selected boxes that a candidate meets at once: a register of the larger targets."""
+    digit_bits: int = tuned(8, "bits")
+    """The width of a digit of the candidates' radix sort, which sums 2 to that power counts for each."""
 
 
 class TreeCosts(Table):
