@@ -127,6 +127,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "copy operands of products, transposed or widened, before they are read many times",
         ),
     },
+    "passes.tensor.sharing": {
+        "share-kernels": ("join kernels that differ in extents of outer loops into one function",)
+    },
     "passes.tensor": {
         "collapse-loops": ("merge adjacent dimensions of structured ops into one loop",),
         "fuse-into-writes": ("compute elementwise ops where loops write their operand",),

@@ -74,6 +74,7 @@ def _lowered(
         compilation,
         interface,
         KernelCache() if options.use_cache else None,
+        passes=chosen_passes(options),
         timed=options.profile,
         processes=options.processes,
         children=children,
