@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
 
+from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.passes.tensor.sharing.openness import Openness, openness_of
 from stepwell.passes.tensor.sharing.sizes import SizedContent
 from stepwell.runtime.dims import Dim
-
-LEAST_MEMBERS = 3
-"""Fewer kernels are not worth a function with arguments."""
-_MOST_SYMBOLS = 4
-_FIRST_SYMBOL = ord("C")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +30,8 @@ class Opening:
     """Maps each symbol to its value in each member."""
 
     @staticmethod
-    def of(members: Sequence[Member]) -> Opening | None:
-        """
-        The dimensions of a family: one symbol for sizes that differ by a factor and a summand.
-
-        Returns None for one of too many symbols.
-        """
+    def of(members: Sequence[Member]) -> Opening:
+        """The dimensions of a family: one symbol for sizes that differ by a factor and a summand."""
         dims: list[Dim] = []
         values: dict[str, tuple[int, ...]] = {}
         for column in zip(*(member.sizes for member in members), strict=True):
@@ -48,10 +40,10 @@ class Opening:
                 continue
             known = (dim for name, own in values.items() if (dim := _linear(column, name, own)) is not None)
             if (dim := next(known, None)) is None:
-                name = chr(_FIRST_SYMBOL + len(values))
+                name = f"C{len(values) or ''}"
                 values[name], dim = column, Dim.symbol(name)
             dims.append(dim)
-        return Opening(dims, values) if len(values) <= _MOST_SYMBOLS else None
+        return Opening(dims, values)
 
     @property
     def bounds(self) -> dict[str, tuple[int, int]]:
@@ -71,7 +63,7 @@ def _linear(column: Sequence[int], name: str, values: Sequence[int]) -> Dim | No
 
 def families_of(kernels: Sequence[FuncOp]) -> list[list[Member]]:
     """
-    Kernels in families of at least `LEAST_MEMBERS`, each kernel in one at most.
+    Kernels in families of at least `COMPILER.least_shared`, each kernel in one at most.
 
     Extents of outer loops of sums are opened first: they cost nothing. Those of outer loops over results are
     opened for what is left.
@@ -98,12 +90,12 @@ def _of_common_kind(kernels: Sequence[FuncOp]) -> list[FuncOp]:
     groups: dict[tuple[str, ...], list[FuncOp]] = {}
     for kernel in kernels:
         groups.setdefault(tuple([op.name for op in kernel.body.block.ops]), []).append(kernel)
-    return [kernel for group in groups.values() if len(group) >= LEAST_MEMBERS for kernel in group]
+    return [kernel for group in groups.values() if len(group) >= COMPILER.least_shared for kernel in group]
 
 
 def is_large(members: Sequence[Member]) -> bool:
     """Whether members have enough different sizes to be worth a function with arguments."""
-    return len({member.sizes for member in members}) >= LEAST_MEMBERS
+    return len({member.sizes for member in members}) >= COMPILER.least_shared
 
 
 def _equal_but_for(is_open: Sequence[bool], members: Sequence[Member]) -> list[list[Member]]:

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects._xdsl import StepwellContext, target_of
+from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers, symbols_of
 from stepwell.dialects.types import Tensor, element_bytes
@@ -22,7 +23,7 @@ from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.passes.base import Pass
 from stepwell.passes.context import remark
 from stepwell.passes.tensor.sharing.answers import Answer, answers
-from stepwell.passes.tensor.sharing.families import LEAST_MEMBERS, Member, Opening, families_of, is_large
+from stepwell.passes.tensor.sharing.families import Member, Opening, families_of, is_large
 from stepwell.passes.tensor.sharing.opened import opened
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
@@ -62,7 +63,7 @@ class ShareKernelsPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = functions_by_name(op)
         main = functions.get("main")
-        if main is None or len(functions) <= LEAST_MEMBERS:
+        if main is None or len(functions) <= COMPILER.least_shared:
             return
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         calls = _calls(main)
@@ -104,7 +105,7 @@ class _Sharing:
         members = [member for family in families for member in family]
         self.given = dict(zip(members, self._answers([m.kernel for m in members]), strict=True))
         parts = [part for family in families for part in self._parts(family)]
-        openings = [(part, opening) for part in parts if (opening := Opening.of(part)) is not None]
+        openings = [(part, Opening.of(part)) for part in parts]
         wanted = [opened(part[0].kernel, opening.dims, opening.bounds) for part, opening in openings]
         for (part, opening), shared in zip(openings, self._answers(wanted), strict=True):
             if (reason := self._refusal(shared, part)) is not None:
@@ -127,7 +128,7 @@ class _Sharing:
             groups.setdefault(self.given[member].key, []).append(member)
         for group in groups.values():
             if not is_large(group):
-                reason = f"fewer than {LEAST_MEMBERS} of {len(family)} have this schedule"
+                reason = f"fewer than {COMPILER.least_shared} of {len(family)} have this schedule"
                 remark(group[0].kernel, f"not shared: {_names(group)}: {reason}")
         return [group for group in groups.values() if is_large(group)]
 
