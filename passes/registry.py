@@ -130,6 +130,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.tensor.sharing": {
         "share-kernels": ("join kernels that differ in extents of outer loops into one function",)
     },
+    "passes.tensor.forms": {
+        "expand-forms": ("expand ops of linalg_ext into loops, by the form of their schedules",)
+    },
     "passes.tensor": {
         "collapse-loops": ("merge adjacent dimensions of structured ops into one loop",),
         "fuse-into-writes": ("compute elementwise ops where loops write their operand",),
