@@ -100,6 +100,9 @@ class ThreadCosts(Table):
 class CompilerCosts(Table):
     """Constants of the compiler's own time."""
 
+    least_shared: int = tuned(3, "kernels")
+    """Kernels that are worth a function with extents as arguments: each is scheduled to compare it."""
+
     worker_pays: int = tuned(20_000, "characters")
     """
     A worker needs about 0.4 s to start and import: below this many characters of uncached kernels, none pays.

@@ -49,7 +49,7 @@ from stepwell.lowering.main_to_buffers import (
     signature_of,
 )
 from stepwell.passes import PassContext, run_pipeline
-from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
+from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, SHARE_PIPELINE, TIMED_MAIN_PIPELINE
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused, free_young_cycles
@@ -154,6 +154,7 @@ def compile_image(
     interface: Interface,
     cache: KernelCache | None,
     *,
+    passes: PassContext | None = None,
     timed: bool = False,
     processes: int | None = None,
     children: list[Child] | None = None,
@@ -162,7 +163,8 @@ def compile_image(
     """
     Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
-    Args: `timed` makes a `main` that records the times of its kernels; `children` as for `compile_kernels`.
+    Args: `passes` says whether kernels are shared (default: the current context); `timed` makes a `main` that
+    records the times of its kernels; `children` as for `compile_kernels`.
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
@@ -170,6 +172,8 @@ def compile_image(
         cache = None  # whose keys do not describe it
     calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
     names = [call.callee.string_value() for call in calls]
+    with (passes or PassContext.current()).active():
+        compilation.run("kernels", SHARE_PIPELINE)
     compilation.reproducer = None
     with compilation.timed("kernels"):
         texts = deduplicate(compilation.module, target)

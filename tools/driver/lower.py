@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -14,7 +15,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
 from stepwell.lowering.kernels.pool import workers_for
 from stepwell.lowering.kernels.worker import started
-from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
+from stepwell.passes.pipelines import SHARE, WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
@@ -74,6 +75,7 @@ def _lowered(
         compilation,
         interface,
         KernelCache() if options.use_cache else None,
+        passes=chosen_passes(options),
         timed=options.profile,
         processes=options.processes,
         children=children,
@@ -128,7 +130,10 @@ _OF_LEVEL_1 = ("input_shapes", "backends", "disabled_passes", "required_passes",
 
 def _expect_defaults(options: CompileOptions, module: ModuleOp) -> None:
     """Refuse options of level 1 for a program that is below it. Raises: StepwellError `bad-option`."""
-    default = type(options)()
+    default, on_level_2 = type(options)(), {step.name for step in SHARE}
+    options = replace(
+        options, disabled_passes=tuple(n for n in options.disabled_passes if n not in on_level_2)
+    )
     for name in _OF_LEVEL_1:
         if getattr(options, name) != getattr(default, name):
             message = f"{name} can be chosen above level 2 only: below, it is in the code already"

@@ -27,6 +27,13 @@ func.func private @k(%x: tensor<4xf32>) attributes {sched.kernel = #sched.kernel
 // expected-error: `outputs` is missing
 func.func private @k(%x: tensor<4xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1>}
 // -----
+// (C7)
+// expected-error: bounds of a symbol must be 0 or more, the lower one first, found N in 8 to 4
+func.func private @k(%N: index) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 0, symbols = ["N" in 8 to 4]>}
+// -----
+// expected-error: bounds of a symbol must be 0 or more, the lower one first, found N in -1 to 4
+func.func private @k(%N: index) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 0, symbols = ["N" in -1 to 4]>}
+// -----
 // (C4)
 // expected-error: kernel @k: expected 2 arguments (1 input, 1 symbol), found 1
 func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>}
