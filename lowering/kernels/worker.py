@@ -80,7 +80,7 @@ class Worker:
             message = f"the worker that compiled kernel {name} gave no answer: {error.reason}"
             raise InternalError(name, message, note=error.last_output or ()) from None
         if "error" in head:
-            raise _error_of(cast("dict[str, Any]", head["error"]), name)
+            raise error_of(cast("dict[str, Any]", head["error"]), f"kernel {name}")
         return KernelObject(code, cast(Mapping[str, object], head["meta"]))
 
     def close(self) -> None:
@@ -88,17 +88,21 @@ class Worker:
         self._child.close()
 
 
-def _described(error: StepwellError) -> Head:
-    """The fields of an error, which `_error_of` makes an error of again."""
+def described(error: Exception) -> Head:
+    """The fields of an error, which `error_of` makes an error of again; others than ours are our defects."""
+    if not isinstance(error, StepwellError):
+        frame = extract_tb(error.__traceback__)[-1]
+        note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
+        error = InternalError(None, f"{type(error).__name__}: {error}", note=note)
     names = ("code", "where", "message", "notes", "help", "excerpt", "reproducer")
     return {name: getattr(error, name) for name in names}
 
 
-def _error_of(fields: Mapping[str, Any], kernel: str) -> StepwellError:
-    """The error of a worker; a defect of ours is located at the kernel, if at nothing else."""
+def error_of(fields: Mapping[str, Any], work: str) -> StepwellError:
+    """The error of a child; a defect of ours is located at the child's work, if at nothing else."""
     where, message, notes = fields["where"], fields["message"], fields["notes"]
     if fields["code"] == "internal":
-        error: StepwellError = InternalError(where or f"kernel {kernel}", message, note=notes)
+        error: StepwellError = InternalError(where or work, message, note=notes)
     else:
         rest = {name: fields[name] for name in ("help", "excerpt")}
         error = StepwellError(fields["code"], where, message, note=notes, **rest)
@@ -125,13 +129,8 @@ def _answer(request: Frame) -> tuple[Head, bytes]:
     try:
         target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
         kernel = compile_kernel(parsed, ctx, target)
-    except StepwellError as error:
-        return {"error": _described(error)}, b""
-    except Exception as error:  # a defect of ours, outside of passes: the parent reports it
-        frame = extract_tb(error.__traceback__)[-1]
-        note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
-        internal = InternalError(None, f"{type(error).__name__}: {error}", note=note)
-        return {"error": _described(internal)}, b""
+    except Exception as error:  # the parent reports it
+        return {"error": described(error)}, b""
     return {"meta": dict(kernel.meta)}, kernel.code
 
 
@@ -143,7 +142,7 @@ def load_plugins(request: Head, load: Callable[[str], None]) -> None:
             raise StepwellError("bad-plugin", name, "it has changed since it was loaded")
 
 
-def _context_of(data: dict[str, Any]) -> PassContext:
+def context_of(data: dict[str, Any]) -> PassContext:
     """The pass context that was sent: JSON has lists where options are tuples."""
     config = cast("dict[str, object]", data.pop("config"))
     config = {key: tuple(cast("list[object]", v)) if isinstance(v, list) else v for key, v in config.items()}
@@ -161,7 +160,7 @@ def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -
     if (first := read_frame(requests)) is not None:
         try:
             load_plugins(first.head, load)
-            context = _context_of(cast("dict[str, Any]", first.head["context"]))
+            context = context_of(cast("dict[str, Any]", first.head["context"]))
         except StepwellError as error:
             write_frame(replies, {"error": error.render()})
             return
