@@ -2,7 +2,7 @@
 Tree ensembles against the engines that are installed: `python -m benchmarks.trees`.
 
 Forests of scikit-learn, learned from random numbers, are exported to ONNX and run in turn by Stepwell, ONNX
-Runtime, scikit-learn itself and tl2cgen (compiled if-else; it needs treelite and gcc), each on one thread. Time
+Runtime, scikit-learn itself and tl2cgen (compiled if-else; it needs treelite and gcc), on a thread each. Time
 is processor time, the least of some rounds' medians. `--model` measures an ONNX file in place of forests.
 """
 
@@ -11,7 +11,8 @@ from __future__ import annotations
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -24,6 +25,8 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper
 
+from stepwell.runtime.interface import Array
+from stepwell.runtime.model import CompiledModel
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.measure.interleaved import geometric_mean, interleave
 from stepwell.tools.measure.peers import Runner, engine_named
@@ -108,23 +111,32 @@ def compiled_if_else(forest: Any, folder: Path) -> Any:
 
 
 def measure(
-    path: Path, batches: Sequence[Numbers], peers: Sequence[str], rounds: int, forest: Any = None, ifs: Any = None
+    path: Path,
+    batches: Sequence[Numbers],
+    peers: Sequence[str],
+    rounds: int,
+    forest: Any = None,
+    if_else: Any = None,
 ) -> Iterator[tuple[int, Mapping[str, float]]]:
     """For each batch the number of rows and the seconds of each engine; all of them take turns."""
     model = compile(path, threads=1)
     name = model.interface.inputs[0].name
     for x in batches:
-        runners: dict[str, Runner] = {"stepwell": lambda x=x: [*model.run({name: x}).values()]}
+        runners: dict[str, Runner] = {"stepwell": partial(_run, model, {name: x})}
         if "onnxruntime" in peers:
             runners["onnxruntime"] = engine_named("onnxruntime").load(path, 1, {name: x})
         if "sklearn" in peers and forest is not None:
             predict = getattr(forest, "predict_proba", forest.predict)
-            runners["sklearn"] = lambda x=x, predict=predict: [predict(x)]
-        if ifs is not None:
-            runners["tl2cgen"] = _if_else_runner(ifs, x)
+            runners["sklearn"] = partial(_predicted, predict, x)
+        if if_else is not None:
+            runners["tl2cgen"] = _if_else_runner(if_else, x)
         _expect_equal(runners)
         latencies = interleave(runners, rounds, process_time)
         yield len(x), {name: min(latency.rounds) for name, latency in latencies.items()}
+
+
+def _run(model: CompiledModel, feeds: Mapping[str, Array]) -> Sequence[Array]:
+    return [np.asarray(value) for value in model.run(feeds).values()]
 
 
 def _if_else_runner(predictor: Any, x: Numbers) -> Runner:
@@ -143,6 +155,10 @@ def _expect_equal(runners: Mapping[str, Runner]) -> None:
         far = np.abs(found - wanted) > 1e-4 * (1 + np.abs(wanted))
         if far.mean() > 0.01:
             raise SystemExit(f"{name} differs in {far.sum()} of {far.size} scores")
+
+
+def _predicted(predict: Callable[[Array], Array], x: Array) -> Sequence[Array]:
+    return [predict(x)]
 
 
 def _row(title: str, rows: int, seconds: Mapping[str, float], peers: Sequence[str]) -> str:

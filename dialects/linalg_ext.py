@@ -1,4 +1,4 @@
-"""The `linalg_ext` dialect: structured ops of level 2 beyond `linalg`, which `expand-forms` writes as loops."""
+"""The `linalg_ext` dialect: ops of level 2 beyond `linalg`, which `expand-forms` writes as loops."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.trees import TreeEnsembleOp as GraphTreeEnsembleOp
 from stepwell.dialects.graph.trees import check_tables
+from stepwell.dialects.tensor_ir.structured import tensor_shape
 
 
 @irdl_op_definition
@@ -36,12 +39,12 @@ class TreeEnsembleOp(IRDLOperation):
          tensor<40x2xi32>, tensor<40xi32>) -> tensor<64x3xf32>
     ```
     Its schedule has a `form`:
-    - `walk`: nodes are followed, of 8 rows or of 16 trees at a time, so that their loads overlap.
+    - `walk`: nodes are followed, of some rows or of some trees at a time, so that their loads overlap.
     - `bits`: all comparisons of a tree are made for a vector of rows, and clear bits of a word for each row.
 
     Constraints:
       (C1) the tables are those of `graph.tree_ensemble`.
-      (C2) the result has the type of `init`.
+      (C2) the result, of the type of `init`, is [rows, targets] of the type of the weights.
     """
 
     name = "linalg_ext.tree_ensemble"
@@ -54,7 +57,7 @@ class TreeEnsembleOp(IRDLOperation):
     weights = operand_def(TensorType)
     init = operand_def(T)
     words = var_operand_def(TensorType)
-    result = result_def(T)  # (C2)
+    result = result_def(T)
     depth = prop_def(IntegerAttr.constr(i64))
     leaves = prop_def(IntegerAttr.constr(i64))
     largest = prop_def(IntegerAttr.constr(i64))
@@ -78,6 +81,10 @@ class TreeEnsembleOp(IRDLOperation):
 
     def verify_(self) -> None:
         check_tables(self.x, (self.nodes, self.trees, self.weights, *self.words))  # (C1)
+        shape = [tensor_shape(self.x)[0], tensor_shape(self.weights)[1]]
+        wanted = TensorType(element_of_value(self.weights), shape)
+        if self.result.type != wanted:  # (C2)
+            raise VerifyException(f"the result must be {wanted}, found {self.result.type}")
 
 
 LinalgExt = Dialect("linalg_ext", [TreeEnsembleOp], [])

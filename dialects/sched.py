@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, NoneAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntAttr,
+    IntegerAttr,
+    NoneAttr,
+    StringAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -96,7 +104,7 @@ class ScheduleAttr(ParametrizedAttribute):
       (C2) `order` names every tiled loop once and no other.
       (C3) `parallel` names tiled loops, each once, the first ones of `order`.
       (C4) `vectorize` is a loop.
-      (C5) sizes are positive, and only with a form.
+      (C5) a form has no tiles; sizes are positive, and only with a form.
     """
 
     name = "sched.schedule"
@@ -122,9 +130,7 @@ class ScheduleAttr(ParametrizedAttribute):
         lanes = None if self.vectorize.data == _NO_LANES else self.vectorize.data
         sizes = tuple((name, cast(IntAttr, size).data) for name, size in self.sizes.data.items())
         form = self.form.data
-        return Schedule(
-            _values(self.tile), _values(self.order), _values(self.parallel), lanes, form, sizes
-        )
+        return Schedule(_values(self.tile), _values(self.order), _values(self.parallel), lanes, form, sizes)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -169,8 +175,8 @@ class ScheduleAttr(ParametrizedAttribute):
                 if self.sizes.data:
                     sizes = ", ".join(f"{name} = {n}" for name, n in self.get().sizes)
                     printer.print_string(f", sizes = {{{sizes}}}")
-            if self.tile.data or not self.form.data:
-                printer.print_string(", tile = " if self.form.data else "tile = ")
+            else:
+                printer.print_string("tile = ")
                 _print_ints(self.tile, printer)
             for key, numbers in (("order", self.order), ("parallel", self.parallel)):
                 if numbers.data:
@@ -204,6 +210,8 @@ class ScheduleAttr(ParametrizedAttribute):
             )
         if schedule.vectorize is not None and not schedule.vectorize < rank:  # (C4)
             raise VerifyException(f"vectorize must name one of {rank} loops, found {schedule.vectorize}")
+        if schedule.form and tile:
+            raise VerifyException(f"a form has no tiles, found {list(tile)}")
         for name, size in schedule.sizes:  # (C5)
             if not schedule.form or size <= 0:
                 raise VerifyException(f"sizes are positive numbers of a form, found {name} = {size}")

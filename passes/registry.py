@@ -128,7 +128,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         ),
     },
     "passes.tensor.forms": {
-        "expand-forms": ("expand ops of linalg_ext into loops, by the form of their schedules",),
+        "expand-forms": ("expand ops of linalg_ext into loops, by the form of their schedules",)
     },
     "passes.tensor": {
         "collapse-loops": ("merge adjacent dimensions of structured ops into one loop",),

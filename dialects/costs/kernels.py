@@ -51,8 +51,8 @@ class TreeCosts(Table):
 
     walks: int = tuned(16, "walks")
     """
-    Walks in lock step, of rows or of trees: loads of one wait for each other (1,000 rows by 100 trees of depth
-    5: 335 us with 16, 380 with 8).
+    Walks in lock step, of rows or of trees: the loads of each wait for each other (1,000 rows by 100 trees of
+    depth 5: 335 us with 16, 380 with 8).
     """
     block_rows: int = tuned(64, "rows")
     """Rows that walk a tree before the next one, which then takes its place in the first cache."""

@@ -24,6 +24,8 @@ from stepwell.dialects.graph.relations import element_of_value, is_float
 from stepwell.dialects.types import dims_of, tensor_type
 
 AGGREGATES = ("sum", "min", "max")
+MOST_LEAVES = 64
+"""The most leaves of a tree whose leaves are bits of a word."""
 
 
 @irdl_op_definition
@@ -56,8 +58,8 @@ class TreeEnsembleOp(GraphOp):
       (C1) `x` is [rows, features] of f32 or f64; `weights` are [leaves, targets] of floats.
       (C2) nodes are [M, 4], cuts [I, 2], of integers as wide as elements of `x`; trees are i32 [trees, 5],
            masks i32 or i64 [I].
-      (C3) `aggregate` is sum, min or max; `depth`, the most steps to a leaf, `leaves`, the most of a tree, and
-           `largest`, the tree that has as many, are not negative.
+      (C3) `aggregate` is sum, min or max; `depth`, the most steps to a leaf, `leaves`, the most of a tree,
+           and `largest`, the tree that has as many, are not negative.
       (C4) `result = [rows, targets]` of the type of `weights`.
     Source: ONNX TreeEnsemble, ai.onnx.ml 5; all its modes come down to `<=`. Words of bits: QuickScorer
     (Lucchese et al., SIGIR 2015), with rows in lanes as in RapidScorer (Ye et al., KDD 2018).

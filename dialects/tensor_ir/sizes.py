@@ -1,4 +1,4 @@
-"""Sizes of tensors as expressions over the symbols of a kernel, which tell equal sizes of run time."""
+"""Sizes of tensors as expressions over the symbols of a kernel, which may be proved equal."""
 
 from __future__ import annotations
 

@@ -171,7 +171,6 @@ implement_all(
 )
 
 
-
 @implements("math.ctlz")
 def prepare_leading_zeros(op: Operation) -> Unary:
     """The number of zero bits above the highest set one."""

@@ -25,7 +25,7 @@ def tree_ensemble(
     flips: bool = False,
 ) -> Array:
     """Walk every tree for every row at once, then aggregate the weights of the leaves."""
-    rows: Integers = np.arange(x.shape[0])[:, None]
+    rows: Integers = np.arange(x.shape[0], dtype=np.int64)[:, None]
     thresholds, features = nodes[:, 0].view(x.dtype), nodes[:, 1]
     flipped = features < 0
     features = features & np.iinfo(features.dtype).max

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import sys
 import time
 from typing import IO, Any
@@ -94,6 +96,15 @@ def held_background(requests: IO[bytes], replies: IO[bytes]) -> None:
 
     compiled = background_worker.compiled
     patch.object(background_worker, "compiled", held).start()
+    background_worker.main(requests, replies)
+
+
+def background_without_space(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """The compiler in the background, which can write small files only."""
+    from stepwell.tools.driver import background_worker
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     background_worker.main(requests, replies)
 
 

@@ -14,14 +14,13 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, cast
 
-from stepwell.lowering.kernels.worker import error_of
+from stepwell.lowering.kernels.handover import error_of, handed_over
 from stepwell.passes.context import PassContext
 from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.environment import BACKGROUND
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
-from stepwell.runtime.plugins import LOADED
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.kept_models import KeptModel
@@ -44,8 +43,7 @@ class Request:
         """The request to compile a model in the current pass context."""
         is_file = isinstance(model, str | Path)
         head: dict[str, object] = {
-            "plugins": [[plugin.name, plugin.digest] for plugin in LOADED.values()],
-            "context": PassContext.current().as_data(),
+            **handed_over(PassContext.current()),
             "options": {option.name: getattr(options, option.name) for option in fields(options)},
             "model": os.path.abspath(model) if is_file else None,
             "kept": None,

@@ -56,12 +56,12 @@ def _listen(requests: IO[bytes], given: SimpleQueue[Frame]) -> None:
 
 def _answer(request: Frame) -> Head:
     """The effort of a compilation, and the file of the model where it is not in the cache; or the error."""
-    from stepwell.lowering.kernels.worker import described
+    from stepwell.lowering.kernels.handover import described
     from stepwell.tools.failure import user_error
 
     try:
         return compiled(request.head, request.body)
-    except MemoryError as error:
+    except (MemoryError, OSError) as error:
         return {"error": described(user_error(error))}
     except Exception as error:
         return {"error": described(error)}
@@ -69,7 +69,7 @@ def _answer(request: Frame) -> Head:
 
 def compiled(head: Mapping[str, Any], body: bytes) -> Head:
     """Compile the model of a request. Raises: StepwellError."""
-    from stepwell.lowering.kernels.worker import context_of, load_plugins
+    from stepwell.lowering.kernels.handover import taken_over
     from stepwell.runtime.files.artifact import save
     from stepwell.runtime.files.model_cache import ModelCache
     from stepwell.tools.driver.kept_models import KeptModel
@@ -77,11 +77,10 @@ def compiled(head: Mapping[str, Any], body: bytes) -> Head:
     from stepwell.tools.driver.options import CompileOptions
     from stepwell.tools.driver.plugins import load_plugin
 
-    load_plugins(cast(Head, head), load_plugin)
     kept = None
     if (entry := head["kept"]) is not None:
         kept = KeptModel(Path(entry["path"]), entry["key"], tuple(entry["stamp"]))
-    with context_of(head["context"]):
+    with taken_over(cast(Head, head), load_plugin):
         image = lower_and_compile(head["model"] or body, CompileOptions(**head["options"]), kept, None)
     if kept is not None and ModelCache().path(kept.key).exists():
         return {"effort": image.effort, "file": None}

@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
+from stepwell.dialects.graph.trees import MOST_LEAVES
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
-
-MOST_LEAVES = 64
-"""The most leaves of a tree whose leaves are bits of a word."""
 
 
 @dataclass
@@ -45,8 +43,9 @@ class Tables:
     """Cuts and masks, if no tree has more than 64 leaves."""
     leaves: Sequence[int]
     """The node whose weights each row of the weights has."""
+    flips: bool
     facts: Mapping[str, int]
-    """The properties `depth`, `leaves`, `largest` and `flips`."""
+    """The properties `depth`, `leaves` and `largest`."""
 
 
 def tables_of(nodes: Nodes, features: int | None, where: Operation | None = None) -> Tables:
@@ -62,19 +61,16 @@ def tables_of(nodes: Nodes, features: int | None, where: Operation | None = None
     layout = _Layout(nodes, shares=counts[largest] > MOST_LEAVES)
     for root in nodes.roots:
         layout.add(root, heights[root])
-    has_words = features is not None and not layout.shares
+    depth = max(heights[root] for root in nodes.roots)
+    words = () if features is None or layout.shares or not depth else layout.words(features, counts[largest])
     table = layout.table()
     return Tables(
         table,
         np.array(layout.trees, np.int32),
-        layout.words(features, counts[largest]) if has_words else (),
+        words,
         layout.leaves,
-        {
-            "depth": max(heights[root] for root in nodes.roots),
-            "leaves": counts[largest],
-            "largest": largest,
-            "flips": bool((table[:, 1] < 0).any()),
-        },
+        bool((table[:, 1] < 0).any()),
+        {"depth": depth, "leaves": counts[largest], "largest": largest},
     )
 
 
@@ -154,7 +150,7 @@ class _Layout:
 
     def _comparison(self, node: int) -> tuple[float, int, bool, int, int]:
         """
-        A node as `number <= threshold`, false for NaN: with feature, change of sign, left and right successor.
+        A node as `number <= threshold`, false for NaN, with feature, change of sign, left and right node.
 
         Where NaN is to count as not above, `x > threshold` is compared: -x <= -(the number after it).
         """
@@ -163,10 +159,10 @@ class _Layout:
         threshold = np.array(nodes.thresholds[node], nodes.dtype)
         if not nodes.missing[node]:
             return float(threshold), nodes.features[node], False, below, above
-        if np.isposinf(threshold):  # nothing is above
+        if float(threshold) == np.inf:  # nothing is above
             return np.nan, nodes.features[node], False, above, below
         after = np.nextafter(threshold, np.array(np.inf, nodes.dtype))
-        limit = np.inf if np.isnan(threshold) else -float(after)
+        limit = np.inf if float(threshold) != float(threshold) else -float(after)
         return limit, nodes.features[node], True, above, below
 
     def table(self) -> npt.NDArray[np.signedinteger]:
@@ -182,9 +178,10 @@ class _Layout:
         wide = 32 if most_leaves <= 32 else MOST_LEAVES
         bits = self._bits([cut[0] for cut in self._cuts])
         columns = [feature + features * flips for _, feature, flips, _, _ in self._cuts]
-        masks = [~(((1 << (end - first)) - 1) << (wide - end)) for _, _, _, first, end in self._cuts]
+        ones = (1 << wide) - 1
+        masks = [ones ^ (((1 << (end - first)) - 1) << (wide - end)) for *_, first, end in self._cuts]
         cuts = np.stack([bits, np.array(columns, bits.dtype)], 1)
-        return cuts, np.array(masks, np.int64).astype(f"int{wide}")
+        return cuts, np.array(masks, f"uint{wide}").view(f"int{wide}")
 
     def _bits(self, thresholds: Sequence[float]) -> npt.NDArray[np.signedinteger]:
         """The bits of thresholds as integers."""

@@ -82,9 +82,7 @@ class Forest(Nodes):
         exact = np.array(value, self.dtype)
         return float(np.nextafter(exact, np.array(-np.inf, self.dtype)))
 
-    def weights(
-        self, nodes: Sequence[int], targets: int, absent: float
-    ) -> npt.NDArray[np.float64]:
+    def weights(self, nodes: Sequence[int], targets: int, absent: float) -> npt.NDArray[np.float64]:
         """The weights [nodes, targets] of some nodes; `absent` where one has no weight for a target."""
         table = np.full((len(nodes), targets), absent)
         for row, node in enumerate(nodes):
@@ -259,7 +257,9 @@ class ForestLowering(OnnxLowering):
             self.constant(table, rewriter) for table in (tables.nodes, tables.trees, weights, *tables.words)
         ]
         kind = aggregate.lower() if aggregate in ("MIN", "MAX") else "sum"
-        y = emit(graph.TreeEnsembleOp(x, constants, aggregate=kind, **tables.facts), rewriter)
+        y = emit(
+            graph.TreeEnsembleOp(x, constants, aggregate=kind, flips=tables.flips, **tables.facts), rewriter
+        )
         if is_float(element) and dtype_of(element) != dtype:
             y = emit(graph.CastOp(y, element), rewriter)
         if aggregate == "AVERAGE":

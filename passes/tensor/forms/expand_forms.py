@@ -27,14 +27,12 @@ class Form:
     """A way to compute an op of `linalg_ext`, with its sizes where a schedule says none."""
 
     expand: Callable[[TreeEnsembleOp, _Sizes, Constants], SSAValue]
-    """Emits the loops before the op; returns the value of its result. Raises: StepwellError `bad-schedule`."""
+    """Emits the loops before the op; returns the result. Raises: StepwellError `bad-schedule`."""
     sizes: _Sizes
 
 
 FORMS: Mapping[str, Form] = {
-    "walk": Form(
-        trees_by_walks, {"rows": TREES.walks, "block": TREES.block_rows, "trees": TREES.walks}
-    ),
+    "walk": Form(trees_by_walks, {"rows": TREES.walks, "block": TREES.block_rows, "trees": TREES.walks}),
     "bits": Form(trees_by_bits, {"rows": 32, "least": 16, "trees": TREES.walks}),
 }
 

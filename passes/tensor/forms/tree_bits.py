@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects import arith, math, tensor
 from xdsl.ir import SSAValue
 
+from stepwell.dialects.arith import SelectOp
+from stepwell.dialects.graph.trees import MOST_LEAVES
 from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
@@ -25,8 +27,6 @@ from stepwell.passes.tensor.forms.tree_loops import (
     loops_of,
 )
 from stepwell.passes.tensor.forms.tree_walk import rows_by_walks
-
-MOST_LEAVES = 64
 
 
 def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
@@ -106,7 +106,7 @@ def _words(emit: IRBuilder, trees: TreeLoops, tree: SSAValue, columns: SSAValue,
         bits = arith.BitcastOp(element(emit, cuts, cut, THRESHOLD), trees.number)
         above = emit.compare("ugt", numbers, broadcast(emit, emit.value(bits), block))
         left = emit.value(arith.AndIOp(carried[0], broadcast(emit, element(emit, masks, cut), block)))
-        return [emit.value(arith.SelectOp(above, left, carried[0]))]
+        return [emit.value(SelectOp(above, left, carried[0]))]
 
     first, end = (trees.of_tree(emit, tree, column) for column in (FIRST_CUT, END_OF_CUTS))
     (words,) = emit.loop(first, end, 1, [emit.number(-1, vector_type(word, (block,)))], of_cut)

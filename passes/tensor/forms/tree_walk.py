@@ -27,7 +27,7 @@ from stepwell.passes.tensor.forms.tree_loops import (
 
 def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
     """
-    Blocks of rows, for each tree groups of rows in lock step; then the rows that are left, by groups of trees.
+    Blocks of rows, for each tree groups of rows in lock step; then the rows left over, by groups of trees.
 
     A tree stays in the first cache for all rows of a block.
     Raises: StepwellError `bad-schedule` for blocks of other than whole groups.
@@ -61,9 +61,7 @@ def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Cons
     return rows_by_walks(emit, trees, whole, result, sizes["trees"])
 
 
-def rows_by_walks(
-    emit: IRBuilder, trees: TreeLoops, first: Index, result: SSAValue, group: int
-) -> SSAValue:
+def rows_by_walks(emit: IRBuilder, trees: TreeLoops, first: Index, result: SSAValue, group: int) -> SSAValue:
     """The result with all rows from `first` on, one at a time by groups of trees."""
     if first == trees.rows:
         return result
@@ -79,7 +77,11 @@ def rows_by_walks(
         (result,) = carried
         if whole:
             (result,) = emit.loop(
-                0, whole, group, [result], lambda emit, tree, carried: [of_trees(emit, tree, carried[0], group)]
+                0,
+                whole,
+                group,
+                [result],
+                lambda emit, tree, carried: [of_trees(emit, tree, carried[0], group)],
             )
         return [of_trees(emit, whole, result, trees.count - whole) if whole < trees.count else result]
 

@@ -23,7 +23,7 @@ def schedule_trees(op: TreeEnsembleOp, target: TargetDescription) -> Schedule:
 
 
 def _by_bits(op: TreeEnsembleOp, target: TargetDescription) -> Schedule | None:
-    """The schedule of form `bits`, with the fewest rows that are not walked; None where walking costs less."""
+    """The schedule of form `bits`, with the fewest rows that it pays for; None where walking costs less."""
     (rows, columns), trees = tensor_shape(op.x), tensor_shape(op.trees)[0]
     word_bytes = max(element_bytes(tensor_element(value)) for value in (op.x, op.words[1]))
     registers, lanes = TREES.word_registers, target.lanes(word_bytes)
@@ -31,8 +31,9 @@ def _by_bits(op: TreeEnsembleOp, target: TargetDescription) -> Schedule | None:
         registers = max(1, min(registers, ceil(rows / lanes)))
     # Cycles for each tree: of a block, and of one row by either form.
     block = registers * TREES.cut_cycles * tensor_shape(op.words[0])[0] / trees
-    saved = op.depth.value.data * TREES.step_cycles - TREES.leaf_cycles - TREES.column_cycles * columns / trees
-    least = ceil(block / saved) if saved > 0 else DYNAMIC_INDEX
+    walk = op.depth.value.data * TREES.step_cycles
+    own = TREES.leaf_cycles + TREES.column_cycles * columns / trees
+    least = ceil(block / (walk - own)) if walk > own else DYNAMIC_INDEX
     if not 0 < least <= registers * lanes or 0 <= rows < least:
         return None
     sizes = (("rows", registers * lanes), ("least", least), ("trees", TREES.walks))

@@ -267,6 +267,19 @@ def test_a_file_that_changes_between_the_stages(path: Path, held: Callable[[], N
     assert answer(stepwell.compile(path)).max() > 1  # and no entry of the cache is that of the other file
 
 
+def test_a_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither the cache nor the folder of temporary files has space for the code."""
+    monkeypatch.setattr(background, "PROGRAM", "tests.support.children:background_without_space")
+    with pytest.warns(
+        RuntimeWarning, match="not coming: the file could not be written: File too large; the m"
+    ):
+        model = now(path)
+        with pytest.raises(StepwellError, match="cannot-write"):
+            model.wait()
+    assert answer(model).shape == (8,)
+    expect_nothing_left(tmp_path)
+
+
 def test_closing(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
     model = now(path)
     with warnings.catch_warnings():

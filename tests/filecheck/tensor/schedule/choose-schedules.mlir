@@ -136,7 +136,7 @@ func.func private @by_hand(%x: tensor<64xf32>) -> tensor<64xf32> attributes {sch
 
 // Windows over an image whose width is known at run time only: a tile of it is a slice of known size.
 // CHECK-LABEL: @open_width
-// CHECK: #sched.schedule<tile = [14, 0, 0, 1, 1], {{.*}}parallel = [0{{.*}}], vectorize = 2>
+// CHECK: #sched.schedule<tile = [5, 0, 0, 1, 1], {{.*}}parallel = [0{{.*}}], vectorize = 2>
 func.func private @open_width(%x: tensor<?x16xf32>, %w: tensor<2x3x16x16xf32>, %p: tensor<?x2x16xf32>) -> tensor<?x2x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(w, o, l, k, c) -> (w + k, c)>, affine_map<(w, o, l, k, c) -> (o, k, c, l)>, affine_map<(w, o, l, k, c) -> (w, o, l)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<?x16xf32>, tensor<2x3x16x16xf32>) outs(%p : tensor<?x2x16xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
@@ -393,4 +393,18 @@ func.func private @one_step(%a: tensor<20x1xf32>, %b: tensor<3x1x16xf32>) -> ten
     linalg.yield %s : f32
   } -> tensor<20x3x16xf32>
   func.return %r : tensor<20x3x16xf32>
+}
+
+// -----
+
+// Words of bits, where a word for each of eight rows costs less than walks; walks for trees of more leaves.
+// CHECK-LABEL: @trees
+// CHECK: sched.schedule = #sched.schedule<form = "bits", sizes = {rows = 64, least = 21, trees = 16}>
+// CHECK: sched.schedule = #sched.schedule<form = "walk", sizes = {rows = 16, block = 64, trees = 16}>
+// AVX2-LABEL: @trees
+// AVX2: sched.schedule = #sched.schedule<form = "bits", sizes = {rows = 32, least = 21, trees = 16}>
+func.func private @trees(%x: tensor<64x20xf32>, %n: tensor<6300x4xi32>, %t: tensor<100x5xi32>, %w: tensor<3200x1xf32>, %c: tensor<3100x2xi32>, %m: tensor<3100xi32>, %e: tensor<64x1xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) attributes {sched.kernel = #sched.kernel<inputs = 7, outputs = 2>} {
+  %y = linalg_ext.tree_ensemble %x, %n, %t, %w into %e words %c, %m depth 5 leaves 32 largest 0 aggregate "sum" : (tensor<64x20xf32>, tensor<6300x4xi32>, tensor<100x5xi32>, tensor<3200x1xf32>, tensor<64x1xf32>, tensor<3100x2xi32>, tensor<3100xi32>) -> tensor<64x1xf32>
+  %z = linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 10 leaves 65 largest 0 aggregate "sum" : (tensor<64x20xf32>, tensor<6300x4xi32>, tensor<100x5xi32>, tensor<3200x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  func.return %y, %z : tensor<64x1xf32>, tensor<64x1xf32>
 }
