@@ -114,7 +114,6 @@ def _top_k(k: int, shape: Sequence[int]) -> Case:
     )
 
 
-<<<<<<< HEAD
 def _suppression(boxes: int, classes: int) -> Case:
     """Boxes that cover most of each other, half of them candidates of a class."""
     nodes = [
@@ -131,16 +130,10 @@ def _suppression(boxes: int, classes: int) -> Case:
     )
 
 
-def _deep_tree(depth: int) -> Case:
-    """A tree that is a chain: each node has a leaf and the next node."""
-    count = 2 * depth + 1
-    inner = [2 * i for i in range(depth)]
-=======
 def _trees(depth: int, rows: int) -> Case:
     """100 complete trees of 20 features."""
     inner, count = 2**depth - 1, 2 ** (depth + 1) - 1
     rng, number = np.random.default_rng(0), 100 * count
->>>>>>> main
     attributes = {
         "n_targets": 1,
         "nodes_treeids": [tree for tree in range(100) for _ in range(count)],
@@ -392,20 +385,16 @@ WAYS: Mapping[str, Way] = {
     "searches.open_block": Way("", [_OPEN_TOP_K]),
     "searches.many": Way("", [_top_k(k, [16, 32000]) for k in (8, 12, 20, 30)]),
     "searches.scanned_bytes": Way("cumsum first of 512x1024"),
-<<<<<<< HEAD
     "searches.kept_block": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
     "searches.digit_bits": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
-    "searches.tree_steps": Way("", [_deep_tree(depth) for depth in (20, 30)]),
-=======
     **dict.fromkeys(
-        [f"trees.{name}" for name in ("walks", "block_rows", "bit_registers", "step_cycles")],
+        [f"trees.{name}" for name in ("walks", "block_rows", "word_registers", "step_cycles")],
         Way("", [_trees(depth, 1000) for depth in (5, 8)]),
     ),
     **dict.fromkeys(
         [f"trees.{name}" for name in ("cut_cycles", "leaf_cycles", "column_cycles")],
         Way("", [_trees(5, rows) for rows in (8, 16, 24, 32)]),
     ),
->>>>>>> main
     "threads.worth": Way("", [_one("Exp", [n, 256]) for n in (32, 64, 128, 256)], threads=2),
     "threads.unknown_trips": Way(
         "", [_opened(_one("Exp", [n, 256]), x=[n, "n"]) for n in (8, 12, 24, 48)], threads=2
@@ -416,7 +405,6 @@ WAYS: Mapping[str, Way] = {
     "threads.few": Way("", [_grouped(n) for n in (2, 3, 6)], threads=2),
     "threads.caller_spins": Way(_PARALLEL, threads=2),
     "threads.spins_a_yield": Way(_PARALLEL, threads=2),
-    "compiler.least_shared": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.worker_pays": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.nodes_a_worker": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "runtime.machine.pool_state.WORKER_SPINS": Way(
