@@ -388,7 +388,7 @@ WAYS: Mapping[str, Way] = {
     "searches.kept_block": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
     "searches.digit_bits": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
     **dict.fromkeys(
-        [f"trees.{name}" for name in ("walks", "block_rows", "word_registers", "step_cycles")],
+        [f"trees.{name}" for name in ("walks", "block_rows", "bit_registers", "step_cycles")],
         Way("", [_trees(depth, 1000) for depth in (5, 8)]),
     ),
     **dict.fromkeys(

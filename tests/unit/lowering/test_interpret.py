@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -400,3 +402,20 @@ def test_an_op_that_another_pass_converts(op: str, conversion: str) -> None:
         }}"""
     with pytest.raises(StepwellError, match=f"cannot run {op}(.|\n)*help: run {conversion} first"):
         run(text, np.zeros(4, np.float32))
+
+
+def test_every_dialect_names_the_files_with_steps_of_its_ops() -> None:
+    """A file is imported for the first op of a dialect that names it: each alone in a fresh process."""
+    program = """
+import sys
+from importlib import import_module
+from stepwell.lowering.interpret import engine
+for file in dict.fromkeys(" ".join(engine._FILES.values()).split()):
+    known = set(engine._HANDLERS)
+    import_module(f"stepwell.lowering.interpret.{file}")
+    for name in engine._HANDLERS.keys() - known:
+        if file not in engine._FILES[name.partition(".")[0]].split():
+            print(file, name)
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not process.stdout
