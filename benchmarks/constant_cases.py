@@ -405,6 +405,7 @@ WAYS: Mapping[str, Way] = {
     "threads.few": Way("", [_grouped(n) for n in (2, 3, 6)], threads=2),
     "threads.caller_spins": Way(_PARALLEL, threads=2),
     "threads.spins_a_yield": Way(_PARALLEL, threads=2),
+    "compiler.least_shared": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.worker_pays": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.nodes_a_worker": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "runtime.machine.pool_state.WORKER_SPINS": Way(

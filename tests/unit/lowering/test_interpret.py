@@ -422,7 +422,7 @@ def registered(dialects):
 
 every = registered(engine._FILES)
 for dialect in engine._FILES:
-    print(*(every - registered([dialect])) & {name for name in every if name.startswith(dialect + ".")}, end="")
+    print(*(name for name in every - registered([dialect]) if name.startswith(dialect + ".")), end="")
 """
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not process.stdout
