@@ -32,6 +32,7 @@ KERNEL = "sched.kernel"
 """Key of a kernel's interface among its function's attributes; other modules use the functions below."""
 
 _INDEX = IndexType()
+MOST_ARGUMENTS = 1 << 16
 _SCRATCH: MemRefType[Attribute] = MemRefType(i8, [DYNAMIC_INDEX])
 
 _Role: TypeAlias = "tuple[str, type[Attribute] | Attribute]"
@@ -58,7 +59,7 @@ class KernelAttr(ParametrizedAttribute):
     symbols, both in this order.
 
     Constraints:
-      (C1) `inputs` and `outputs` are not negative.
+      (C1) `inputs` and `outputs` are not negative, and at most 65536.
       (C2) symbols are names, each once.
       (C3) `scratch` is a dimension over the symbols that is not negative.
       (C4) on level 2, the function takes tensors and the symbols and returns tensors, as many as it says.
@@ -151,6 +152,8 @@ class KernelAttr(ParametrizedAttribute):
         for key, count in (("inputs", self.inputs.data), ("outputs", self.outputs.data)):
             if count < 0:  # (C1)
                 raise VerifyException(f"{key} must not be negative, found {count}")
+            if count > MOST_ARGUMENTS:
+                raise VerifyException(f"{key} must be at most {MOST_ARGUMENTS}, found {count}")
         names = self.symbol_names
         verify_symbols(names)  # (C2)
         for name, (low, high) in self.symbol_bounds.items():  # (C7)
