@@ -1,4 +1,4 @@
-"""Operators that select boxes in images, and join what they selected."""
+"""Operators that select boxes in images, and join the parts of a selection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stepwell.runtime.dims import Dim
 @irdl_op_definition
 class NonMaxSuppressionOp(GraphOp):
     """
-    The boxes of each class that overlap no better one: at most `most`, best first, and how many they are.
+    The best boxes of each class, none of which overlaps a better one: at most `most`, and their number.
 
     ```mlir
     %chosen, %counts = graph.non_max_suppression %boxes, %scores overlap %t least %s most <[50]> center true

@@ -69,5 +69,5 @@ def _survivors(corners: F32, order: npt.NDArray[np.intp], limit: int, threshold:
             shared = np.prod(np.maximum(high - low, 0), axis=1)
             union = area[best] + area[order] - shared
             # The overlap of infinite boxes is undefined: they are not dropped.
-            order = order[~((shared > 0) & (union > 0) & (shared / union > threshold))]
+            order = order[~((shared > 0) & (shared / union > threshold))]
     return kept

@@ -82,9 +82,14 @@ def _inspect_artifact(args: Namespace) -> int:
     size = sum(w.nbytes for w in image.weights)
     args.facts["weights"] = {"elements": elements, "tensors": len(image.weights), "bytes": size}
     args.facts |= image.summary
+    args.facts["on the host"] = [
+        {"function": callee.name, "node": callee.where} for callee in entry.callees if callee.kind == NUMPY
+    ]
     print(f"weights: {elements:,} numbers in {len(image.weights)} tensors")
     for callee in entry.callees:
-        if callee.kind != NUMPY:
+        if callee.kind == NUMPY:
+            print(f"on the host: {callee.name.removeprefix('host.')} at {callee.where}")
+        else:
             kind = "its backend, else our kernels" if callee.kind == FALLBACK else callee.kind
             print(f"partition {callee.name}: {readable_bytes(len(callee.code))} for {kind}")
     for name, value in image.summary.items():

@@ -41,7 +41,7 @@ _POSITION_BITS = 32
 
 class NonMaxSuppressionLowering(RewritePattern):
     """
-    `graph.non_max_suppression` → for each class: its candidates, in a sorted list, are selected one by one.
+    `graph.non_max_suppression` → for each class, a sorted list of candidates that are selected in turn.
 
     ```mlir
     scf.for %class = … {
@@ -328,9 +328,7 @@ def _overlaps(a: Sequence[SSAValue], b: Sequence[SSAValue], most: SSAValue) -> S
     shared = _FLOATS.multiply(height, width)
     union = _FLOATS.subtract(_FLOATS.add(a[4], b[4]), shared)
     above = _FLOATS.compare("gt", _FLOATS.divide(shared, union), most)
-    for area in (shared, union):
-        above = arith.AndIOp(above, _FLOATS.compare("gt", area, zero)).result
-    return above
+    return arith.AndIOp(above, _FLOATS.compare("gt", shared, zero)).result
 
 
 def _entry(score: SSAValue, box: SSAValue) -> SSAValue:

@@ -91,13 +91,16 @@ def test_equal_scores_prefer_the_lower_index() -> None:
 
 
 def test_the_overlap_is_a_quotient_in_f32() -> None:
-    """1/3 rounded up is above 1/3 rounded down; as a product both sides would be equal."""
-    boxes = np.array([[[0, 0, 1, 2], [0, 1, 1, 3]]], np.float32)
-    scores = np.array([[[1.0, 0.5]]], np.float32)
-    third = np.float32(1) / np.float32(3)
-    for threshold, kept in ((third, 2), (np.nextafter(third, np.float32(0)), 1)):
-        assert len(expected(boxes, scores, 2, float(threshold), None, False)) == kept
-        expect(boxes, scores, 2, float(threshold), None, False)
+    """1 / 41 is not above itself; the product of 41 and the rounded quotient is below 1."""
+    boxes, scores = (
+        np.array([[[0, 0, 1, 21], [0, 20, 1, 41]]], np.float32),
+        np.array([[[1, 0.5]]], np.float32),
+    )
+    threshold = np.float32(1) / np.float32(41)
+    assert threshold * np.float32(41) < 1
+    for overlap, kept in ((threshold, 2), (np.nextafter(threshold, np.float32(0)), 1)):
+        assert len(expected(boxes, scores, 2, float(overlap), None, False)) == kept
+        expect(boxes, scores, 2, float(overlap), None, False)
 
 
 @pytest.mark.parametrize(
