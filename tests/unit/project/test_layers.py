@@ -156,4 +156,3 @@ def test_a_first_answer_imports_no_code_generation() -> None:
     modules = _modules_after(_FIRST_ANSWER)
     driver = {"image", "lower", "partitions", "model_attribute", "ir_files"}
     assert not modules & {"onnx", "llvmlite", *(f"stepwell.tools.driver.{name}" for name in driver)}
-    assert not {"stepwell.lowering.graph_to_linalg", "stepwell.lowering.bufferize"} & modules
