@@ -18,10 +18,10 @@ from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.host import FALLBACK, NUMPY
 from stepwell.runtime.link.code import Code, LinkedCode
 from stepwell.tools.commands.options import add_load, add_model, load_plugins
-from stepwell.tools.driver.image import main_of
-from stepwell.tools.driver.lower import read_module
+from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.model_interface import KINDS, named_types, tensor_spec
 from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.driver.reading import read_module
 from stepwell.tools.json_facts import tensor_facts
 from stepwell.tools.onnx_support import MEANINGS, MISSING, operators_of
 from stepwell.tools.report import readable_bytes

@@ -24,13 +24,15 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.files.whole_files import make_folder, write_text
 from stepwell.runtime.image import ModelImage
+from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.dump_page import page
-from stepwell.tools.driver.image import Compilation, Progress, compile_image, deduplicate, main_of
+from stepwell.tools.driver.image import Progress, compile_image, deduplicate
 from stepwell.tools.driver.ir_files import SHARED_WEIGHTS
 from stepwell.tools.driver.levels import chosen_passes, to_level_1
-from stepwell.tools.driver.lower import start, to_level_2
+from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.reading import start
 
 # The lowering from kernels on tensors to machine code, for the whole program at once: level, passes.
 LOWER_LEVELS = (

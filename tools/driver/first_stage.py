@@ -19,11 +19,11 @@ from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, Interface, checked_input, checked_object
-from stepwell.tools.driver.image import main_of
+from stepwell.tools.driver.compilation import is_lowered, main_of
 from stepwell.tools.driver.kept_models import expect_unchanged, stamp_of
-from stepwell.tools.driver.levels import from_onnx, is_lowered
-from stepwell.tools.driver.lower import start
+from stepwell.tools.driver.levels import from_onnx
 from stepwell.tools.driver.model_interface import read_interface
+from stepwell.tools.driver.reading import start
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model

@@ -247,6 +247,37 @@ def test_a_program(level: str, path: Path, tmp_path: Path) -> None:
     expect_nothing_left(tmp_path)
 
 
+_PLUGIN = """
+import stepwell.plugin as sw
+from stepwell.plugin import graph
+
+
+@sw.onnx_op("com.acme", "Swing")
+@sw.op("acme.swing")
+class SwingOp(sw.Op):
+    x = sw.operand_def(sw.TensorType)
+    result = sw.result_def(sw.TensorType)
+    angle = sw.prop_def(sw.FloatAttr.constr(sw.f32))
+
+
+@sw.lower(SwingOp, to="graph")
+def lower_swing(op: SwingOp, rewriter: sw.PatternRewriter) -> graph.SinOp:
+    return graph.SinOp(graph.AddOp(op.x, sw.constant(rewriter, op.angle.value.data, like=op.x)).result)
+"""
+
+
+def test_both_stages_have_the_plugin(tmp_path: Path) -> None:
+    from stepwell.tools.driver.plugins import load_plugin
+
+    (plugin := tmp_path / "acme_swing.py").write_text(_PLUGIN)
+    load_plugin(str(plugin))
+    text = "g (float[N] x) => (float[N] y) { y = com.acme.Swing<angle = 0.5>(x) }"
+    model = now(onnx_model(text, header=', "com.acme" : 1').SerializeToString())
+    np.testing.assert_allclose(answer(model), np.sin(X + 0.5), atol=1e-6)
+    assert model.wait() and model.stage == "full"
+    np.testing.assert_allclose(answer(model), np.sin(X + 0.5), atol=1e-6)
+
+
 def test_a_model_that_does_not_compile(path: Path, tmp_path: Path) -> None:
     """The first stage has answered; who waits learns the error of the compilation."""
     from stepwell.tools.driver.plugins import load_plugin
