@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects._xdsl import StepwellContext, target_of
 from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.dialects.ir_builder import IRBuilder
+from stepwell.dialects.sched import UNROLLED
 from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers, symbols_of
 from stepwell.dialects.types import Tensor, element_bytes
 from stepwell.passes.analysis.call_graph import functions_by_name
@@ -83,8 +84,10 @@ def _calls(main: FuncOp) -> dict[str, list[CallOp]]:
 
 
 def _can_change(function: FuncOp, target: TargetDescription) -> bool:
-    """Whether a function is a kernel on tensors of known sizes, which fit the last-level cache together."""
-    if not is_kernel(function) or function.is_declaration or is_on_buffers(function) or symbols_of(function):
+    """Whether a function is a plain kernel on tensors of known sizes, which fit the last-level cache."""
+    is_done = function.is_declaration or is_on_buffers(function) or UNROLLED in function.attributes
+    is_annotated = any(each.data for each in (*(function.arg_attrs or ()), *(function.res_attrs or ())))
+    if not is_kernel(function) or is_done or is_annotated or symbols_of(function):
         return False
     signature = function.function_type
     tensors = [cast(Tensor, type) for type in (*signature.inputs, *signature.outputs)]

@@ -167,11 +167,16 @@ def test_results_that_pass_the_caches_need_their_sizes() -> None:
     assert len(_names(_shared(_program([_bias(n, 1 << 20, 16) for n in (3, 5, 8)])))) == 4
 
 
-def test_shared_text_lowers_to_the_machine() -> None:
+@pytest.mark.parametrize("level", ["vector", "loops", "llvm"])
+def test_text_with_shared_kernels_compiles_again(level: str) -> None:
     program = sw.parse(_program([_append(n, 4, 16) for n in (3, 5, 6)]))
-    lowered = program.to("llvm")
-    text = str(lowered)
+    text = str(program.to(level))
     assert "k0_shared" in text and "@k1" not in text
+    model = program.compile(use_cache=False, processes=1)
+    inputs = [np.full([dim.value for dim in spec.dims], 2, np.float32) for spec in model.interface.inputs]
+    again = sw.parse(text).compile(use_cache=False, processes=1)
+    for found, expected in zip(again(*inputs), model(*inputs), strict=True):
+        assert found.tobytes() == expected.tobytes()
 
 
 def test_a_symbol_stands_for_sizes_that_differ_by_a_factor_and_a_summand() -> None:
