@@ -1,1 +1,1 @@
-"""Kernels that differ in extents only, made one function that takes the extents as arguments."""
+"""Functions shared by kernels of different extents, which calls pass as arguments."""

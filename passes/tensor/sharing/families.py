@@ -1,4 +1,4 @@
-"""Families of kernels that could be one: equal but for sizes that may be arguments."""
+"""Families of kernels, equal but for sizes that may become arguments."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def is_large(members: Sequence[Member]) -> bool:
 
 
 def _equal_but_for(is_open: Sequence[bool], members: Sequence[Member]) -> list[list[Member]]:
-    """Members in groups whose sizes are equal where they are not open, and which are large enough."""
+    """Large groups of members with equal sizes, other than the open ones."""
     groups: dict[Hashable, list[Member]] = {}
     for member in members:
         # A size of 1 is no loop: it decides which loop is the outer one, and stays a number.

@@ -109,7 +109,7 @@ class _Loops:
         self.closed |= {known[loop] for loop in used if loop in known}
 
     def _relate_groups(self, op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> None:
-        """Unite a merged dimension with the one of its group that is longer than 1; close other groups."""
+        """Unite a merged dimension with the only long one of its group; close all others."""
         source, result = op.operands[0], op.results[0]
         merged, split = (result, source) if isinstance(op, tensor.CollapseShapeOp) else (source, result)
         shape = tensor_shape(split)

@@ -1,4 +1,4 @@
-"""`share-kernels`: one function for kernels that differ in extents of outer loops: its arguments."""
+"""`share-kernels`: one function for kernels of different extents of outer loops, passed as arguments."""
 
 from __future__ import annotations
 

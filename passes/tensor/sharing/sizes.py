@@ -42,7 +42,7 @@ class SizedContent:
 
 
 def sites(kernel: FuncOp) -> Iterator[Site]:
-    """The places of a kernel that have sizes, in a fixed order: tensors where they are defined, and lists."""
+    """The sized places of a kernel in program order: definitions of tensors, and lists of sizes."""
     yield from _tensors(kernel.args)
     for op in kernel.body.walk():
         yield from ((op, name) for name in _LISTS.get(type(op), ()))
