@@ -158,7 +158,7 @@ _FILES: Mapping[str, str] = {
     "memref": "buffers tensors",
     "scf": "control_flow",
     "tensor": "tensors",
-    "vector": "scalars transfers vectors",
+    "vector": "functions scalars transfers vectors",
 }
 """The files of this folder that register the ops of a dialect; level 1 needs one line of it."""
 

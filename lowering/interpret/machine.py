@@ -38,7 +38,7 @@ class Program:
     def __init__(self, module: ModuleOp, ctx: Context, function: str = "main", *, quick: bool = False):
         """
         Args: `quick` computes some ops by quicker forms, which round in other places than their meanings.
-        Raises: StepwellError `unsupported-op`, `unknown-function`.
+        Raises: StepwellError `unsupported-op`, `unknown-function`; `unsupported` for outputs of unknown size.
         """
         self._machine = _Machine(module, ctx, quick)
         functions = self._machine.functions
@@ -48,6 +48,7 @@ class Program:
             raise StepwellError("unknown-function", None, message, help=help)
         self._function = functions[function]
         self._signature = Signature.of(self._function)
+        self._signature.expect_sizes()
         self._machine.prepared(function, self._function)
 
     def __call__(self, inputs: Sequence[Array], symbols: Mapping[str, int] | None = None) -> list[Array]:

@@ -28,7 +28,6 @@ _QUICK_FORMS: dict[str, Meaning] = {}
 # The functions for host calls by file: an artifact calls one or two, and importing all files takes 50 ms.
 HOST_FUNCTIONS: Mapping[str, str] = {
     "chances": "couple_chances",
-    "detection": "non_max_suppression",
     "images": "image_decoder",
     "linear_algebra": "inverse",
     "maps": "map_values cast_map",

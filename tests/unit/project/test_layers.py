@@ -148,3 +148,17 @@ def test_a_first_answer_imports_what_it_needs() -> None:
     library = {"elements", "engine", "machine", "signature"}
     assert steps == {"graph_ops", "host_calls", "regions", "sizes"} | library
     assert {m.split(".")[2] for m in modules if m.startswith("stepwell.patterns.")} == {"driver"}
+
+
+_FIRST_ANSWER = """
+import numpy, stepwell
+model = stepwell.compile("tests/models/gru_seq.onnx", start="now", use_cache=False)
+model(numpy.zeros([1, 3, 64], numpy.float32))
+model.close()
+"""
+
+
+def test_a_first_answer_imports_no_code_generation() -> None:
+    modules = _modules_after(_FIRST_ANSWER)
+    driver = {"image", "lower", "partitions", "model_attribute", "ir_files"}
+    assert not modules & {"onnx", "llvmlite", *(f"stepwell.tools.driver.{name}" for name in driver)}
