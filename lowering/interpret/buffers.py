@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import memref
@@ -14,6 +15,7 @@ from stepwell.lowering.bufferize import groups_of, memref_of
 from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.engine import (
     Compiler,
+    Frame,
     Step,
     Unary,
     Value,
@@ -114,7 +116,11 @@ def prepare_get_global(op: memref.GetGlobalOp, compiler: Compiler) -> Step:
         contents = machine.weights.get(weight.hash.data)
     else:
         contents = constant_value(buffer.initial_value)
-    return lambda frame: contents
+
+    def get_global(frame: Frame) -> Any:
+        return contents
+
+    return get_global
 
 
 def _ignore(array: Array) -> tuple[()]:
