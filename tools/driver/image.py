@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,19 +19,14 @@ from xdsl.dialects.builtin import (
     TupleType,
     UnrankedTensorType,
 )
-from xdsl.ir import Attribute
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.graph.host import is_opaque, payload_bytes
 from stepwell.dialects.graph.structure import constant_array
-from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.graph_ir.annotations import work_told_on
-from stepwell.dialects.locations import node_names
 from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.sched_kernel import is_kernel, set_scratch, symbols_of
 from stepwell.dialects.sched_program import planned_program
-from stepwell.dialects.types import Tensor, check_extents, dims_of, dtype_of
+from stepwell.dialects.types import Tensor, WeightAttr, check_extents, dims_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text
@@ -39,14 +34,7 @@ from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool import compile_kernels
 from stepwell.lowering.kernels.pool_code import pool_of
 from stepwell.lowering.kernels.tile_code import tile_check_code
-from stepwell.lowering.main_to_buffers import (
-    fallible_ops,
-    inputs_of,
-    object_indices,
-    published_symbols,
-    returned_values,
-    signature_of,
-)
+from stepwell.lowering.main_to_buffers import fallible_ops, inputs_of, published_symbols
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
 from stepwell.passes.reproducer import Reproducer
@@ -55,12 +43,11 @@ from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.cache import KernelCache
-from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant
 from stepwell.runtime.interface import LONG_EQUATION, Array, Interface
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.runtime.timing import TimedCall
+from stepwell.tools.driver.host_side import host_side, timed_calls
 
 _LOG = logging.getLogger(__name__)
 
@@ -81,6 +68,8 @@ class Compilation:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     resized: Sequence[Resized] = ()
     """The dimensions of inputs that have another size than in the model's file."""
+    owns_weights: bool = False
+    """Whether the context's weights serve no other program, and may go when they are not needed any more."""
     reproducer: Reproducer | None = None
     """That of the passes that ran so far; None again when anything else changes the module."""
 
@@ -170,7 +159,8 @@ def compile_image(
     calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
     names = [call.callee.string_value() for call in calls]
     compilation.reproducer = None
-    with compilation.timed("kernels"):
+    store = compilation.ctx.weights if compilation.owns_weights else compilation.ctx.weights.copy()
+    with compilation.timed("kernels"), store.computed(_weight_names(main_of(compilation.module))):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
         report = partial(progress, "kernels") if progress is not None else None
@@ -182,8 +172,8 @@ def compile_image(
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             set_scratch(func_op, scratch)
     entry = entry_without_code(compilation, interface)
-    weights = weights_in_order(compilation)
-    calls = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
+    weights = tuple(constant_array(op, store) for op in _constants(main_of(compilation.module)))
+    calls = timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
         main = _compile_main(compilation, cache, timed)
     entry = planned_entry(entry, main.meta)._replace(timed=calls)
@@ -204,7 +194,7 @@ def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
     callees.
     """
     main = main_of(compilation.module)
-    host = _host_side(compilation)
+    host = host_side(main, compilation.ctx.weights)
     return Entry(
         interface._replace(symbols=symbols_of(main), published=tuple(published_symbols(main))),
         weights=tuple(range(len(_constants(main)))),
@@ -269,10 +259,10 @@ def _constants(main: func.FuncOp) -> list[graph.ConstantOp]:
     return [op for op in main.body.block.ops if isinstance(op, graph.ConstantOp)]
 
 
-def weights_in_order(compilation: Compilation) -> tuple[Array, ...]:
-    """The weights of `@main` of a level-2 module, in the order of its globals."""
-    constants = _constants(main_of(compilation.module))
-    return tuple(constant_array(op, compilation.ctx.weights) for op in constants)
+def _weight_names(main: func.FuncOp) -> list[str]:
+    """The hashes of the weights of `@main`: its constants, and what its host calls are given."""
+    named = (value for op in main.walk() for value in op.properties.values())
+    return [value.hash.data for value in named if isinstance(value, WeightAttr)]
 
 
 def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
@@ -292,64 +282,6 @@ def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
             message = "a size that depends on data is negative, or more than memory can hold"
             rows.append(RuntimeErrorRow("bad-size", message, describe_location(op)))
     return tuple(rows)
-
-
-@dataclass(frozen=True)
-class _HostSide:
-    callees: tuple[Callee, ...]
-    objects: int
-    outputs: tuple[int | None, ...]
-    """For each output, the index of its Python object, or None for an array."""
-
-
-def _host_side(compilation: Compilation) -> _HostSide:
-    """The host calls of `@main` in order, and the numbering of the Python objects passed between them."""
-    main = main_of(compilation.module)
-    calls = [op for op in main.walk() if isinstance(op, graph.HostCallOp)]
-    callees = tuple(_callee(op, compilation) for op in calls)
-    indices = object_indices(main)
-    outputs = tuple(indices.get(value) for value in returned_values(main))
-    return _HostSide(callees, len(indices), outputs if any(o is not None for o in outputs) else ())
-
-
-def _callee(op: graph.HostCallOp, compilation: Compilation) -> Callee:
-    signature = signature_of(op)
-    own = {name for name, _ in defined_symbols(op)}
-    return Callee(
-        op.kind.data,
-        op.callee.data,
-        payload_bytes(op, compilation.ctx.weights),
-        tuple(_host_value(type, own) for type in signature.inputs),
-        tuple(_host_value(type, own) for type in signature.outputs.data[: len(op.values)]),
-        describe_location(op),
-    )
-
-
-def _host_value(type: Attribute, own: set[str]) -> HostValue:
-    if is_opaque(type):
-        return HostValue("")
-    dims = dims_of(type)
-    made = any(dim.symbols() & own for dim in dims)
-    return HostValue(dtype_of(cast(Tensor, type).element_type).name, len(dims), made)
-
-
-def _timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]) -> tuple[TimedCall, ...]:
-    """
-    The calls of kernels and of the host in `@main`, in order, with the work that `annotate-work` annotated.
-
-    Args: `names` are the names of all called functions before kernels were renamed by content.
-    """
-    earlier = iter(names)
-    calls: list[TimedCall] = []
-    for op in main.walk():
-        nodes = tuple(node_names(op.location))
-        if isinstance(op, graph.HostCallOp):
-            calls.append(TimedCall("host", op.callee.data, "", nodes, Dim.of(0), Dim.of(0)))
-        elif isinstance(op, func.CallOp):
-            name, symbol = next(earlier), op.callee.string_value()
-            if symbol in kernels:
-                calls.append(TimedCall("kernel", name, symbol, nodes, *work_told_on(op)))
-    return tuple(calls)
 
 
 @collector_paused()
