@@ -17,7 +17,6 @@ from functools import partial
 from io import StringIO
 from pathlib import Path
 from time import process_time
-from typing import cast
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -124,7 +123,10 @@ def compile_cost(path: Path, cache: str, **options: object) -> Figures:
 
 def model_row(name: str) -> str:
     """A line of the table of models; cold and warm, of which the warm time is a median."""
-    path, shapes = cast(Path, model_path(name)), F32_MODELS[name].input_shapes()
+    path = model_path(name)
+    if path is None:
+        raise SystemExit(f"no model is named {name}; STEPWELL_MODELS names the folder of models")
+    shapes = F32_MODELS[name].input_shapes() if name in F32_MODELS else {}
     with tempfile.TemporaryDirectory() as folder:
         cold, *warm = (compile_cost(path, folder, input_shapes=shapes) for _ in range(4))
     cells = [f"{cold[figure]:.2f}" for figure in ("wall", "compiling")]
