@@ -114,26 +114,26 @@ def _top_k(k: int, shape: Sequence[int]) -> Case:
     )
 
 
-def _deep_tree(depth: int) -> Case:
-    """A tree that is a chain: each node has a leaf and the next node."""
-    count = 2 * depth + 1
-    inner = [2 * i for i in range(depth)]
+def _trees(depth: int, rows: int) -> Case:
+    """100 complete trees of 20 features."""
+    inner, count = 2**depth - 1, 2 ** (depth + 1) - 1
+    rng, number = np.random.default_rng(0), 100 * count
     attributes = {
         "n_targets": 1,
-        "nodes_treeids": [0] * count,
-        "nodes_nodeids": [*range(count)],
-        "nodes_featureids": [i // 2 % 16 for i in range(count)],
-        "nodes_values": [0.2 if i in inner else 0.0 for i in range(count)],
-        "nodes_modes": ["BRANCH_LEQ" if i in inner else "LEAF" for i in range(count)],
-        "nodes_truenodeids": [i + 1 if i in inner else 0 for i in range(count)],
-        "nodes_falsenodeids": [i + 2 if i in inner else 0 for i in range(count)],
-        "target_treeids": [0] * (depth + 1),
-        "target_nodeids": [*range(1, count, 2), count - 1],
-        "target_ids": [0] * (depth + 1),
-        "target_weights": [float(i) for i in range(depth + 1)],
+        "nodes_treeids": [tree for tree in range(100) for _ in range(count)],
+        "nodes_nodeids": [*range(count)] * 100,
+        "nodes_featureids": rng.integers(0, 20, number).tolist(),
+        "nodes_values": rng.uniform(0.1, 1.1, number).tolist(),
+        "nodes_modes": (["BRANCH_LEQ"] * inner + ["LEAF"] * (count - inner)) * 100,
+        "nodes_truenodeids": [2 * i + 1 if i < inner else 0 for i in range(count)] * 100,
+        "nodes_falsenodeids": [2 * i + 2 if i < inner else 0 for i in range(count)] * 100,
+        "target_treeids": [tree for tree in range(100) for _ in range(inner, count)],
+        "target_nodeids": [*range(inner, count)] * 100,
+        "target_ids": [0] * (100 * (count - inner)),
+        "target_weights": rng.uniform(0.1, 1.1, 100 * (count - inner)).tolist(),
     }
-    tree = node("TreeEnsembleRegressor", "x -> t", domain="ai.onnx.ml", **attributes)
-    return Case(f"tree of depth {depth}", [tree, node("Identity", "t")], {"x": [1024, 16]})
+    trees = node("TreeEnsembleRegressor", "x -> t", domain="ai.onnx.ml", **attributes)
+    return Case(f"trees of depth {depth}, {rows} rows", [trees, node("Identity", "t")], {"x": [rows, 20]})
 
 
 def _checks(total: int) -> Runs:
@@ -369,7 +369,14 @@ WAYS: Mapping[str, Way] = {
     "searches.open_block": Way("", [_OPEN_TOP_K]),
     "searches.many": Way("", [_top_k(k, [16, 32000]) for k in (8, 12, 20, 30)]),
     "searches.scanned_bytes": Way("cumsum first of 512x1024"),
-    "searches.tree_steps": Way("", [_deep_tree(depth) for depth in (20, 30)]),
+    **dict.fromkeys(
+        [f"trees.{name}" for name in ("walks", "block_rows", "word_registers", "step_cycles")],
+        Way("", [_trees(depth, 1000) for depth in (5, 8)]),
+    ),
+    **dict.fromkeys(
+        [f"trees.{name}" for name in ("cut_cycles", "leaf_cycles", "column_cycles")],
+        Way("", [_trees(5, rows) for rows in (8, 16, 24, 32)]),
+    ),
     "threads.worth": Way("", [_one("Exp", [n, 256]) for n in (32, 64, 128, 256)], threads=2),
     "threads.unknown_trips": Way(
         "", [_opened(_one("Exp", [n, 256]), x=[n, "n"]) for n in (8, 12, 24, 48)], threads=2

@@ -2,7 +2,8 @@
 The time from the start of a Python process to a model's first output: `python -m benchmarks.first_answer`.
 
 Fresh processes, engines in turn, bytecode on disk and no cache of compiled code. Wall time in seconds of the
-best round of each: imports, reading of the model (a peer's is part of its conversion), conversion, first run.
+best round of each: imports, reading of the model (a part of the conversion for peers and `start="now"`),
+conversion, first run; and the time until the code of `start="now"` is there, which takes its own process.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ Results: TypeAlias = Mapping[str, Mapping[str, Figures]]
 """By model, then by engine."""
 
 _MODELS = {**F32_MODELS, **QUANTIZED_MODELS}
-_OURS = "stepwell"
+_OURS, _NOW = "stepwell", "start=now"
 _ANSWER = "first answer"
-_COLUMNS = ("imports", "reading", "conversion", "run", _ANSWER, "processor", "megabytes")
+_COLUMNS = ("imports", "reading", "conversion", "run", _ANSWER, "full code", "processor", "megabytes")
 
 _PROGRAM = """
 import numpy
@@ -37,11 +38,17 @@ feeds = dict(numpy.load(feeds))
 """
 _OURS_PROGRAM = """
 import stepwell, stepwell.frontend, stepwell.tools.driver.lower
+if engine != "stepwell":
+    import stepwell.tools.driver.staged_model
 imports = time.monotonic()
-model = stepwell.compile(model, input_shapes=json.loads(shapes), threads=int(threads))
-reading = model.image.effort["seconds"]["import"]
+start = "full" if engine == "stepwell" else "now"
+model = stepwell.compile(model, input_shapes=json.loads(shapes), threads=int(threads), start=start)
 converted = time.monotonic()
 model(*(feeds[spec.name] for spec in model.interface.inputs))
+end = time.monotonic()
+model.wait()
+full = (converted if start == "full" else time.monotonic()) - begin
+reading = model.image.effort["seconds"]["import"] if start == "full" else 0.0
 """
 # A peer's program starts through a class of ours, whose import is not the peer's.
 _PEER_PROGRAM = """
@@ -55,19 +62,19 @@ imports, reading = time.monotonic(), 0.0
 run = engine.load(Path(model), int(threads), feeds)
 converted = time.monotonic()
 run()
+end, full = time.monotonic(), 0.0
 """
 _REPORT = """
-end = time.monotonic()
 report(**{
     "imports": imports - begin, "reading": reading, "conversion": converted - imports - reading,
-    "run": end - converted, "first answer": end - begin,
+    "run": end - converted, "first answer": end - begin, "full code": full,
 })
 """
 
 
 def first_answer(path: Path, model: Model, engine: str, threads: int) -> Figures:
     """The figures of an engine's first answer, by the names of `_COLUMNS`. Raises: CalledProcessError."""
-    program = _PROGRAM + (_OURS_PROGRAM if engine == _OURS else _PEER_PROGRAM) + _REPORT
+    program = _PROGRAM + (_OURS_PROGRAM if engine in (_OURS, _NOW) else _PEER_PROGRAM) + _REPORT
     with tempfile.TemporaryDirectory() as folder:
         np.savez(feeds := Path(folder) / "feeds.npz", allow_pickle=False, **model.feeds())
         shapes = json.dumps(model.input_shapes())
@@ -113,9 +120,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=usable_cores())
     args = parser.parse_args(argv)
-    engines = [_OURS, *filter(None, args.against.split(","))]
-    for engine in engines:
-        engine_named(engine)  # an error before anything is measured
+    peers = list(filter(None, args.against.split(",")))
+    for peer in peers:
+        engine_named(peer)  # an error before anything is measured
+    engines = [_OURS, _NOW, *peers]
     print(bytecode_note() + f"| model | engine | {' | '.join(_COLUMNS)} |\n{'|---' * (len(_COLUMNS) + 2)}|")
     results: dict[str, dict[str, Figures]] = {}
     for name in args.models or F32_MODELS:

@@ -32,6 +32,7 @@ from stepwell.runtime.plugins import INSTALLED, Registry, loading
 DIALECTS: dict[str, str] = {
     "amx": "stepwell.dialects.amx:AMX",
     "graph": "stepwell.dialects.graph:Graph",
+    "linalg_ext": "stepwell.dialects.linalg_ext:LinalgExt",
     "onnx": "stepwell.dialects.onnx:Onnx",
     "pattern": "stepwell.dialects.pattern:Pattern",
     "arith": "stepwell.dialects.arith:Arith",

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntAttr,
+    IntegerAttr,
+    NoneAttr,
+    StringAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -14,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects import runtime_calls
-from stepwell.dialects.fields import parse_fields
+from stepwell.dialects.fields import parse_fields, parse_number
 from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
 from stepwell.dialects.sched_program import PROGRAM, WEIGHT, ProgramAttr, verify_program
@@ -49,10 +58,14 @@ class Schedule:
     Loops are named by their position in the op's iteration space.
     """
 
-    tile: tuple[int, ...]
+    tile: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
     parallel: tuple[int, ...] = ()
     vectorize: int | None = None
+    form: str = ""
+    """The way to compute an op of `linalg_ext`, which has no tiles."""
+    sizes: tuple[tuple[str, int], ...] = ()
+    """Numbers of that form by name."""
 
     def loops(self) -> tuple[int, ...]:
         """The tiled loops, outer to inner."""
@@ -71,10 +84,11 @@ class Schedule:
 @irdl_attr_definition
 class ScheduleAttr(ParametrizedAttribute):
     """
-    The schedule of a structured op, one number of `tile` for each of its loops.
+    The schedule of a structured op, one number of `tile` for each of its loops; or the form of another op.
 
     ```mlir
     #sched.schedule<tile = [4, 64, 1], order = [1, 0, 2], parallel = [1, 0], vectorize = 1>
+    #sched.schedule<form = "walk", sizes = {block = 64, rows = 8, trees = 16}>
     ```
     - `tile`: the step of each loop, and so the extent of the op in its body; 0: the loop is not tiled.
       A reduction loop's tile is the number of its steps that are unrolled.
@@ -83,12 +97,14 @@ class ScheduleAttr(ParametrizedAttribute):
     - `parallel`: loops whose iterations are independent. They come first in the order, the ops that are fused
       with this one share them, and they may run on several threads.
     - `vectorize`: the loop whose steps are the lanes of vectors.
+    - `form`: for ops of `linalg_ext`, in place of all these: the way to compute it, with `sizes` by name.
 
     Constraints:
       (C1) tiles are not negative.
       (C2) `order` names every tiled loop once and no other.
       (C3) `parallel` names tiled loops, each once, the first ones of `order`.
       (C4) `vectorize` is a loop.
+      (C5) a form has no tiles; sizes are positive, and only with a form.
     """
 
     name = "sched.schedule"
@@ -97,17 +113,24 @@ class ScheduleAttr(ParametrizedAttribute):
     order: ArrayAttr[IntAttr] = param_def()
     parallel: ArrayAttr[IntAttr] = param_def()
     vectorize: IntAttr = param_def()
+    form: StringAttr = param_def()
+    sizes: DictionaryAttr = param_def()
 
     def __init__(self, schedule: Schedule):
         lanes = _NO_LANES if schedule.vectorize is None else schedule.vectorize
         # The default order is not stored, so that equal schedules are equal attributes.
         order = () if schedule.order == schedule.default_order() else schedule.order
-        super().__init__(_ints(schedule.tile), _ints(order), _ints(schedule.parallel), IntAttr(lanes))
+        super().__init__(
+            _ints(schedule.tile), _ints(order), _ints(schedule.parallel), IntAttr(lanes),
+            StringAttr(schedule.form), DictionaryAttr({name: IntAttr(n) for name, n in schedule.sizes}),
+        )  # fmt: skip
 
     def get(self) -> Schedule:
         """The schedule in Python's terms."""
         lanes = None if self.vectorize.data == _NO_LANES else self.vectorize.data
-        return Schedule(_values(self.tile), _values(self.order), _values(self.parallel), lanes)
+        sizes = tuple((name, cast(IntAttr, size).data) for name, size in self.sizes.data.items())
+        form = self.form.data
+        return Schedule(_values(self.tile), _values(self.order), _values(self.parallel), lanes, form, sizes)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -118,15 +141,43 @@ class ScheduleAttr(ParametrizedAttribute):
         def loop() -> IntAttr:
             return IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))
 
-        readers = {"tile": numbers, "order": numbers, "parallel": numbers, "vectorize": loop}
+        def form() -> StringAttr:
+            return StringAttr(parser.parse_str_literal())
+
+        def size() -> tuple[str, Attribute]:
+            name = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            return name, parse_number(parser)
+
+        def sizes() -> DictionaryAttr:
+            return DictionaryAttr(dict(parser.parse_comma_separated_list(parser.Delimiter.BRACES, size)))
+
+        readers = {
+            "tile": numbers, "order": numbers, "parallel": numbers, "vectorize": loop, "form": form,
+            "sizes": sizes,
+        }  # fmt: skip
         empty = _ints(())
-        defaults = {"order": empty, "parallel": empty, "vectorize": IntAttr(_NO_LANES)}
-        return parse_fields(parser, readers, defaults)
+        defaults = {
+            "tile": NoneAttr(), "order": empty, "parallel": empty, "vectorize": IntAttr(_NO_LANES),
+            "form": StringAttr(""), "sizes": DictionaryAttr({}),
+        }  # fmt: skip
+        tile, *rest = parse_fields(parser, readers, defaults)
+        if isinstance(tile, NoneAttr):
+            if rest[3] == defaults["form"]:
+                parser.raise_error("`tile` is missing")
+            tile = empty
+        return [tile, *rest]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string("tile = ")
-            _print_ints(self.tile, printer)
+            if self.form.data:
+                printer.print_string(f'form = "{self.form.data}"')
+                if self.sizes.data:
+                    sizes = ", ".join(f"{name} = {n}" for name, n in self.get().sizes)
+                    printer.print_string(f", sizes = {{{sizes}}}")
+            else:
+                printer.print_string("tile = ")
+                _print_ints(self.tile, printer)
             for key, numbers in (("order", self.order), ("parallel", self.parallel)):
                 if numbers.data:
                     printer.print_string(f", {key} = ")
@@ -159,6 +210,11 @@ class ScheduleAttr(ParametrizedAttribute):
             )
         if schedule.vectorize is not None and not schedule.vectorize < rank:  # (C4)
             raise VerifyException(f"vectorize must name one of {rank} loops, found {schedule.vectorize}")
+        if schedule.form and tile:
+            raise VerifyException(f"a form has no tiles, found {list(tile)}")
+        for name, size in schedule.sizes:  # (C5)
+            if not schedule.form or size <= 0:
+                raise VerifyException(f"sizes are positive numbers of a form, found {name} = {size}")
 
 
 def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
@@ -212,7 +268,7 @@ def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
 
 _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     KERNEL: _Interface(verify_kernel),
-    SCHEDULE: _of_class(ScheduleAttr, "linalg.*"),
+    SCHEDULE: _of_class(ScheduleAttr, "linalg.*", "linalg_ext.*"),
     UNROLLED: _of_class(UnitAttr, "func.func"),
     PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
     CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),

@@ -96,6 +96,7 @@ SCHEDULE = (
     Step("generalize-copies", "makes elementwise ops of copies: choose-schedules sees nothing else"),
     Step("collapse-loops", "merges loops, so that schedules see long rows; last of those that change ops"),
     Step("choose-schedules", "gives each heavy op tiles, an order and lanes, as an attribute to edit"),
+    Step("expand-forms", "writes loops for ops of linalg_ext, by the form that their schedule has"),
     Step("tile-and-fuse", "builds the loops of the schedules, with producers and consumers inside"),
     Step("vectorize", "computes the tiles on vectors"),
     Step("hoist-accumulators", "keeps sums in registers across iterations, now that tiles are vectors"),

@@ -127,6 +127,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "copy operands of products, transposed or widened, before they are read many times",
         ),
     },
+    "passes.tensor.forms": {
+        "expand-forms": ("expand ops of linalg_ext into loops, by the form of their schedules",)
+    },
     "passes.tensor": {
         "collapse-loops": ("merge adjacent dimensions of structured ops into one loop",),
         "fuse-into-writes": ("compute elementwise ops where loops write their operand",),

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import cache_from_source
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from threading import Thread, Timer
 from typing import IO, cast
@@ -41,11 +42,12 @@ class ChildError(Exception):
     """
     A child process without an answer: dead, killed at its deadline, or with an answer that is no message.
 
-    Args: `reason` says which, with the exit status; `last_output` is the end of its standard error.
+    Args: `reason` says which, with the exit status; `last_output` is the end of its standard error; `status`
+    is the exit status, that of a signal negative.
     """
 
-    def __init__(self, reason: str, last_output: str):
-        self.reason, self.last_output = reason, last_output
+    def __init__(self, reason: str, last_output: str, status: int):
+        self.reason, self.last_output, self.status = reason, last_output, status
         super().__init__(f"{reason}\n{last_output}".rstrip())
 
 
@@ -134,7 +136,8 @@ class Child:
             answer = read_frame(self._answers, self._answer_bytes)
         except BadFrame as error:
             self.kill()
-            raise ChildError(f"its answer cannot be read: {error}", self.last_output) from None
+            message = f"its answer cannot be read: {error}"
+            raise ChildError(message, self.last_output, self._process.returncode) from None
         except (OSError, ValueError):  # a stream is broken, or closed
             answer = None
         finally:
@@ -142,7 +145,7 @@ class Child:
                 timer.cancel()
         if answer is None:
             self._end_or_kill()  # where it lives on without output, it is of no use
-            raise ChildError(self._reason(), self.last_output)
+            raise ChildError(self._reason(), self.last_output, self._process.returncode)
         return answer
 
     def _kill_late(self, seconds: float) -> None:
@@ -173,10 +176,20 @@ class Child:
         self._process.wait()
         self._close_streams()
 
+    def end_input(self) -> None:
+        """Close the process's input, by which programs know that they shall end, and wait for nothing."""
+        with suppress(OSError):
+            self._requests.close()
+
+    def forget(self) -> None:
+        """Close the streams in a process that was forked: the child is that of its parent."""
+        for stream in (self._requests, self._answers, self._process.stderr):
+            # The stream's own lock may be held by a thread that is not in this process.
+            cast("BufferedReader | BufferedWriter", stream).raw.close()
+
     def close(self) -> None:
         """Close the process's input and wait for its end; it is killed where it goes on."""
-        with suppress(OSError):  # what it did not read
-            self._requests.close()
+        self.end_input()
         self._end_or_kill()
 
     def _end_or_kill(self) -> None:

@@ -37,7 +37,12 @@ PERF = Variable(
     "1 makes kernels known to profilers: their names to `perf`, their frames to unwinders of the process",
     "off",
 )
-VARIABLES = (CACHE, MODELS, PERF)
+BACKGROUND = Variable(
+    "STEPWELL_BACKGROUND",
+    'how many models of a process compile at once after `start="now"`; others wait for their turn',
+    "1",
+)
+VARIABLES = (BACKGROUND, CACHE, MODELS, PERF)
 
 
 def variables_text() -> str:

@@ -18,6 +18,8 @@ class ErrorCode(NamedTuple):
 CODES: dict[str, ErrorCode] = {
     "backend-failed": ErrorCode("a backend did not compile its part of a model",
         "Leave the backend out, or add `--fallback`, which compiles the part with Stepwell's kernels."),
+    "background-failed": ErrorCode("the full code of a model of `start=\"now\"` is not coming",
+        "The model goes on without it; `stepwell.compile` without `start` compiles at once."),
     "bad-artifact": ErrorCode("a file is no artifact of this version, or is damaged",
         "Compile the model again."),
     "bad-config": ErrorCode("a key or a value of the pass configuration does not exist",

@@ -108,6 +108,13 @@ def load_callee(callee: Callee) -> HostFunction:
         raise StepwellError("bad-artifact", callee.where, message) from error
 
 
+def host_failure(callee: Callee, error: Exception) -> StepwellError:
+    """The error of a call for an exception of a callee, located at its node."""
+    if isinstance(error, StepwellError):
+        return error.at(callee.where)
+    return StepwellError("host-failed", callee.where, f"{callee.name}: {type(error).__name__}: {error}")
+
+
 def _loader(callee: Callee) -> Loader:
     try:
         if (place := BUILT_IN.get(callee.kind)) is None:
@@ -186,15 +193,10 @@ class HostFrame:
     def _call(self, context: int, index: int, words_at: int, count: int) -> int:
         try:
             self._run(index, _words(words_at, count))
-        except StepwellError as error:
-            self.failure = error.at(self._callees[index].where)
-            return Status.HOST_FAILED
         except Exception as error:
-            callee = self._callees[index]
-            self.failure = StepwellError(
-                "host-failed", callee.where, f"{callee.name}: {type(error).__name__}: {error}"
-            )
-            self.failure.__cause__ = error
+            self.failure = host_failure(self._callees[index], error)
+            if self.failure is not error:
+                self.failure.__cause__ = error
             return Status.HOST_FAILED
         except BaseException as error:  # an interrupt by the user is raised unchanged
             self.failure = error

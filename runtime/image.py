@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weight_check import WeightCheck
 from stepwell.runtime.host import Callee
 from stepwell.runtime.interface import Array, Interface
@@ -26,6 +27,11 @@ class RuntimeErrorRow(NamedTuple):
     code: str
     message: str
     where: str
+
+    def error(self, found: int, other: int) -> StepwellError:
+        """The error of a call; `other` is the limit of a size, or what `found` must be equal to or below."""
+        rest = f", possible are 0 to {other}" if self.code == "bad-size" else f" and {other}"
+        return StepwellError(self.code, self.where, self.message, note=f"found {found}{rest}")
 
 
 class Variant(NamedTuple):

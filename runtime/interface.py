@@ -118,7 +118,7 @@ class Interface(NamedTuple):
         """
         Symbol values, output shapes and arena size for the input shapes of a call.
 
-        Raises: StepwellError `shape-mismatch` that names the input or node and both sizes.
+        Raises: StepwellError `shape-mismatch` that names the input or node and both sizes; `too-large`.
         """
         try:
             return self._bound(shapes)
@@ -137,6 +137,11 @@ class Interface(NamedTuple):
         sizes = [prod(o) * spec.dtype.itemsize for spec, o in zip(self.outputs, outputs, strict=True) if o]
         arrays = tuple(() if shape is None else shape for shape in outputs)
         arena_bytes = self.arena_bytes.evaluate(values)
+        names = [spec.name for spec, shape in zip(self.outputs, outputs, strict=True) if shape]
+        for name, size in [*zip(names, sizes, strict=True), ("the arena", arena_bytes)]:
+            if not 0 <= size <= MAX_TENSOR_BYTES:
+                message = f"{name} would take {size} bytes for inputs {list(shapes)}"
+                raise StepwellError("too-large", None, message)
         return Binding(symbols, outputs, arrays, arena_bytes, values, max(sizes, default=0))
 
     def _output_shape(

@@ -18,15 +18,7 @@ from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, load_image, save
 from stepwell.runtime.host import HostFrame, load_callee
 from stepwell.runtime.image import Entry, ModelImage, Variant
-from stepwell.runtime.interface import (
-    MAX_TENSOR_BYTES,
-    Array,
-    Binding,
-    Interface,
-    TensorSpec,
-    checked_input,
-    checked_object,
-)
+from stepwell.runtime.interface import Array, Binding, Interface, TensorSpec, checked_input, checked_object
 from stepwell.runtime.machine.demands import check_features, missing_features
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
@@ -286,16 +278,6 @@ class CompiledModel(ModelInfo):
         if self.image.weight_check is not None:
             self.image.weight_check.wait()
         binding = self.interface.bind(shapes)
-        sizes = [
-            (spec.name, int(np.prod(shape, dtype=object)) * spec.dtype.itemsize)
-            for spec, shape in zip(self.interface.outputs, binding.output_shapes, strict=True)
-            if shape is not None
-        ]
-        for name, size in [*sizes, ("the arena", binding.arena_bytes)]:
-            if not 0 <= size <= MAX_TENSOR_BYTES:
-                raise StepwellError(
-                    "too-large", None, f"{name} would take {size} bytes for inputs {list(shapes)}"
-                )
         if len(self._bindings) >= _KEPT_BINDINGS:
             self._bindings.clear()
         self._bindings[shapes] = binding
@@ -310,11 +292,7 @@ class CompiledModel(ModelInfo):
         values = frame.ctx[CtxField.ERROR_VALUES : CtxField.ERROR_VALUES + 2].astype(np.int64)
         if not 0 < status <= len(self._entry.errors):
             return InternalError(None, f"compiled code returned {status}")
-        row = self._entry.errors[status - 1]
-        found = f"found {values[0]}" + (
-            f", possible are 0 to {values[1]}" if row.code == "bad-size" else f" and {values[1]}"
-        )
-        return StepwellError(row.code, row.where, row.message, note=found)
+        return self._entry.errors[status - 1].error(int(values[0]), int(values[1]))
 
 
 def checked_threads(threads: object) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -66,6 +66,31 @@ class ModelInfo(ABC):
         """Run the model."""
 
     @property
+    def stage(self) -> Literal["first", "full"]:
+        """`full`; `first` for a model of `start="now"` as long as it answers without compiled code."""
+        return "full"
+
+    @property
+    def failure(self) -> StepwellError | None:
+        """Why the full code of a model of `start="now"` is not coming; None as long as it may, and then."""
+        return None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """
+        Wait for the full code of a model of `start="now"`; every other model has it.
+
+        Args: `timeout` is the longest time to wait in seconds (default: as long as it takes).
+        Returns: whether the code is there.
+        Raises: StepwellError `bad-option`; `background-failed`, or the error of the compilation, where the
+        code is not coming.
+        """
+        checked_timeout(timeout)
+        return True
+
+    def close(self) -> None:  # noqa: B027  # nothing is under way, but in a subclass
+        """End the compilation of the full code, where it is under way; the model goes on as it is."""
+
+    @property
     def inputs(self) -> list[TensorInfo]:
         """The inputs: name, shape and dtype."""
         return [TensorInfo.of(spec) for spec in self.interface.inputs]
@@ -119,6 +144,7 @@ class ModelInfo(ABC):
         from stepwell.runtime.benchmark import timed
 
         inputs = self._inputs(arrays, named)
+        self.wait()
         return timed(lambda: self(*inputs), self.threads, None if runs is None else _checked_runs(runs))
 
     def _inputs(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
@@ -163,6 +189,13 @@ def run_arguments(
         help = f"the outputs are {', '.join(names)}"
         raise StepwellError("bad-option", None, f"the model has no output {unknown[0]!r}", help=help)
     return wanted, inputs
+
+
+def checked_timeout(timeout: object) -> float | None:
+    """A time to wait in seconds, or None. Raises: StepwellError `bad-option`."""
+    if timeout is None or (isinstance(timeout, int | float) and timeout >= 0):
+        return timeout
+    raise StepwellError("bad-option", None, f"timeout must be at least 0 seconds, found {timeout!r}")
 
 
 def _checked_runs(runs: object) -> int:

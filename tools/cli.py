@@ -78,8 +78,8 @@ def _main(arguments: Sequence[str]) -> int:
     except Exception as error:
         if args.debug:
             raise
-        print(user_error(error).render(), file=sys.stderr)
-        return 1
+        print((shown := user_error(error)).render(), file=sys.stderr)
+        return WRONG_USAGE if shown.code == "bad-usage" else 1
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class PoolCosts(Table):
 
 
 class SearchCosts(Table):
-    """Constants of `top_k`, scans and trees."""
+    """Constants of `top_k` and scans."""
 
     search_block: int = tuned(16, "elements")
     """
@@ -40,8 +40,28 @@ class SearchCosts(Table):
     """With this many elements for each of the k or more, the search of `top_k` skips nearly all of them."""
     scanned_bytes: int = tuned(1024, "bytes")
     """Size of a block of columns that one loop scans: half of the registers of the larger targets."""
-    tree_steps: int = tuned(24, "steps")
-    """The most steps of a descent that are unrolled into one body; deeper trees take several ops."""
+
+
+class TreeCosts(Table):
+    """Constants of tree ensembles."""
+
+    walks: int = tuned(16, "walks")
+    """
+    Walks in lock step, of rows or of trees: the loads of each wait for each other (1,000 rows by 100 trees of
+    depth 5: 335 us with 16, 380 with 8).
+    """
+    block_rows: int = tuned(64, "rows")
+    """Rows that walk a tree before the next one, which then takes its place in the first cache."""
+    word_registers: int = tuned(4, "registers")
+    """Registers of words, a word for each row: they share the loads of a cut (126 us with 4, 192 with 1)."""
+    step_cycles: float = tuned(1.9, "cycles")
+    """A step of one of many walks."""
+    cut_cycles: float = tuned(1.3, "cycles")
+    """A comparison of a register of rows, and the clearing of leaves."""
+    leaf_cycles: float = tuned(1.2, "cycles")
+    """The leaf of a row from the bits of its word."""
+    column_cycles: float = tuned(1.5, "cycles")
+    """The copy of a feature of a row to the lanes of its block."""
 
 
 class ThreadCosts(Table):
@@ -86,4 +106,5 @@ class CompilerCosts(Table):
     """
 
 
-POOLS, SEARCHES, THREADS, COMPILER = PoolCosts(), SearchCosts(), ThreadCosts(), CompilerCosts()
+POOLS, SEARCHES, TREES = PoolCosts(), SearchCosts(), TreeCosts()
+THREADS, COMPILER = ThreadCosts(), CompilerCosts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import accumulate, pairwise
 from math import prod
 
@@ -27,14 +28,12 @@ def collapse(emit: IRBuilder, value: SSAValue, groups: Sequence[Sequence[int]]) 
     ]
     type = TensorType(tensor_element(value), sizes)
     if isinstance(value.owner, tensor.EmptyOp):
-        # Of each group one dimension at most is dynamic.
         dynamic = [
-            emit.times(dim_size(emit, value, t), prod(shape[s] for s in group if s != t))
-            for group in groups
-            for t in group
-            if shape[t] == DYNAMIC_INDEX
+            emit.materialize(reduce(emit.times, (dim_size(emit, value, t) for t in group), 1))
+            for group, size in zip(groups, sizes, strict=True)
+            if size == DYNAMIC_INDEX
         ]
-        return emit.value(tensor.EmptyOp([emit.materialize(n) for n in dynamic], type))
+        return emit.value(tensor.EmptyOp(dynamic, type))
     op = tensor.CollapseShapeOp.create(
         operands=[value], result_types=[type], properties={"reassociation": _reassociation(groups)}
     )

@@ -1,5 +1,5 @@
 """The interpreter: levels 1, 2 and 3 on numpy, the reference for every pass and conversion."""
 
-from stepwell.lowering.interpret.machine import interpret
+from stepwell.lowering.interpret.machine import Program, interpret
 
-__all__ = ["interpret"]
+__all__ = ["Program", "interpret"]

@@ -11,8 +11,8 @@ from xdsl.dialects import affine, func, scf
 from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,
-    Program,
     Step,
+    Steps,
     Value,
     implements,
     implements_in_frame,
@@ -25,7 +25,7 @@ from stepwell.runtime.errors import StepwellError
 @implements_in_frame("scf.for")
 def prepare_for(op: scf.ForOp, compiler: Compiler) -> Step:
     """A counted loop that carries values."""
-    body = compiler.program(op.body.block)
+    body = compiler.steps(op.body.block)
 
     def run(frame: Frame, lower: int, upper: int, step: int, *carried: Value) -> Value:
         values: Sequence[Value] = carried
@@ -39,7 +39,7 @@ def prepare_for(op: scf.ForOp, compiler: Compiler) -> Step:
 @implements_in_frame("scf.parallel")
 def prepare_parallel(op: scf.ParallelOp, compiler: Compiler) -> Step:
     """Loops with independent iterations; run backward, which exposes iterations that are not."""
-    body = compiler.program(op.body.block)
+    body = compiler.steps(op.body.block)
     count = len(op.lowerBound)
     if op.res:
         raise StepwellError("unsupported", op, "the interpreter cannot run scf.parallel with reductions")
@@ -56,8 +56,8 @@ def prepare_parallel(op: scf.ParallelOp, compiler: Compiler) -> Step:
 @implements_in_frame("scf.while")
 def prepare_while(op: scf.WhileOp, compiler: Compiler) -> Step:
     """A loop that runs while its first region yields true."""
-    before = compiler.program(op.before_region.block)
-    after = compiler.program(op.after_region.block)
+    before = compiler.steps(op.before_region.block)
+    after = compiler.steps(op.after_region.block)
 
     def run(frame: Frame, *values: Value) -> Value:
         condition, *carried = before.run(frame, values)
@@ -71,7 +71,7 @@ def prepare_while(op: scf.WhileOp, compiler: Compiler) -> Step:
 @implements_in_frame("scf.if")
 def prepare_if(op: scf.IfOp, compiler: Compiler) -> Step:
     """The branch that a condition selects; on a grid both branches, each for its own elements."""
-    branches = [compiler.program(region.block) if region.blocks else None for region in op.regions]
+    branches = [compiler.steps(region.block) if region.blocks else None for region in op.regions]
     then, otherwise = branches
 
     def run(frame: Frame, condition: Value) -> Value:
@@ -85,7 +85,7 @@ def prepare_if(op: scf.IfOp, compiler: Compiler) -> Step:
     return run
 
 
-def _run_masked(branch: Program | None, frame: Frame, mask: Value) -> Sequence[Value]:
+def _run_masked(branch: Steps | None, frame: Frame, mask: Value) -> Sequence[Value]:
     """Run a branch on a grid, for the elements of a mask."""
     if branch is None:
         return []
@@ -99,9 +99,9 @@ def _run_masked(branch: Program | None, frame: Frame, mask: Value) -> Sequence[V
 @implements_in_frame("scf.index_switch")
 def prepare_index_switch(op: scf.IndexSwitchOp, compiler: Compiler) -> Step:
     """The region of the case that equals the index, else the default region."""
-    default = compiler.program(op.default_region.block)
+    default = compiler.steps(op.default_region.block)
     cases = {
-        case: compiler.program(region.block)
+        case: compiler.steps(region.block)
         for case, region in zip(op.cases.get_values(), op.case_regions, strict=True)
     }
 
@@ -117,7 +117,7 @@ def prepare_call(op: func.CallOp, compiler: Compiler) -> Step:
     callee = op.callee.string_value()
 
     def run(frame: Frame, *values: Value) -> Value:
-        return packed(compiler.machine.call(callee, values, op))
+        return packed(compiler.machine.call(callee, values, frame.scope, op))
 
     return run
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from stepwell.dialects._xdsl import plugged_in_dialects
+from stepwell.lowering.main_to_buffers import error_row
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning.indexing import OutOfRange
 
 Value: TypeAlias = Any
 """An array for a tensor, a vector or a buffer; a numpy scalar for a number; an int for an index."""
@@ -29,12 +35,34 @@ Binary: TypeAlias = Callable[[Value, Value], Value]
 InFrame: TypeAlias = Callable[["Frame"], Value]
 """A step of an op without operands, which sees the frame."""
 
+MAX_CALLS = 100
+"""The greatest depth of nested calls, which stops endless recursion."""
+
+
+@dataclass
+class Scope:
+    """What a function of a call sees beside its values; functions that it calls see it too, or a new one."""
+
+    symbols: dict[str, int]
+    """The sizes of symbolic dimensions."""
+    tiles: list[npt.NDArray[np.int32]] = field(default_factory=list[npt.NDArray[np.int32]])
+    """The tile registers of the last `amx.configure`."""
+    depth: int = 0
+    """The number of calls that have begun a scope around this one."""
+
+    def inner(self, symbols: Mapping[str, int], at: Operation) -> Scope:
+        """A scope of other symbols, for a call. Raises: StepwellError when calls nest too deep."""
+        if self.depth >= MAX_CALLS:
+            raise StepwellError("run-time", at, f"calls nest more than {MAX_CALLS} deep")
+        return Scope(dict(symbols), depth=self.depth + 1)
+
 
 @dataclass
 class Frame:
     """The values of one call of a function."""
 
     slots: list[Value]
+    scope: Scope
     grid: Sequence[Value] = ()
     """Inside a structured op: the index along each of its loops."""
     mask: Value | None = None
@@ -42,13 +70,15 @@ class Frame:
 
 
 class _Prepared(NamedTuple):
-    """An op with its step, a function from the frame to the operands, and the slots of the results."""
+    """An op with its step, a function from the frame to the operands, and slots."""
 
     step: Step
     read: Callable[[list[Value]], Sequence[Value]]
     result: int | None
     """The slot of the only result."""
     results: tuple[int, ...]
+    dead: tuple[int, ...]
+    """The slots of tensors that no later op of the block reads."""
     in_frame: bool
     op: Operation
 
@@ -73,7 +103,7 @@ def _reader(slots: Sequence[int]) -> Callable[[list[Value]], Sequence[Value]]:
     return itemgetter(slice(slots[0], slots[0] + 1) if slots else slice(0))
 
 
-class Program:
+class Steps:
     """The steps of one block."""
 
     def __init__(self, steps: Sequence[_Prepared], args: Sequence[int], ends_with: Sequence[int]):
@@ -87,22 +117,31 @@ class Program:
 
         Args: `args` are the values of its arguments.
         Returns: the operands of its terminator.
-        Raises: StepwellError `run-time`, naming the op that failed.
+        Raises: StepwellError `run-time` or `index-out-of-range`, naming the op that failed.
         """
         slots = frame.slots
         for slot, value in zip(self._args, args, strict=True):
             slots[slot] = value
-        for step, read, result, results, in_frame, op in self._steps:
+        for step, read, result, results, dead, in_frame, op in self._steps:
             try:
                 outcome = step(frame, *read(slots)) if in_frame else step(*read(slots))
             except (ArithmeticError, IndexError, TypeError, ValueError) as error:
-                raise StepwellError("run-time", op, f"{op.name}: {error}") from error
+                raise _failure(op, error) from error
             if result is not None:
                 slots[result] = outcome
             else:
                 for slot, value in zip(results, outcome or (), strict=True):
                     slots[slot] = value
+            for slot in dead:
+                slots[slot] = None
         return [slots[i] for i in self._ends_with]
+
+
+def _failure(op: Operation, error: Exception) -> StepwellError:
+    """The error of a call whose op raised an exception."""
+    if isinstance(error, OutOfRange):
+        return error_row(op).error(error.index, error.size)
+    return StepwellError("run-time", op, f"{op.name}: {error}")
 
 
 @dataclass(frozen=True)
@@ -159,7 +198,7 @@ def _same(step: Step) -> Callable[[Operation], Step]:
 @dataclass
 class Compiler:
     """
-    Prepares the blocks of one function; `machine` has the functions, symbols and weights that its ops use.
+    Prepares the blocks of one function; `machine` has the functions and weights that its ops use.
     """
 
     machine: Any
@@ -169,11 +208,11 @@ class Compiler:
         """The slot of a value."""
         return self._slots.setdefault(value, len(self._slots))
 
-    def frame(self) -> Frame:
+    def frame(self, scope: Scope) -> Frame:
         """A frame for one call."""
-        return Frame([None] * len(self._slots))
+        return Frame([None] * len(self._slots), scope)
 
-    def program(self, block: Block) -> Program:
+    def steps(self, block: Block) -> Steps:
         """
         Prepare a block and the blocks nested in it.
 
@@ -181,13 +220,14 @@ class Compiler:
         """
         args = [self.slot(arg) for arg in block.args]
         steps: list[_Prepared] = []
+        last_read = _last_read(block)
         for op in block.ops:
             if op is block.last_op and op.has_trait(IsTerminator):
-                return Program(steps, args, [self.slot(value) for value in op.operands])
-            steps.append(self._prepare(op))
-        return Program(steps, args, [])
+                return Steps(steps, args, [self.slot(value) for value in op.operands])
+            steps.append(self._prepare(op, last_read.get(op, ())))
+        return Steps(steps, args, [])
 
-    def _prepare(self, op: Operation) -> _Prepared:
+    def _prepare(self, op: Operation, last_read: Sequence[SSAValue]) -> _Prepared:
         """Prepare an op by the handler of its name or dialect."""
         handler = _HANDLERS.get(op.name) or _HANDLERS.get(f"{op.name.partition('.')[0]}.*")
         if handler is None:
@@ -203,4 +243,23 @@ class Compiler:
         read = _reader([self.slot(value) for value in op.operands])
         results = tuple(self.slot(r) for r in op.results)
         result = results[0] if len(results) == 1 else None
-        return _Prepared(step, read, result, results, handler.has_regions, op)
+        dead = tuple(self.slot(value) for value in last_read)
+        return _Prepared(step, read, result, results, dead, handler.has_regions, op)
+
+
+def _last_read(block: Block) -> dict[Operation, list[SSAValue]]:
+    """Maps ops of a block to its tensors that they, or ops inside of them, are the last to read."""
+    last: dict[SSAValue, Operation] = {}
+    for op in block.ops:
+        for value in chain(op.results, *(inner.operands for inner in op.walk())):
+            if isinstance(value.type, TensorType) and _block_of(value) is block:
+                last[value] = op
+    found: dict[Operation, list[SSAValue]] = {}
+    for value, op in last.items():
+        found.setdefault(op, []).append(value)
+    return found
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    owner = value.owner
+    return owner if isinstance(owner, Block) else owner.parent

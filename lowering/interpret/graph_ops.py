@@ -20,6 +20,7 @@ from stepwell.lowering.interpret.engine import (
     implements,
     implements_in_frame,
 )
+from stepwell.lowering.main_to_buffers import error_row
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import evaluate, has_meaning
@@ -31,13 +32,13 @@ def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
     if not isinstance(op, GraphOp) or not has_meaning(op.name):
         raise StepwellError("unsupported-op", op, f"the interpreter cannot run {op.name}")
     present = [value is not None for value in operand_slots(op)]
-    machine, single = compiler.machine, len(op.results) == 1
+    single = len(op.results) == 1
     # Sizes may be known only when the op runs, and differ from one run to the next.
     fixed = None if _is_symbolic(op) else plain_properties(op)
 
     def run(frame: Frame, *values: Value) -> Value:
         rest = iter(values)
-        properties = _properties(op, machine.symbols) if fixed is None else fixed
+        properties = _properties(op, frame.scope.symbols) if fixed is None else fixed
         results = evaluate(op.name, [next(rest) if there else None for there in present], properties)
         return results[0] if single else results
 
@@ -72,7 +73,7 @@ def prepare_constant(op: graph.ConstantOp, compiler: Compiler) -> InFrame:
 @implements_in_frame("graph.fused", "graph.composite")
 def prepare_closed_region(op: graph.FusedOp | graph.CompositeOp, compiler: Compiler) -> Step:
     """The ops inside a kernel, or inside a matched pattern."""
-    body = compiler.program(op.body.block)
+    body = compiler.steps(op.body.block)
     single = len(op.results) == 1
 
     def run(frame: Frame, *values: Value) -> Value:
@@ -105,14 +106,14 @@ def prepare_assert(op: graph.AssertOp, compiler: Compiler) -> Step:
     lhs, rhs = Dim.of(op.lhs.data), Dim.of(op.rhs.data)
 
     def run(frame: Frame) -> tuple[()]:
-        symbols = compiler.machine.symbols
+        symbols = frame.scope.symbols
         if unknown := (lhs.symbols() | rhs.symbols()) - symbols.keys():
             raise StepwellError(
                 "run-time", op, f"no input determines the size of {', '.join(sorted(unknown))}"
             )
         a, b = lhs.evaluate(symbols), rhs.evaluate(symbols)
         if a != b:
-            raise StepwellError("shape-mismatch", op, op.message.data, note=f"{lhs} is {a}, {rhs} is {b}")
+            raise error_row(op).error(a, b)
         return ()
 
     return run

@@ -12,26 +12,26 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.types import Tensor, dims_of
 from stepwell.lowering.interpret.engine import Compiler, Frame, Step, Value, implements_in_frame
 from stepwell.lowering.main_to_buffers import signature_of
-from stepwell.runtime.errors import StepwellError, describe_location
-from stepwell.runtime.host import Callee, load_callee
+from stepwell.runtime.errors import describe_location
+from stepwell.runtime.host import Callee, host_failure, load_callee
 
 
 @implements_in_frame("graph.host_call")
 def prepare_host_call(op: graph.HostCallOp, compiler: Compiler) -> Step:
     """A host call: its Python function computes every result and defines the symbols of their sizes."""
-    machine = compiler.machine
-    code = payload_bytes(op, machine.weights)
-    function = load_callee(Callee(op.kind.data, op.callee.data, code, (), (), describe_location(op)))
+    code = payload_bytes(op, compiler.machine.weights)
+    callee = Callee(op.kind.data, op.callee.data, code, (), (), describe_location(op))
+    function = load_callee(callee)
     names = [name for name, _ in defined_symbols(op)]
 
     def run(frame: Frame, *values: Value) -> Value:
         outputs: list[object] = [None] * len(op.values)
         try:
             function(values, outputs)
-        except StepwellError as error:
-            raise error.at(op) from None
+        except Exception as error:
+            raise host_failure(callee, error) from error
         sizes = _sizes_of(op, outputs)
-        machine.symbols |= {name: sizes[name] for name in names}
+        frame.scope.symbols |= {name: sizes[name] for name in names}
         results = [*outputs, *(sizes[name] for name in names)]
         return results[0] if len(results) == 1 else tuple(results)
 

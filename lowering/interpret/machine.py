@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from stepwell.dialects.types import WeightAttr, dims_of
 from stepwell.lowering.interpret import (
     buffers,
     control_flow,
+    extended_ops,
     functions,
     graph_ops,
     host_calls,
@@ -30,7 +30,7 @@ from stepwell.lowering.interpret import (
     transfers,
     vectors,
 )
-from stepwell.lowering.interpret.engine import Compiler, Program, Value
+from stepwell.lowering.interpret.engine import Compiler, Scope, Steps, Value
 from stepwell.lowering.interpret.signature import Signature
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
@@ -38,6 +38,7 @@ from stepwell.runtime.meaning import Array
 OPS = (
     buffers,
     control_flow,
+    extended_ops,
     functions,
     graph_ops,
     host_calls,
@@ -64,47 +65,68 @@ def interpret(
     Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
     Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`.
     """
-    machine = _Machine(module, ctx)
-    target = machine.functions.get(function)
-    if target is None:
-        names = ", ".join(machine.functions)
-        raise StepwellError(
-            "unknown-function", None, f"no function is named {function!r}", help=f"there are: {names}"
-        )
-    signature = Signature.of(target)
-    machine.symbols = signature.symbols(inputs)
-    arguments = signature.arguments(inputs, machine.symbols)
-    with np.errstate(all="ignore"):
-        results = machine.call(function, arguments, target)
-    return signature.results(arguments, results)
+    return Program(module, ctx, function)(inputs)
+
+
+class Program:
+    """A function of a module, prepared once; several threads may call it at the same time."""
+
+    def __init__(self, module: ModuleOp, ctx: Context, function: str = "main", *, quick: bool = False):
+        """
+        Args: `quick` computes some ops by quicker forms, which round in other places than their meanings.
+        Raises: StepwellError `unsupported-op`, `unknown-function`.
+        """
+        self._machine = _Machine(module, ctx, quick)
+        functions = self._machine.functions
+        if function not in functions:
+            help = f"there are: {', '.join(functions)}"
+            message = f"no function is named {function!r}"
+            raise StepwellError("unknown-function", None, message, help=help)
+        self._function = functions[function]
+        self._signature = Signature.of(self._function)
+        self._machine.prepared(function, self._function)
+
+    def __call__(self, inputs: Sequence[Array], symbols: Mapping[str, int] | None = None) -> list[Array]:
+        """
+        The results, as of `interpret`.
+
+        Args: `symbols` are the sizes in the shapes of inputs, which are not checked then.
+        Raises: StepwellError `run-time`, `bad-inputs`; of an op.
+        """
+        symbols = dict(self._signature.symbols(inputs) if symbols is None else symbols)
+        arguments = self._signature.arguments(inputs, symbols)
+        name = self._function.sym_name.data
+        with np.errstate(all="ignore"):
+            results = self._machine.call(name, arguments, Scope(symbols), self._function)
+        return self._signature.results(arguments, results)
 
 
 class _Machine:
-    """A module, its functions and global state, ready to be interpreted."""
+    """A module, its functions and weights, ready to be interpreted."""
 
-    def __init__(self, module: ModuleOp, ctx: Context):
+    def __init__(self, module: ModuleOp, ctx: Context, quick: bool):
         self.weights = weights_of(ctx)
+        self.quick = quick
         self.functions = {f.sym_name.data: f for f in module.walk() if isinstance(f, func.FuncOp)}
-        self.symbols: dict[str, int] = {}
-        """The sizes of the model's symbolic dimensions."""
-        self.tiles: list[Array] = []
-        """The tile registers of the last `amx.configure`."""
-        self._depth = 0
         self._globals = {g.sym_name.data: g for g in module.walk() if isinstance(g, memref.GlobalOp)}
-        self._programs: dict[str, tuple[Compiler, Program]] = {}
+        self._prepared: dict[str, tuple[Compiler, Steps]] = {}
 
-    def call(self, name: str, values: Sequence[Value], at: Operation) -> list[Value]:
-        """Call a function of the module; prepares it at its first call."""
-        if name not in self._programs:
+    def prepared(self, name: str, at: Operation) -> tuple[Compiler, Steps]:
+        """The steps of a function. Raises: StepwellError `unsupported-op`, `unknown-function`."""
+        if name not in self._prepared:
             callee = self.functions.get(name)
             if callee is None or not callee.body.blocks:
                 raise StepwellError("unknown-function", at, f"function @{name} has no body")
             compiler = Compiler(self)
-            self._programs[name] = (compiler, compiler.program(callee.body.block))
-        compiler, program = self._programs[name]
-        return program.run(compiler.frame(), values)
+            self._prepared[name] = compiler, compiler.steps(callee.body.block)
+        return self._prepared[name]
 
-    def call_by_name(self, name: str, values: Sequence[Value], at: Operation) -> list[Value]:
+    def call(self, name: str, values: Sequence[Value], scope: Scope, at: Operation) -> list[Value]:
+        """Call a function of the module in a scope, the caller's or one of its own."""
+        compiler, steps = self.prepared(name, at)
+        return steps.run(compiler.frame(scope), values)
+
+    def call_by_name(self, name: str, values: Sequence[Value], outer: Scope, at: Operation) -> list[Value]:
         """Call a function of level 1 in a scope of its own symbols, bound from the arguments' shapes."""
         callee = self.functions.get(name)
         if callee is None:
@@ -114,21 +136,7 @@ class _Machine:
             if type.name == TensorType.name:
                 pairs = zip(dims_of(type), np.shape(value), strict=True)
                 symbols |= {str(dim): size for dim, size in pairs if str(dim) in dim.symbols()}
-        with self.scope(symbols, at):
-            return self.call(name, values, at)
-
-    @contextmanager
-    def scope(self, symbols: dict[str, int], at: Operation) -> Generator[None]:
-        """Replace the symbols while a function runs. Raises: StepwellError when calls nest too deep."""
-        if self._depth >= regions.MAX_CALLS:
-            raise StepwellError("run-time", at, f"calls nest more than {regions.MAX_CALLS} deep")
-        outer, self.symbols = self.symbols, dict(symbols)
-        self._depth += 1
-        try:
-            yield
-        finally:
-            self.symbols = outer
-            self._depth -= 1
+        return self.call(name, values, outer.inner(symbols, at), at)
 
     def buffer_of(self, name: str, at: Operation) -> Any:
         """The contents of a global buffer."""

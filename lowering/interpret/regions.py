@@ -14,6 +14,7 @@ from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,
     InFrame,
+    Scope,
     Step,
     Value,
     implements_in_frame,
@@ -22,13 +23,8 @@ from stepwell.lowering.interpret.engine import (
 from stepwell.lowering.main_to_buffers import signature_of
 from stepwell.runtime.dims import Dim
 
-MAX_CALLS = 100
-"""The greatest depth of nested calls, which stops endless recursion."""
 
-
-def _sizes(
-    names: Sequence[str], types: Sequence[Attribute], compiler: Compiler
-) -> Callable[[Sequence[Value]], list[int]]:
+def _sizes(names: Sequence[str], types: Sequence[Attribute]) -> Callable[[Scope, Sequence[Value]], list[int]]:
     """
     A function that binds symbols to the sizes in the shapes of values of given types, and returns the sizes.
     """
@@ -38,11 +34,10 @@ def _sizes(
         if type.name == "tensor"
         for axis, dim in enumerate(dims_of(type))
     }
-    machine = compiler.machine
 
-    def bind(values: Sequence[Value]) -> list[int]:
+    def bind(scope: Scope, values: Sequence[Value]) -> list[int]:
         sizes = [int(np.shape(values[positions[name][0]])[positions[name][1]]) for name in names]
-        machine.symbols.update(zip(names, sizes, strict=True))
+        scope.symbols.update(zip(names, sizes, strict=True))
         return sizes
 
     return bind
@@ -51,12 +46,12 @@ def _sizes(
 @implements_in_frame("graph.if")
 def prepare_if(op: graph.IfOp, compiler: Compiler) -> Step:
     """The branch that the condition selects."""
-    then, otherwise = (compiler.program(region.block) for region in op.regions)
-    bind = _sizes(op.names, signature_of(op).outputs.data, compiler)
+    then, otherwise = (compiler.steps(region.block) for region in op.regions)
+    bind = _sizes(op.names, signature_of(op).outputs.data)
 
     def run(frame: Frame, condition: Value) -> Value:
         values = (then if condition else otherwise).run(frame, [])
-        return packed([*values, *bind(values)])
+        return packed([*values, *bind(frame.scope, values)])
 
     return run
 
@@ -64,15 +59,15 @@ def prepare_if(op: graph.IfOp, compiler: Compiler) -> Step:
 @implements_in_frame("graph.while")
 def prepare_while(op: graph.WhileOp, compiler: Compiler) -> Step:
     """A loop that runs while its first region yields true."""
-    test, body = compiler.program(op.test.block), compiler.program(op.body.block)
-    bind_carried = _sizes(op.carried_names, signature_of(op).inputs.data, compiler)
-    bind = _sizes(op.names, signature_of(op).outputs.data, compiler)
+    test, body = compiler.steps(op.test.block), compiler.steps(op.body.block)
+    bind_carried = _sizes(op.carried_names, signature_of(op).inputs.data)
+    bind = _sizes(op.names, signature_of(op).outputs.data)
 
     def run(frame: Frame, *values: Value) -> Value:
         carried: Sequence[Value] = values
-        while test.run(frame, arguments := [*carried, *bind_carried(carried)])[0]:
+        while test.run(frame, arguments := [*carried, *bind_carried(frame.scope, carried)])[0]:
             carried = body.run(frame, arguments)
-        return packed([*carried, *bind(carried)])
+        return packed([*carried, *bind(frame.scope, carried)])
 
     return run
 
@@ -80,16 +75,16 @@ def prepare_while(op: graph.WhileOp, compiler: Compiler) -> Step:
 @implements_in_frame("graph.for")
 def prepare_for(op: graph.ForOp, compiler: Compiler) -> Step:
     """A loop that runs a number of times."""
-    body = compiler.program(op.body.block)
-    bind_carried = _sizes(op.carried_names, signature_of(op).inputs.data, compiler)
-    bind = _sizes(op.names, signature_of(op).outputs.data, compiler)
+    body = compiler.steps(op.body.block)
+    bind_carried = _sizes(op.carried_names, signature_of(op).inputs.data)
+    bind = _sizes(op.names, signature_of(op).outputs.data)
 
     def run(frame: Frame, *operands: Value) -> Value:
         count, *values = operands
         carried: Sequence[Value] = values
         for number in range(int(count)):
-            carried = body.run(frame, [np.int64(number), *carried, *bind_carried(carried)])
-        return packed([*carried, *bind(carried)])
+            carried = body.run(frame, [np.int64(number), *carried, *bind_carried(frame.scope, carried)])
+        return packed([*carried, *bind(frame.scope, carried)])
 
     return run
 
@@ -101,25 +96,23 @@ def prepare_lambda(op: graph.LambdaOp, compiler: Compiler) -> InFrame:
     inner = Compiler(compiler.machine)
     outer_slots = [compiler.slot(value) for value in captured]
     inner_slots = [inner.slot(value) for value in captured]
-    body = inner.program(op.body.block)
+    body = inner.steps(op.body.block)
     names = [str(dim) for arg in op.body.block.args for dim in _dims(arg) if not dim.is_static]
-    machine = compiler.machine
 
     def make(frame: Frame) -> Value:
         snapshot = [frame.slots[slot] for slot in outer_slots]
-        symbols = dict(machine.symbols)
+        symbols = dict(frame.scope.symbols)
 
-        def call(*values: Value) -> list[Value]:
-            own = inner.frame()
+        def call(scope: Scope, values: Sequence[Value]) -> list[Value]:
+            own = inner.frame(scope.inner(symbols, op))
             for slot, value in zip(inner_slots, snapshot, strict=True):
                 own.slots[slot] = value
-            with machine.scope(symbols, op):
-                bind(values)
-                return body.run(own, values)
+            bind(own.scope, values)
+            return body.run(own, values)
 
         return call
 
-    bind = _sizes([name for name in names if name.isidentifier()], op.body.block.arg_types, inner)
+    bind = _sizes([name for name in names if name.isidentifier()], op.body.block.arg_types)
     return make
 
 
@@ -132,8 +125,8 @@ def prepare_function(op: graph.FunctionOp, compiler: Compiler) -> InFrame:
     """A function of the module as a value."""
     callee, machine = op.callee.string_value(), compiler.machine
 
-    def call(*values: Value) -> list[Value]:
-        return machine.call_by_name(callee, values, op)
+    def call(scope: Scope, values: Sequence[Value]) -> list[Value]:
+        return machine.call_by_name(callee, values, scope, op)
 
     return lambda frame: call
 
@@ -146,9 +139,9 @@ def prepare_call(op: graph.CallOp, compiler: Compiler) -> Step:
 
     def run(frame: Frame, *values: Value) -> Value:
         if callee is not None:
-            return packed(machine.call_by_name(callee, values, op))
+            return packed(machine.call_by_name(callee, values, frame.scope, op))
         function, *arguments = values
-        return packed(function(*arguments))
+        return packed(function(frame.scope, arguments))
 
     return run
 
@@ -159,6 +152,6 @@ def prepare_external(op: graph.ExternalOp, compiler: Compiler) -> Step:
     machine, callee = compiler.machine, op.callee.string_value()
 
     def run(frame: Frame, *values: Value) -> Value:
-        return packed(machine.call(callee, values, op))
+        return packed(machine.call(callee, values, frame.scope, op))
 
     return run

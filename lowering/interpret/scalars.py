@@ -170,6 +170,14 @@ implement_all(
     }
 )
 
+
+@implements("math.ctlz")
+def prepare_leading_zeros(op: Operation) -> Unary:
+    """The number of zero bits above the highest set one."""
+    bits = 8 * numpy_dtype(op.results[0].type).itemsize
+    return lambda a: a.dtype.type(bits - (int(a) & ((1 << bits) - 1)).bit_length())
+
+
 _SIGNED_ORDER: tuple[Binary, ...] = (_python.eq, _python.ne, _python.lt, _python.le, _python.gt, _python.ge)
 
 

@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, IndexType, MemRefType, TensorType, VectorType
 from xdsl.ir import Attribute
 
+from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.sched_kernel import is_on_buffers, kernel_of, symbols_of
 from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
@@ -63,6 +64,8 @@ class Signature:
             raise self._error(f"takes {self.inputs} inputs, got {len(inputs)}")
         found = dict(zip(self.names, (int(size) for size in inputs[self.inputs :]), strict=False))
         for position, (array, dims) in enumerate(zip(inputs[: self.inputs], self.dims, strict=False)):
+            if _is_object(self.types[position]):
+                continue
             if np.ndim(array) != len(dims):
                 raise self._error(f"input {position} has {len(dims)} dimensions, got {np.ndim(array)}")
             for size, dim in zip(np.shape(array), dims, strict=True):
@@ -76,6 +79,8 @@ class Signature:
     def _check(self, inputs: Sequence[Array], symbols: Mapping[str, int]) -> None:
         """Check the shapes and element types of inputs."""
         for position, (array, dims) in enumerate(zip(inputs[: self.inputs], self.dims, strict=False)):
+            if _is_object(self.types[position]):
+                continue
             for size, dim in zip(np.shape(array), dims, strict=True):
                 if not dim.is_unknown and dim.symbols() <= symbols.keys() and dim.evaluate(symbols) != size:
                     raise self._error(
@@ -119,13 +124,18 @@ class Signature:
     def results(self, arguments: Sequence[object], returned: Sequence[object]) -> list[Array]:
         """The results for the caller: the returned values, or the written buffers."""
         if returned or not any(isinstance(type, MemRefType) for type in self.types):
-            return [np.asarray(value) for value in returned]
+            return [
+                cast(Array, value) if _is_object(type) else np.asarray(value)
+                for value, type in zip(returned, self.function.function_type.outputs, strict=True)
+            ]
         written = arguments[self.inputs :][: self.outputs] if self.outputs else arguments[: len(self.dims)]
         return [cast(Array, value) for value in written]
 
 
 def _value(given: Array, type: Attribute) -> object:
     """An input as an argument: a copy if it is a buffer, a plain int if it is an index."""
+    if _is_object(type):
+        return given
     if isinstance(type, IndexType):
         return int(given)
     return np.array(given) if isinstance(type, MemRefType) else np.asarray(given)[()]
@@ -138,6 +148,11 @@ def _solve(dim: Dim, name: str, size: int, found: dict[str, int]) -> None:
         value = (size - start) // (step - start)
         if dim.substitute({name: Dim.of(value)}).evaluate(found) == size:
             found[name] = value
+
+
+def _is_object(type: Attribute) -> bool:
+    """Whether values of a type are Python objects: lists, maps, and tensors of strings."""
+    return is_opaque(type) and (isinstance(type, TensorType) or type.name.startswith("onnx."))
 
 
 def _is_shaped(type: Attribute) -> bool:

@@ -23,8 +23,8 @@ from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,
     InFrame,
-    Program,
     Step,
+    Steps,
     Value,
     implements_in_frame,
 )
@@ -59,7 +59,7 @@ class _Structured:
     def __init__(self, op: LinalgStructuredOperation, compiler: Compiler):
         self._maps: list[AffineMap] = [attr.data for attr in op.get_indexing_maps()]
         self._inputs = len(op.inputs)
-        self._body: Program = compiler.program(op.body.block)
+        self._body: Steps = compiler.steps(op.body.block)
         self._shaped = [isinstance(value.type, TensorType | MemRefType) for value in op.operands]
         self._in_place = not op.res
         kinds = [it.data for it in op.get_iterator_types()]

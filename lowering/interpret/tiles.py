@@ -16,8 +16,8 @@ def prepare_configure(op: amx.ConfigureOp, compiler: Compiler) -> Step:
     """New tile registers of the configured sizes, all zero."""
     sizes = list(zip(op.rows.get_values(), op.words.get_values(), strict=True))
 
-    def configure(_: Frame) -> None:
-        compiler.machine.tiles = [np.zeros(size, np.int32) for size in sizes]
+    def configure(frame: Frame) -> None:
+        frame.scope.tiles = [np.zeros(size, np.int32) for size in sizes]
 
     return configure
 
@@ -26,8 +26,8 @@ def prepare_configure(op: amx.ConfigureOp, compiler: Compiler) -> Step:
 def prepare_tile_zero(op: amx.TileZeroOp, compiler: Compiler) -> Step:
     """Sets a tile to zero."""
 
-    def zero(_: Frame) -> None:
-        compiler.machine.tiles[op.tile.value.data][...] = 0
+    def zero(frame: Frame) -> None:
+        frame.scope.tiles[op.tile.value.data][...] = 0
 
     return zero
 
@@ -36,8 +36,8 @@ def prepare_tile_zero(op: amx.TileZeroOp, compiler: Compiler) -> Step:
 def prepare_tile_load(op: amx.TileLoadOp, compiler: Compiler) -> Step:
     """Loads a tile from a buffer."""
 
-    def load(_: Frame, array: Array, *indices: int) -> None:
-        tile = compiler.machine.tiles[op.tile.value.data]
+    def load(frame: Frame, array: Array, *indices: int) -> None:
+        tile = frame.scope.tiles[op.tile.value.data]
         tile[...] = _window(op, array, indices, tile.shape)
 
     return load
@@ -47,8 +47,8 @@ def prepare_tile_load(op: amx.TileLoadOp, compiler: Compiler) -> Step:
 def prepare_tile_store(op: amx.TileStoreOp, compiler: Compiler) -> Step:
     """Stores a tile to a buffer."""
 
-    def store(_: Frame, array: Array, *indices: int) -> None:
-        tile = compiler.machine.tiles[op.tile.value.data]
+    def store(frame: Frame, array: Array, *indices: int) -> None:
+        tile = frame.scope.tiles[op.tile.value.data]
         _window(op, array, indices, tile.shape)[...] = tile
 
     return store
@@ -59,8 +59,8 @@ def prepare_tile_muli(op: amx.TileMulOp, compiler: Compiler) -> Step:
     """Adds products of unsigned and signed bytes to a tile, modulo 2^32."""
     numbers = [attr.value.data for attr in (op.acc, op.lhs, op.rhs)]
 
-    def multiply(_: Frame) -> None:
-        acc, lhs, rhs = (compiler.machine.tiles[number] for number in numbers)
+    def multiply(frame: Frame) -> None:
+        acc, lhs, rhs = (frame.scope.tiles[number] for number in numbers)
         rows = lhs.view(np.uint8).astype(np.int64)  # [m, 4 k]
         packed = rhs[..., None].view(np.int8).astype(np.int64)  # [k, n, 4]
         columns = packed.transpose(0, 2, 1).reshape(-1, rhs.shape[1])

@@ -10,13 +10,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from traceback import extract_tb
 from typing import IO, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import ExactParser
+from stepwell.lowering.kernels.handover import described, error_of, handed_over, taken_over
 from stepwell.lowering.kernels.kernel import KERNEL_PIPELINES, KernelObject, compile_kernel
 from stepwell.passes import parse_passes
 from stepwell.passes.context import PassContext
@@ -25,7 +25,6 @@ from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.runtime.plugins import LOADED
 
 _LOG = logging.getLogger(__name__)
 PROGRAM = "stepwell.tools.driver.kernel_worker:main"
@@ -58,9 +57,8 @@ class Worker:
         self._child = child or Child(PROGRAM)
         self.refusal: object = None
         """Why the process cannot load the plugins of this one, and is of no use; None where it has."""
-        plugins = [[plugin.name, plugin.digest] for plugin in LOADED.values()]
         try:
-            answer = self._child.ask({"plugins": plugins, "context": context.as_data()})
+            answer = self._child.ask(handed_over(context))
             self.refusal = answer.head.get("error")
         except ChildError as error:
             self.refusal = str(error)
@@ -80,30 +78,12 @@ class Worker:
             message = f"the worker that compiled kernel {name} gave no answer: {error.reason}"
             raise InternalError(name, message, note=error.last_output or ()) from None
         if "error" in head:
-            raise _error_of(cast("dict[str, Any]", head["error"]), name)
+            raise error_of(cast("dict[str, Any]", head["error"]), f"kernel {name}")
         return KernelObject(code, cast(Mapping[str, object], head["meta"]))
 
     def close(self) -> None:
         """End the process."""
         self._child.close()
-
-
-def _described(error: StepwellError) -> Head:
-    """The fields of an error, which `_error_of` makes an error of again."""
-    names = ("code", "where", "message", "notes", "help", "excerpt", "reproducer")
-    return {name: getattr(error, name) for name in names}
-
-
-def _error_of(fields: Mapping[str, Any], kernel: str) -> StepwellError:
-    """The error of a worker; a defect of ours is located at the kernel, if at nothing else."""
-    where, message, notes = fields["where"], fields["message"], fields["notes"]
-    if fields["code"] == "internal":
-        error: StepwellError = InternalError(where or f"kernel {kernel}", message, note=notes)
-    else:
-        rest = {name: fields[name] for name in ("help", "excerpt")}
-        error = StepwellError(fields["code"], where, message, note=notes, **rest)
-    error.reproducer = fields["reproducer"]
-    return error
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
@@ -125,29 +105,9 @@ def _answer(request: Frame) -> tuple[Head, bytes]:
     try:
         target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
         kernel = compile_kernel(parsed, ctx, target)
-    except StepwellError as error:
-        return {"error": _described(error)}, b""
-    except Exception as error:  # a defect of ours, outside of passes: the parent reports it
-        frame = extract_tb(error.__traceback__)[-1]
-        note = f"raised at {frame.filename}:{frame.lineno}, in {frame.name}"
-        internal = InternalError(None, f"{type(error).__name__}: {error}", note=note)
-        return {"error": _described(internal)}, b""
+    except Exception as error:  # the parent reports it
+        return {"error": described(error)}, b""
     return {"meta": dict(kernel.meta)}, kernel.code
-
-
-def load_plugins(request: Head, load: Callable[[str], None]) -> None:
-    """Load the plugins of the parent. Raises: StepwellError, also where one has another digest now."""
-    for name, digest in cast("list[list[str]]", request["plugins"]):
-        load(name)
-        if digest not in [plugin.digest for plugin in LOADED.values()]:
-            raise StepwellError("bad-plugin", name, "it has changed since it was loaded")
-
-
-def _context_of(data: dict[str, Any]) -> PassContext:
-    """The pass context that was sent: JSON has lists where options are tuples."""
-    config = cast("dict[str, object]", data.pop("config"))
-    config = {key: tuple(cast("list[object]", v)) if isinstance(v, list) else v for key, v in config.items()}
-    return PassContext(config=config, **data)
 
 
 def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -> None:
@@ -160,8 +120,7 @@ def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -
         parse_passes(pipeline)  # imports them, maybe before there is a request
     if (first := read_frame(requests)) is not None:
         try:
-            load_plugins(first.head, load)
-            context = _context_of(cast("dict[str, Any]", first.head["context"]))
+            context = taken_over(first.head, load)
         except StepwellError as error:
             write_frame(replies, {"error": error.render()})
             return

@@ -2,6 +2,7 @@
 
 from stepwell.lowering.main_to_buffers.facts import (
     assertion_symbols,
+    error_row,
     fallible_ops,
     input_symbols,
     inputs_of,
@@ -17,6 +18,7 @@ __all__ = [
     "MainPlan",
     "PlanMemoryPass",
     "assertion_symbols",
+    "error_row",
     "fallible_ops",
     "input_symbols",
     "inputs_of",

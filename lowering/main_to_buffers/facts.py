@@ -16,6 +16,9 @@ from stepwell.dialects.graph.host import SIGNATURE, is_opaque, signature_before
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import describe_location
+from stepwell.runtime.image import RuntimeErrorRow
+from stepwell.runtime.interface import LONG_EQUATION
 
 
 def declared_dims(type: Attribute, attributes: Mapping[str, Attribute]) -> tuple[Dim, ...]:
@@ -49,6 +52,19 @@ def fallible_ops(main: func.FuncOp) -> list[Operation]:
         if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp | graph.CheckIndicesOp)
         or (isinstance(op, graph.AssertOp) and is_checked_on_the_way(op, main, known))
     ]
+
+
+def error_row(op: Operation) -> RuntimeErrorRow:
+    """The error of a call that ends in an op: an assertion, an access by indices, or a size of data."""
+    if isinstance(op, graph.AssertOp):
+        equation = f"{op.lhs.data} must equal {op.rhs.data}"
+        message = f"{equation if len(equation) <= LONG_EQUATION else 'sizes do not fit'} ({op.message.data})"
+        return RuntimeErrorRow("shape-mismatch", message, describe_location(op))
+    if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
+        message = "a size that depends on data is negative, or more than memory can hold"
+        return RuntimeErrorRow("bad-size", message, describe_location(op))
+    message = "an index lies outside of the dimension that it counts along (index, then size)"
+    return RuntimeErrorRow("index-out-of-range", message, describe_location(op))
 
 
 def is_checked_on_the_way(op: graph.AssertOp, main: func.FuncOp, known: AbstractSet[str]) -> bool:

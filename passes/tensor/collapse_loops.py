@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
@@ -18,6 +19,7 @@ from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand
+from stepwell.dialects.tensor_ir.sizes import size_of
 from stepwell.dialects.tensor_ir.structured import Structured, generic, map_dims, single_dim, tensor_shape
 from stepwell.passes.base import FunctionPass
 
@@ -28,7 +30,7 @@ _BOUNDARY = (ReturnOp, *_RESHAPES)
 
 class CollapseLoopsPass(FunctionPass):
     """
-    Merge neighbouring loops of static extent that are neighbouring dimensions wherever they appear.
+    Merge neighbouring loops that are neighbouring dimensions wherever they appear.
 
     ```mlir
     %1 = linalg.generic {… (d0, d1, d2) -> (d0, d1, d2), (d0, d1, d2) -> (d0), …}
@@ -39,8 +41,8 @@ class CollapseLoopsPass(FunctionPass):
     %2 = tensor.expand_shape %1 [[0], [1, 2]] output_shape [4, 7, 7] : tensor<4x49xf32> into tensor<4x7x7xf32>
     ```
     All ops of a kernel agree on it, so reshapes occur only at its inputs and results, as views. A window of
-    one point counts as none: the pixels of a 1x1 convolution are one loop. Kernels with schedules stay as
-    they are.
+    one point counts as none: the pixels of a 1x1 convolution are one loop. A static loop inside of an open
+    one stays, as its vectors need no rest. Kernels with schedules stay as they are.
     """
 
     name = "collapse-loops"
@@ -65,7 +67,7 @@ class _Op:
     @staticmethod
     def of(view: Structured) -> _Op:
         operands = zip(view.op.operands, view.maps, strict=True)
-        return _Op(view, tuple(_without_unit_loops(v, map, view.extents) for v, map in operands))
+        return _Op(view, tuple(_without_unit_loops(v, map, view) for v, map in operands))
 
     def operands(self) -> list[tuple[SSAValue, AffineMap]]:
         """The tensors with their maps, results included."""
@@ -80,7 +82,7 @@ class _Op:
         view = self.view
         if dim + 1 >= view.rank or view.parallel[dim] != view.parallel[dim + 1]:
             return False
-        if None in view.extents[dim : dim + 2] or _uses_index(view, dim):
+        if not _may_join(*view.extents[dim : dim + 2]) or _uses_index(view, dim):
             return False
         return all(
             not map_dims(map) & {dim, dim + 1} or _position(map, dim) in joined[value]
@@ -88,17 +90,30 @@ class _Op:
         )
 
 
-def _without_unit_loops(value: SSAValue, map: AffineMap, extents: Sequence[int | None]) -> AffineMap:
+def _may_join(outer: int | None, inner: int | None) -> bool:
+    """Whether a loop of two extents is worth more than two loops: where its length is no less known."""
+    return inner is None or outer is not None
+
+
+def _without_unit_loops(value: SSAValue, map: AffineMap, view: Structured) -> AffineMap:
     zero = AffineConstantExpr(0)
-    dims: list[AffineExpr] = [zero if n == 1 else AffineDimExpr(d) for d, n in enumerate(extents)]
+    dims: list[AffineExpr] = [zero if n == 1 else AffineDimExpr(d) for d, n in enumerate(view.extents)]
     results = list(map.results)
-    for position, (index, size) in enumerate(zip(map.results, tensor_shape(value), strict=True)):
-        moved = index.replace_dims_and_symbols(dims, [])
-        loop = single_dim(moved)
-        # A single window of a longer dimension keeps its index: a loop alone would reach the whole dimension.
-        if single_dim(index) is None and (loop is None or extents[loop] == size):
-            results[position] = moved
+    for position, index in enumerate(map.results):
+        if single_dim(index) is None:
+            moved = index.replace_dims_and_symbols(dims, [])
+            loop = single_dim(moved)
+            # The single window of a longer dimension keeps its index: a loop alone would reach all of it.
+            if loop is None or _is_extent(view, loop, value, position):
+                results[position] = moved
     return AffineMap(map.num_dims, 0, tuple(results))
+
+
+def _is_extent(view: Structured, loop: int, value: SSAValue, position: int) -> bool:
+    """Whether the extent of a loop is known to be the size of a dimension."""
+    source, size = view.sources[loop], size_of(value, position)
+    extent = None if source is None else size_of(*source)
+    return size is not None and extent is not None and extent.proves_equal(size)
 
 
 def _uses_index(view: Structured, dim: int) -> bool:
@@ -118,15 +133,16 @@ def _joined_dims(ops: Sequence[_Op]) -> dict[SSAValue, set[int]]:
     """
     Maps each tensor to the dimensions that merge with their successor.
 
-    Starts with all static ones, and drops those that some op cannot merge until all ops agree.
+    Starts with all that may be merged, and drops those that some op cannot merge until all ops agree.
     """
     inside: set[Operation] = {op.view.op for op in ops}
     joined: dict[SSAValue, set[int]] = {}
     for op in ops:
         for value, _ in op.operands():
             shape = tensor_shape(value)
-            static = {t for t in range(len(shape) - 1) if DYNAMIC_INDEX not in shape[t : t + 2]}
-            joined[value] = static if _is_free(value, inside) else set()
+            extents = [None if n == DYNAMIC_INDEX else n for n in shape]
+            good = {t for t, pair in enumerate(pairwise(extents)) if _may_join(*pair)}
+            joined[value] = good if _is_free(value, inside) else set()
     changed = True
     while changed:
         changed = False

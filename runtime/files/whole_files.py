@@ -10,6 +10,9 @@ from typing import IO
 
 from stepwell.runtime.errors import StepwellError
 
+_UNFINISHED: set[Path] = set()
+"""The temporary files that are being written."""
+
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Generator[IO[bytes]]:
@@ -25,10 +28,12 @@ def whole_file(path: str | os.PathLike[str]) -> Generator[IO[bytes]]:
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
         temporary = Path(name)
+        _UNFINISHED.add(temporary)
         with os.fdopen(handle, "wb") as file:
             yield file
         temporary.chmod(0o644)
         temporary.replace(target)
+        _UNFINISHED.discard(temporary)
         temporary = None
     except OSError as error:
         raise StepwellError(
@@ -40,6 +45,13 @@ def whole_file(path: str | os.PathLike[str]) -> Generator[IO[bytes]]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+            _UNFINISHED.discard(temporary)
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files that threads of this process write: it is about to end."""
+    for temporary in list(_UNFINISHED):
+        temporary.unlink(missing_ok=True)
 
 
 def make_folder(path: Path) -> None:

@@ -26,15 +26,28 @@ def _write(x: Array, place: Place, updates: Array, combine: str) -> Array:
     return result
 
 
+class OutOfRange(IndexError):
+    """An index outside of a dimension."""
+
+    def __init__(self, index: int, size: int):
+        self.index, self.size = index, size
+        super().__init__(f"index {index} is outside a dimension of size {size}")
+
+
+def expect_inside(indices: Array, size: int) -> None:
+    """Require indices from `-size` to `size - 1`. Raises: OutOfRange with the least, or else the greatest."""
+    least, greatest = int(indices.min(initial=0)), int(indices.max(initial=-1))
+    if least < -size or greatest >= size:
+        raise OutOfRange(least if least < -size else greatest, size)
+
+
 def _inside(indices: Array, size: int, bounds: str = "check") -> Ints:
     """Indices counted from the front; illegal ones are clipped or, with `check`, raise IndexError."""
     given = indices.astype(np.int64)
     positions = np.where(given < 0, given + size, given)
     if bounds == "clip":
         return np.clip(positions, 0, size - 1)
-    outside = (positions < 0) | (positions >= size)
-    if outside.any():
-        raise IndexError(f"index {given[outside].flat[0]} is outside a dimension of size {size}")
+    expect_inside(given, size)
     return positions
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import sys
 import time
-from typing import IO
+from typing import IO, Any
 from unittest.mock import patch
 
-from stepwell.runtime.frames import read_frame, write_frame
+from stepwell.runtime.frames import Head, read_frame, write_frame
 
 # The compiler is imported where it is needed: it takes ten times as long as what the others do.
 
@@ -80,6 +82,30 @@ def broken_printer(requests: IO[bytes], replies: IO[bytes]) -> None:
 
     patch.object(kernel, "emit_llvm", _fail).start()
     kernel_worker.main(requests, replies)
+
+
+def held_background(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """The compiler in the background, which begins when there is a file `go` in the folder of the cache."""
+    from stepwell.runtime.files.cache import default_folder
+    from stepwell.tools.driver import background_worker
+
+    def held(*arguments: Any) -> Head:
+        while not (default_folder() / "go").exists():
+            time.sleep(0.01)
+        return compiled(*arguments)
+
+    compiled = background_worker.compiled
+    patch.object(background_worker, "compiled", held).start()
+    background_worker.main(requests, replies)
+
+
+def background_without_space(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """The compiler in the background, which can write small files only."""
+    from stepwell.tools.driver import background_worker
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    background_worker.main(requests, replies)
 
 
 def _fail(*_: object) -> None:

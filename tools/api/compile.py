@@ -30,7 +30,8 @@ def compile(
     Args: `model` is a path to an .onnx or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto` or a
     `stepwell.Module`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels may
     use when it runs (default: all cores); `progress(step, done, total)` is called while kernels compile.
-    Returns: the model as native code; call it with numpy arrays, `save` it.
+    Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
+    answers by numpy until its code is there: `stage`, `wait`.
     Threads may compile at the same time: they take turns.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """

@@ -64,7 +64,7 @@ class ProgramSource:
     def _timed(self) -> CompiledModel:
         """The same model with timers."""
         with self._working():
-            return compile_model(self._again(), replace(self._options, profile=True))
+            return compile_model(self._again(), replace(self._options, profile=True, start="full"))
 
     @contextmanager
     def _working(self) -> Generator[None]:

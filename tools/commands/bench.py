@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from stepwell.tools.commands.options import add_input_shape, add_seed, input_shapes, positive
+from stepwell.tools.commands.options import add_input_shape, add_seed, add_start, input_shapes, positive
 from stepwell.tools.measure.bench import ModelResult, bench_model
 from stepwell.tools.measure.peers import engine_named, installed_peers
 
@@ -27,6 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--rounds", type=positive, default=20, metavar="N", help="interleaved rounds (default: 20)"
     )
     add_seed(parser)
+    add_start(parser.add_argument)
     add_input_shape(parser.add_argument)
 
 
@@ -36,8 +37,14 @@ def run(args: Namespace) -> int:
     for name in peers:
         engine_named(name)  # an unknown name is an error, not a peer that failed
     shapes = input_shapes(args)
-    results = [bench_model(path, peers, args.threads, args.rounds, shapes, args.seed) for path in args.models]
+    results = [
+        bench_model(path, peers, args.threads, args.rounds, shapes, args.seed, start=args.start)
+        for path in args.models
+    ]
     show(results, peers)
+    if args.start == "now":
+        for result in results:
+            print(f"{result.model}: the first answer took {result.load_seconds['stepwell']:.2f} s")
     if not peers:
         missing = "no other engine is installed to compare with: pip install 'stepwell[bench]'"
         print(missing, file=sys.stderr)

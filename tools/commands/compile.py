@@ -11,7 +11,13 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
-from stepwell.tools.commands.options import add_compile_options, add_model, compile_options, watched
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_model,
+    compile_options,
+    expect_full_start,
+    watched,
+)
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions, check_suffix
 from stepwell.tools.json_facts import STANDARD_OUTPUT, Facts, tensor_facts
@@ -59,6 +65,7 @@ def _pipeline(options: CompileOptions) -> str:
 
 def run(args: Namespace) -> int:
     """Compile; returns the exit status."""
+    expect_full_start(args, {"-o": args.output, "--emit": args.emit, "`stepwell compile`": True})
     options = compile_options(args)
     check_suffix(args.model, (".onnx", ".mlir"))
     if args.output == Path("-"):

@@ -6,7 +6,7 @@ import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -19,6 +19,7 @@ from stepwell.tools.driver.options import (
     MEMORY,
     OPT_LEVELS,
     OPTION_GROUPS,
+    STARTS,
     WINOGRAD,
     CompileOptions,
     check_suffix,
@@ -85,6 +86,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (given again: another)",
     )
+    add_start(group_of["start"].add_argument)
     group_of["use_cache"].add_argument(
         "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
     )
@@ -102,6 +104,24 @@ def add_compile_options(parser: ArgumentParser) -> None:
         "backend has stays an error)",
     )
     add_input_shape(group_of["input_shapes"].add_argument)
+
+
+def add_start(add_argument: Callable[..., object]) -> None:
+    """Add `--start` to a parser, or to a group of one."""
+    add_argument(
+        "--start",
+        choices=STARTS,
+        default="full",
+        help="now: the first answer comes from numpy, while another process compiles (default: full)",
+    )
+
+
+def expect_full_start(args: Namespace, need_code: Mapping[str, object]) -> None:
+    """Refuse `--start now` with options that need code, if set. Raises: StepwellError `bad-usage`."""
+    given = [name for name, value in need_code.items() if value]
+    if args.start == "now" and given:
+        message = f"--start now answers before there is code; {given[0]} needs it"
+        raise StepwellError("bad-usage", None, message, help="leave one of them out")
 
 
 def add_load(parser: ArgumentParser) -> None:
@@ -193,6 +213,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         memory=args.memory,
         backends=args.backend,
         fallback=args.fallback,
+        start=args.start,
         disabled_passes=tuple(args.disable_pass),
         required_passes=tuple(args.require_pass),
         use_cache=not args.no_cache,

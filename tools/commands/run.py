@@ -19,6 +19,7 @@ from stepwell.tools.commands.options import (
     add_model,
     add_seed,
     add_threads,
+    expect_full_start,
     positive,
     ready_model,
 )
@@ -48,12 +49,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run; returns the exit status: 1 when `--check` finds a difference."""
+    expect_full_start(args, {"--profile": args.profile, "--remarks": args.remarks})
     if args.outputs is not None:
         check_place(args.outputs)
     if args.check:
         expect_reference(args.model)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
-    args.profile |= args.json is not None and args.model.suffix != ".stepwell"
+    args.profile |= args.json is not None and args.model.suffix != ".stepwell" and args.start == "full"
     model = ready_model(args)
     given = by_input(arrays, model.interface)
     sizes: dict[str, tuple[int, ...]] = dict(args.input_shape)

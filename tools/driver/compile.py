@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from threading import RLock
-from typing import TYPE_CHECKING, TypeGuard, Unpack
+from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
@@ -13,12 +13,12 @@ from stepwell.runtime.machine.cpu_features import process_triple
 from stepwell.runtime.machine.demands import missing_features
 from stepwell.runtime.machine.target import TargetDescription, runnable_levels, target_from
 from stepwell.runtime.model import CompiledModel, checked_threads
-from stepwell.tools.driver.kept_models import kept_model
+from stepwell.tools.driver.kept_models import KeptModel, kept_model
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
 
 if TYPE_CHECKING:  # the compiler itself is imported when something is to be compiled
     from stepwell.tools.driver.image import Progress
-    from stepwell.tools.driver.options import Model
+    from stepwell.tools.driver.options import Model, ModelFile
     from stepwell.tools.driver.program import Program
 
 
@@ -43,7 +43,8 @@ def compile(
     Args: `model` is a path to an .onnx or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto` or a
     `Program`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels may use
     when it runs (default: all cores).
-    Returns: the model as native code; call it with numpy arrays, `save` it.
+    Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
+    answers by numpy until its code is there: `stage`, `wait`.
     Threads may compile at the same time: they take turns.
     Raises: StepwellError that names the node of the model, what was expected and what to do; `wrong-cpu`
     before anything is compiled, for a target whose code this machine cannot run.
@@ -51,7 +52,15 @@ def compile(
     options = options_with(options, keywords, ("threads", "progress"))
     threads = checked_threads(threads)
     _expect_runnable(_target_of(model, options))
-    return CompiledModel(build_image(model, options, progress=progress), threads=threads)
+    kept = kept_model(model, options)
+    image = _from_cache(kept)
+    if image is None and options.start == "now" and not _is_program(model):
+        with TURN:
+            from stepwell.tools.driver.staged_model import staged_model
+
+            if (staged := staged_model(cast("ModelFile", model), options, kept, threads)) is not None:
+                return staged
+    return CompiledModel(image or _built(model, options, kept, progress), threads=threads)
 
 
 def _target_of(model: Model, options: CompileOptions) -> TargetDescription:
@@ -81,11 +90,20 @@ def build_image(model: Model, options: CompileOptions, *, progress: Progress | N
     Raises: as `compile`, but for `wrong-cpu`.
     """
     kept = kept_model(model, options)
+    return _from_cache(kept) or _built(model, options, kept, progress)
+
+
+def _from_cache(kept: KeptModel | None) -> ModelImage | None:
     image = kept.load() if kept is not None else None
     _LOG.debug("the model is%s in the cache", "" if image is not None else " not")
-    if image is None:
-        with TURN:
-            from stepwell.tools.driver.lower import lower_and_compile
-
-            image = lower_and_compile(model, options, kept, progress)
     return image
+
+
+def _built(
+    model: Model, options: CompileOptions, kept: KeptModel | None, progress: Progress | None
+) -> ModelImage:
+    """A model compiled by this process, and put into the cache."""
+    with TURN:
+        from stepwell.tools.driver.lower import lower_and_compile
+
+        return lower_and_compile(model, options, kept, progress)

@@ -34,17 +34,17 @@ from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool import compile_kernels
 from stepwell.lowering.kernels.pool_code import pool_of
 from stepwell.lowering.kernels.tile_code import tile_check_code
-from stepwell.lowering.main_to_buffers import fallible_ops, inputs_of, published_symbols
+from stepwell.lowering.main_to_buffers import error_row, fallible_ops, inputs_of, published_symbols
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant
-from stepwell.runtime.interface import LONG_EQUATION, Array, Interface
+from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.host_side import host_side, timed_calls
@@ -267,21 +267,7 @@ def _weight_names(main: func.FuncOp) -> list[str]:
 
 def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
     """The run-time error table: the message of each op of `@main` that may end a call."""
-    rows: list[RuntimeErrorRow] = []
-    for op in fallible_ops(main):
-        if isinstance(op, graph.AssertOp):
-            equation = f"{op.lhs.data} must equal {op.rhs.data}"
-            message = (
-                f"{equation if len(equation) <= LONG_EQUATION else 'sizes do not fit'} ({op.message.data})"
-            )
-            rows.append(RuntimeErrorRow("shape-mismatch", message, describe_location(op)))
-        elif isinstance(op, graph.CheckIndicesOp):
-            message = "an index lies outside of the dimension that it counts along (index, then size)"
-            rows.append(RuntimeErrorRow("index-out-of-range", message, describe_location(op)))
-        else:
-            message = "a size that depends on data is negative, or more than memory can hold"
-            rows.append(RuntimeErrorRow("bad-size", message, describe_location(op)))
-    return tuple(rows)
+    return tuple(error_row(op) for op in fallible_ops(main))
 
 
 @collector_paused()

@@ -56,7 +56,7 @@ class KeptModel:
 
     def store(self, image: ModelImage, external: Mapping[str, memoryview]) -> None:
         """Store a compiled model, unless the model's file has changed since the key was made."""
-        if _stamp(self.path) == self.stamp:
+        if stamp_of(self.path) == self.stamp:
             ModelCache().store(self.key, image, external)
 
 
@@ -68,7 +68,7 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
     if path.suffix == ".mlir":
         return None
     try:
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         with path.open("rb") as file:
             content = digest_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
     except (OSError, ValueError):
@@ -111,6 +111,6 @@ def _has_pass_context(options: CompileOptions) -> bool:
     )
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
+def stamp_of(path: Path) -> tuple[int, ...]:
     status = os.stat(path)
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

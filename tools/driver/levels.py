@@ -35,9 +35,14 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
         return
     context = chosen_passes(options).at_level(options.opt_level)
     with context.active():
-        with resizing(compilation):
-            compilation.run("onnx to graph", FROM_ONNX)
+        from_onnx(compilation)
         compilation.run("graph", text_of(steps_of(options, compilation.ctx.target, context)))
+
+
+def from_onnx(compilation: Compilation, more: str = "") -> None:
+    """Convert a module of level 0 to level 1, and run more passes; nothing is optimized."""
+    with resizing(compilation):
+        compilation.run("onnx to graph", FROM_ONNX + more)
 
 
 def chosen_passes(options: CompileOptions) -> PassContext:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.machine.target import CPU_LEVELS
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Model = ModelFile | Program
 
 OPT_LEVELS = (0, 1, 2, 3)
+Start: TypeAlias = Literal["full", "now"]
+STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 MEMORY = ("normal", "low")
 OPTION_GROUPS = {
@@ -74,6 +76,11 @@ class CompileOptions:
     """Passes of level 1 that do not run; this wins over `required_passes`."""
     required_passes: Sequence[str] = field(default=(), metadata=_about("tuning"))
     """Passes of the pipeline that run whatever their level, and passes of plugins."""
+    start: Start = field(default="full", metadata=_about("tuning", "free"))
+    """
+    `now` returns a model that answers at once, by numpy; another process compiles it meanwhile, and the code
+    is used from the first call on that begins when it is there.
+    """
     use_cache: bool = field(default=True, metadata=_about("tuning", "free"))
     profile: bool = field(default=False, metadata=_about("tuning", "never"))
     """Whether the model records the times of its kernels (`stepwell run --profile`), which costs time."""
@@ -116,6 +123,7 @@ class CompileKeywords(TypedDict, total=False):
     fallback: bool
     disabled_passes: Sequence[str]
     required_passes: Sequence[str]
+    start: Start
     use_cache: bool
     profile: bool
     processes: int | None
@@ -173,6 +181,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "mcpu": ("a name", lambda value: isinstance(value, str)),
     "target": ("a CPU level, an LLVM triple or None", lambda value: value is None or isinstance(value, str)),
     "opt_level": _one_of(OPT_LEVELS),
+    "start": _one_of(STARTS),
     "input_shapes": ("shapes by name, such as {'x': (1, 3, 224, 224)}", _are_shapes),
     "winograd": _one_of(WINOGRAD),
     "memory": _one_of(MEMORY),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from stepwell.tools.check.differences import relative_difference
 from stepwell.tools.inputs import made_up_inputs
 from stepwell.tools.measure.interleaved import Ratio, interleave, ratio
 from stepwell.tools.measure.peers import Runner, Stepwell, engine_named, onnxruntime_session
+
+if TYPE_CHECKING:
+    from stepwell.tools.driver.options import Start
 
 
 @dataclass
@@ -42,21 +46,22 @@ def bench_model(
     shapes: Mapping[str, Sequence[int]],
     seed: int = 0,
     feeds: Mapping[str, Array] | None = None,
+    start: Start = "full",
 ) -> ModelResult:
     """
     Measure a model: ours and every peer in turn, `rounds` times.
 
     Args: `shapes` fixes inputs that the model leaves open, for us; `feeds` are the inputs, made up when
-    absent.
+    absent; with `start` `now` our time to load is that to the first answer.
     Raises: StepwellError when our own compilation fails; a peer's failure is recorded instead.
     """
     result = ModelResult(path.stem, threads)
     inputs = dict(feeds) if feeds is not None else _made_up(path, shapes, seed)
-    runners: dict[str, Runner] = {}
+    ours, runners = Stepwell(shapes, start), dict[str, Runner]()
     for name in ("stepwell", *peers):
-        start = perf_counter()
+        begin = perf_counter()
         try:
-            engine = Stepwell(shapes) if name == "stepwell" else engine_named(name)
+            engine = ours if name == "stepwell" else engine_named(name)
             runner = engine.load(path, threads, inputs)
             runner()
         except Exception as error:
@@ -66,7 +71,8 @@ def bench_model(
             result.failed[name] = f"failed: {type(error).__name__}"
             continue
         runners[name] = runner
-        result.load_seconds[name] = perf_counter() - start
+        result.load_seconds[name] = perf_counter() - begin
+    ours.wait()
     result.difference = _difference(path, inputs, runners["stepwell"]())
     latencies = interleave(runners, rounds)
     result.milliseconds = {name: 1e3 * latency.median for name, latency in latencies.items()}

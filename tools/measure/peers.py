@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array
+
+if TYPE_CHECKING:
+    from stepwell.tools.driver.options import Start
 
 Runner: TypeAlias = Callable[[], Sequence[Array]]
 """Runs the model once on inputs given before, returns its outputs in the model's order."""
@@ -43,13 +46,17 @@ class Stepwell(Engine):
     module = "stepwell"
     distribution = "stepwell"
 
-    def __init__(self, shapes: Mapping[str, Sequence[int]] | None = None):
-        self._shapes = dict(shapes or {})
+    def __init__(self, shapes: Mapping[str, Sequence[int]] | None = None, start: Start = "full"):
+        self._shapes: Mapping[str, Sequence[int]] = dict(shapes or {})
+        self._start: Start = start
+        self.wait: Callable[[], object] = bool
+        """Waits for the full code of the model that was loaded last."""
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
         from stepwell.tools.driver.compile import compile
 
-        model = compile(path, threads=threads, input_shapes=self._shapes)
+        model = compile(path, threads=threads, input_shapes=self._shapes, start=self._start)
+        self.wait = model.wait
         arrays = [feeds[spec.name] for spec in model.interface.inputs]
 
         def run() -> Sequence[Array]:

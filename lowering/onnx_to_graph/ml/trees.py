@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.relations import is_float
-from stepwell.dialects.types import dtype_of
+from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.lowering.onnx_to_graph.ml.class_scores import POST, class_labels, class_scores, post_transform
+from stepwell.lowering.onnx_to_graph.ml.tree_tables import Nodes, tables_of
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, as_f32, element_of, emit, required_attribute
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -27,19 +28,11 @@ _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 
 
 @dataclass
-class Forest:
-    """The nodes of all trees in one table, as operands of `graph.tree_ensemble`."""
+class Forest(Nodes):
+    """The nodes of all trees and the weights of their leaves."""
 
-    dtype: np.dtype[np.generic]
-    """The type of the thresholds."""
-    features: list[int] = field(default_factory=list[int])
-    thresholds: list[float] = field(default_factory=list[float])
-    children: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """The next nodes of each node: above the threshold, and not above it."""
-    missing: list[bool] = field(default_factory=list[bool])
     leaves: dict[int, dict[int, float]] = field(default_factory=dict[int, dict[int, float]])
     """Maps the number of a leaf, then a target, to a weight."""
-    roots: list[int] = field(default_factory=list[int])
 
     def reserve(self) -> int:
         """The number of a new node, which is a leaf until `branch` sets it."""
@@ -89,25 +82,20 @@ class Forest:
         exact = np.array(value, self.dtype)
         return float(np.nextafter(exact, np.array(-np.inf, self.dtype)))
 
-    def depth(self, op: onnx.OnnxOp) -> int:
-        """The most steps to a leaf. Raises: StepwellError `invalid-model` for a cycle of nodes."""
-        level, steps = self.roots, 0
-        while level := list({c for n in level if self.children[n] != (n, n) for c in self.children[n]}):
-            steps += 1
-            if steps > len(self.features):
-                raise StepwellError("invalid-model", op, f"{op.op_type}: its nodes go in a circle")
-        return steps
-
-    def weights(self, targets: int, absent: float, op: onnx.OnnxOp) -> npt.NDArray[np.float64]:
-        """The weights [nodes, targets]; `absent` where a leaf has no weight for a target."""
-        table = np.full((len(self.features), targets), absent)
-        for node, by_target in self.leaves.items():
-            for target, weight in by_target.items():
-                if not 0 <= target < targets:
-                    message = f"{op.op_type}: a leaf names target {target}, there are {targets}"
-                    raise StepwellError("invalid-model", op, message)
-                table[node, target] = weight
+    def weights(self, nodes: Sequence[int], targets: int, absent: float) -> npt.NDArray[np.float64]:
+        """The weights [nodes, targets] of some nodes; `absent` where one has no weight for a target."""
+        table = np.full((len(nodes), targets), absent)
+        for row, node in enumerate(nodes):
+            for target, weight in self.leaves.get(node, {}).items():
+                table[row, target] = weight
         return table
+
+    def expect_targets(self, targets: int, op: onnx.OnnxOp) -> None:
+        """Require the targets of leaves to exist. Raises: StepwellError `invalid-model`."""
+        for target in (target for leaf in self.leaves.values() for target in leaf):
+            if not 0 <= target < targets:
+                message = f"{op.op_type}: a leaf names target {target}, there are {targets}"
+                raise StepwellError("invalid-model", op, message)
 
 
 def numbers_of(op: onnx.OnnxOp, name: str, weights: WeightStore) -> Array | None:
@@ -252,22 +240,28 @@ class ForestLowering(OnnxLowering):
         """
         The aggregated weights of a forest for each row, [rows, targets], before base values and transforms.
         """
-        x = op.operands[0]
-        if not is_float(element_of(x)):
+        x, dtype = op.operands[0], forest.dtype
+        element = element_of(x)
+        if dtype_of(element) != dtype:
             x = emit(graph.CastOp(x, f32), rewriter)
-        dtype = dtype_of(element_of(x))
+        columns = dims_of(x.type)[1]
+        forest.expect_targets(targets, op)
+        features = columns.value if columns.is_static else None
+        if features is not None and max(forest.features) >= features:
+            message = f"{op.op_type}: a node names feature {max(forest.features)}, there are {features}"
+            raise StepwellError("invalid-model", op, message)
+        tables = tables_of(forest, features, op)
         absent = {"MIN": np.inf, "MAX": -np.inf}.get(aggregate, 0.0)
-        tables = [
-            np.array(forest.features, np.int32),
-            np.array(forest.thresholds, dtype),
-            np.array(forest.children, np.int32).reshape(-1, 2),
-            np.array(forest.missing, np.bool_),
-            np.array(forest.roots, np.int32),
-            forest.weights(targets, absent, op).astype(dtype),
+        weights = forest.weights(tables.leaves, targets, absent).astype(dtype)
+        constants = [
+            self.constant(table, rewriter) for table in (tables.nodes, tables.trees, weights, *tables.words)
         ]
-        steps, kind = forest.depth(op), aggregate.lower() if aggregate in ("MIN", "MAX") else "sum"
-        constants = [self.constant(table, rewriter) for table in tables]
-        y = emit(graph.TreeEnsembleOp(x, constants, steps=steps, aggregate=kind), rewriter)
+        kind = aggregate.lower() if aggregate in ("MIN", "MAX") else "sum"
+        y = emit(
+            graph.TreeEnsembleOp(x, constants, aggregate=kind, flips=tables.flips, **tables.facts), rewriter
+        )
+        if is_float(element) and dtype_of(element) != dtype:
+            y = emit(graph.CastOp(y, element), rewriter)
         if aggregate == "AVERAGE":
             y = emit(graph.DivideOp(y, self.scalar(len(forest.roots), element_of(y), rewriter)), rewriter)
         return y
@@ -281,9 +275,8 @@ class ForestLowering(OnnxLowering):
         return emit(graph.AddOp(scores, values), rewriter)
 
     def threshold_dtype(self, op: onnx.OnnxOp) -> np.dtype[np.generic]:
-        """The type in which numbers are compared: that of x, f32 for integers."""
-        element = element_of(op.operands[0])
-        return dtype_of(element if is_float(element) else f32)
+        """The type in which numbers are compared: f64 for doubles, f32 for all others."""
+        return dtype_of(f64 if element_of(op.operands[0]) == f64 else f32)
 
 
 class TreeEnsembleLowering(ForestLowering):

@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
 from stepwell.dialects._xdsl import target_of
+from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.dialects.sched import SCHEDULE, UNROLLED, Schedule, schedule_of
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.groups import fused_group
@@ -20,6 +21,7 @@ from stepwell.passes.tensor.schedule.contraction import Product, schedule_produc
 from stepwell.passes.tensor.schedule.elementwise import schedule_by_rows, schedule_elementwise
 from stepwell.passes.tensor.schedule.row import schedule_along, schedule_reduction
 from stepwell.passes.tensor.schedule.tile_product import is_tile_product, schedule_after_tiles
+from stepwell.passes.tensor.schedule.trees import schedule_trees
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
 
@@ -49,6 +51,8 @@ class ChooseSchedulesPass(FunctionPass):
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         blocks: dict[Block, list[Structured]] = {}
         for op in func.walk():
+            if isinstance(op, TreeEnsembleOp) and SCHEDULE not in op.attributes:
+                op.attributes[SCHEDULE] = schedule_trees(op, target).attr()
             if (view := Structured.of(op)) is not None and op.parent is not None:
                 blocks.setdefault(op.parent, []).append(view)
         # Ops share loops with others of their block only: those of a step of a recurrence with each other.

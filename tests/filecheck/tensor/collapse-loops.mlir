@@ -46,7 +46,7 @@ func.func private @pointwise(%x: tensor<3x5x7xf32>, %w: tensor<2x3x1x1xf32>) -> 
 
 // -----
 
-// A transpose, a dynamic extent and a position in the body keep loops apart.
+// A transpose, a static loop inside of an open one and a position in the body keep loops apart.
 // CHECK-LABEL: @apart
 // CHECK-COUNT-3: iterator_types = ["parallel", "parallel"]
 // CHECK-NOT: collapse_shape
@@ -109,4 +109,67 @@ func.func private @read_in_a_body(%x: tensor<4x6xf32>, %y: tensor<3x4x6xf32>) ->
     linalg.yield %s : f32
   } -> tensor<3x4x6xf32>
   func.return %3 : tensor<3x4x6xf32>
+}
+
+// -----
+
+// Open rows and columns are one loop too: its extent is their product. The window of one point moves nothing,
+// as the sizes of its operand, floor(h / 2) and w, are known to be the extents of the loops.
+// CHECK-LABEL: @open_pointwise
+// CHECK: %[[H:.*]] = arith.floordivsi %h, %{{.*}} : index
+// CHECK: %[[N:.*]] = arith.muli %[[H]], %w_1 : index
+// CHECK: tensor.empty(%[[N]]) : tensor<2x?xf32>
+// CHECK: %[[X:.*]] = tensor.collapse_shape %x {{.*}} : tensor<3x?x?xf32> into tensor<3x?xf32>
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>]
+// CHECK-SAME: ins(%[[X]],
+// CHECK: tensor.expand_shape %{{.*}} {{.*}} output_shape [2, %[[H]], %w_1]
+func.func private @open_pointwise(%x: tensor<3x?x?xf32> {graph.dims = #graph.dims<[3, "h floordiv 2", "w"]>}, %w: tensor<2x3x1x1xf32>, %h: index, %w_1: index) -> tensor<2x?x?xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1, symbols = ["h", "w"]>} {
+  %zero = arith.constant 0.0 : f32
+  %c2 = arith.constant 2 : index
+  %n = arith.floordivsi %h, %c2 : index
+  %e = tensor.empty(%n, %w_1) : tensor<2x?x?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(o, h, w, c, r, s) -> (c, h + r, w + s)>, affine_map<(o, h, w, c, r, s) -> (o, c, r, s)>, affine_map<(o, h, w, c, r, s) -> (o, h, w)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<3x?x?xf32>, tensor<2x3x1x1xf32>) outs(%f : tensor<2x?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<2x?x?xf32>
+  func.return %r : tensor<2x?x?xf32>
+}
+
+// -----
+
+// Where the operand's columns are more than those of the result, or are of another symbol, the loops stay.
+// CHECK-LABEL: @open_window
+// CHECK-NOT: collapse_shape
+// CHECK: affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, {{.*}}, (d2 + d5))>
+// CHECK-NOT: collapse_shape
+func.func private @open_window(%x: tensor<3x?x?xf32> {graph.dims = #graph.dims<[3, "h", "w + 1"]>}, %w: tensor<2x3x1x1xf32>, %h: index, %w_1: index) -> tensor<2x?x?xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1, symbols = ["h", "w"]>} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%h, %w_1) : tensor<2x?x?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(o, h, w, c, r, s) -> (c, h + r, w + s)>, affine_map<(o, h, w, c, r, s) -> (o, c, r, s)>, affine_map<(o, h, w, c, r, s) -> (o, h, w)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<3x?x?xf32>, tensor<2x3x1x1xf32>) outs(%f : tensor<2x?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<2x?x?xf32>
+  func.return %r : tensor<2x?x?xf32>
+}
+
+// -----
+
+// A static loop outside of an open one merges with it.
+// CHECK-LABEL: @open_rows
+// CHECK: tensor.collapse_shape %x {{.*}} : tensor<4x?xf32> into tensor<?xf32>
+// CHECK: iterator_types = ["parallel"]
+func.func private @open_rows(%x: tensor<4x?xf32>, %n: index) -> tensor<4x?xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["n"]>} {
+  %d = tensor.empty(%n) : tensor<4x?xf32>
+  %u = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x?xf32>) outs(%d : tensor<4x?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = arith.negf %a : f32
+    linalg.yield %v : f32
+  } -> tensor<4x?xf32>
+  func.return %u : tensor<4x?xf32>
 }

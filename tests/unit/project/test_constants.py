@@ -80,6 +80,7 @@ OTHERS: Mapping[str, str] = {
         runtime/files/weights.py HASH_CHARS
     """,
     "bounds of size: of the compiler's time, of code, memory and files, and of messages": """
+        dialects/tensor_ir/sizes.py MAX_OPERANDS
         dialects/tensor_ir/vector_values.py MAX_ELEMENTS MAX_STEPS
         lowering/bufferize/allocation.py MAX_STACK_BYTES_OF_ALL
         lowering/bufferize/elements.py MAX_STORED_ELEMS

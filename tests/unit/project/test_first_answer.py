@@ -15,15 +15,16 @@ from tests.onnx_models import onnx_model
 PARTS = ("imports", "reading", "conversion", "run")
 
 
-@pytest.mark.parametrize("engine", ["stepwell", "onnxruntime"])
+@pytest.mark.parametrize("engine", ["stepwell", "start=now", "onnxruntime"])
 def test_the_parts_are_the_whole(engine: str, tmp_path: Path) -> None:
-    if engine != "stepwell":
+    if engine == "onnxruntime":
         pytest.importorskip(engine)
     path = written(tmp_path / "net.onnx", onnx_model("g (float[2] x) => (float[2] y) { y = Relu(x) }"))
     figures = first_answer.first_answer(path, Model("net", {"x": Input("float32", (2,))}), engine, 1)
     assert all(figures[part] >= 0 for part in PARTS)
     assert sum(figures[part] for part in PARTS) == pytest.approx(figures["first answer"])
     assert figures["megabytes"] > 1 and figures["processor"] > 0
+    assert (figures["full code"] > 0) == (engine != "onnxruntime")
     rows = first_answer.mean_rows({"net": {engine: figures}}, [engine])
     assert f"{figures['first answer']:.2f}" in rows[0]
 

@@ -274,8 +274,8 @@ func.func @movement(%x: tensor<4x6xf32>, %y: tensor<4x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT: graph.bias_add
 // CHECK-NEXT: graph.sigmoid
 // CHECK-NEXT: graph.yield
-func.func @trees(%x: tensor<8x2xf32>, %f: tensor<3xi32>, %t: tensor<3xf32>, %c: tensor<3x2xi32>, %m: tensor<3xi1>, %r: tensor<1xi32>, %w: tensor<3x2xf32>, %b: tensor<2xf32>) -> tensor<8x2xf32> {
-  %0 = graph.tree_ensemble %x, %f, %t, %c, %m, %r, %w steps 1 aggregate "sum" : (tensor<8x2xf32>, tensor<3xi32>, tensor<3xf32>, tensor<3x2xi32>, tensor<3xi1>, tensor<1xi32>, tensor<3x2xf32>) -> tensor<8x2xf32>
+func.func @trees(%x: tensor<8x2xf32>, %n: tensor<3x4xi32>, %t: tensor<1x5xi32>, %w: tensor<2x2xf32>, %b: tensor<2xf32>) -> tensor<8x2xf32> {
+  %0 = graph.tree_ensemble %x, %n, %t, %w depth 1 leaves 2 largest 0 aggregate "sum" : (tensor<8x2xf32>, tensor<3x4xi32>, tensor<1x5xi32>, tensor<2x2xf32>) -> tensor<8x2xf32>
   %1 = graph.bias_add %0, %b axis 1 : (tensor<8x2xf32>, tensor<2xf32>) -> tensor<8x2xf32>
   %2 = graph.sigmoid %1 : tensor<8x2xf32> -> tensor<8x2xf32>
   func.return %2 : tensor<8x2xf32>

@@ -32,3 +32,23 @@
 
 // expected-error: parallel must name the first loops of the order [0, 1], found [1]
 "test.op"() {s = #sched.schedule<tile = [4, 8], order = [0, 1], parallel = [1]>} : () -> ()
+
+// -----
+
+// expected-error: `tile` is missing
+"test.op"() {s = #sched.schedule<parallel = [0]>} : () -> ()
+
+// -----
+
+// expected-error: sizes are positive numbers of a form, found rows = 0
+"test.op"() {s = #sched.schedule<form = "walk", sizes = {rows = 0}>} : () -> ()
+
+// -----
+
+// expected-error: sizes are positive numbers of a form, found rows = 8
+"test.op"() {s = #sched.schedule<tile = [4], sizes = {rows = 8}>} : () -> ()
+
+// -----
+
+// expected-error: a form has no tiles
+"test.op"() {s = #sched.schedule<form = "walk", tile = [4]>} : () -> ()

@@ -47,7 +47,7 @@ func.func private @lanes_that_nothing_combines(%x: tensor<32xf32>, %e: tensor<f3
 // -----
 
 func.func private @not_structured(%x: tensor<32xf32>) -> tensor<16xf32> {
-  // expected-error: sched.schedule is an attribute of linalg.*, found on tensor.extract_slice
+  // expected-error: sched.schedule is an attribute of linalg.* and linalg_ext.*, found on tensor.extract_slice
   %r = tensor.extract_slice %x[0] [16] [1] {sched.schedule = #sched.schedule<tile = [16], parallel = [0]>} : tensor<32xf32> to tensor<16xf32>
   func.return %r : tensor<16xf32>
 }

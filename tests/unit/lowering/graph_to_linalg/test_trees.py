@@ -1,61 +1,125 @@
-"""Ensembles of trees: lowered, they come to the leaves that the text of ai.onnx.ml says."""
+"""Ensembles of trees in both forms: the digits of a walk by the text of ai.onnx.ml, row by row."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import stepwell as sw
 from stepwell.dialects import graph
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.lowering.interpret import interpret
+from stepwell.lowering.onnx_to_graph.ml.tree_tables import MOST_LEAVES, tables_of
+from stepwell.passes import run_pipeline
 from stepwell.runtime.meaning import Array
-from tests.kernels import expect_lowering
+from tests.kernels import kernel
+from tests.support.forests import FEATURES, random_nodes, random_rows, walked
 
-RNG = np.random.default_rng(3)
-
-
-def forest(trees: int, depth: int, features: int, targets: int, dtype: npt.DTypeLike) -> list[Array]:
-    """Complete trees with random thresholds, in one table."""
-    inner, size = 2**depth - 1, 2 ** (depth + 1) - 1
-    places = np.arange(trees * size) % size
-    starts = np.arange(trees * size) - places
-    children = np.stack([2 * places + 1, 2 * places + 2], 1)
-    children = np.where((places < inner)[:, None], children, places[:, None]) + starts[:, None]
-    return [
-        RNG.integers(0, features, trees * size).astype(np.int32),
-        RNG.standard_normal(trees * size).astype(dtype),
-        children.astype(np.int32),
-        RNG.integers(0, 2, trees * size).astype(np.bool_),
-        (np.arange(trees) * size).astype(np.int32),
-        RNG.standard_normal((trees * size, targets)).astype(np.float32),
-    ]
+_MOST_LEAVES = 300
 
 
-@pytest.mark.parametrize("aggregate", ["sum", "min", "max"])
-@pytest.mark.parametrize(
-    ("trees", "depth", "dtype"), [(5, 3, np.float32), (1, 0, np.float32), (2, 4, np.float64)]
+class Forest:
+    """Random trees with the operands of `graph.tree_ensemble`, and what they come to."""
+
+    def __init__(self, seed: int, sizes: Sequence[int], depth: int, targets: int, **options: Any):
+        rng = np.random.default_rng(seed)
+        self.aggregate = str(options.pop("aggregate", "sum"))
+        self.dtype = np.dtype(options.pop("dtype", np.float32))
+        rows = int(options.pop("rows", 9))
+        nodes = random_nodes(rng, sizes, depth, self.dtype, **options)
+        weights = rng.standard_normal((len(nodes.features), targets)).astype(self.dtype)
+        self.tables = tables_of(nodes, FEATURES)
+        self.x = random_rows(rng, rows, self.dtype)
+        self.expected: Any = walked(nodes, self.x, weights, self.aggregate)
+        own = [self.tables.nodes, self.tables.trees, weights[list(self.tables.leaves)], *self.tables.words]
+        self.operands: list[Array] = [self.x, *own]
+
+    def module(self, *, is_open: bool = False) -> Any:
+        """The op as a kernel, with an open number of rows or not."""
+
+        def build(x: Any, *tables: Any) -> graph.TreeEnsembleOp:
+            flips, facts = self.tables.flips, self.tables.facts
+            return graph.TreeEnsembleOp(x, tables, aggregate=self.aggregate, flips=flips, **facts)
+
+        names = [["N", FEATURES], *[None] * (len(self.operands) - 1)] if is_open else None
+        return kernel(build, self.operands, names)
+
+    def text(self, form: str, *, is_open: bool = False) -> str:
+        """The op on level 2, with a schedule of a form."""
+        module = self.module(is_open=is_open)
+        run_pipeline(module, "convert-graph-to-linalg,choose-schedules", StepwellContext())
+        return re.sub(r"#sched\.schedule<form.*?}>", f"#sched.schedule<{form}>", str(module))
+
+
+_FORESTS = st.builds(
+    Forest,
+    seed=st.integers(0, 1 << 16),
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=5),
+    depth=st.integers(1, 12),
+    targets=st.integers(1, 10),
+    rows=st.integers(0, 20),
+    aggregate=st.sampled_from(["sum", "min", "max"]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    missing=st.booleans(),
+    shared=st.booleans(),
 )
-def test_lowering(trees: int, depth: int, dtype: Any, aggregate: str) -> None:
-    x = RNG.standard_normal((17, 6)).astype(dtype)
-    x[2, :] = np.nan
-    tables = forest(trees, depth, 6, 3, dtype)
-    build = lambda x, *t: graph.TreeEnsembleOp(x, t, steps=depth, aggregate=aggregate)  # noqa: E731
-    expect_lowering(build, [x, *tables], tolerance=1e-6)
-    expect_lowering(build, [x, *tables], [["N", 6], *[None] * 6], tolerance=1e-6)
 
 
-def test_a_deep_tree_is_walked_in_parts() -> None:
-    depth, length = 60, 61
-    chain = np.arange(length)
-    children = np.stack([chain, np.minimum(chain + 1, length - 1)], 1).astype(np.int32)
-    tables = [
-        np.zeros(length, np.int32),
-        np.linspace(1, 0, length, dtype=np.float32),
-        children,
-        np.zeros(length, np.bool_),
-        np.zeros(1, np.int32),
-        chain.astype(np.float32)[:, None],
-    ]
-    x = RNG.uniform(0, 1, (9, 1)).astype(np.float32)
-    expect_lowering(lambda x, *t: graph.TreeEnsembleOp(x, t, steps=depth), [x, *tables], tolerance=1e-6)
+@settings(max_examples=40, deadline=None)
+@given(forest=_FORESTS)
+def test_the_meaning_walks(forest: Forest) -> None:
+    found: Any = interpret(forest.module(), StepwellContext(), "main", forest.operands)[0]
+    np.testing.assert_allclose(found, forest.expected, rtol=1e-5, atol=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(forest=_FORESTS, form=st.sampled_from(["walk", "bits"]), is_open=st.booleans())
+def test_loops_have_the_digits_of_a_walk(forest: Forest, form: str, is_open: bool) -> None:
+    sizes = "rows = 4, block = 8, trees = 3" if form == "walk" else "rows = 8, least = 3, trees = 3"
+    if not forest.tables.words:
+        form, sizes = "walk", "rows = 4, block = 8, trees = 3"
+    text = forest.text(f'form = "{form}", sizes = {{{sizes}}}', is_open=is_open)
+    (found,) = sw.parse(text).run("expand-forms").interpret(*forest.operands)
+    np.testing.assert_array_equal(found, forest.expected)
+
+
+_COMPILED: Sequence[dict[str, Any]] = [
+    {"sizes": [32] * 20, "depth": 5, "targets": 1},
+    {"sizes": [32] * 20, "depth": 9, "targets": 3, "missing": False},
+    {"sizes": [5, 64, 33, 2, 1] * 4, "depth": 12, "targets": 10, "aggregate": "max"},
+    {"sizes": [64] * 5, "depth": 8, "targets": 70, "dtype": np.float64},
+    {"sizes": [20] * 17, "depth": 6, "targets": 2, "shared": True, "aggregate": "min"},
+    {"sizes": [_MOST_LEAVES, 65, 3], "depth": 12, "targets": 1, "shared": True},
+    {"sizes": [1], "depth": 1, "targets": 1},
+]
+
+
+@pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
+@pytest.mark.parametrize("case", range(len(_COMPILED)))
+@pytest.mark.parametrize("form", ["walk", "bits"])
+def test_compiled_code_has_the_digits_of_a_walk(case: int, form: str, mcpu: str) -> None:
+    options = _COMPILED[case]
+    forest = Forest(case, **options, rows=150)
+    if form == "bits" and not forest.tables.words:
+        pytest.skip(f"its trees have more than {MOST_LEAVES} leaves")
+    model = sw.parse(forest.text(f'form = "{form}"', is_open=True)).compile(target=mcpu, threads=2)
+    for rows in (150, 64, 41, 16, 7, 1, 0):
+        x, *tables = forest.operands
+        found: Any = model(x[:rows], *tables)
+        np.testing.assert_array_equal(found, forest.expected[:rows])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows", "form"),
+    [([32] * 9, 64, "bits"), ([32] * 9, 2, "walk"), ([64] * 9, 64, "walk"), ([65] * 9, 64, "walk")],
+)
+def test_the_form_is_chosen(sizes: Sequence[int], rows: int, form: str) -> None:
+    module = Forest(0, sizes, 7, 1, rows=rows).module()
+    run_pipeline(module, "convert-graph-to-linalg,choose-schedules{mcpu=x86-64-v3}", StepwellContext())
+    assert f'form = "{form}"' in str(module)

@@ -98,6 +98,13 @@ def test_conv_same_of_unknown_size() -> None:
     compare("Conv", inputs, dims=dims, auto_pad="SAME_UPPER", strides=[2, 3])
 
 
+@pytest.mark.parametrize("size", [(5, 13), (4, 4), (1, 3)])
+def test_pointwise_conv_of_unknown_size(size: tuple[int, int]) -> None:
+    """Its pixels are one loop of open length: some vectors, and a rest."""
+    dims = {0: ["N", 3, "H", "W"]}
+    compare("Conv", [floats(2, 3, *size), floats(20, 3, 1, 1), floats(20)], dims=dims)
+
+
 @pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
 @pytest.mark.parametrize("dims", [{}, {0: ["N", 3, "H", "W"]}], ids=["static", "open"])
 def test_same_with_strides_longer_than_the_kernel(dims: Options, auto_pad: str) -> None:

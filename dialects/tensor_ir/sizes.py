@@ -1,0 +1,80 @@
+"""Sizes of tensors as expressions over the symbols of a kernel, which may be proved equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import cast
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+
+from stepwell.dialects.sched_kernel import symbols_of
+from stepwell.dialects.tensor_ir.structured import Structured, tensor_shape
+from stepwell.dialects.tensor_ir.transfers import constant_index
+from stepwell.dialects.types import DimsAttr
+from stepwell.runtime.dims import Dim
+
+_ARITHMETIC: Mapping[type[Operation], Callable[[Dim, Dim], Dim]] = {
+    arith.AddiOp: Dim.__add__,
+    arith.SubiOp: Dim.__sub__,
+    arith.MuliOp: Dim.__mul__,
+    arith.FloorDivSIOp: Dim.__floordiv__,
+    arith.CeilDivSIOp: Dim.ceildiv,
+    arith.MaxSIOp: Dim.maximum,
+    arith.MinSIOp: Dim.minimum,
+}
+
+MAX_OPERANDS = 64
+"""Longer arithmetic is no size of a model; its expression could be exponentially longer."""
+
+
+def size_of(value: SSAValue, position: int) -> Dim | None:
+    """The size of a dimension of a tensor; None where no expression over symbols is found for it."""
+    size = tensor_shape(value)[position]
+    if size != DYNAMIC_INDEX:
+        return Dim.of(size)
+    owner = value.owner
+    before = sum(n == DYNAMIC_INDEX for n in tensor_shape(value)[:position])
+    if isinstance(owner, tensor.EmptyOp):
+        return index_of(owner.dynamic_sizes[before])
+    if isinstance(owner, tensor.ExpandShapeOp):
+        return index_of(owner.dynamic_output_shape[before])
+    if isinstance(owner, tensor.InsertSliceOp):
+        return size_of(owner.dest, position)
+    if isinstance(value, OpResult) and (producer := Structured.of(value.op)) is not None:
+        return size_of(producer.inits[value.index], position)
+    if isinstance(value, BlockArgument) and isinstance(func := value.block.parent_op(), FuncOp):
+        dims = func.arg_attrs.data[value.index].data.get("graph.dims") if func.arg_attrs else None
+        return dims.get()[position] if isinstance(dims, DimsAttr) else None
+    return None
+
+
+def index_of(value: SSAValue) -> Dim | None:
+    """The value of an index, as an expression over the symbols of a kernel; None for arithmetic of others."""
+    return _index_of(value, iter(range(MAX_OPERANDS)))
+
+
+def _index_of(value: SSAValue, left: Iterator[int]) -> Dim | None:
+    """As `index_of`; an operand that is reached on several ways is looked at, and counted, on each."""
+    if next(left, None) is None:
+        return None
+    if isinstance(value, BlockArgument):
+        return _symbol(value)
+    if (constant := constant_index(value)) is not None:
+        return Dim.of(constant)
+    op = cast(Operation, value.owner)
+    function = _ARITHMETIC.get(type(op))
+    if function is None:
+        return None
+    a, b = (_index_of(operand, left) for operand in op.operands)
+    return None if a is None or b is None else function(a, b)
+
+
+def _symbol(value: BlockArgument) -> Dim | None:
+    """The symbol whose value an argument of a kernel is; None for other arguments."""
+    func = value.block.parent_op()
+    names = symbols_of(func) if isinstance(func, FuncOp) else ()
+    number = value.index - (len(value.block.args) - len(names))  # the symbols are the last arguments
+    return Dim.symbol(names[number]) if number >= 0 and names else None

@@ -1,0 +1,19 @@
+"""`linalg_ext`: structured ops on tensors by the numpy meaning of the graph op of the same name."""
+
+from __future__ import annotations
+
+from stepwell.dialects import linalg_ext
+from stepwell.dialects.graph.base import plain_properties
+from stepwell.lowering.interpret.engine import Step, Value, implements
+from stepwell.runtime.meaning import evaluate
+
+
+@implements("linalg_ext.tree_ensemble")
+def prepare_tree_ensemble(op: linalg_ext.TreeEnsembleOp) -> Step:
+    """The aggregate of the leaves, as a new array."""
+    properties = plain_properties(op)
+
+    def run(x: Value, nodes: Value, trees: Value, weights: Value, _init: Value, *_words: Value) -> Value:
+        return evaluate("graph.tree_ensemble", [x, nodes, trees, weights], properties)[0]
+
+    return run

@@ -1,0 +1,114 @@
+"""Trees by words of bits: all comparisons of a tree for a vector of rows, whose words lose leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import arith, math, tensor
+from xdsl.ir import SSAValue
+
+from stepwell.dialects.arith import SelectOp
+from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
+from stepwell.dialects.linalg_ext import TreeEnsembleOp
+from stepwell.dialects.tensor_ir.pieces import broadcast
+from stepwell.dialects.tensor_ir.structured import tensor_element
+from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
+from stepwell.passes.tensor.forms.tree_loops import (
+    END_OF_CUTS,
+    FEATURE,
+    FIRST_CUT,
+    FIRST_LEAF,
+    THRESHOLD,
+    TreeLoops,
+    bad_schedule,
+    element,
+    index_at,
+    loops_of,
+)
+from stepwell.passes.tensor.forms.tree_walk import rows_by_walks
+
+MOST_LEAVES = 64
+
+
+def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+    """
+    Blocks of rows in lanes; a last one of fewer than `least` rows is walked.
+
+    Raises: StepwellError `bad-schedule` for trees with more leaves than a word has bits, and for sizes.
+    """
+    if not op.words:
+        if (leaves := op.leaves.value.data) > MOST_LEAVES:
+            most, tree = f"at most {MOST_LEAVES} leaves", op.largest.value.data
+            raise bad_schedule(op, f"trees of form bits have {most}, tree {tree} has {leaves}")
+        raise bad_schedule(op, "trees of form bits need a known number of features")
+    block, least = sizes["rows"], sizes["least"]
+    if least > block:
+        raise bad_schedule(op, f"least must not be more than rows, found {least} and {block}")
+    emit, trees = loops_of(op, constants)
+    padded = emit.times(emit.quotient(emit.plus(trees.rows, block - least), block), block)
+
+    def of_block(emit: IRBuilder, first: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        count = emit.least(emit.minus(trees.rows, first), block)
+        columns = _columns(emit, trees, first, count, block)
+
+        def of_tree(emit: IRBuilder, tree: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            words = _words(emit, trees, tree, columns, block)
+            base = trees.of_tree(emit, tree, FIRST_LEAF)
+
+            def of_row(emit: IRBuilder, i: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                zeros = emit.value(math.CountLeadingZerosOp(element(emit, words, i)))
+                leaf = emit.plus(emit.value(arith.IndexCastOp(zeros, INDEX)), base)
+                row = emit.materialize(emit.plus(first, i))
+                return [trees.join(emit, carried[0], row, [emit.materialize(leaf)])]
+
+            return emit.loop(0, count, 1, carried, of_row)
+
+        return emit.loop(0, trees.count, 1, carried, of_tree)
+
+    result = trees.start(emit)
+    if padded != 0:
+        (result,) = emit.loop(0, padded, block, [result], of_block, parallel=True)
+    return rows_by_walks(emit, trees, emit.least(padded, trees.rows), result, sizes["trees"])
+
+
+def _columns(emit: IRBuilder, trees: TreeLoops, first: SSAValue, count: Index, block: int) -> SSAValue:
+    """Features of a block of rows as rows [features, block]; then, if needed, those with the other sign."""
+    features, flips = trees.columns, trees.op.flips is not None
+    columns = emit.empty(trees.number, [emit.times(features, 2) if flips else features, block])
+
+    def of_row(emit: IRBuilder, i: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        row = emit.materialize(emit.plus(first, i))
+
+        def of_feature(emit: IRBuilder, f: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            number = element(emit, trees.op.x, row, f)
+            made = _inserted(emit, number, carried[0], f, i)
+            if flips:
+                there = emit.materialize(emit.plus(f, features))
+                made = _inserted(emit, emit.value(arith.NegfOp(number)), made, there, i)
+            return [made]
+
+        return emit.loop(0, features, 1, carried, of_feature)
+
+    return emit.loop(0, count, 1, [columns], of_row)[0]
+
+
+def _inserted(emit: IRBuilder, scalar: SSAValue, into: SSAValue, *at: SSAValue) -> SSAValue:
+    return emit.value(tensor.InsertOp.create(operands=[scalar, into, *at], result_types=[into.type]))
+
+
+def _words(emit: IRBuilder, trees: TreeLoops, tree: SSAValue, columns: SSAValue, block: int) -> SSAValue:
+    """For each row of a block the leaves of a tree that no cut has cleared: the highest bit is its leaf."""
+    cuts, masks = trees.op.words
+    word = tensor_element(masks)
+
+    def of_cut(emit: IRBuilder, cut: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        at = [index_at(emit, cuts, cut, FEATURE), emit.materialize(0)]
+        numbers = read(emit, columns, at, vector_type(trees.number, (block,)), (1,))
+        bits = arith.BitcastOp(element(emit, cuts, cut, THRESHOLD), trees.number)
+        above = emit.compare("ugt", numbers, broadcast(emit, emit.value(bits), block))
+        left = emit.value(arith.AndIOp(carried[0], broadcast(emit, element(emit, masks, cut), block)))
+        return [emit.value(SelectOp(above, left, carried[0]))]
+
+    first, end = (trees.of_tree(emit, tree, column) for column in (FIRST_CUT, END_OF_CUTS))
+    (words,) = emit.loop(first, end, 1, [emit.number(-1, vector_type(word, (block,)))], of_cut)
+    return write(emit, words, emit.empty(word, [block]), [emit.materialize(0)], (0,))

@@ -1,0 +1,412 @@
+"""Models of `start="now"`: two stages, exchanged between calls, and all that may happen to the second one."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+
+import stepwell
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.model import CompiledModel
+from stepwell.tools import cli
+from stepwell.tools.commands import bench
+from stepwell.tools.driver import background, staged_model
+from stepwell.tools.driver.staged_model import StagedModel
+from tests.onnx_models import onnx_model
+from tests.support.forks import forked
+
+X = np.arange(8, dtype=np.float32)
+TEXT = "g (float[N] x) => (float[N] y) { a = Exp(x) b = Add(a, a) y = Tanh(b) }"
+
+
+_STARTED: list[CompiledModel] = []
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """An empty cache and an empty folder of temporary files for every test; no process lives longer."""
+    for name in ("cache", "tmp"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    yield
+    while _STARTED:
+        _STARTED.pop().close()
+
+
+@pytest.fixture
+def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Background processes compile nothing before this function was called."""
+    monkeypatch.setattr(background, "PROGRAM", "tests.support.children:held_background")
+    return (tmp_path / "cache" / "go").touch
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A model's file."""
+    return written(tmp_path / "m.onnx")
+
+
+def written(path: Path, text: str = TEXT) -> Path:
+    onnx.save(onnx_model(text), path)  # pyright: ignore[reportUnknownMemberType]
+    return path
+
+
+def now(model: Path | bytes, **options: Any) -> StagedModel:
+    """A model that is on its first stage."""
+    compiled = stepwell.compile(model, start="now", **options)
+    _STARTED.append(compiled)
+    assert isinstance(compiled, StagedModel) and compiled.stage == "first" and compiled.failure is None
+    return compiled
+
+
+def answer(model: CompiledModel) -> npt.NDArray[np.float32]:
+    """The model's output for `X`."""
+    return cast("npt.NDArray[np.float32]", model(X))
+
+
+def processes(folder: Path) -> list[int]:
+    """The processes, but this one, whose cache is in a folder."""
+    mark, found = f"STEPWELL_CACHE={folder}".encode(), list[int]()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and entry.name != str(os.getpid()):
+            try:
+                environment = (entry / "environ").read_bytes()
+                is_dead = ") Z " in (entry / "stat").read_text()
+            except OSError:
+                continue
+            if mark in environment and not is_dead:
+                found.append(int(entry.name))
+    return found
+
+
+def expect_nothing_left(tmp_path: Path) -> None:
+    """Require that no process and no temporary file is left after two seconds."""
+    end = time.monotonic() + 2
+    while (left := processes(tmp_path)) or list((tmp_path / "tmp").iterdir()):
+        assert time.monotonic() < end, (left, list((tmp_path / "tmp").iterdir()))
+        time.sleep(0.02)
+    assert not [file for file in (tmp_path / "cache").iterdir() if file.name.startswith(".")]
+
+
+def test_the_code_comes_between_two_calls(path: Path, held: Callable[[], None]) -> None:
+    """Threads that call the model all the time get whole results, each of one of the stages."""
+    model = now(path)
+    first = answer(model)
+    results: list[Any] = []
+    stop = threading.Event()
+
+    def call() -> None:
+        while not stop.is_set():
+            results.append(answer(model))
+            time.sleep(0.001)
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert not model.wait(0) and not model.wait(timeout=0.01)
+        held()
+        assert model.wait(60) and model.stage == "full" and model.failure is None
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert type(model) is CompiledModel
+    full = answer(model)
+    of_first, of_full = (sum(np.array_equal(each, stage) for each in results) for stage in (first, full))
+    assert (
+        of_first
+        and of_full
+        and all(np.array_equal(each, first) or np.array_equal(each, full) for each in results)
+    )
+    np.testing.assert_allclose(first, full, rtol=1e-6)
+    assert model.wait() and model.wait(0)
+    model.close()
+    with pytest.raises(StepwellError, match="float32, found float64"):
+        model(X.astype(np.float64))
+
+
+def test_errors_of_calls_after_the_exchange() -> None:
+    gather = "g (float[N,4] x, int64[M] i) => (float[M,4] y) { y = Gather(x, i) }"
+    model = now(onnx_model(gather).SerializeToString())
+    x, bad = X.reshape(2, 4), np.array([2], np.int64)
+    texts: list[str] = []
+    for _ in range(2):
+        with pytest.raises(StepwellError) as caught:
+            model(x, bad)
+        texts.append(str(caught.value))
+        model.wait()
+    assert texts[0] == texts[1] and "found 2 and 2" in texts[0]
+
+
+def test_a_model_in_the_cache_is_full(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = now(path)
+    assert model.wait()
+    monkeypatch.setattr(staged_model, "Background", None)  # nothing is compiled any more
+    again = stepwell.compile(path, start="now")
+    assert type(again) is CompiledModel and again.stage == "full" and again.wait(0) and again.failure is None
+
+
+@pytest.mark.parametrize("kind", ["no cache", "cache is no folder"])
+def test_models_that_no_cache_takes(kind: str, path: Path, tmp_path: Path) -> None:
+    if kind == "cache is no folder":
+        (tmp_path / "cache").rmdir()
+        (tmp_path / "cache").touch()
+    model = now(path, use_cache=kind != "no cache")
+    first = answer(model)
+    assert model.wait()
+    np.testing.assert_allclose(answer(model), first, rtol=1e-6)
+    assert not list(tmp_path.glob("cache/*.model"))
+    if kind == "cache is no folder":
+        (tmp_path / "cache").unlink()
+        (tmp_path / "cache").mkdir()
+    expect_nothing_left(tmp_path)
+
+
+def test_what_needs_code_waits_for_it(path: Path, held: Callable[[], None]) -> None:
+    model = now(path, threads=1)
+    assert "x: float32[N]" in repr(model) and [str(info) for info in model.inputs] == ["x: float32[N]"]
+    model.threads = 2
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = model.no_such_name  # pyright: ignore[reportAttributeAccessIssue]
+    assert model.stage == "first"
+    threading.Timer(0.1, held).start()
+    other = pickle.loads(pickle.dumps(model))
+    assert model.stage == other.stage == "full" and model.threads == other.threads == 2
+    np.testing.assert_array_equal(answer(other), answer(model))
+
+
+def test_a_process_that_is_killed(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
+    model = now(path)
+    (process,) = processes(tmp_path)
+    with pytest.warns(RuntimeWarning) as warned:
+        os.kill(process, signal.SIGKILL)
+        with pytest.raises(StepwellError) as caught:
+            model.wait()
+    text = "the full code is not coming: its process ended (status -9)"
+    assert [str(each.message) for each in warned] == [f"{text}; the model goes on as it is"]
+    assert caught.value.code == "background-failed" and caught.value.message == text
+    assert model.failure is caught.value and model.stage == "first"
+    assert answer(model).shape == (8,)
+    needs_code: list[Callable[[], object]] = [
+        lambda: model.save(tmp_path / "m.stepwell"),
+        lambda: copy.copy(model),
+        lambda: copy.deepcopy(model),
+        lambda: pickle.dumps(model),
+        model.summary,
+        lambda: model.target,
+    ]
+    for use in needs_code:
+        with pytest.raises(StepwellError, match="background-failed"):
+            use()
+    expect_nothing_left(tmp_path)
+
+
+def test_a_process_that_cannot_start(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.warns(RuntimeWarning, match="its process cannot be started: .*No such file"):
+        model = now(path)
+        with pytest.raises(StepwellError, match=r"background-failed"):
+            model.wait()
+    assert answer(model).shape == (8,)
+
+
+def test_a_model_that_does_not_compile(path: Path, tmp_path: Path) -> None:
+    """The first stage has answered; who waits learns the error of the compilation."""
+    from stepwell.tools.driver.plugins import load_plugin
+
+    plugin = tmp_path / "full_backend.py"
+    plugin.write_text(
+        "from stepwell.lowering.backends import Backend\n\n\n"
+        "class FullBackend(Backend):\n"
+        '    name = "full"\n\n'
+        '    def supports(self, op):\n        return op.name == "graph.tanh"\n\n'
+        '    def compile(self, func, constants, target):\n        raise RuntimeError("no room left")\n\n'
+        "    def load(self, code): ...\n"
+    )
+    load_plugin(str(plugin))
+    with pytest.warns(
+        RuntimeWarning, match="the full code is not coming: .*no room left.*; the model goes on"
+    ):
+        model = now(path, backends="full")
+        assert answer(model).shape == (8,)
+        with pytest.raises(StepwellError) as caught:
+            model.wait()
+    assert caught.value.code == "backend-failed" and 'node "' in caught.value.where
+    assert model.failure is caught.value and answer(model).shape == (8,)
+
+
+def test_a_file_that_changes_between_the_stages(path: Path, held: Callable[[], None]) -> None:
+    model = now(path)
+    written(path, TEXT.replace("Tanh", "Relu"))
+    held()
+    with pytest.warns(RuntimeWarning, match="the model's file changed after it was read; the model goes on"):
+        with pytest.raises(StepwellError) as caught:
+            model.wait()
+    assert caught.value.code == "file-changed" and model.stage == "first"
+    assert answer(model).max() <= 1
+    assert answer(stepwell.compile(path)).max() > 1  # and no entry of the cache is that of the other file
+
+
+def test_a_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither the cache nor the folder of temporary files has space for the code."""
+    monkeypatch.setattr(background, "PROGRAM", "tests.support.children:background_without_space")
+    with pytest.warns(
+        RuntimeWarning, match="not coming: the file could not be written: File too large; the m"
+    ):
+        model = now(path)
+        with pytest.raises(StepwellError, match="cannot-write"):
+            model.wait()
+    assert answer(model).shape == (8,)
+    expect_nothing_left(tmp_path)
+
+
+def test_closing(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
+    model = now(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.close()
+        model.close()
+        with pytest.raises(StepwellError, match="not coming: the model was closed"):
+            model.wait()
+        assert answer(model).shape == (8,) and model.stage == "first"
+        expect_nothing_left(tmp_path)
+
+
+def test_models_wait_for_their_turn(
+    tmp_path: Path, held: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [written(tmp_path / f"{i}.onnx") for i in range(3)]
+    models = [now(path) for path in [*paths, paths[0]]]
+    assert len(processes(tmp_path)) == 1 and [model.stage for model in models] == ["first"] * 4
+    models[1].close()
+    monkeypatch.setenv("STEPWELL_BACKGROUND", "2")
+    more = now(written(tmp_path / "more.onnx"))
+    assert len(processes(tmp_path)) == 2
+    held()
+    for model in (models[0], *models[2:], more):
+        assert model.wait(60) and model.stage == "full"
+    assert models[1].stage == "first"
+    assert len(list(tmp_path.glob("cache/*.model"))) == 3
+    expect_nothing_left(tmp_path)
+
+
+def test_a_bad_number_of_compilations(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("many", "0", "-1"):
+        monkeypatch.setenv("STEPWELL_BACKGROUND", value)
+        with pytest.raises(StepwellError) as caught:
+            now(path)
+        assert caught.value.code == "bad-option"
+        message = f"STEPWELL_BACKGROUND must be a number of compilations, found {value!r}"
+        assert caught.value.message == message
+
+
+def test_two_hundred_models(held: Callable[[], None], tmp_path: Path) -> None:
+    model = onnx_model(TEXT).SerializeToString()
+    models = [now(model) for _ in range(200)]
+    for model in models:
+        assert answer(model).shape == (8,)
+    assert len(processes(tmp_path)) == 1
+    for model in reversed(models):
+        model.close()
+    expect_nothing_left(tmp_path)
+
+
+def test_a_fork(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
+    """A forked process stays on its stage until the code is in the cache, and ends nobody's process."""
+    model = now(path)
+
+    def in_child() -> tuple[int, str, str]:
+        assert model.stage == "first" and answer(model).shape == (8,) and not model.wait(0.1)
+        held()
+        assert model.wait(60) and model.stage == "full"
+        other = now(written(tmp_path / "other.onnx"))
+        other.close()
+        return 0, "", ""
+
+    assert forked(in_child) == (0, "", "")
+    assert model.wait(60) and model.stage == "full"
+
+
+_PARENT = """
+import os, sys, time, stepwell
+from stepwell.tools.driver import background
+background.PROGRAM = "tests.support.children:held_background"
+model = stepwell.compile(sys.argv[1], start="now", use_cache=False)
+print(model.stage, flush=True)
+if sys.argv[2] == "killed":
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("end", ["ends", "killed"])
+def test_the_end_of_the_parent(end: str, path: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _PARENT, path, end]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None and parent.stdout.readline() == b"first\n"
+        if end == "killed":
+            parent.kill()
+        else:
+            assert parent.wait(10) == 0
+    expect_nothing_left(tmp_path)
+
+
+def test_bad_options(path: Path, held: Callable[[], None]) -> None:
+    with pytest.raises(StepwellError) as caught:
+        stepwell.compile(path, start="later")  # pyright: ignore[reportArgumentType]
+    assert str(caught.value) == "error[bad-option]: start must be one of full, now, found 'later'"
+    for model in (now(path), stepwell.compile(path)):
+        for timeout, found in ((-1, "-1"), ("1", "'1'"), (float("nan"), "nan")):
+            with pytest.raises(StepwellError) as caught:
+                model.wait(timeout)  # pyright: ignore[reportArgumentType]
+            assert (
+                str(caught.value) == f"error[bad-option]: timeout must be at least 0 seconds, found {found}"
+            )
+
+
+def test_commands(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`run` ends with its answer, and `bench` measures the full code."""
+    assert cli.main(["run", str(path), "--start", "now", "--input-shape", "x=4", "--fill", "zeros"]) == 0
+    assert capsys.readouterr().out == "y: float32[4]  min 0.964028  mean 0.964028  max 0.964028\n"
+    results = tmp_path / "results.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "installed_peers", list[str])
+        assert cli.main(["bench", str(path), "--start", "now", "--rounds", "1", "--json", str(results)]) == 0
+    assert re.search(r"m: the first answer took \d+\.\d\d s\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (["compile", "-o", "m.stepwell"], "-o"),
+        (["compile", "--emit", "linalg"], "--emit"),
+        (["compile"], "`stepwell compile`"),
+        (["run", "--profile"], "--profile"),
+        (["run", "--remarks"], "--remarks"),
+    ],
+)
+def test_options_that_need_code(
+    command: list[str], option: str, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([command[0], str(path), "--start", "now", *command[1:]]) == 2
+    message = f"--start now answers before there is code; {option} needs it"
+    assert capsys.readouterr().err.startswith(f"error[bad-usage]: {message}\n")

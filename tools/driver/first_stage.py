@@ -1,0 +1,103 @@
+"""The first stage of a model of `start="now"`: level 1 by the meanings of its ops, without compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from xdsl.dialects import func
+
+from stepwell.dialects._xdsl import plugged_in_dialects
+from stepwell.lowering.interpret import Program as Interpreted
+from stepwell.lowering.main_to_buffers import input_symbols
+from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.cores import usable_cores
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array, Interface, checked_input, checked_object
+from stepwell.tools.driver.image import main_of
+from stepwell.tools.driver.kept_models import stamp_of
+from stepwell.tools.driver.levels import from_onnx, is_lowered
+from stepwell.tools.driver.lower import start
+from stepwell.tools.driver.model_interface import read_interface
+
+if TYPE_CHECKING:
+    from stepwell.tools.driver.options import CompileOptions, Model
+
+
+class NoFirstStage(Exception):
+    """A model that only compiled code runs: it is below level 1 already, or has ops without a meaning."""
+
+
+class FirstStage:
+    """
+    A model that is read, checked and on level 1; several threads may call it at the same time.
+
+    Raises: StepwellError for a model that cannot be read; NoFirstStage.
+    """
+
+    def __init__(self, model: Model, options: CompileOptions):
+        self._path = Path(model) if isinstance(model, str | Path) else None
+        self._stamp = None if self._path is None else stamp_of(self._path)
+        with collector_paused():
+            compilation = start(model, options)
+            if is_lowered(compilation.module):
+                raise NoFirstStage
+            from_onnx(compilation, ",convert-plugins-to-graph" if plugged_in_dialects() else "")
+            self._weights = compilation.ctx.weights
+            self.interface = _interface(main_of(compilation.module))
+            try:
+                self._run = Interpreted(compilation.module, compilation.ctx, quick=options.opt_level > 0)
+            except StepwellError as error:
+                raise NoFirstStage from error
+
+    def expect_unchanged(self) -> None:
+        """Require the model's files to be as they were when it was read. Raises: StepwellError."""
+        if self._path is not None and stamp_of(self._path) != self._stamp:
+            raise StepwellError("file-changed", str(self._path), "the model's file changed after it was read")
+        self._weights.expect_unchanged()
+
+    def __call__(self, values: Sequence[object], threads: int) -> tuple[Array, ...]:
+        """The outputs, in arrays of their own. Raises: StepwellError as compiled code does."""
+        specs = self.interface.inputs
+        inputs = [
+            cast(Array, checked_object(spec, value)) if spec.is_object else checked_input(spec, value)
+            for spec, value in zip(specs, values, strict=True)
+        ]
+        shapes = tuple(() if spec.type else x.shape for spec, x in zip(specs, inputs, strict=True))
+        symbols = self.interface.bind(shapes).values
+        try:
+            with _limited(threads):
+                outputs = self._run(inputs, symbols)
+            return tuple(
+                value if spec.is_object else np.array(value, spec.dtype, order="C")
+                for spec, value in zip(self.interface.outputs, outputs, strict=True)
+            )
+        except MemoryError as error:
+            message = f"the memory does not suffice for inputs {list(shapes)}: {error}"
+            raise StepwellError("out-of-memory", None, message) from None
+
+
+def _interface(main: func.FuncOp) -> Interface:
+    """The interface of a level-1 `@main`, in which sizes of outputs may still be those of a call."""
+    interface = read_interface(main)
+    told = {name for spec in interface.outputs for dim in spec.dims for name in dim.symbols()}
+    return interface._replace(published=tuple(sorted(told - input_symbols(main))))
+
+
+def _limited(threads: int) -> AbstractContextManager[object]:
+    """At most so many threads in numpy's products, where `threadpoolctl` is installed."""
+    pools = _pools() if threads < usable_cores() else None
+    return nullcontext() if pools is None else pools.limit(limits=threads)
+
+
+@cache
+def _pools() -> Any:
+    try:
+        return import_module("threadpoolctl").ThreadpoolController()
+    except ImportError:
+        return None
