@@ -24,6 +24,8 @@ from stepwell.dialects.graph.relations import element_of_value, is_float
 from stepwell.dialects.types import dims_of, tensor_type
 
 AGGREGATES = ("sum", "min", "max")
+MOST_LEAVES = 64
+"""The most leaves of a tree whose leaves are bits of a word."""
 
 
 @irdl_op_definition

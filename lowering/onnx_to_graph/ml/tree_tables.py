@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
+from stepwell.dialects.graph.trees import MOST_LEAVES
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
-
-MOST_LEAVES = 64
-"""The most leaves of a tree whose leaves are bits of a word."""
 
 
 @dataclass

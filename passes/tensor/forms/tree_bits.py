@@ -8,6 +8,7 @@ from xdsl.dialects import arith, math, tensor
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import SelectOp
+from stepwell.dialects.graph.trees import MOST_LEAVES
 from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
@@ -26,8 +27,6 @@ from stepwell.passes.tensor.forms.tree_loops import (
     loops_of,
 )
 from stepwell.passes.tensor.forms.tree_walk import rows_by_walks
-
-MOST_LEAVES = 64
 
 
 def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:

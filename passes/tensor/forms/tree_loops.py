@@ -23,13 +23,11 @@ from stepwell.runtime.errors import StepwellError
 
 ROOT, DEPTH, FIRST_CUT, END_OF_CUTS, FIRST_LEAF = range(5)
 """Columns of the table of trees."""
-THRESHOLD, FEATURE, PAIR, LEAF = range(4)
-"""Columns of the table of nodes; cuts have the first two."""
-NODE = 4
-"""Elements of a node."""
+THRESHOLD, FEATURE, PAIR, LEAF, NODE = range(5)
+"""Columns of the table of nodes, and their number; cuts have the first two."""
 _JOINS = {"sum": arith.AddfOp, "min": arith.MinimumfOp, "max": arith.MaximumfOp}
 _STARTS = {"sum": 0.0, "min": np.inf, "max": -np.inf}
-_VECTOR = 64
+MOST_TARGETS = 64
 """The most targets that are joined as one vector."""
 
 
@@ -98,7 +96,7 @@ class TreeLoops:
 
     def join(self, emit: IRBuilder, result: SSAValue, row: SSAValue, leaves: Sequence[SSAValue]) -> SSAValue:
         """The result with the weights of leaves joined to a row, in order."""
-        for first in range(0, self.targets, _VECTOR):
+        for first in range(0, self.targets, MOST_TARGETS):
             result = self._join_columns(emit, result, row, leaves, first)
         return result
 
@@ -106,7 +104,7 @@ class TreeLoops:
         self, emit: IRBuilder, result: SSAValue, row: SSAValue, leaves: Sequence[SSAValue], first: int
     ) -> SSAValue:
         """`join` for some columns: a single number is a scalar, others are a vector."""
-        width, column = min(_VECTOR, self.targets - first), emit.materialize(first)
+        width, column = min(MOST_TARGETS, self.targets - first), emit.materialize(first)
         weights, op_type = self.op.weights, _JOINS[self.op.aggregate.data]
         type = vector_type(tensor_element(weights), (width,))
 

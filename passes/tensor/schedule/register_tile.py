@@ -85,12 +85,17 @@ def lane_tiles(extent: int | None, lanes: int) -> Sequence[int]:
     return steps
 
 
-def _parts(extent: int | None, step: int) -> Iterable[tuple[int, int]]:
-    """The full tiles of a loop and its remainder, as (count, size) pairs."""
+def _parts(extent: int | None, step: int) -> Iterable[tuple[float, int]]:
+    """
+    The full tiles of a loop and its remainder, as (count, size) pairs.
+
+    The remainder of an unknown extent is its mean: a typical extent's own would decide by chance.
+    """
     if extent is None:
-        yield TILES.typical_extent // step, step
+        rest = (step - 1) / 2
+        yield (TILES.typical_extent - rest) / step, step
         if step > 1:
-            yield TILES.typical_extent % step, 1
+            yield rest, 1
         return
     if extent >= step:
         yield extent // step, step

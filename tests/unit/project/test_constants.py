@@ -70,6 +70,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
     "the form of data and code, on which other code relies": """
+        dialects/graph/trees.py MOST_LEAVES
         lowering/graph_to_linalg/vectors/lane_softmax.py LANES
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
@@ -93,6 +94,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/layout_rewrites.py _FAR
         passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE
         passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
+        passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES
         runtime/files/cache.py MAX_BYTES _TRIM_EVERY
         runtime/files/model_cache.py MAX_BYTES

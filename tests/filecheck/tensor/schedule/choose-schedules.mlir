@@ -136,7 +136,7 @@ func.func private @by_hand(%x: tensor<64xf32>) -> tensor<64xf32> attributes {sch
 
 // Windows over an image whose width is known at run time only: a tile of it is a slice of known size.
 // CHECK-LABEL: @open_width
-// CHECK: #sched.schedule<tile = [14, 0, 0, 1, 1], {{.*}}parallel = [0{{.*}}], vectorize = 2>
+// CHECK: #sched.schedule<tile = [5, 0, 0, 1, 1], {{.*}}parallel = [0{{.*}}], vectorize = 2>
 func.func private @open_width(%x: tensor<?x16xf32>, %w: tensor<2x3x16x16xf32>, %p: tensor<?x2x16xf32>) -> tensor<?x2x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
   %r = linalg.generic {indexing_maps = [affine_map<(w, o, l, k, c) -> (w + k, c)>, affine_map<(w, o, l, k, c) -> (o, k, c, l)>, affine_map<(w, o, l, k, c) -> (w, o, l)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<?x16xf32>, tensor<2x3x16x16xf32>) outs(%p : tensor<?x2x16xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):

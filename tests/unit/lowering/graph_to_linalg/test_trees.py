@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import stepwell as sw
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.graph.trees import MOST_LEAVES
 from stepwell.lowering.interpret import interpret
-from stepwell.lowering.onnx_to_graph.ml.tree_tables import MOST_LEAVES, tables_of
+from stepwell.lowering.onnx_to_graph.ml.tree_tables import tables_of
 from stepwell.passes import run_pipeline
 from stepwell.runtime.meaning import Array
 from tests.kernels import kernel
