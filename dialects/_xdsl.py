@@ -5,7 +5,7 @@ The context of a compilation, and all uses of xDSL's private names: docs/xdsl.md
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -117,6 +117,19 @@ def _values(array: object) -> object:
     return values
 
 
+def _walk(self: Block, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+    """The ops in a block, with one generator a block where xDSL makes one an op, a region and a block."""
+    for op in reversed(self.ops) if reverse else self.ops:
+        if not region_first:
+            yield op
+        for region in reversed(op.regions) if reverse else op.regions:
+            for inner in reversed(region.blocks) if reverse else region.blocks:
+                yield from _walk(inner, reverse=reverse, region_first=region_first)
+        if region_first:
+            yield op
+
+
+Block.walk = _walk
 _VALUES = "stepwell_values"
 _unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
 setattr(DenseArrayBase, "get_values", _values)  # noqa: B010  # it has overloads
