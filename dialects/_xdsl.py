@@ -18,7 +18,7 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockOps, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import AttrParser, Parser
@@ -129,7 +129,21 @@ def _walk(self: Block, *, reverse: bool = False, region_first: bool = False) -> 
             yield op
 
 
+def _from(op: Operation | None) -> Iterator[Operation]:
+    """An op and those after it; the next is known before one is given out, so that this one may be erased."""
+    while op is not None:
+        following = op.next_op
+        yield op
+        op = following
+
+
+def _ops(self: BlockOps) -> Iterator[Operation]:
+    """The ops of a block, by a generator where xDSL has an iterator written in Python."""
+    return _from(self.first)
+
+
 Block.walk = _walk
+setattr(BlockOps, "__iter__", _ops)  # noqa: B010  # it has another type
 _VALUES = "stepwell_values"
 _unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
 setattr(DenseArrayBase, "get_values", _values)  # noqa: B010  # it has overloads
