@@ -114,6 +114,22 @@ def _top_k(k: int, shape: Sequence[int]) -> Case:
     )
 
 
+def _suppression(boxes: int, classes: int) -> Case:
+    """Boxes that cover most of each other, half of them candidates of a class."""
+    nodes = [
+        node("Sigmoid", "s -> p"),
+        node("NonMaxSuppression", "x p most half half -> rows", center_point_box=1),
+        node("Cast", "rows -> y", to=onnx.TensorProto.FLOAT),
+    ]
+    half = np.array([0.5], np.float32)
+    return Case(
+        f"{boxes} boxes in {classes} classes",
+        nodes,
+        {"x": [1, boxes, 4], "s": [1, classes, boxes]},
+        constants={"most": np.array([boxes]), "half": half},
+    )
+
+
 def _trees(depth: int, rows: int) -> Case:
     """100 complete trees of 20 features."""
     inner, count = 2**depth - 1, 2 ** (depth + 1) - 1
@@ -369,8 +385,10 @@ WAYS: Mapping[str, Way] = {
     "searches.open_block": Way("", [_OPEN_TOP_K]),
     "searches.many": Way("", [_top_k(k, [16, 32000]) for k in (8, 12, 20, 30)]),
     "searches.scanned_bytes": Way("cumsum first of 512x1024"),
+    "searches.kept_block": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
+    "searches.digit_bits": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
     **dict.fromkeys(
-        [f"trees.{name}" for name in ("walks", "block_rows", "word_registers", "step_cycles")],
+        [f"trees.{name}" for name in ("walks", "block_rows", "bit_registers", "step_cycles")],
         Way("", [_trees(depth, 1000) for depth in (5, 8)]),
     ),
     **dict.fromkeys(
@@ -387,6 +405,7 @@ WAYS: Mapping[str, Way] = {
     "threads.few": Way("", [_grouped(n) for n in (2, 3, 6)], threads=2),
     "threads.caller_spins": Way(_PARALLEL, threads=2),
     "threads.spins_a_yield": Way(_PARALLEL, threads=2),
+    "compiler.least_shared": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.worker_pays": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.nodes_a_worker": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "runtime.machine.pool_state.WORKER_SPINS": Way(

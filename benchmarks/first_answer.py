@@ -37,8 +37,10 @@ model, feeds, shapes, engine, threads = sys.argv[2:]
 feeds = dict(numpy.load(feeds))
 """
 _OURS_PROGRAM = """
-import stepwell, stepwell.frontend, stepwell.tools.driver.lower
-if engine != "stepwell":
+import stepwell, stepwell.frontend
+if engine == "stepwell":
+    import stepwell.tools.driver.lower
+else:
     import stepwell.tools.driver.staged_model
 imports = time.monotonic()
 start = "full" if engine == "stepwell" else "now"

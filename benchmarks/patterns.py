@@ -21,7 +21,7 @@ from stepwell.passes.base import functions_of
 from stepwell.passes.graph.partition.match_patterns import matches_in
 from stepwell.patterns import Pattern, dominates, is_constant, is_op, wildcard
 from stepwell.patterns.groups import Duplicate
-from stepwell.patterns.partition import TableRow, partition_table
+from stepwell.patterns.partitioning import TableRow, partition_table
 from stepwell.patterns.read_text import TableEntry
 
 PATTERNS = 100

@@ -33,10 +33,11 @@ from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.machine.target import TargetDescription, target_from
-from stepwell.tools.driver.image import Compilation, kernels_of, main_of
+from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
 from stepwell.tools.driver.levels import to_level_1
-from stepwell.tools.driver.lower import start, to_level_2
+from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.reading import start
 
 SIX = ("silero_seq", "bert_mini_dyn", "resnet18_qdq", "light_squeezenet", "skl_gbr", "greedy_loop")
 """A recurrent network, a transformer with open sizes, a quantized one, convolutions, trees, control flow."""

@@ -33,14 +33,14 @@ class TreeEnsembleOp(IRDLOperation):
     `graph.tree_ensemble` into a tensor, all of whose elements it writes.
 
     ```mlir
-    %y = linalg_ext.tree_ensemble %x, %nodes, %trees, %weights into %init words %cuts, %masks
+    %y = linalg_ext.tree_ensemble %x, %nodes, %trees, %weights into %init bits %cuts, %masks
       depth 3 leaves 8 largest 0 aggregate "sum" {sched.schedule = #sched.schedule<form = "bits">}
       : (tensor<64x20xf32>, tensor<90x4xi32>, tensor<10x5xi32>, tensor<50x3xf32>, tensor<64x3xf32>,
          tensor<40x2xi32>, tensor<40xi32>) -> tensor<64x3xf32>
     ```
     Its schedule has a `form`:
     - `walk`: nodes are followed, of some rows or of some trees at a time, so that their loads overlap.
-    - `bits`: all comparisons of a tree are made for a vector of rows, and clear bits of a word for each row.
+    - `bits`: all comparisons of a tree are made for some rows in lanes, and clear bits of leaves.
 
     Constraints:
       (C1) the tables are those of `graph.tree_ensemble`.
@@ -56,7 +56,7 @@ class TreeEnsembleOp(IRDLOperation):
     trees = operand_def(TensorType)
     weights = operand_def(TensorType)
     init = operand_def(T)
-    words = var_operand_def(TensorType)
+    bit_vectors = var_operand_def(TensorType)
     result = result_def(T)
     depth = prop_def(IntegerAttr.constr(i64))
     leaves = prop_def(IntegerAttr.constr(i64))
@@ -66,7 +66,7 @@ class TreeEnsembleOp(IRDLOperation):
 
     traits = traits_def(Pure())
     assembly_format = (
-        "$x `,` $nodes `,` $trees `,` $weights `into` $init (`words` $words^)? `depth` $depth"
+        "$x `,` $nodes `,` $trees `,` $weights `into` $init (`bits` $bit_vectors^)? `depth` $depth"
         " `leaves` $leaves `largest` $largest `aggregate` $aggregate (`flips` $flips^)? attr-dict"
         " `:` functional-type(operands, results)"
     )
@@ -74,13 +74,13 @@ class TreeEnsembleOp(IRDLOperation):
     def __init__(self, op: GraphTreeEnsembleOp, init: SSAValue):
         """The op that writes what `op` computes into `init`."""
         super().__init__(
-            operands=[op.x, op.nodes, op.trees, op.weights, init, op.words],
+            operands=[op.x, op.nodes, op.trees, op.weights, init, op.bit_vectors],
             result_types=[init.type],
             properties=dict[str, Attribute | None](op.properties),
         )
 
     def verify_(self) -> None:
-        check_tables(self.x, (self.nodes, self.trees, self.weights, *self.words))  # (C1)
+        check_tables(self.x, (self.nodes, self.trees, self.weights, *self.bit_vectors))  # (C1)
         shape = [tensor_shape(self.x)[0], tensor_shape(self.weights)[1]]
         wanted = TensorType(element_of_value(self.weights), shape)
         if self.result.type != wanted:  # (C2)

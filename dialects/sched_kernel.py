@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -25,23 +24,15 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.fields import (
-    names_attr,
-    parse_fields,
-    parse_names,
-    parse_number,
-    verified_size,
-    verify_symbols,
-)
+from stepwell.dialects.fields import names_attr, parse_fields, parse_number, verified_size, verify_symbols
 from stepwell.dialects.sched_program import program_of
 from stepwell.runtime.dims import Dim
 
 KERNEL = "sched.kernel"
 """Key of a kernel's interface among its function's attributes; other modules use the functions below."""
 
-_POINTER = llvm.LLVMPointerType()
-_MACHINE_TYPE = llvm.LLVMFunctionType([_POINTER] * 3, i32)
 _INDEX = IndexType()
+MOST_ARGUMENTS = 1 << 16
 _SCRATCH: MemRefType[Attribute] = MemRefType(i8, [DYNAMIC_INDEX])
 
 _Role: TypeAlias = "tuple[str, type[Attribute] | Attribute]"
@@ -61,18 +52,20 @@ class KernelAttr(ParametrizedAttribute):
       on level 3.
     - `scratch`: the bytes of temporary memory, a dimension over the symbols, known from `bufferize` on. If it
       is not 0, an argument after the outputs on level 3, `memref<?xi8>`.
-    - `symbols`: the names of the sizes that are its last arguments, of type `index`.
+    - `symbols`: the names of the sizes that are its last arguments, of type `index`; `"C" in 4 to 63` bounds
+      one.
 
     On level 4 the function is `i32 (ptr args, ptr dims, ptr ctx)`: `args` has the buffers, `dims` the
     symbols, both in this order.
 
     Constraints:
-      (C1) `inputs` and `outputs` are not negative.
+      (C1) `inputs` and `outputs` are not negative, and at most 65536.
       (C2) symbols are names, each once.
       (C3) `scratch` is a dimension over the symbols that is not negative.
       (C4) on level 2, the function takes tensors and the symbols and returns tensors, as many as it says.
       (C5) on level 3, it takes buffers, its scratch and the symbols, as many as it says, and returns nothing.
       (C6) on level 4, it has the type of kernels.
+      (C7) the lower bound of a symbol is not negative, nor above the upper one.
     """
 
     name = "sched.kernel"
@@ -81,9 +74,20 @@ class KernelAttr(ParametrizedAttribute):
     outputs: IntAttr = param_def()
     scratch: StringAttr = param_def()
     symbols: ArrayAttr[StringAttr] = param_def()
+    bounds: ArrayAttr[ArrayAttr[IntAttr]] = param_def()
+    """For each symbol the least and the greatest value, or an empty list."""
 
-    def __init__(self, inputs: int, outputs: int, symbols: Sequence[str] = (), scratch: str | int | Dim = 0):
-        super().__init__(IntAttr(inputs), IntAttr(outputs), StringAttr(str(scratch)), names_attr(symbols))
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        symbols: Sequence[str] = (),
+        scratch: str | int | Dim = 0,
+        bounds: Mapping[str, tuple[int, int]] | None = None,
+    ):
+        counts = IntAttr(inputs), IntAttr(outputs)
+        limits = _bounds_attr([(bounds or {}).get(name, ()) for name in symbols])
+        super().__init__(*counts, StringAttr(str(scratch)), names_attr(symbols), limits)
 
     @property
     def symbol_names(self) -> tuple[str, ...]:
@@ -95,9 +99,16 @@ class KernelAttr(ParametrizedAttribute):
         """The bytes of temporary memory."""
         return Dim.of(self.scratch.data)
 
+    @property
+    def symbol_bounds(self) -> dict[str, tuple[int, int]]:
+        """The symbols that have bounds, with the least and the greatest value of each."""
+        pairs = zip(self.symbol_names, self.bounds, strict=True)
+        return {name: (low.data, high.data) for name, pair in pairs if pair.data for low, high in [pair.data]}
+
     def with_scratch(self, scratch: str | Dim) -> KernelAttr:
         """The same interface with another number of bytes of temporary memory."""
-        return KernelAttr(self.inputs.data, self.outputs.data, self.symbol_names, scratch)
+        counts = self.inputs.data, self.outputs.data
+        return KernelAttr(*counts, self.symbol_names, scratch, self.symbol_bounds)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -105,10 +116,21 @@ class KernelAttr(ParametrizedAttribute):
             text = parser.parse_optional_str_literal()
             return StringAttr(text if text is not None else str(parser.parse_integer(allow_boolean=False)))
 
-        number, names = partial(parse_number, parser), partial(parse_names, parser)
-        readers = {"inputs": number, "outputs": number, "scratch": scratch, "symbols": names}
+        bounds: list[Sequence[int]] = []
+
+        def symbol() -> str:
+            name = parser.parse_str_literal()
+            is_bounded = parser.parse_optional_keyword("in") is not None
+            bounds.append(_parse_range(parser) if is_bounded else ())
+            return name
+
+        def symbols() -> ArrayAttr[StringAttr]:
+            return names_attr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, symbol))
+
+        number = partial(parse_number, parser)
+        readers = {"inputs": number, "outputs": number, "scratch": scratch, "symbols": symbols}
         defaults: dict[str, Attribute] = {"scratch": StringAttr("0"), "symbols": ArrayAttr([])}
-        return parse_fields(parser, readers, defaults)
+        return [*parse_fields(parser, readers, defaults), _bounds_attr(bounds)]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -117,19 +139,43 @@ class KernelAttr(ParametrizedAttribute):
                 text = self.scratch.data
                 printer.print_string(f", scratch = {text if text.isdecimal() else self.scratch}")
             if self.symbols.data:
-                printer.print_string(f", symbols = {self.symbols}")
+                bounds = self.symbol_bounds
+                texts = [
+                    f"{name} in {bounds[name.data][0]} to {bounds[name.data][1]}"
+                    if name.data in bounds
+                    else f"{name}"
+                    for name in self.symbols
+                ]
+                printer.print_string(f", symbols = [{', '.join(texts)}]")
 
     def verify(self) -> None:
         for key, count in (("inputs", self.inputs.data), ("outputs", self.outputs.data)):
             if count < 0:  # (C1)
                 raise VerifyException(f"{key} must not be negative, found {count}")
+            if count > MOST_ARGUMENTS:
+                raise VerifyException(f"{key} must be at most {MOST_ARGUMENTS}, found {count}")
         names = self.symbol_names
         verify_symbols(names)  # (C2)
+        for name, (low, high) in self.symbol_bounds.items():  # (C7)
+            if not 0 <= low <= high:
+                found = f"found {name} in {low} to {high}"
+                raise VerifyException(f"bounds of a symbol must be 0 or more, the lower one first, {found}")
         scratch = verified_size("scratch", self.scratch.data)  # (C3)
         if unknown := sorted(scratch.symbols() - set(names)):
             raise VerifyException(
                 f"scratch must be over the symbols {list(names)}, found {unknown[0]} in {str(scratch)!r}"
             )
+
+
+def _bounds_attr(bounds: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntAttr]]:
+    return ArrayAttr([ArrayAttr([IntAttr(n) for n in each]) for each in bounds])
+
+
+def _parse_range(parser: AttrParser) -> tuple[int, int]:
+    """The bounds of a symbol, `4 to 63`. Raises: ParseError."""
+    low = parser.parse_integer(allow_boolean=False)
+    parser.parse_keyword("to")
+    return low, parser.parse_integer(allow_boolean=False)
 
 
 def kernel_of(function: Operation) -> KernelAttr | None:
@@ -169,15 +215,23 @@ def is_on_buffers(kernel: FuncOp) -> bool:
     return not any(isinstance(each, TensorType) for each in (*type.inputs, *type.outputs))
 
 
+def _verify_machine_type(function: Operation) -> None:
+    """Require a function of level 3's end to take three pointers. Raises: VerifyException."""
+    from xdsl.dialects import llvm  # 20 ms that level 1 does not need
+
+    machine_type = llvm.LLVMFunctionType([llvm.LLVMPointerType()] * 3, i32)
+    if isinstance(function, llvm.FuncOp) and function.function_type != machine_type:
+        raise _mismatch(function.sym_name.data, f"type {machine_type}", str(function.function_type))
+
+
 def verify_kernel(function: Operation, kernel: Attribute) -> None:
     """
     Require a function to have the arguments and results of its interface.
 
     Raises: VerifyException with the function, what was expected and what was found.
     """
-    if isinstance(function, llvm.FuncOp):
-        if function.function_type != _MACHINE_TYPE:  # (C6)
-            raise _mismatch(function.sym_name.data, f"type {_MACHINE_TYPE}", str(function.function_type))
+    if function.name == "llvm.func":
+        _verify_machine_type(function)  # (C6)
         return
     if not isinstance(function, FuncOp):
         raise VerifyException(f"{KERNEL} describes a function, and this is {function.name}")

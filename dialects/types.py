@@ -306,3 +306,20 @@ def element_of(dtype: npt.DTypeLike) -> Attribute:
     if (dtype := np.dtype(dtype)) not in _DTYPE_TO_ELEMENT:
         raise TypeError(f"numpy dtype {dtype} has no element type")
     return _DTYPE_TO_ELEMENT[dtype]
+
+
+DIMS = "graph.dims"
+"""Key of an argument's or result's dimensions, where its type no longer names them."""
+ELEMENT = "graph.element"
+"""Key of the level-1 element type of an input or output of `@main`, where level 2 has another type."""
+
+
+def type_before(type: Attribute, attributes: Mapping[str, Attribute]) -> Attribute:
+    """The level-1 type of an input or output of `@main`, from its level-2 type and attributes."""
+    return _named_tensor(cast(Tensor, type), attributes) if isinstance(type, TensorType) else type
+
+
+def _named_tensor(type: Tensor, attributes: Mapping[str, Attribute]) -> Tensor:
+    """A tensor type with the dimension names and element type that attributes record."""
+    element = attributes.get(ELEMENT, type.element_type)
+    return TensorType(element, type.get_shape(), attributes.get(DIMS, type.encoding))

@@ -85,6 +85,9 @@ PARTITION = (
 )
 WORK = (Step("annotate-work", "counts the work of each kernel, for run --profile only"),)
 KERNELS = (Step("convert-graph-to-linalg", "outlines each kernel as a function on tensors that @main calls"),)
+SHARE = (
+    Step("share-kernels", "joins kernels that differ in extents of outer loops, before any is compiled"),
+)
 SCHEDULE = (
     Step("sink-reshapes", "moves reshapes after elementwise ops, which can then share loops"),
     Step("compute-in-products", "lets products by few rows compute weights, before these get loops"),
@@ -131,6 +134,8 @@ def text_of(steps: Iterable[Step]) -> str:
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = text_of(MODEL), text_of(WORK), text_of(KERNELS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))
+SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
+"""What is for all kernels of a program together; and with it level 2 of a whole program."""
 MAIN_PIPELINE, TIMED_MAIN_PIPELINE = text_of(MAIN), text_of((*MAIN, *CLOCKS))
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
@@ -148,7 +153,7 @@ def all_levels(graph: Sequence[Step], *, profile: bool = False) -> Mapping[str, 
         "0 to 1": MODEL,
         "1": [*graph, *(WORK if profile else ())],
         "1 to 2": KERNELS,
-        "2": SCHEDULE,
+        "2": [*SHARE, *SCHEDULE],
         "2 to 3": LOOPS,
         "3": ON_LOOPS,
         "3, of @main": [*MAIN, *(CLOCKS if profile else ())],
@@ -172,11 +177,14 @@ def explained(levels: Mapping[str, Sequence[Step]]) -> str:
 
 def expect_passes_of_level_1(names: Iterable[str]) -> None:
     """
-    Require that level 1 runs some passes, at some optimization level, or that they are of plugins.
+    Require that level 1 runs some passes, at some optimization level, or that they are of plugins;
+    `share-kernels` may be among them.
 
     Raises: StepwellError `unknown-pass`, `bad-option`.
     """
-    known = dict.fromkeys(step.name for step in (*MODEL, *GRAPH, *PARTITION) if step.name not in MARKERS)
+    known = dict.fromkeys(
+        step.name for step in (*MODEL, *GRAPH, *PARTITION, *SHARE) if step.name not in MARKERS
+    )
     for given in names:
         name = load_pass(given).name
         if name not in known and is_ours(name):

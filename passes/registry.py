@@ -127,6 +127,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "copy operands of products, transposed or widened, before they are read many times",
         ),
     },
+    "passes.tensor.sharing": {
+        "share-kernels": ("join kernels that differ in extents of outer loops into one function",)
+    },
     "passes.tensor.forms": {
         "expand-forms": ("expand ops of linalg_ext into loops, by the form of their schedules",)
     },

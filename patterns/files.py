@@ -12,7 +12,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.verify import verify_module
 from stepwell.patterns.read_text import PatternFile, TableEntry, from_text
 from stepwell.patterns.registry import unknown_name
-from stepwell.patterns.rewrite import Rule
+from stepwell.patterns.rewriting import Rule
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.warned import warn
 

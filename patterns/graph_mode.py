@@ -18,8 +18,8 @@ from stepwell.patterns.groups import Remark, blocks_of
 from stepwell.patterns.machine import Binding, Blocks, Machine
 from stepwell.patterns.matching import block_of, is_core
 from stepwell.patterns.nodes import Pattern
-from stepwell.patterns.partition import ignore
-from stepwell.patterns.rewrite import erase_unused, expect_type, expect_value
+from stepwell.patterns.partitioning import ignore
+from stepwell.patterns.rewriting import erase_unused, expect_type, expect_value
 from stepwell.patterns.values import owner_of
 
 Bound = dict[Pattern, SSAValue]

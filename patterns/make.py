@@ -15,7 +15,7 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.pattern.rules import FromAttr, MakeOp
 from stepwell.patterns.doubts import in_words, operands_of, unknown_op
 from stepwell.patterns.nodes import Pattern, ill_formed, reachable
-from stepwell.patterns.rewrite import Callback, NodeMap
+from stepwell.patterns.rewriting import Callback, NodeMap
 from stepwell.patterns.values import attribute_of, owner_of
 
 

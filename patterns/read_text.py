@@ -22,7 +22,7 @@ from stepwell.patterns.groups import Check
 from stepwell.patterns.make import Recipe, callback_of, expect_bound
 from stepwell.patterns.nodes import Pattern, Wildcard, ill_formed
 from stepwell.patterns.registry import CALLBACKS, PREDICATES, look_up, unknown_name
-from stepwell.patterns.rewrite import NodeMap, Rule
+from stepwell.patterns.rewriting import NodeMap, Rule
 from stepwell.patterns.spelling import is_op
 from stepwell.patterns.write_text import PLAIN
 from stepwell.runtime.errors import StepwellError

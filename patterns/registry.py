@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from stepwell.patterns.nodes import Predicate
-from stepwell.patterns.rewrite import Callback
+from stepwell.patterns.rewriting import Callback
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.plugins import Registry
 

@@ -177,7 +177,7 @@ class Child:
         self._close_streams()
 
     def end_input(self) -> None:
-        """Close the process's input, by which programs know that they shall end, and wait for nothing."""
+        """Close the process's input, which asks its program to end, and do not wait."""
         with suppress(OSError):
             self._requests.close()
 

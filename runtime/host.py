@@ -18,6 +18,7 @@ import ctypes
 import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -169,7 +170,7 @@ def _filled(output: Array, result: Array) -> Array:
 
 class HostFrame:
     """
-    The host's state of a running call: objects, arrays made by callees, and the exception that ended it.
+    The host's state of a running call: objects, arrays and times of callees, the exception that ended it.
 
     `address` is the value of the context's field HOST; the frame must live as long as it may be called.
     """
@@ -178,6 +179,8 @@ class HostFrame:
         self.objects: list[object] = [None] * objects
         self.failure: BaseException | None = None
         """What a callee raised."""
+        self.seconds = [0.0] * len(callees)
+        """The time that each callee has taken."""
         self._callees = callees
         self._functions = functions
         self._made: dict[tuple[int, int], Array] = {}
@@ -185,10 +188,11 @@ class HostFrame:
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     def release(self) -> None:
-        """Release the objects and arrays of the last call."""
+        """Release the objects and arrays of the last call, and forget its times."""
         self.objects = [None] * len(self.objects)
         self._made.clear()
         self.failure = None
+        self.seconds = [0.0] * len(self.seconds)
 
     def _call(self, context: int, index: int, words_at: int, count: int) -> int:
         try:
@@ -218,7 +222,9 @@ class HostFrame:
             _tensor(value, place) if value.dtype and not value.made else None
             for value, place in zip(callee.outputs, places, strict=True)
         ]
+        start = perf_counter()
         self._functions[index](inputs, outputs)
+        self.seconds[index] += perf_counter() - start
         for i, (value, place) in enumerate(zip(callee.outputs, places, strict=True)):
             if not value.dtype:
                 self.objects[place[0]] = outputs[i]

@@ -271,6 +271,7 @@ class CompiledModel(ModelInfo):
                 shape = tuple(dim.evaluate(values) for dim in spec.dims)
                 outputs[i] = frame.memory.take(i, shape, spec.dtype)
         if frame.host is not None:
+            self.host_seconds = tuple(frame.host.seconds)
             frame.host.release()
 
     def _bind(self, shapes: Shapes) -> Binding:

@@ -51,6 +51,8 @@ class ModelInfo(ABC):
     interface: Interface
     source: ModelSource | None = None
     """The program that it was compiled from; None for an artifact."""
+    host_seconds: tuple[float, ...] = ()
+    """The time of each host call of the image (`image.main.callees`) in the last call of the model."""
 
     @property
     @abstractmethod

@@ -23,7 +23,7 @@ class PoolCosts(Table):
 
 
 class SearchCosts(Table):
-    """Constants of `top_k` and scans."""
+    """Constants of `top_k`, `non_max_suppression` and scans."""
 
     search_block: int = tuned(16, "elements")
     """
@@ -40,6 +40,10 @@ class SearchCosts(Table):
     """With this many elements for each of the k or more, the search of `top_k` skips nearly all of them."""
     scanned_bytes: int = tuned(1024, "bytes")
     """Size of a block of columns that one loop scans: half of the registers of the larger targets."""
+    kept_block: int = tuned(16, "boxes")
+    """Selected boxes that a candidate meets at once: a register of the larger targets."""
+    digit_bits: int = tuned(8, "bits")
+    """The width of a digit of the candidates' radix sort, which sums 2 to that power counts for each."""
 
 
 class TreeCosts(Table):
@@ -52,14 +56,14 @@ class TreeCosts(Table):
     """
     block_rows: int = tuned(64, "rows")
     """Rows that walk a tree before the next one, which then takes its place in the first cache."""
-    word_registers: int = tuned(4, "registers")
-    """Registers of words, a word for each row: they share the loads of a cut (126 us with 4, 192 with 1)."""
+    bit_registers: int = tuned(4, "registers")
+    """Registers of bit vectors, one for each row: they share loads of a cut (126 us with 4, 192 with 1)."""
     step_cycles: float = tuned(1.9, "cycles")
     """A step of one of many walks."""
     cut_cycles: float = tuned(1.3, "cycles")
     """A comparison of a register of rows, and the clearing of leaves."""
     leaf_cycles: float = tuned(1.2, "cycles")
-    """The leaf of a row from the bits of its word."""
+    """The leaf of a row from its bit vector."""
     column_cycles: float = tuned(1.5, "cycles")
     """The copy of a feature of a row to the lanes of its block."""
 
@@ -95,6 +99,9 @@ class ThreadCosts(Table):
 
 class CompilerCosts(Table):
     """Constants of the compiler's own time."""
+
+    least_shared: int = tuned(3, "kernels")
+    """Kernels that are worth a function with extents as arguments: each is scheduled to compare it."""
 
     worker_pays: int = tuned(20_000, "characters")
     """

@@ -33,6 +33,8 @@ from stepwell.dialects.graph.control_flow import ControlFlowOp as ControlFlowOp
 from stepwell.dialects.graph.control_flow import IfOp as IfOp
 from stepwell.dialects.graph.convolution import ConvOp as ConvOp
 from stepwell.dialects.graph.convolution import ConvTransposeOp as ConvTransposeOp
+from stepwell.dialects.graph.detection import JoinPartsOp as JoinPartsOp
+from stepwell.dialects.graph.detection import NonMaxSuppressionOp as NonMaxSuppressionOp
 from stepwell.dialects.graph.einsum import EinsumOp as EinsumOp
 from stepwell.dialects.graph.elementwise import AbsOp as AbsOp
 from stepwell.dialects.graph.elementwise import BitcastOp as BitcastOp

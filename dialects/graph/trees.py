@@ -25,7 +25,7 @@ from stepwell.dialects.types import dims_of, tensor_type
 
 AGGREGATES = ("sum", "min", "max")
 MOST_LEAVES = 64
-"""The most leaves of a tree whose leaves are bits of a word."""
+"""The most leaves of a tree whose leaves are bits of an integer."""
 
 
 @irdl_op_definition
@@ -50,10 +50,10 @@ class TreeEnsembleOp(GraphOp):
     trees, or their least or greatest taken. Base values and transforms that follow element by element join
     its kernel, as they do for a matrix product.
 
-    `cuts` and `masks` describe the same trees by words of bits, for trees of at most 64 leaves: a cut is a
+    `cuts` and `masks` describe the same trees by bit vectors, for trees of at most 64 leaves: a cut is a
     threshold and a feature (those with flipped sign come after all features of `x`), and where the number is
-    not at most the threshold, the mask of the cut clears the leaves that are no longer possible from the
-    word of its tree; the highest bit that is left is the leaf, counted from the tree's first one.
+    not at most the threshold, the mask of the cut clears the leaves that are no longer possible in the bit
+    vector of its tree; the highest bit that is left is the leaf, counted from the tree's first one.
     Constraints:
       (C1) `x` is [rows, features] of f32 or f64; `weights` are [leaves, targets] of floats.
       (C2) nodes are [M, 4], cuts [I, 2], of integers as wide as elements of `x`; trees are i32 [trees, 5],
@@ -61,7 +61,7 @@ class TreeEnsembleOp(GraphOp):
       (C3) `aggregate` is sum, min or max; `depth`, the most steps to a leaf, `leaves`, the most of a tree,
            and `largest`, the tree that has as many, are not negative.
       (C4) `result = [rows, targets]` of the type of `weights`.
-    Source: ONNX TreeEnsemble, ai.onnx.ml 5; all its modes come down to `<=`. Words of bits: QuickScorer
+    Source: ONNX TreeEnsemble, ai.onnx.ml 5; all its modes come down to `<=`. Bit vectors: QuickScorer
     (Lucchese et al., SIGIR 2015), with rows in lanes as in RapidScorer (Ye et al., KDD 2018).
     """
 
@@ -72,7 +72,7 @@ class TreeEnsembleOp(GraphOp):
     nodes = operand_def(TensorType)
     trees = operand_def(TensorType)
     weights = operand_def(TensorType)
-    words = var_operand_def(TensorType)
+    bit_vectors = var_operand_def(TensorType)
     """Cuts and masks, or nothing."""
     result = result_def(TensorType)
     depth = prop_def(IntegerAttr.constr(i64))
@@ -83,7 +83,7 @@ class TreeEnsembleOp(GraphOp):
 
     traits = traits_def(Pure())
     assembly_format = (
-        "$x `,` $nodes `,` $trees `,` $weights (`,` $words^)? `depth` $depth `leaves` $leaves"
+        "$x `,` $nodes `,` $trees `,` $weights (`,` $bit_vectors^)? `depth` $depth `leaves` $leaves"
         " `largest` $largest `aggregate` $aggregate (`flips` $flips^)? attr-dict"
         " `:` functional-type(operands, results)"
     )
@@ -106,7 +106,7 @@ class TreeEnsembleOp(GraphOp):
         )
 
     def check(self) -> None:
-        check_tables(self.x, (self.nodes, self.trees, self.weights, *self.words))
+        check_tables(self.x, (self.nodes, self.trees, self.weights, *self.bit_vectors))
         numbers = (self.depth, self.leaves, self.largest)
         if self.aggregate.data not in AGGREGATES or any(n.value.data < 0 for n in numbers):  # (C3)
             raise VerifyException(
@@ -119,12 +119,12 @@ class TreeEnsembleOp(GraphOp):
 
 
 def check_tables(x: SSAValue, tables: Sequence[SSAValue]) -> None:
-    """Require nodes, trees and weights, then no or both tables of words. Raises: VerifyException."""
+    """Require nodes, trees and weights, then no or both tables of bit vectors. Raises: VerifyException."""
     element = element_of_value(x)
     if element not in (f32, f64) or len(dims_of(x.type)) != 2:  # (C1)
         raise VerifyException(f"x must be [rows, features] of f32 or f64, found {x.type}")
     if len(tables) not in (3, 5):
-        raise VerifyException(f"trees have 3 tables, or 5 with words of bits, found {len(tables)}")
+        raise VerifyException(f"trees have 3 tables, or 5 with bit vectors, found {len(tables)}")
     number = i32 if element == f32 else i64
     columns = {"nodes": (number, 4), "trees": (i32, 5), "weights": (None, None), "cuts": (number, 2)}
     for (name, (type, width)), table in zip(columns.items(), tables, strict=False):  # (C2)

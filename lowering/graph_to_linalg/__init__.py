@@ -29,13 +29,13 @@ from stepwell.lowering.graph_to_linalg import (
 from stepwell.lowering.graph_to_linalg.calls import refuse_calls
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
-from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs, type_before
-from stepwell.lowering.graph_to_linalg.vectors import attention, recurrent, scan, top_k, winograd
+from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
+from stepwell.lowering.graph_to_linalg.vectors import attention, recurrent, scan, suppression, top_k, winograd
 from stepwell.patterns.driver.conversion import convert
 from stepwell.patterns.driver.pattern_set import patterns_in
 from stepwell.runtime.errors import StepwellError
 
-__all__ = ["GRAPH_TO_LINALG", "ConvertGraphToLinalgPass", "type_before"]
+__all__ = ["GRAPH_TO_LINALG", "ConvertGraphToLinalgPass"]
 
 # One list of patterns for each op family; `convert` finds a pattern by the class of the op.
 _PATTERNS: list[type[RewritePattern]] = patterns_in(
@@ -57,6 +57,7 @@ _PATTERNS: list[type[RewritePattern]] = patterns_in(
     reduction,
     resize,
     scan,
+    suppression,
     top_k,
     trees,
     window,

@@ -23,13 +23,8 @@ from xdsl.ir import Attribute, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.host import SIGNATURE, signature_before
-from stepwell.dialects.types import DimsAttr, Tensor, WeightAttr
+from stepwell.dialects.types import DIMS, ELEMENT, DimsAttr, Tensor, WeightAttr
 from stepwell.lowering.graph_to_linalg.scalars import signless
-
-DIMS = "graph.dims"
-"""Key of an argument's or result's dimensions, where its type no longer names them."""
-ELEMENT = "graph.element"
-"""Key of the level-1 element type of an input or output of `@main`, where level 2 has another type."""
 
 
 def drop_names_and_signs(module: ModuleOp) -> None:
@@ -61,17 +56,6 @@ def _retype(value: SSAValue) -> None:
 def plain_type(type: Attribute) -> Attribute:
     """The level-2 type that corresponds to a level-1 type."""
     return _plain_tensor(cast(Tensor, type)) if isinstance(type, TensorType) else signless(type)
-
-
-def type_before(type: Attribute, attributes: Mapping[str, Attribute]) -> Attribute:
-    """The level-1 type of an input or output of `@main`, from its level-2 type and attributes."""
-    return _named_tensor(cast(Tensor, type), attributes) if isinstance(type, TensorType) else type
-
-
-def _named_tensor(type: Tensor, attributes: Mapping[str, Attribute]) -> Tensor:
-    """A tensor type with the dimension names and element type that attributes record."""
-    element = attributes.get(ELEMENT, type.element_type)
-    return TensorType(element, type.get_shape(), attributes.get(DIMS, type.encoding))
 
 
 def _plain_tensor(type: Tensor) -> Tensor:

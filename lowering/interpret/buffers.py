@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from xdsl.dialects import memref
+from xdsl.traits import SymbolTable
 
+from stepwell.dialects.sched_program import WEIGHT
+from stepwell.dialects.types import WeightAttr
 from stepwell.lowering.bufferize import groups_of, memref_of
+from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.engine import (
     Compiler,
-    Frame,
     Step,
     Unary,
     Value,
@@ -20,9 +22,10 @@ from stepwell.lowering.interpret.engine import (
     implements_in_frame,
 )
 from stepwell.lowering.interpret.grids import Array
-from stepwell.lowering.interpret.scalars import numpy_dtype
+from stepwell.lowering.interpret.scalars import constant_value
 from stepwell.lowering.interpret.tensors import checked, collapsed_shape, extent_of, fill_in, same, window
 from stepwell.runtime.addresses import address_of
+from stepwell.runtime.errors import StepwellError
 
 
 @implements("memref.store")
@@ -102,12 +105,16 @@ def prepare_collapse_shape(op: memref.CollapseShapeOp) -> Unary:
 @implements_in_frame("memref.get_global")
 def prepare_get_global(op: memref.GetGlobalOp, compiler: Compiler) -> Step:
     """A global buffer of the module: a weight."""
-    name = op.name_.string_value()
-
-    def get_global(frame: Frame) -> Any:
-        return compiler.machine.buffer_of(name, op)
-
-    return get_global
+    name, machine = op.name_.string_value(), compiler.machine
+    buffer = SymbolTable.lookup_symbol(machine.module, name)
+    if not isinstance(buffer, memref.GlobalOp):
+        raise StepwellError("invalid-ir", op, f"no memref.global is named @{name}")
+    weight = buffer.attributes.get(WEIGHT)
+    if isinstance(weight, WeightAttr):
+        contents = machine.weights.get(weight.hash.data)
+    else:
+        contents = constant_value(buffer.initial_value)
+    return lambda frame: contents
 
 
 def _ignore(array: Array) -> tuple[()]:

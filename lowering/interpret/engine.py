@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -144,6 +146,29 @@ def _failure(op: Operation, error: Exception) -> StepwellError:
     return StepwellError("run-time", op, f"{op.name}: {error}")
 
 
+_FILES: Mapping[str, str] = {
+    "affine": "control_flow",
+    "amx": "tiles",
+    "arith": "scalars",
+    "func": "control_flow",
+    "graph": "graph_ops host_calls regions sizes",
+    "linalg": "structured",
+    "linalg_ext": "extended_ops",
+    "math": "functions scalars",
+    "memref": "buffers tensors",
+    "scf": "control_flow",
+    "tensor": "tensors",
+    "vector": "functions scalars transfers vectors",
+}
+"""The files of this folder that register the ops of a dialect; level 1 needs one line of it."""
+
+
+@cache
+def _load_handlers(dialect: str) -> None:
+    for file in _FILES.get(dialect, "").split():
+        import_module(f"{__package__}.{file}")
+
+
 @dataclass(frozen=True)
 class _Handler:
     """The function that prepares an op, and whether it gets the compiler."""
@@ -229,7 +254,9 @@ class Compiler:
 
     def _prepare(self, op: Operation, last_read: Sequence[SSAValue]) -> _Prepared:
         """Prepare an op by the handler of its name or dialect."""
-        handler = _HANDLERS.get(op.name) or _HANDLERS.get(f"{op.name.partition('.')[0]}.*")
+        dialect = op.name.partition(".")[0]
+        _load_handlers(dialect)
+        handler = _HANDLERS.get(op.name) or _HANDLERS.get(f"{dialect}.*")
         if handler is None:
             raise StepwellError(
                 "unsupported-op", op, f"the interpreter cannot run {op.name}", help=_conversion_of(op)

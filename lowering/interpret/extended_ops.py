@@ -13,7 +13,7 @@ def prepare_tree_ensemble(op: linalg_ext.TreeEnsembleOp) -> Step:
     """The aggregate of the leaves, as a new array."""
     properties = plain_properties(op)
 
-    def run(x: Value, nodes: Value, trees: Value, weights: Value, _init: Value, *_words: Value) -> Value:
+    def run(x: Value, nodes: Value, trees: Value, weights: Value, _init: Value, *_: Value) -> Value:
         return evaluate("graph.tree_ensemble", [x, nodes, trees, weights], properties)[0]
 
     return run

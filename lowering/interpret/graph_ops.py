@@ -39,7 +39,8 @@ def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
     def run(frame: Frame, *values: Value) -> Value:
         rest = iter(values)
         properties = _properties(op, frame.scope.symbols) if fixed is None else fixed
-        results = evaluate(op.name, [next(rest) if there else None for there in present], properties)
+        operands = [next(rest) if there else None for there in present]
+        results = evaluate(op.name, operands, properties, quick=compiler.machine.quick)
         return results[0] if single else results
 
     return run

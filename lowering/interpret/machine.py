@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.sched_program import WEIGHT
-from stepwell.dialects.types import WeightAttr, dims_of
-from stepwell.lowering.interpret import (
-    buffers,
-    control_flow,
-    extended_ops,
-    functions,
-    graph_ops,
-    host_calls,
-    regions,
-    scalars,
-    sizes,
-    structured,
-    tensors,
-    tiles,
-    transfers,
-    vectors,
-)
+from stepwell.dialects.types import dims_of
 from stepwell.lowering.interpret.engine import Compiler, Scope, Steps, Value
 from stepwell.lowering.interpret.signature import Signature
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
-
-OPS = (
-    buffers,
-    control_flow,
-    extended_ops,
-    functions,
-    graph_ops,
-    host_calls,
-    regions,
-    scalars,
-    sizes,
-    structured,
-    tensors,
-    tiles,
-    transfers,
-    vectors,
-)
-"""The files with the steps of the ops."""
 
 
 def interpret(
@@ -74,7 +38,7 @@ class Program:
     def __init__(self, module: ModuleOp, ctx: Context, function: str = "main", *, quick: bool = False):
         """
         Args: `quick` computes some ops by quicker forms, which round in other places than their meanings.
-        Raises: StepwellError `unsupported-op`, `unknown-function`.
+        Raises: StepwellError `unsupported-op`, `unknown-function`; `unsupported` for outputs of unknown size.
         """
         self._machine = _Machine(module, ctx, quick)
         functions = self._machine.functions
@@ -84,6 +48,7 @@ class Program:
             raise StepwellError("unknown-function", None, message, help=help)
         self._function = functions[function]
         self._signature = Signature.of(self._function)
+        self._signature.expect_sizes()
         self._machine.prepared(function, self._function)
 
     def __call__(self, inputs: Sequence[Array], symbols: Mapping[str, int] | None = None) -> list[Array]:
@@ -105,10 +70,10 @@ class _Machine:
     """A module, its functions and weights, ready to be interpreted."""
 
     def __init__(self, module: ModuleOp, ctx: Context, quick: bool):
+        self.module = module
         self.weights = weights_of(ctx)
         self.quick = quick
         self.functions = {f.sym_name.data: f for f in module.walk() if isinstance(f, func.FuncOp)}
-        self._globals = {g.sym_name.data: g for g in module.walk() if isinstance(g, memref.GlobalOp)}
         self._prepared: dict[str, tuple[Compiler, Steps]] = {}
 
     def prepared(self, name: str, at: Operation) -> tuple[Compiler, Steps]:
@@ -137,13 +102,3 @@ class _Machine:
                 pairs = zip(dims_of(type), np.shape(value), strict=True)
                 symbols |= {str(dim): size for dim, size in pairs if str(dim) in dim.symbols()}
         return self.call(name, values, outer.inner(symbols, at), at)
-
-    def buffer_of(self, name: str, at: Operation) -> Any:
-        """The contents of a global buffer."""
-        buffer = self._globals.get(name)
-        if buffer is None:
-            raise StepwellError("invalid-ir", at, f"no memref.global is named @{name}")
-        weight = buffer.attributes.get(WEIGHT)
-        if isinstance(weight, WeightAttr):
-            return self.weights.get(weight.hash.data)
-        return scalars.constant_value(buffer.initial_value)

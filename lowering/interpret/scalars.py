@@ -5,36 +5,20 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    TensorType,
-    VectorType,
-)
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp, ScaleOp
-from stepwell.dialects.types import dtype_of
+from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.engine import Binary, Unary, Value, implement_all, implements
 
 _python: Any = operator
 """Python's operators: on numpy's scalars they are ten times faster than numpy's functions."""
 _numpy: Any = np
-
-
-def numpy_dtype(type: Attribute) -> np.dtype[np.generic]:
-    """The numpy dtype of a number, or of a shaped type's elements; an index has 64 bits."""
-    element = type
-    if isinstance(type, TensorType | MemRefType | VectorType):
-        element = cast("TensorType[Attribute]", type).element_type
-    return np.dtype(np.int64) if isinstance(element, IndexType) else dtype_of(element)
 
 
 def is_grid(value: Value) -> bool:

@@ -4,7 +4,7 @@ The signature of an interpreted function: arguments that the caller passes, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,8 +17,7 @@ from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.sched_kernel import is_on_buffers, kernel_of, symbols_of
 from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
-from stepwell.lowering.interpret.scalars import numpy_dtype
-from stepwell.lowering.interpret.tensors import undefined
+from stepwell.lowering.interpret.elements import numpy_dtype, undefined
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
@@ -93,20 +92,32 @@ class Signature:
     def _error(self, message: str) -> StepwellError:
         return StepwellError("bad-inputs", self.function, f"@{self.function.sym_name.data} {message}")
 
+    def expect_sizes(self, known: Container[str] | None = None) -> None:
+        """
+        Require the sizes of output buffers to follow from symbols: by default, those of a call's inputs.
+
+        Raises: StepwellError `unsupported`.
+        """
+        if known is None:
+            of_inputs = (dim.symbols() for dims in self.dims[: self.inputs] for dim in dims)
+            known = {*self.names}.union(*of_inputs)
+        for number, dims in enumerate(self.dims[self.inputs :][: self.outputs]):
+            if any(symbol not in known for dim in dims for symbol in dim.symbols()):
+                raise StepwellError(
+                    "unsupported",
+                    self.function,
+                    f"the interpreter cannot make result {number}, whose size is data",
+                    help="run it on level 2, or compiled",
+                )
+
     def arguments(self, inputs: Sequence[Array], symbols: Mapping[str, int]) -> list[object]:
         """All arguments of the call: inputs (buffers are copied), then new outputs, scratch and symbols."""
+        self.expect_sizes(symbols)
         arguments: list[object] = []
         for position, (type, dims) in enumerate(zip(self.types, self.dims, strict=False)):
             if position < self.inputs:
                 arguments.append(_value(inputs[position], type))
             elif position < self.inputs + self.outputs:
-                if any(symbol not in symbols for dim in dims for symbol in dim.symbols()):
-                    raise StepwellError(
-                        "unsupported",
-                        self.function,
-                        f"the interpreter cannot make result {position - self.inputs}, whose size is data",
-                        help="run it on level 2, or compiled",
-                    )
                 shape = [dim.evaluate(symbols) for dim in dims]
                 arguments.append(undefined(shape, cast("MemRefType[Attribute]", type).element_type))
             else:

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.types import Tensor, tensor_of
 from stepwell.lowering.bufferize import groups_of, memref_of
+from stepwell.lowering.interpret.elements import numpy_dtype, undefined
 from stepwell.lowering.interpret.engine import (
     Compiler,
     Frame,
@@ -24,26 +25,13 @@ from stepwell.lowering.interpret.engine import (
     implements_in_frame,
 )
 from stepwell.lowering.interpret.grids import Array
-from stepwell.lowering.interpret.scalars import is_grid, numpy_dtype
+from stepwell.lowering.interpret.scalars import is_grid
 
 
 def fill_in(static: Sequence[int], dynamic: Iterable[int]) -> tuple[int, ...]:
     """Numbers, with each `DYNAMIC_INDEX` replaced by the next dynamic one."""
     rest = iter(dynamic)
     return tuple(next(rest) if n == DYNAMIC_INDEX else n for n in static)
-
-
-def undefined(shape: Sequence[int], element: Attribute) -> Array:
-    """An array whose contents must not matter: NaN, or a conspicuous number, so that misuse is found."""
-    dtype = numpy_dtype(element)
-    array: Any = np.empty(shape, dtype)
-    if dtype.kind in "iu":
-        array.reshape(-1).view(np.uint8)[...] = 0xA5
-    elif dtype.kind == "b":
-        array[...] = True
-    else:
-        array[...] = np.nan
-    return array
 
 
 def shaped(value: SSAValue) -> Tensor | MemRefType[Attribute]:

@@ -175,7 +175,10 @@ class MainOnBuffers(OneToMany[Shaped | int]):
         builder = self.builder
 
         def make() -> SSAValue:
-            sizes = [builder.size(dim) for dim in dims]
+            sizes = [
+                builder.extent(dim) if n == DYNAMIC_INDEX else builder.size(dim)  # known, but not by the type
+                for dim, n in zip(dims, type.get_shape(), strict=True)
+            ]
             strides: list[Index] = [1]
             for size in sizes[:0:-1]:
                 strides.insert(0, builder.times(strides[0], size))

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
-from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp, UnregisteredOp
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnrealizedConversionCastOp, UnregisteredOp
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
@@ -74,7 +74,7 @@ class LiveBuffers:
     copies: list[tuple[SSAValue, int]] = field(default_factory=list[tuple[SSAValue, int]])
     """Results that must be copied to an output: (value, output index)."""
     symbols: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
-    """Names of the `index` values that sizes are computed from."""
+    """Names, or numbers, of the `index` values that sizes are computed from."""
     moves: dict[Operation, list[tuple[LiveBuffer, LiveBuffer, SSAValue]]] = field(
         default_factory=dict[Operation, "list[tuple[LiveBuffer, LiveBuffer, SSAValue]]"]
     )
@@ -120,6 +120,8 @@ class BlockAnalysis:
             self.weights += 1
         elif isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
             self.found.symbols |= {value: name for name, value in defined_symbols(op)}
+        elif isinstance(op, arith.ConstantOp):
+            self.found.symbols[op.result] = str(cast("IntegerAttr[IndexType]", op.value).value.data)
         elif isinstance(op, graph.AssertOp | graph.CheckIndicesOp):
             pass  # they have no results
         elif isinstance(op, VIEWS):

@@ -68,6 +68,11 @@ def _needs(op: Operation) -> Iterator[Need]:
             for i, (size, many) in enumerate(zip(dims, dims_of(op.indices.type), strict=True)):
                 if i != axis:
                     yield from _at_most(many, size, f"indices in dimension {i} and its size")
+        case graph.NonMaxSuppressionOp():
+            (batch, count, width), scores = dims_of(op.boxes.type), dims_of(op.scores.type)
+            yield batch, scores[0], "batch sizes of boxes and scores"
+            yield count, scores[2], "numbers of boxes and of scores"
+            yield width, Dim.of(4), "numbers of a box and 4"
         case graph.TopKOp():
             (k,) = op.k.get()
             yield from _at_most(

@@ -26,22 +26,19 @@ class SinkReshapesPass(FunctionPass):
     %3 = linalg.generic {… (d0, d1, d2) -> (d0, d1, d2), (d0, d1, d2) -> (d1, d2), …} ins(%0, %b) outs(%e) {…}
     %4 = tensor.collapse_shape %3 [[0], [1, 2]] : tensor<8x2x16xf32> into tensor<8x32xf32>
     ```
-    Class: exact. Split dimensions must be static. Ops with schedules keep the loops that these name.
+    Class: exact. Split dimensions must be static. Kernels with schedules stay as they are.
     Source: MLIR's linalg fusion by expansion.
     """
 
     name = "sink-reshapes"
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if any(SCHEDULE in op.attributes for op in func.body.block.ops):
+            return
         for block in func.body.blocks:
             op = block.first_op
             while op is not None:
                 following = op.next_op
-                if isinstance(op, GenericOp) and _is_free(op) and (made := expanded(op)) is not None:
+                if isinstance(op, GenericOp) and is_elementwise(op) and (made := expanded(op)) is not None:
                     following = made.next_op
                 op = following
-
-
-def _is_free(op: GenericOp) -> bool:
-    """Whether an op is elementwise and may get other loops: a schedule names those that it has."""
-    return SCHEDULE not in op.attributes and is_elementwise(op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -102,50 +102,19 @@ def bias_add(x: Numbers, b: Numbers, *, axis: int = 1) -> Array:
     return np.asarray(x + b.reshape(shape)).astype(x.dtype, copy=False)
 
 
-@meaning("graph.conv")
-def conv(
-    x: Array,
-    w: Array,
-    *,
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    pads: Sequence[int],
-    groups: int = 1,
-    data_layout: str = "NCHW",
-    kernel_layout: str = "OIHW",
-    out_layout: str | None = None,
-) -> Array:
-    """
-    A convolution as a sum of matmuls, one per kernel point, of the input shifted by the point and strided.
-    """
-    data, kernel = parse_layout(data_layout), parse_layout(kernel_layout)
-    x = to_layout(x, data, _canonical(data, "NC"))
-    w = to_layout(w, kernel, _canonical(kernel, "OI"))
-    kept, result = accumulator(x.dtype), x.dtype
-    x, w = x.astype(kept, copy=False), w.astype(kept, copy=False)
-    y = _convolve(_pad(x, pads, 0), w, strides, dilations, groups).astype(result, copy=False)
-    target = parse_layout(out_layout or data_layout)
-    return to_layout(y, _canonical(data, "NC"), target)
-
-
-def _canonical(layout: Layout, prefix: str) -> Layout:
-    return parse_layout(prefix + "".join(layout.spatial))
-
-
-def _pad(x: Array, pads: Sequence[int], value: int) -> Array:
-    rank = x.ndim - 2
-    widths = [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:], strict=True)]
-    return np.pad(x, widths, constant_values=value) if any(pads) else x
-
-
-def _convolve(
-    x: Numbers, w: Numbers, strides: Sequence[int], dilations: Sequence[int], groups: int
-) -> Numbers:
-    """Convolve a padded input [N, C, spatial...] with filters [O, C/groups, kernel...]."""
-    outs = [
+def window_counts(x: Array, w: Array, strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
+    """The number of windows along each axis of a padded input [N, C, spatial...]."""
+    return [
         window_count(Dim.of(size), Dim.of(points), stride, dilation, 0, 0).value
         for size, points, stride, dilation in zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
     ]
+
+
+def convolve(
+    x: Numbers, w: Numbers, strides: Sequence[int], dilations: Sequence[int], groups: int
+) -> Numbers:
+    """Convolve a padded input [N, C, spatial...] with filters [O, C/groups, kernel...]."""
+    outs = window_counts(x, w, strides, dilations)
     n, depth, width = x.shape[0], w.shape[1], w.shape[0] // groups
     grouped = x.reshape(n, groups, depth, *x.shape[2:])
     filters = w.reshape(groups, width, depth, *w.shape[2:])
@@ -161,6 +130,45 @@ def _convolve(
         # Depthwise: a batched matmul over K = 1 is fifty times slower than a product.
         y += factor * seen if depth == 1 else np.matmul(factor, seen)
     return y.reshape(n, groups * width, *outs)
+
+
+@meaning("graph.conv")
+def conv(
+    x: Array,
+    w: Array,
+    *,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[int],
+    groups: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str | None = None,
+    convolve: Callable[..., Numbers] = convolve,
+) -> Array:
+    """
+    A convolution as a sum of matmuls, one per kernel point, of the input shifted by the point and strided.
+
+    Args: `convolve` does the same, on a padded input and filters in plain layouts.
+    """
+    data, kernel = parse_layout(data_layout), parse_layout(kernel_layout)
+    x = to_layout(x, data, _canonical(data, "NC"))
+    w = to_layout(w, kernel, _canonical(kernel, "OI"))
+    kept, result = accumulator(x.dtype), x.dtype
+    x, w = x.astype(kept, copy=False), w.astype(kept, copy=False)
+    y = convolve(_pad(x, pads, 0), w, strides, dilations, groups).astype(result, copy=False)
+    target = parse_layout(out_layout or data_layout)
+    return to_layout(y, _canonical(data, "NC"), target)
+
+
+def _canonical(layout: Layout, prefix: str) -> Layout:
+    return parse_layout(prefix + "".join(layout.spatial))
+
+
+def _pad(x: Array, pads: Sequence[int], value: int) -> Array:
+    rank = x.ndim - 2
+    widths = [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:], strict=True)]
+    return np.pad(x, widths, constant_values=value) if any(pads) else x
 
 
 @meaning("graph.conv_transpose")

@@ -8,36 +8,43 @@ import numpy.typing as npt
 from stepwell.runtime.meaning import Array, meaning
 
 F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
 
 
-@meaning("host.non_max_suppression")
+@meaning("graph.non_max_suppression")
 def non_max_suppression(
-    boxes: Array,
-    scores: Array,
-    most: Array | None = None,
-    overlap: Array | None = None,
-    least_score: Array | None = None,
-    *,
-    center: bool,
-) -> Array:
+    boxes: F32, scores: F32, overlap: F32, least_score: F32 | None, *, most: tuple[int], center: bool
+) -> tuple[Array, Array]:
     """
-    The selected boxes as (batch, class, box), best first for each class of each batch.
+    The indices of the selected boxes of each class, best first and then zeros, and how many they are.
 
     A box is dropped when its overlap with a better selected one, intersection over union, is above `overlap`,
-    or its score is not above `least_score`. At most `most` are selected for each class; without it none is.
+    or its score is not above `least_score`.
     """
-    limit = 0 if most is None else int(most.reshape(-1)[0])
-    threshold = np.float32(0.0 if overlap is None else overlap.reshape(-1)[0])
-    chosen: list[tuple[int, int, int]] = []
+    chosen = np.zeros((*scores.shape[:2], most[0]), np.int64)
+    counts = np.zeros(scores.shape[:2], np.int64)
     for batch in range(scores.shape[0]):
-        corners = _corners(boxes[batch].astype(np.float32), center)
+        with np.errstate(invalid="ignore"):
+            corners = _corners(boxes[batch], center)
         for kind in range(scores.shape[1]):
             row = scores[batch, kind]
-            order = np.argsort(-row.astype(np.float64), kind="stable")
+            order = np.argsort(-row, kind="stable")
             if least_score is not None:
-                order = order[row[order] > least_score.reshape(-1)[0]]
-            chosen += [(batch, kind, int(box)) for box in _survivors(corners, order, limit, threshold)]
-    return np.array(chosen, np.int64).reshape(-1, 3)
+                order = order[row[order] > least_score]
+            kept = _survivors(corners, order, most[0], overlap)
+            chosen[batch, kind, : len(kept)] = kept
+            counts[batch, kind] = len(kept)
+    return chosen, counts
+
+
+@meaning("graph.join_parts")
+def join_parts(parts: I64, counts: I64, *, size: tuple[int]) -> Array:
+    """The first `counts` elements of each part as rows of its indices and an element."""
+    if counts.sum() != size[0]:
+        raise ValueError(f"size is {size[0]}, but the counts have a sum of {counts.sum()}")
+    taken = np.arange(parts.shape[-1], dtype=np.int64) < counts[..., None]
+    indices = np.stack(np.nonzero(taken)[:-1], 1)
+    return np.concatenate([indices, parts[taken][:, None]], 1)
 
 
 def _corners(boxes: F32, center: bool) -> F32:
@@ -49,7 +56,7 @@ def _corners(boxes: F32, center: bool) -> F32:
     return np.concatenate([np.minimum(first, second), np.maximum(first, second)], 1)
 
 
-def _survivors(corners: F32, order: npt.NDArray[np.intp], limit: int, threshold: np.float32) -> list[int]:
+def _survivors(corners: F32, order: npt.NDArray[np.intp], limit: int, threshold: F32) -> list[int]:
     with np.errstate(all="ignore"):
         area = np.prod(corners[:, 2:] - corners[:, :2], axis=1)
     kept: list[int] = []
@@ -62,5 +69,5 @@ def _survivors(corners: F32, order: npt.NDArray[np.intp], limit: int, threshold:
             shared = np.prod(np.maximum(high - low, 0), axis=1)
             union = area[best] + area[order] - shared
             # The overlap of infinite boxes is undefined: they are not dropped.
-            order = order[~((shared > 0) & (union > 0) & (shared / union > threshold))]
+            order = order[~((shared > 0) & (shared / union > threshold))]
     return kept

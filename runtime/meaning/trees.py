@@ -17,7 +17,7 @@ def tree_ensemble(
     nodes: Integers,
     trees: Integers,
     weights: Numbers,
-    *_words: Array,
+    *_bit_vectors: Array,
     depth: int,
     leaves: int,
     largest: int,

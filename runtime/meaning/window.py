@@ -36,7 +36,7 @@ def pool(
     data = parse_layout(data_layout)
     plain = parse_layout("NC" + "".join(data.spatial))
     x = to_layout(x, data, plain)
-    windows = _Windows(x.shape[2:], kernel, strides, dilations, pads, ceil)
+    windows = Windows(x.shape[2:], kernel, strides, dilations, pads, ceil)
     if kind == "max":
         y, where = _maximum(x, windows)
     else:
@@ -44,7 +44,7 @@ def pool(
         terms: Numbers = x.astype(kept, copy=False)
         total = _total(terms if kind == "avg" else np.abs(terms) ** p, windows)
         if kind == "avg":
-            total = _quotient(total, windows.cells(count_include_pad))
+            total = quotient(total, windows.cells(count_include_pad))
         else:
             total = total ** kept.type(1 / p)
         y, where = total.astype(x.dtype, copy=False), None
@@ -55,7 +55,7 @@ def pool(
     return y, to_layout(flat, plain, data)
 
 
-class _Windows:
+class Windows:
     """The coordinate of the input cell under each kernel point of each window, axis by axis."""
 
     def __init__(
@@ -121,7 +121,7 @@ class _Windows:
         return total
 
 
-def _total(terms: Numbers, windows: _Windows) -> Numbers:
+def _total(terms: Numbers, windows: Windows) -> Numbers:
     total: Numbers = np.zeros((*terms.shape[:2], *windows.outs), terms.dtype)
     for point in windows.points():
         seen, inside = windows.seen(terms, point)
@@ -129,7 +129,7 @@ def _total(terms: Numbers, windows: _Windows) -> Numbers:
     return total
 
 
-def _quotient(total: Numbers, cells: npt.NDArray[np.int64]) -> Numbers:
+def quotient(total: Numbers, cells: npt.NDArray[np.int64]) -> Numbers:
     """The mean of each window; integers truncate, and a window without any cell is 0 / 0 (integers: 0)."""
     if total.dtype.kind in "iu":
         signs = np.sign(total)
@@ -138,7 +138,7 @@ def _quotient(total: Numbers, cells: npt.NDArray[np.int64]) -> Numbers:
         return (total / cells.astype(total.dtype)).astype(total.dtype)
 
 
-def _maximum(x: Numbers, windows: _Windows) -> tuple[Numbers, npt.NDArray[np.int64]]:
+def _maximum(x: Numbers, windows: Windows) -> tuple[Numbers, npt.NDArray[np.int64]]:
     """
     The maximum of each window and its row-major index in the channel; NaN is ignored; for NaN alone, -inf at
     -1.

@@ -90,20 +90,17 @@ def cnn() -> tuple[ModelProto, Mapping[str, Array]]:
 
 
 def host_call() -> tuple[ModelProto, Mapping[str, Array]]:
-    """A choice of boxes, which runs on the host, between kernels; its size depends on data."""
+    """A part of a list, which is an object of the host, between kernels; its size depends on data."""
     model = onnx_model("""
-        g (float[1, 200, 4] boxes, float[1, 2, 200] scores) => (float[K, 3] y) {
-            positive = Sigmoid(scores)
-            most = Constant<value = int64[1] {50}>()
-            overlap = Constant<value = float[1] {0.5}>()
-            chosen = NonMaxSuppression(boxes, positive, most, overlap)
-            numbers = Cast<to = 1>(chosen)
-            y = Sqrt(numbers)
+        g (float[40, 8] x, int64[3] lengths, int64 at) => (float[K, 8] y) {
+            positive = Sigmoid(x)
+            parts = SplitToSequence<axis = 0>(positive, lengths)
+            part = SequenceAt(parts, at)
+            y = Sqrt(part)
         }
     """)
-    corners = RNG.uniform(0, 10, (1, 200, 2)).astype(np.float32)
-    boxes = np.concatenate([corners, corners + RNG.uniform(1, 4, corners.shape).astype(np.float32)], 2)
-    return model, {"boxes": boxes, "scores": RNG.standard_normal((1, 2, 200), np.float32)}
+    x = RNG.standard_normal((40, 8), np.float32)
+    return model, {"x": x, "lengths": np.array([7, 21, 12]), "at": np.array(1)}
 
 
 def other_floats() -> tuple[ModelProto, Mapping[str, Array]]:

@@ -10,10 +10,10 @@ import pytest
 from benchmarks.zoo import model_path
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.tools.driver.image import main_of
+from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.levels import to_level_1
-from stepwell.tools.driver.lower import start
 from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.reading import start
 
 _AVERAGED = ["graph.reduce", "graph.slice", "graph.softmax"]
 """The kernels that end a network without a product."""

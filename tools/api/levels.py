@@ -10,8 +10,8 @@ from xdsl.ir import Attribute
 from stepwell.dialects.sched import UNROLLED
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model_info import TensorInfo
-from stepwell.tools.driver.image import kernels_of, main_of
-from stepwell.tools.driver.model_attribute import interface_of, is_on_loops, is_on_machine
+from stepwell.tools.driver.compilation import is_on_loops, kernels_of, main_of
+from stepwell.tools.driver.model_attribute import interface_of, is_on_machine
 from stepwell.tools.driver.model_interface import named_types, tensor_spec
 
 

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.passes.base import bodies_of
 from stepwell.patterns import Explanation, Match, Pattern, match
-from stepwell.patterns.explain import closest
+from stepwell.patterns.explanation import closest
 from stepwell.patterns.groups import blocks_of
 from stepwell.patterns.machine import Blocks
 from stepwell.runtime.errors import StepwellError

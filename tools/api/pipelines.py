@@ -14,7 +14,7 @@ from stepwell.passes import PassContext
 from stepwell.passes.pipelines import (
     LLVM_PIPELINE,
     PROGRAM_LOOP_PIPELINE,
-    SCHEDULE_PIPELINE,
+    PROGRAM_SCHEDULE_PIPELINE,
     TO_KERNELS,
     text_of,
 )
@@ -59,8 +59,8 @@ def linalg() -> str:
 
 
 def vector() -> str:
-    """The passes that choose schedules, and build tiled loops on vectors."""
-    return SCHEDULE_PIPELINE
+    """The passes that join kernels, choose schedules, and build tiled loops on vectors."""
+    return PROGRAM_SCHEDULE_PIPELINE
 
 
 def loops() -> str:

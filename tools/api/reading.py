@@ -14,8 +14,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.api.module import Module
-from stepwell.tools.driver.lower import read_module
 from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.driver.reading import read_module
 
 if TYPE_CHECKING:
     from onnx import ModelProto

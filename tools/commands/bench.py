@@ -13,6 +13,7 @@ from rich.table import Table
 
 from stepwell.tools.commands.options import add_input_shape, add_seed, add_start, input_shapes, positive
 from stepwell.tools.measure.bench import ModelResult, bench_model
+from stepwell.tools.measure.host_time import described
 from stepwell.tools.measure.peers import engine_named, installed_peers
 
 
@@ -42,6 +43,9 @@ def run(args: Namespace) -> int:
         for path in args.models
     ]
     show(results, peers)
+    for result in results:
+        if result.on_host:
+            print(f"{result.model}: {described(result.on_host, result.milliseconds['stepwell'])}")
     if args.start == "now":
         for result in results:
             print(f"{result.model}: the first answer took {result.load_seconds['stepwell']:.2f} s")

@@ -18,10 +18,10 @@ from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.host import FALLBACK, NUMPY
 from stepwell.runtime.link.code import Code, LinkedCode
 from stepwell.tools.commands.options import add_load, add_model, load_plugins
-from stepwell.tools.driver.image import main_of
-from stepwell.tools.driver.lower import read_module
+from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.model_interface import KINDS, named_types, tensor_spec
 from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.driver.reading import read_module
 from stepwell.tools.json_facts import tensor_facts
 from stepwell.tools.onnx_support import MEANINGS, MISSING, operators_of
 from stepwell.tools.report import readable_bytes
@@ -82,9 +82,14 @@ def _inspect_artifact(args: Namespace) -> int:
     size = sum(w.nbytes for w in image.weights)
     args.facts["weights"] = {"elements": elements, "tensors": len(image.weights), "bytes": size}
     args.facts |= image.summary
+    args.facts["on the host"] = [
+        {"function": callee.name, "node": callee.where} for callee in entry.callees if callee.kind == NUMPY
+    ]
     print(f"weights: {elements:,} numbers in {len(image.weights)} tensors")
     for callee in entry.callees:
-        if callee.kind != NUMPY:
+        if callee.kind == NUMPY:
+            print(f"on the host: {callee.name.removeprefix('host.')} at {callee.where}")
+        else:
             kind = "its backend, else our kernels" if callee.kind == FALLBACK else callee.kind
             print(f"partition {callee.name}: {readable_bytes(len(callee.code))} for {kind}")
     for name, value in image.summary.items():

@@ -77,7 +77,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="leave a pass out of level 1 (given again: another)",
+        help="leave out a pass of level 1, or share-kernels (given again: another)",
     )
     group_of["required_passes"].add_argument(
         "--require-pass",

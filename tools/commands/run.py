@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 
@@ -25,8 +26,12 @@ from stepwell.tools.commands.options import (
 )
 from stepwell.tools.inputs import FILLS, by_input, made_up_inputs, made_up_sizes, read_arrays
 from stepwell.tools.json_facts import Facts
+from stepwell.tools.measure.host_time import described, milliseconds_on_host
 
 _PROFILED_RUNS = 10
+_MUCH = 0.1
+"""From this share of a call on, the time on the host is worth a remark."""
+_MOST_SECONDS_AGAIN = 1.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -61,16 +66,19 @@ def run(args: Namespace) -> int:
     sizes: dict[str, tuple[int, ...]] = dict(args.input_shape)
     sizes |= {name: np.asarray(value).shape for name, value in given.items()}
     feeds = made_up_inputs(model.interface, args.fill, args.seed, sizes) | given
+    begin = perf_counter()
     try:
         outputs = model.run(feeds)
     except StepwellError as error:
         if error.code == "shape-mismatch" and (open_sizes := made_up_sizes(model.interface, sizes)):
             error.with_note(f"1 was taken for {', '.join(open_sizes)}: --input-shape gives other sizes")
         raise
-    described = [described_array(name, array) for name, array in outputs.items()]
-    args.facts["outputs"] = [facts for facts, _ in described]
-    for _, line in described:
+    seconds = perf_counter() - begin
+    arrays_described = [described_array(name, array) for name, array in outputs.items()]
+    args.facts["outputs"] = [facts for facts, _ in arrays_described]
+    for _, line in arrays_described:
         print(line)
+    _remark_on_host_time(model, feeds, seconds)
     if args.profile:
         _profile(model, feeds, args)
     elif args.repeat > 1:
@@ -93,6 +101,22 @@ def described_array(name: str, array: Array) -> tuple[Facts, str]:
     text = "".join(f"  {which} {value:.6g}" for which, value in numbers.items())
     facts: Facts = {"name": name, "dtype": array.dtype.name, "shape": array.shape, **numbers}
     return facts, f"{name}: {array.dtype.name}{list(array.shape)}{text}"
+
+
+def _remark_on_host_time(model: CompiledModel, feeds: Mapping[str, object], seconds: float) -> None:
+    """
+    Say on standard error what runs on the host, if that is much of a call, whose time is given.
+
+    The second call is judged unless it would take long: the first one imports what the host needs.
+    """
+    if not model.host_seconds or sum(model.host_seconds) < _MUCH * seconds:
+        return
+    if seconds < _MOST_SECONDS_AGAIN:
+        begin = perf_counter()
+        model.run(feeds)
+        seconds = perf_counter() - begin
+    if sum(model.host_seconds) >= _MUCH * seconds:
+        print(f"remark: {described(milliseconds_on_host(model), 1e3 * seconds)}", file=sys.stderr)
 
 
 def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace) -> None:

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, cast
 
+from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.kernels.handover import error_of, handed_over
 from stepwell.passes.context import PassContext
 from stepwell.runtime.child import Child, ChildError
@@ -21,10 +25,12 @@ from stepwell.runtime.environment import BACKGROUND
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
+from stepwell.tools.driver.program import Program
+from stepwell.tools.failure import user_error
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.kept_models import KeptModel
-    from stepwell.tools.driver.options import CompileOptions, ModelFile
+    from stepwell.tools.driver.options import CompileOptions, Model
 
 PROGRAM = "stepwell.tools.driver.background_worker:main"
 
@@ -35,23 +41,47 @@ class Request:
 
     head: Mapping[str, object]
     body: bytes
-    """The model, where it is no file."""
+    """The serialized model, if it is neither a file nor a program."""
     kept: KeptModel | None
+    program: tuple[str, StepwellContext] | None = None
+    """The text of a program with its locations, and its context."""
 
     @staticmethod
-    def of(model: ModelFile, options: CompileOptions, kept: KeptModel | None) -> Request:
-        """The request to compile a model in the current pass context."""
+    def of(
+        model: Model, options: CompileOptions, kept: KeptModel | None, stamp: Sequence[int] | None
+    ) -> Request:
+        """The request to compile a model in the current pass context; a file has a stamp."""
         is_file = isinstance(model, str | Path)
         head: dict[str, object] = {
             **handed_over(PassContext.current()),
             "options": {option.name: getattr(options, option.name) for option in fields(options)},
-            "model": os.path.abspath(model) if is_file else None,
-            "kept": None,
+            "folder": os.getcwd(),
+            "model": str(model) if is_file else None,
+            "stamp": stamp,
+            "key": None if kept is None else kept.key,
+            "target": None,
         }
-        if kept is not None:
-            head["kept"] = {"path": os.path.abspath(kept.path), "key": kept.key, "stamp": kept.stamp}
+        if isinstance(model, Program):
+            from xdsl.printer import Printer
+
+            stream = StringIO()
+            Printer(stream, print_debuginfo=True).print_op(model.module)
+            head["target"] = model.ctx.target.to_json()
+            return Request(head, b"", None, (stream.getvalue(), model.ctx))
         body = b"" if is_file else model if isinstance(model, bytes) else model.SerializeToString()
         return Request(head, body, kept)
+
+    @contextmanager
+    def sent(self) -> Generator[Mapping[str, object]]:
+        """The head of the message; a program is in files meanwhile. Raises: StepwellError `cannot-write`."""
+        if self.program is None:
+            yield self.head
+            return
+        from stepwell.tools.driver.ir_files import write_ir
+
+        with TemporaryDirectory(prefix="stepwell-", ignore_cleanup_errors=True) as folder:
+            write_ir(path := Path(folder, "program.mlir"), *self.program)
+            yield {**self.head, "model": str(path)}
 
     def in_cache(self) -> ModelImage | None:
         """The model, where another compilation has finished it."""
@@ -63,6 +93,7 @@ class _Turns:
 
     def __init__(self) -> None:
         self.lock = Lock()
+        self.limit = 1
         self.running: list[Background] = []
         self.waiting: deque[Background] = deque()
 
@@ -72,7 +103,7 @@ class _Turns:
             if background in self.running:
                 return True
             keys = {other.key for other in self.running if other.key is not None}
-            if len(self.running) >= _limit() or background.key in keys:
+            if len(self.running) >= self.limit or background.key in keys:
                 return False
             self.running.append(background)
             return True
@@ -124,6 +155,7 @@ class Background:
         self.closed = False
         self._child: Child | None = None
         self._problem: OSError | None = None
+        _TURNS.limit = _limit()
         if _TURNS.take(self):
             self._start()
 
@@ -132,6 +164,8 @@ class Background:
             self._child = Child(PROGRAM, forward_errors=False)
         except OSError as error:
             self._problem = error
+        if self.closed:
+            self.close()
 
     def begin(self, request: Request, done: Callable[[ModelImage | StepwellError], None]) -> None:
         """Compile when it is this compilation's turn; `done` gets the model or the error, in a thread."""
@@ -156,6 +190,8 @@ class Background:
         del self._request, self._done  # which have the model
         try:
             outcome = self._outcome(request)
+        except Exception as error:  # a thread has no caller to raise it to
+            outcome = user_error(error)
         finally:
             if self._child is not None:
                 self._child.close()
@@ -171,15 +207,13 @@ class Background:
         if self._child is None:
             return not_coming(f"its process cannot be started: {self._problem}")
         try:
-            answer, _ = self._child.ask(request.head, request.body)
+            with request.sent() as head:
+                answer, _ = self._child.ask(head, request.body)
         except ChildError as error:
             return not_coming(f"its process ended (status {error.status})", error.last_output)
         if "error" in answer:
             return error_of(cast("dict[str, Any]", answer["error"]), "the compilation in the background")
-        try:
-            image = request.in_cache() if answer["file"] is None else load_image(str(answer["file"]))
-        except StepwellError as error:
-            return error
+        image = request.in_cache() if answer["file"] is None else load_image(str(answer["file"]))
         if image is None:
             return not_coming("it is not in the cache any more")
         return image._replace(effort=cast("dict[str, object]", answer["effort"]))

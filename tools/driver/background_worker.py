@@ -21,7 +21,7 @@ from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 
 NICENESS = 5
 _FOLDERS: list[str] = []
-"""The folder of this process for a model that is not in the cache."""
+"""The folders of temporary files: of a model that is not in the cache, of a program."""
 
 
 def main(requests: IO[bytes], replies: IO[bytes]) -> None:
@@ -69,21 +69,34 @@ def _answer(request: Frame) -> Head:
 
 def compiled(head: Mapping[str, Any], body: bytes) -> Head:
     """Compile the model of a request. Raises: StepwellError."""
+    from stepwell.dialects._xdsl import StepwellContext
     from stepwell.lowering.kernels.handover import taken_over
     from stepwell.runtime.files.artifact import save
     from stepwell.runtime.files.model_cache import ModelCache
-    from stepwell.tools.driver.kept_models import KeptModel
+    from stepwell.runtime.machine.target import TargetDescription
+    from stepwell.tools.driver.ir_files import read_ir
+    from stepwell.tools.driver.kept_models import KeptModel, expect_unchanged
     from stepwell.tools.driver.lower import lower_and_compile
     from stepwell.tools.driver.options import CompileOptions
     from stepwell.tools.driver.plugins import load_plugin
+    from stepwell.tools.driver.program import Program
 
+    os.chdir(head["folder"])
     kept = None
-    if (entry := head["kept"]) is not None:
-        kept = KeptModel(Path(entry["path"]), entry["key"], tuple(entry["stamp"]))
+    if head["stamp"] is not None:
+        path, stamp = Path(head["model"]), tuple(head["stamp"])
+        expect_unchanged(path, stamp)
+        kept = None if head["key"] is None else KeptModel(path, head["key"], stamp)
     with taken_over(cast(Head, head), load_plugin):
-        image = lower_and_compile(head["model"] or body, CompileOptions(**head["options"]), kept, None)
+        model = head["model"] or body
+        if head["target"] is not None:
+            _FOLDERS.append(os.path.dirname(head["model"]))  # the parent removes it, unless it is killed
+            ctx = StepwellContext()
+            ctx.target = TargetDescription.from_json(head["target"])
+            model = Program(read_ir(Path(head["model"]), ctx), ctx)
+        image = lower_and_compile(model, CompileOptions(**head["options"]), kept, None)
     if kept is not None and ModelCache().path(kept.key).exists():
         return {"effort": image.effort, "file": None}
     _FOLDERS.append(mkdtemp(prefix="stepwell-"))
-    save(image, file := os.path.join(_FOLDERS[0], "model.stepwell"))
+    save(image, file := os.path.join(_FOLDERS[-1], "model.stepwell"))
     return {"effort": image.effort, "file": file}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from threading import RLock
-from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
+from typing import TYPE_CHECKING, TypeGuard, Unpack
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
@@ -18,7 +18,7 @@ from stepwell.tools.driver.options import CompileKeywords, CompileOptions, optio
 
 if TYPE_CHECKING:  # the compiler itself is imported when something is to be compiled
     from stepwell.tools.driver.image import Progress
-    from stepwell.tools.driver.options import Model, ModelFile
+    from stepwell.tools.driver.options import Model
     from stepwell.tools.driver.program import Program
 
 
@@ -54,11 +54,11 @@ def compile(
     _expect_runnable(_target_of(model, options))
     kept = kept_model(model, options)
     image = _from_cache(kept)
-    if image is None and options.start == "now" and not _is_program(model):
+    if image is None and options.start == "now":
         with TURN:
             from stepwell.tools.driver.staged_model import staged_model
 
-            if (staged := staged_model(cast("ModelFile", model), options, kept, threads)) is not None:
+            if (staged := staged_model(model, options, kept, threads)) is not None:
                 return staged
     return CompiledModel(image or _built(model, options, kept, progress), threads=threads)
 

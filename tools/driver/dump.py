@@ -18,23 +18,25 @@ from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import emit_assembly
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import Instrument, OpCounts, PassTiming, Snapshots, Timed
-from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE, PROGRAM_SCHEDULE_PIPELINE
 from stepwell.passes.text_diff import text_diff
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.files.whole_files import make_folder, write_text
 from stepwell.runtime.image import ModelImage
+from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.dump_page import page
-from stepwell.tools.driver.image import Compilation, Progress, compile_image, deduplicate, main_of
+from stepwell.tools.driver.image import Progress, compile_image, deduplicate
 from stepwell.tools.driver.ir_files import SHARED_WEIGHTS
-from stepwell.tools.driver.levels import to_level_1
-from stepwell.tools.driver.lower import start, to_level_2
+from stepwell.tools.driver.levels import chosen_passes, to_level_1
+from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.reading import start
 
 # The lowering from kernels on tensors to machine code, for the whole program at once: level, passes.
 LOWER_LEVELS = (
-    ("tiled and vectorized", SCHEDULE_PIPELINE),
+    ("tiled and vectorized", PROGRAM_SCHEDULE_PIPELINE),
     ("loops", PROGRAM_LOOP_PIPELINE),
     ("llvm", LLVM_PIPELINE),
 )
@@ -170,7 +172,8 @@ def compile_and_dump(
         lower = Compilation(compilation.module.clone(), compilation.ctx)
         deduplicate(lower.module, compilation.ctx.target)
         for level, pipeline in LOWER_LEVELS:
-            lower.run(level, pipeline)
+            with chosen_passes(options).active():
+                lower.run(level, pipeline)
             dump.end_level(level)
     if len(compilation.ctx.weights):
         compilation.ctx.weights.save(folder / SHARED_WEIGHTS)
@@ -178,7 +181,10 @@ def compile_and_dump(
     write_text(folder / "llvm.ll", text)
     write_text(folder / "assembly.s", emit_assembly(text, compilation.ctx.target, optimize=False))
     cache = KernelCache() if options.use_cache else None
-    image = compile_image(compilation, interface, cache, processes=options.processes, progress=progress)
+    passes = chosen_passes(options)
+    image = compile_image(
+        compilation, interface, cache, passes=passes, processes=options.processes, progress=progress
+    )
     title = f"{model.name} for {options.mcpu}, --opt-level {options.opt_level}"
     outside = PassContext.current().remarks  # the remarks of the kernels are there
     outside += context.remarks

@@ -9,17 +9,18 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
 from stepwell.passes.instruments import module_text
-from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, PROGRAM_SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes, write_text
-from stepwell.tools.driver.image import Compilation, main_of
+from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
 from stepwell.tools.driver.ir_files import write_ir
-from stepwell.tools.driver.levels import is_lowered, to_level_1
-from stepwell.tools.driver.lower import start, to_level_2
-from stepwell.tools.driver.model_attribute import is_on_loops, is_on_machine, to_loops
+from stepwell.tools.driver.levels import chosen_passes, to_level_1
+from stepwell.tools.driver.lower import to_level_2
+from stepwell.tools.driver.model_attribute import is_on_machine, to_loops
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
+from stepwell.tools.driver.reading import start
 
 
 def lower_to(model: Path | Program, options: CompileOptions, level: str) -> Compilation:
@@ -41,7 +42,8 @@ def lower_to(model: Path | Program, options: CompileOptions, level: str) -> Comp
     if position >= LEVELS.index("linalg"):
         to_level_2(compilation, options)
     if position >= LEVELS.index("vector"):
-        compilation.run("tensor", SCHEDULE_PIPELINE)
+        with chosen_passes(options).active():
+            compilation.run("tensor", PROGRAM_SCHEDULE_PIPELINE)
     if position >= LEVELS.index("loops"):
         to_loops(compilation, read_interface(main_of(compilation.module)))
     if position >= LEVELS.index("llvm"):

@@ -19,11 +19,11 @@ from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, Interface, checked_input, checked_object
-from stepwell.tools.driver.image import main_of
-from stepwell.tools.driver.kept_models import stamp_of
-from stepwell.tools.driver.levels import from_onnx, is_lowered
-from stepwell.tools.driver.lower import start
+from stepwell.tools.driver.compilation import is_lowered, main_of
+from stepwell.tools.driver.kept_models import expect_unchanged, stamp_of
+from stepwell.tools.driver.levels import from_onnx
 from stepwell.tools.driver.model_interface import read_interface
+from stepwell.tools.driver.reading import start
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model
@@ -41,8 +41,8 @@ class FirstStage:
     """
 
     def __init__(self, model: Model, options: CompileOptions):
-        self._path = Path(model) if isinstance(model, str | Path) else None
-        self._stamp = None if self._path is None else stamp_of(self._path)
+        self.file = _file_of(model)
+        """The model's file, and its stamp before it was read; None for a model in memory."""
         with collector_paused():
             compilation = start(model, options)
             if is_lowered(compilation.module):
@@ -57,8 +57,8 @@ class FirstStage:
 
     def expect_unchanged(self) -> None:
         """Require the model's files to be as they were when it was read. Raises: StepwellError."""
-        if self._path is not None and stamp_of(self._path) != self._stamp:
-            raise StepwellError("file-changed", str(self._path), "the model's file changed after it was read")
+        if self.file is not None:
+            expect_unchanged(*self.file)
         self._weights.expect_unchanged()
 
     def __call__(self, values: Sequence[object], threads: int) -> tuple[Array, ...]:
@@ -80,6 +80,13 @@ class FirstStage:
         except MemoryError as error:
             message = f"the memory does not suffice for inputs {list(shapes)}: {error}"
             raise StepwellError("out-of-memory", None, message) from None
+
+
+def _file_of(model: object) -> tuple[Path, tuple[int, ...]] | None:
+    try:
+        return (Path(model), stamp_of(Path(model))) if isinstance(model, str | Path) else None
+    except OSError:
+        return None  # the importer reports the error
 
 
 def _interface(main: func.FuncOp) -> Interface:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from time import perf_counter
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-    TupleType,
-    UnrankedTensorType,
-)
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute
 
 from stepwell.dialects import graph
-from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.graph.host import is_opaque, payload_bytes
 from stepwell.dialects.graph.structure import constant_array
-from stepwell.dialects.onnx.input_shapes import Resized
-from stepwell.dialects.sched_kernel import is_kernel, set_scratch, symbols_of
+from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.graph_ir.annotations import work_told_on
+from stepwell.dialects.locations import node_names
+from stepwell.dialects.sched_kernel import set_scratch, symbols_of
 from stepwell.dialects.sched_program import planned_program
-from stepwell.dialects.types import Tensor, WeightAttr, check_extents, dims_of
+from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text
@@ -34,20 +28,29 @@ from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool import compile_kernels
 from stepwell.lowering.kernels.pool_code import pool_of
 from stepwell.lowering.kernels.tile_code import tile_check_code
-from stepwell.lowering.main_to_buffers import error_row, fallible_ops, inputs_of, published_symbols
+from stepwell.lowering.main_to_buffers import (
+    error_row,
+    fallible_ops,
+    object_indices,
+    published_symbols,
+    returned_values,
+    signature_of,
+)
 from stepwell.passes import PassContext, run_pipeline
-from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, TIMED_MAIN_PIPELINE
+from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, SHARE_PIPELINE, TIMED_MAIN_PIPELINE
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.tools.driver.host_side import host_side, timed_calls
+from stepwell.runtime.timing import TimedCall
+from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,90 +61,12 @@ LARGE_MAIN_CHARS = 400_000
 """From here on, some 700 calls, the speed of `@main`'s code matters less than the time to generate it."""
 
 
-@dataclass
-class Compilation:
-    """The state of a compilation: the module at its current level, counts, and times by level."""
-
-    module: ModuleOp
-    ctx: StepwellContext
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-    counts: dict[str, int] = field(default_factory=dict[str, int])
-    resized: Sequence[Resized] = ()
-    """The dimensions of inputs that have another size than in the model's file."""
-    owns_weights: bool = False
-    """Whether the context's weights serve no other program, and may go when they are not needed any more."""
-    reproducer: Reproducer | None = None
-    """That of the passes that ran so far; None again when anything else changes the module."""
-
-    @contextmanager
-    def timed(self, level: str) -> Generator[None]:
-        """Add the time of a `with` block to that of a level."""
-        start = perf_counter()
-        yield
-        self.seconds[level] = self.seconds.get(level, 0.0) + perf_counter() - start
-
-    def run(self, level: str, pipeline: str) -> None:
-        """Run passes on the module, and add their time to that of a level."""
-        with self.timed(level):
-            if self.reproducer is None:
-                self.reproducer = Reproducer.of_copy(self.module)
-            run_pipeline(self.module, pipeline, self.ctx, self.reproducer)
-
-
-def main_of(module: ModuleOp) -> func.FuncOp:
-    """The function `@main` of a module. Raises: StepwellError `no-main` when it has none, or only a name."""
-    functions = [f for f in module.ops if isinstance(f, func.FuncOp)]
-    main = next((f for f in functions if f.sym_name.data == "main"), None)
-    if main is None or not main.body.blocks:
-        raise StepwellError(
-            "no-main",
-            module,
-            "a program needs a function @main with a body",
-            note=f"functions: {', '.join(f'@{f.sym_name.data}' for f in functions) or 'none'}",
-        )
-    return main
-
-
-def check_main(module: ModuleOp) -> None:
-    """
-    Require `@main` to be compilable: a single block, a final `func.return`, tensors that fit into memory.
-
-    Raises: StepwellError `no-main`, `bad-main`, `too-large`.
-    """
-    main = main_of(module)
-    if len(main.body.blocks) > 1 or not isinstance(main.body.block.last_op, func.ReturnOp):
-        raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
-    given = [arg.type for arg in inputs_of(main)]
-    if len(main.args) - len(given) != len(symbols_of(main)):
-        raise StepwellError("bad-main", main, "each index argument of @main is named by its #sched.program")
-    for type in (*given, *main.function_type.outputs):
-        if isinstance(type, TensorType):
-            tensor = cast(Tensor, type)
-            try:
-                check_extents(tensor.element_type, dims_of(tensor))
-            except StepwellError as error:
-                raise error.at(main) from None
-        elif not isinstance(type, UnrankedTensorType) and not type.name.startswith("onnx."):  # of a model
-            raise StepwellError(
-                "bad-main",
-                main,
-                f"@main takes and returns tensors, found {type}",
-                help="return the fields of a tuple, each as a result of its own"
-                if isinstance(type, TupleType)
-                else "below level 2 a program starts from what `stepwell compile --emit` wrote",
-            )
-
-
-def kernels_of(module: ModuleOp) -> list[func.FuncOp]:
-    """The kernel functions of a level-2 module, in order."""
-    return [f for f in module.ops if isinstance(f, func.FuncOp) and is_kernel(f)]
-
-
 def compile_image(
     compilation: Compilation,
     interface: Interface,
     cache: KernelCache | None,
     *,
+    passes: PassContext | None = None,
     timed: bool = False,
     processes: int | None = None,
     children: list[Child] | None = None,
@@ -150,7 +75,8 @@ def compile_image(
     """
     Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
-    Args: `timed` makes a `main` that records the times of its kernels; `children` as for `compile_kernels`.
+    Args: `passes` says whether kernels are shared (default: the current context); `timed` makes a `main` that
+    records the times of its kernels; `children` as for `compile_kernels`.
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
@@ -158,6 +84,8 @@ def compile_image(
         cache = None  # whose keys do not describe it
     calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
     names = [call.callee.string_value() for call in calls]
+    with (passes or PassContext.current()).active():
+        compilation.run("kernels", SHARE_PIPELINE)
     compilation.reproducer = None
     store = compilation.ctx.weights if compilation.owns_weights else compilation.ctx.weights.copy()
     with compilation.timed("kernels"), store.computed(_weight_names(main_of(compilation.module))):
@@ -173,7 +101,7 @@ def compile_image(
             set_scratch(func_op, scratch)
     entry = entry_without_code(compilation, interface)
     weights = tuple(constant_array(op, store) for op in _constants(main_of(compilation.module)))
-    calls = timed_calls(main_of(compilation.module), kernels, names) if timed else ()
+    calls = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
         main = _compile_main(compilation, cache, timed)
     entry = planned_entry(entry, main.meta)._replace(timed=calls)
@@ -194,7 +122,7 @@ def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
     callees.
     """
     main = main_of(compilation.module)
-    host = host_side(main, compilation.ctx.weights)
+    host = _host_side(compilation)
     return Entry(
         interface._replace(symbols=symbols_of(main), published=tuple(published_symbols(main))),
         weights=tuple(range(len(_constants(main)))),
@@ -268,6 +196,64 @@ def _weight_names(main: func.FuncOp) -> list[str]:
 def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:
     """The run-time error table: the message of each op of `@main` that may end a call."""
     return tuple(error_row(op) for op in fallible_ops(main))
+
+
+@dataclass(frozen=True)
+class _HostSide:
+    callees: tuple[Callee, ...]
+    objects: int
+    outputs: tuple[int | None, ...]
+    """For each output, the index of its Python object, or None for an array."""
+
+
+def _host_side(compilation: Compilation) -> _HostSide:
+    """The host calls of `@main` in order, and the numbering of the Python objects passed between them."""
+    main = main_of(compilation.module)
+    calls = [op for op in main.walk() if isinstance(op, graph.HostCallOp)]
+    callees = tuple(_callee(op, compilation) for op in calls)
+    indices = object_indices(main)
+    outputs = tuple(indices.get(value) for value in returned_values(main))
+    return _HostSide(callees, len(indices), outputs if any(o is not None for o in outputs) else ())
+
+
+def _callee(op: graph.HostCallOp, compilation: Compilation) -> Callee:
+    signature = signature_of(op)
+    own = {name for name, _ in defined_symbols(op)}
+    return Callee(
+        op.kind.data,
+        op.callee.data,
+        payload_bytes(op, compilation.ctx.weights),
+        tuple(_host_value(type, own) for type in signature.inputs),
+        tuple(_host_value(type, own) for type in signature.outputs.data[: len(op.values)]),
+        describe_location(op),
+    )
+
+
+def _host_value(type: Attribute, own: set[str]) -> HostValue:
+    if is_opaque(type):
+        return HostValue("")
+    dims = dims_of(type)
+    made = any(dim.symbols() & own for dim in dims)
+    return HostValue(dtype_of(cast(Tensor, type).element_type).name, len(dims), made)
+
+
+def _timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]) -> tuple[TimedCall, ...]:
+    """
+    The calls of kernels and of the host in `@main`, in order, with the work that `annotate-work` annotated.
+
+    Args: `names` are the names of all called functions before kernels were renamed by content.
+    """
+    earlier = iter(names)
+    calls: list[TimedCall] = []
+    for op in main.walk():
+        nodes = tuple(node_names(op.location))
+        if isinstance(op, graph.HostCallOp):
+            calls.append(TimedCall("host", op.callee.data, "", nodes, Dim.of(0), Dim.of(0)))
+        elif isinstance(op, func.CallOp):
+            name, symbol = next(earlier), op.callee.string_value()
+            if symbol in kernels:
+                calls.append(TimedCall("kernel", name, symbol, nodes, *work_told_on(op)))
+    return tuple(calls)
 
 
 @collector_paused()

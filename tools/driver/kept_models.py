@@ -15,13 +15,15 @@ import json
 import mmap
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from stepwell.lowering.kernels.fingerprint import compiler_fingerprint, plugins_fingerprint
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.files.model_cache import ModelCache, digest_of
 from stepwell.runtime.image import ModelImage
@@ -111,6 +113,14 @@ def _has_pass_context(options: CompileOptions) -> bool:
     )
 
 
+def expect_unchanged(path: Path, stamp: Sequence[int]) -> None:
+    """Require a file with a stamp to be as it was, if it still has its name. Raises: StepwellError."""
+    with suppress(OSError):
+        if stamp_of(path) != tuple(stamp):
+            raise StepwellError("file-changed", str(path), "the model's file changed after it was read")
+
+
 def stamp_of(path: Path) -> tuple[int, ...]:
+    """The `stat` data by which a change of a file is noticed. Raises: OSError."""
     status = os.stat(path)
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

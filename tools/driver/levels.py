@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-
 from stepwell.passes.context import PassContext
 from stepwell.passes.pipelines import (
     FROM_ONNX,
@@ -15,16 +13,10 @@ from stepwell.passes.pipelines import (
     text_of,
 )
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.tools.driver.image import Compilation, kernels_of
-from stepwell.tools.driver.model_attribute import is_on_loops
+from stepwell.tools.driver.compilation import Compilation, is_lowered
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends
 from stepwell.tools.driver.resized import resizing
-
-
-def is_lowered(module: ModuleOp) -> bool:
-    """Whether a module is on level 2, or below."""
-    return is_on_loops(module) or bool(kernels_of(module))
 
 
 def to_level_1(compilation: Compilation, options: CompileOptions) -> None:

@@ -35,16 +35,9 @@ from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Interface
-from stepwell.tools.driver.image import (
-    Compilation,
-    entry_without_code,
-    main_facts,
-    main_of,
-    planned_entry,
-    with_code,
-)
+from stepwell.tools.driver.compilation import MODEL, Compilation, is_on_loops, main_of
+from stepwell.tools.driver.image import entry_without_code, main_facts, planned_entry, with_code
 
-MODEL = "sched.model"
 _DESCRIBED = ("interface", "callees", "host", "errors")
 """The parts of an entry that the attribute contains as they are."""
 
@@ -77,11 +70,6 @@ def interface_of(module: ModuleOp) -> Interface:
         return Interface.from_json(cast("Mapping[str, object]", _value(fields["interface"])))
     except _UNREADABLE as error:
         raise _unreadable(module, error) from error
-
-
-def is_on_loops(module: ModuleOp) -> bool:
-    """Whether a module is on level 3, or below."""
-    return MODEL in module.attributes
 
 
 def is_on_machine(module: ModuleOp) -> bool:

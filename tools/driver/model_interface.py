@@ -11,8 +11,7 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.host import is_opaque
-from stepwell.dialects.types import Tensor, dims_of, dtype_of
-from stepwell.lowering.graph_to_linalg import type_before
+from stepwell.dialects.types import Tensor, dims_of, dtype_of, type_before
 from stepwell.lowering.main_to_buffers import assertion_symbols, input_symbols, inputs_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError

@@ -30,7 +30,8 @@ from stepwell.runtime.files.artifact import image_bytes
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
-from stepwell.tools.driver.image import Compilation, compile_image, main_of
+from stepwell.tools.driver.compilation import Compilation, main_of
+from stepwell.tools.driver.image import compile_image
 from stepwell.tools.driver.levels import steps_of, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_interface import read_interface, tensor_spec
 from stepwell.tools.driver.options import CompileOptions

@@ -13,7 +13,7 @@ from stepwell.dialects.graph.relations import shape_text
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.tools.driver.image import Compilation, main_of
+from stepwell.tools.driver.compilation import Compilation, main_of
 
 _OF_SIZES = ("bad-shape", "invalid-ir", "invalid-model", "shape-mismatch", "too-large")
 """The codes of errors that a size leads to which the model is not made for."""

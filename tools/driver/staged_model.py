@@ -20,10 +20,12 @@ from stepwell.runtime.model_info import checked_timeout
 from stepwell.runtime.plugins import UNKEYED
 from stepwell.tools.driver.background import Background, Request, not_coming
 from stepwell.tools.driver.first_stage import FirstStage, NoFirstStage
+from stepwell.tools.driver.program import Program
+from stepwell.tools.failure import user_error
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.kept_models import KeptModel
-    from stepwell.tools.driver.options import CompileOptions, ModelFile
+    from stepwell.tools.driver.options import CompileOptions, Model
 
 _OF_CODE = ("image", "variant", "kernel_times")
 """The attributes of a compiled model that describe its code."""
@@ -107,8 +109,8 @@ class StagedModel(CompiledModel):
             try:
                 self._take(outcome)
                 return
-            except StepwellError as error:
-                outcome = error
+            except Exception as error:  # a thread has no caller to raise it to
+                outcome = user_error(error)
         self._fail(outcome)
         message = outcome.message.removeprefix(not_coming("").message)
         warnings.warn(
@@ -145,7 +147,7 @@ class StagedModel(CompiledModel):
 
 
 def staged_model(
-    model: ModelFile, options: CompileOptions, kept: KeptModel | None, threads: int
+    model: Model, options: CompileOptions, kept: KeptModel | None, threads: int
 ) -> StagedModel | None:
     """
     A model that answers at once; None for one that this process has to compile itself, in the caller's time.
@@ -156,7 +158,7 @@ def staged_model(
         return None
     background = Background(None if kept is None else kept.key)  # it imports while this process reads
     try:
-        first = FirstStage(model, options)
+        first = FirstStage(model.copy() if isinstance(model, Program) else model, options)
     except NoFirstStage:
         background.close()
         return None
@@ -170,7 +172,8 @@ def staged_model(
         if (waiting := reference()) is not None:
             waiting.finish(outcome)
 
-    background.begin(Request.of(model, options, kept), done)
+    stamp = None if first.file is None else first.file[1]
+    background.begin(Request.of(model, options, kept, stamp), done)
     return staged
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from stepwell.runtime.interface import Array
 from stepwell.tools.check.differences import relative_difference
 from stepwell.tools.inputs import made_up_inputs
+from stepwell.tools.measure.host_time import milliseconds_on_host
 from stepwell.tools.measure.interleaved import Ratio, interleave, ratio
 from stepwell.tools.measure.peers import Runner, Stepwell, engine_named, onnxruntime_session
 
@@ -36,6 +37,8 @@ class ModelResult:
     """Peers that could not run the model, and why."""
     difference: float = float("nan")
     """Largest difference from ONNX Runtime without optimizations, relative to the range of the output."""
+    on_host: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Milliseconds of our last call outside of compiled code, by function and node."""
 
 
 def bench_model(
@@ -72,19 +75,21 @@ def bench_model(
             continue
         runners[name] = runner
         result.load_seconds[name] = perf_counter() - begin
-    ours.wait()
+    assert ours.model is not None
+    ours.model.wait()
     result.difference = _difference(path, inputs, runners["stepwell"]())
     latencies = interleave(runners, rounds)
     result.milliseconds = {name: 1e3 * latency.median for name, latency in latencies.items()}
+    result.on_host = milliseconds_on_host(ours.model)
     result.ratios = {p: ratio(latencies[p], latencies["stepwell"]) for p in peers if p in latencies}
     return result
 
 
 def _made_up(path: Path, shapes: Mapping[str, Sequence[int]], seed: int) -> dict[str, Array]:
-    from stepwell.tools.driver.image import main_of
-    from stepwell.tools.driver.lower import start
+    from stepwell.tools.driver.compilation import main_of
     from stepwell.tools.driver.model_interface import read_interface
     from stepwell.tools.driver.options import CompileOptions
+    from stepwell.tools.driver.reading import start
 
     interface = read_interface(main_of(start(path, CompileOptions()).module))
     return made_up_inputs(interface, "random", seed, shapes)

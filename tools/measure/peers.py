@@ -15,6 +15,7 @@ from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array
 
 if TYPE_CHECKING:
+    from stepwell.runtime.model import CompiledModel
     from stepwell.tools.driver.options import Start
 
 Runner: TypeAlias = Callable[[], Sequence[Array]]
@@ -49,14 +50,14 @@ class Stepwell(Engine):
     def __init__(self, shapes: Mapping[str, Sequence[int]] | None = None, start: Start = "full"):
         self._shapes: Mapping[str, Sequence[int]] = dict(shapes or {})
         self._start: Start = start
-        self.wait: Callable[[], object] = bool
-        """Waits for the full code of the model that was loaded last."""
+        self.model: CompiledModel | None = None
+        """The model that was loaded last."""
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
         from stepwell.tools.driver.compile import compile
 
         model = compile(path, threads=threads, input_shapes=self._shapes, start=self._start)
-        self.wait = model.wait
+        self.model = model
         arrays = [feeds[spec.name] for spec in model.interface.inputs]
 
         def run() -> Sequence[Array]:

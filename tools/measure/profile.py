@@ -16,6 +16,7 @@ from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.model_source import ProfileRow
 from stepwell.runtime.timing import KernelTimes, work_of
 from stepwell.tools.measure.calibrate import MachineLimits
+from stepwell.tools.measure.host_time import of_total
 
 MAX_NODES_CHARS = 70
 _WARM_UP = 2
@@ -108,7 +109,11 @@ def profile_text(rows: Sequence[ProfileRow], limits: MachineLimits, threads: int
     lines += [f"{'':10}  {kind}: {note}" for kind, note in _NOTES.items() if kind in noted]
     total = sum(row.microseconds for row in rows)
     kernels, host = (sum(row.kind == kind for row in rows) for kind in ("kernel", "host"))
-    lines.append(f"{total:10.1f}  in the call: {kernels} kernels, {host} host calls, {threads} threads")
+    on_host = sum(row.microseconds for row in rows if row.kind == "host")
+    share = f"; {of_total(1e-6 * on_host, 1e-6 * total)}" if host else ""
+    lines.append(
+        f"{total:10.1f}  in the call: {kernels} kernels, {host} host calls, {threads} threads{share}"
+    )
     peak = _peak(limits, threads)
     most = f"{peak['gflops']:.0f} GFLOP/s, {peak['memory_gbps']:.0f} GB/s in memory"
     lines.append(
@@ -126,7 +131,8 @@ def _rates(row: ProfileRow) -> str:
 def _described(row: ProfileRow) -> str:
     """The nodes of a row, else its kind and name, cut to the width of the table."""
     text = _KINDS.get(row.kind) or ", ".join(row.nodes) or row.name
-    text = f"{row.arithmetic or row.name}: {text}" if row.arithmetic or row.kind == "host" else text
+    what = row.name.removeprefix("host.") if row.kind == "host" else row.arithmetic
+    text = f"{what}: {text}" if what else text
     return text if len(text) <= MAX_NODES_CHARS else f"{text[: MAX_NODES_CHARS - 1]}…"
 
 

@@ -10,7 +10,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.base import bodies_of
 from stepwell.passes.context import remark
 from stepwell.patterns.backend_tables import entries_of_backend, names_backend
-from stepwell.patterns.explain import closest, located_name
+from stepwell.patterns.explanation import closest, located_name
 from stepwell.patterns.files import load_patterns
 from stepwell.patterns.nodes import Pattern
 from stepwell.patterns.registry import unknown_name

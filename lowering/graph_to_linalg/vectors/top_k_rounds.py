@@ -146,7 +146,7 @@ class Rounds:
             [(layer, AffineMap(1, 0, along))],
             (cut(room, [Dim.of(0)], [dims[axis]], [1], rewriter), identity(1)),
             [PARALLEL],
-            lambda s: _rank(_key(scalars, s[0], largest), loop_index(0)),
+            lambda s: _rank(key_of(scalars, s[0], largest), loop_index(0)),
             rewriter,
         )
         return split_dims(paste(ranks, room, [Dim.of(0)], rewriter), [[count, Dim.of(size)]], rewriter)
@@ -198,7 +198,7 @@ def _blocks_of(row: Dim) -> tuple[Dim, int]:
     return row.ceildiv(SEARCHES.rank_lanes * size) * SEARCHES.rank_lanes, size
 
 
-def _key(scalars: Scalars, x: SSAValue, largest: bool) -> SSAValue:
+def key_of(scalars: Scalars, x: SSAValue, largest: bool) -> SSAValue:
     """An element as an i32 in whose descending order elements come; NaN is the greatest number, -0 is 0."""
     if scalars.is_float:
         bits = arith.BitcastOp(scalars.add(x, scalars.constant(0)), i32).result

@@ -1,11 +1,11 @@
-"""ONNX operators on boxes, image files and random numbers → `graph.host_call`."""
+"""ONNX operators on image files and random numbers → `graph.host_call`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
@@ -16,21 +16,6 @@ from stepwell.lowering.onnx_to_graph.host_calls import HostLowering, host_result
 from stepwell.lowering.onnx_to_graph.support import element_of, element_type, shape_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-
-
-class NonMaxSuppressionLowering(HostLowering):
-    """`NonMaxSuppression` → the selected boxes, by the host."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.NonMaxSuppressionOp, rewriter: PatternRewriter) -> None:
-        """Call `host.non_max_suppression` with the limits as operands; the number of boxes is data."""
-        limits = (op.max_output_boxes_per_class, op.iou_threshold, op.score_threshold)
-        center = op.has("center_point_box") and op.integer("center_point_box") == 1
-        attributes = {"center": center}
-        operands = [op.boxes, op.scores, *limits]
-        result = tensor_type(i64, ["?", 3])
-        name = "host.non_max_suppression"
-        rewriter.replace(op, [], host_results(name, attributes, operands, [result], rewriter))
 
 
 class ImageDecoderLowering(HostLowering):

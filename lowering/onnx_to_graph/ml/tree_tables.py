@@ -39,7 +39,7 @@ class Tables:
 
     nodes: Array
     trees: Array
-    words: tuple[Array, ...]
+    bit_vectors: tuple[Array, ...]
     """Cuts and masks, if no tree has more than 64 leaves."""
     leaves: Sequence[int]
     """The node whose weights each row of the weights has."""
@@ -62,12 +62,11 @@ def tables_of(nodes: Nodes, features: int | None, where: Operation | None = None
     for root in nodes.roots:
         layout.add(root, heights[root])
     depth = max(heights[root] for root in nodes.roots)
-    words = () if features is None or layout.shares or not depth else layout.words(features, counts[largest])
     table = layout.table()
     return Tables(
         table,
         np.array(layout.trees, np.int32),
-        words,
+        layout.bit_vectors(features, counts[largest]) if features and depth and not layout.shares else (),
         layout.leaves,
         bool((table[:, 1] < 0).any()),
         {"depth": depth, "leaves": counts[largest], "largest": largest},
@@ -173,8 +172,8 @@ class _Layout:
         columns = [bits, np.array(features) | sign, 4 * np.array(pairs), np.array(leaves)]
         return np.stack(columns, 1).astype(bits.dtype)
 
-    def words(self, features: int, most_leaves: int) -> tuple[Array, Array]:
-        """The cuts, and their masks in words of 32 or 64 bits, in which the highest bit is the first leaf."""
+    def bit_vectors(self, features: int, most_leaves: int) -> tuple[Array, Array]:
+        """The cuts, and their masks of 32 or 64 bits, in which the highest bit is the first leaf."""
         wide = 32 if most_leaves <= 32 else MOST_LEAVES
         bits = self._bits([cut[0] for cut in self._cuts])
         columns = [feature + features * flips for _, feature, flips, _, _ in self._cuts]

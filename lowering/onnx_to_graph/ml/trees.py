@@ -17,7 +17,9 @@ from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.lowering.onnx_to_graph.ml.class_scores import POST, class_labels, class_scores, post_transform
 from stepwell.lowering.onnx_to_graph.ml.tree_tables import Nodes, tables_of
+from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, as_f32, element_of, emit, required_attribute
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
@@ -89,6 +91,18 @@ class Forest(Nodes):
             for target, weight in self.leaves.get(node, {}).items():
                 table[row, target] = weight
         return table
+
+    def expect_features(self, columns: Dim, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
+        """
+        Require the features of nodes to be columns, at run time if their number is open.
+
+        Raises: StepwellError `invalid-model`.
+        """
+        least, most = min(self.features), max(self.features)
+        if least < 0 or (columns.is_static and most >= columns.value):
+            message = f"a node names feature {least if least < 0 else most}, there are {columns}"
+            raise StepwellError("invalid-model", op, f"{op.op_type}: {message}")
+        assume_equal(op, columns.maximum(most + 1), columns, f"a node names feature {most}", rewriter)
 
     def expect_targets(self, targets: int, op: onnx.OnnxOp) -> None:
         """Require the targets of leaves to exist. Raises: StepwellError `invalid-model`."""
@@ -246,16 +260,12 @@ class ForestLowering(OnnxLowering):
             x = emit(graph.CastOp(x, f32), rewriter)
         columns = dims_of(x.type)[1]
         forest.expect_targets(targets, op)
-        features = columns.value if columns.is_static else None
-        if features is not None and max(forest.features) >= features:
-            message = f"{op.op_type}: a node names feature {max(forest.features)}, there are {features}"
-            raise StepwellError("invalid-model", op, message)
-        tables = tables_of(forest, features, op)
+        forest.expect_features(columns, op, rewriter)
+        tables = tables_of(forest, columns.value if columns.is_static else None, op)
         absent = {"MIN": np.inf, "MAX": -np.inf}.get(aggregate, 0.0)
         weights = forest.weights(tables.leaves, targets, absent).astype(dtype)
-        constants = [
-            self.constant(table, rewriter) for table in (tables.nodes, tables.trees, weights, *tables.words)
-        ]
+        arrays = (tables.nodes, tables.trees, weights, *tables.bit_vectors)
+        constants = [self.constant(array, rewriter) for array in arrays]
         kind = aggregate.lower() if aggregate in ("MIN", "MAX") else "sum"
         y = emit(
             graph.TreeEnsembleOp(x, constants, aggregate=kind, flips=tables.flips, **tables.facts), rewriter

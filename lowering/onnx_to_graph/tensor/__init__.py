@@ -4,6 +4,7 @@ from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.lowering.onnx_to_graph.tensor import (
     cast,
     counting,
+    detection,
     indexing,
     movement,
     placing,
@@ -15,5 +16,5 @@ from stepwell.lowering.onnx_to_graph.tensor import (
 from stepwell.patterns.driver.pattern_set import patterns_in
 
 PATTERNS = patterns_in(
-    OnnxLowering, cast, counting, indexing, movement, placing, resize, sampling, selection, shape
+    OnnxLowering, cast, counting, detection, indexing, movement, placing, resize, sampling, selection, shape
 )

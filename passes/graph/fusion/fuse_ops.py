@@ -25,7 +25,7 @@ from stepwell.passes.graph.fusion.groups import fusion_groups
 from stepwell.passes.graph.fusion.refusals import described_op, refusals
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate, blocks_of
-from stepwell.patterns.partition import TableRow, partition_table
+from stepwell.patterns.partitioning import TableRow, partition_table
 from stepwell.runtime.errors import StepwellError
 
 

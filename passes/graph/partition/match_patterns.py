@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from stepwell.passes.base import Pass, bodies_of
 from stepwell.passes.context import count, remark
-from stepwell.patterns.explain import located_name
+from stepwell.patterns.explanation import located_name
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.graph_mode import match_graph
 from stepwell.patterns.groups import blocks_of

@@ -12,7 +12,7 @@ from stepwell.passes.context import count, remark
 from stepwell.patterns.backend_tables import entries_of_backend, names_backend
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate
-from stepwell.patterns.partition import TableRow, partition_table
+from stepwell.patterns.partitioning import TableRow, partition_table
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.passes.base import Pass, bodies_of
 from stepwell.passes.context import count, remark
 from stepwell.patterns.files import load_patterns, rules_of
-from stepwell.patterns.rewrite import rewrite
+from stepwell.patterns.rewriting import rewrite
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from stepwell.dialects import graph
 from stepwell.passes.graph.constant_operands import any_number, is_closed, number, scalar_of
 from stepwell.patterns import Pattern, Rule, is_op, wildcard
-from stepwell.patterns.rewrite import NodeMap
+from stepwell.patterns.rewriting import NodeMap
 
 _add, _multiply, _divide = is_op("graph.add"), is_op("graph.multiply"), is_op("graph.divide")
 _erf, _exp, _neg = is_op("graph.erf"), is_op("graph.exp"), is_op("graph.neg")

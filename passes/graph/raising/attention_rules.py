@@ -15,7 +15,7 @@ from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.attention_kernel import has_kernel
 from stepwell.passes.graph.constant_operands import any_number, is_closed, number, scalar_of
 from stepwell.patterns import Rule, is_op, wildcard
-from stepwell.patterns.rewrite import NodeMap
+from stepwell.patterns.rewriting import NodeMap
 from stepwell.runtime.dims import Dim
 
 _matmul, _softmax = is_op("graph.matmul"), is_op("graph.softmax")

@@ -12,7 +12,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.passes.graph.constant_operands import any_number, is_closed, number, scalar_of
 from stepwell.patterns import Pattern, Rule, is_op, wildcard
-from stepwell.patterns.rewrite import NodeMap
+from stepwell.patterns.rewriting import NodeMap
 from stepwell.runtime.dims import Dim
 
 _add, _subtract = is_op("graph.add"), is_op("graph.subtract")

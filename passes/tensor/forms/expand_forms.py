@@ -33,7 +33,7 @@ class Form:
 
 FORMS: Mapping[str, Form] = {
     "walk": Form(trees_by_walks, {"rows": TREES.walks, "block": TREES.block_rows, "trees": TREES.walks}),
-    "bits": Form(trees_by_bits, {"rows": 32, "least": 16, "trees": TREES.walks}),
+    "bits": Form(trees_by_bits, {"rows": 32, "least": 1, "trees": TREES.walks}),
 }
 
 

@@ -1,4 +1,4 @@
-"""Trees by words of bits: all comparisons of a tree for a vector of rows, whose words lose leaves."""
+"""Trees by bit vectors: all comparisons of a tree for rows in lanes, each of which clears leaves."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Const
     """
     Blocks of rows in lanes; a last one of fewer than `least` rows is walked.
 
-    Raises: StepwellError `bad-schedule` for trees with more leaves than a word has bits, and for sizes.
+    Raises: StepwellError `bad-schedule` for trees of more than 64 leaves, and for sizes.
     """
-    if not op.words:
+    if not op.bit_vectors:
         if (leaves := op.leaves.value.data) > MOST_LEAVES:
             most, tree = f"at most {MOST_LEAVES} leaves", op.largest.value.data
             raise bad_schedule(op, f"trees of form bits have {most}, tree {tree} has {leaves}")
@@ -51,11 +51,11 @@ def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Const
         columns = _columns(emit, trees, first, count, block)
 
         def of_tree(emit: IRBuilder, tree: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            words = _words(emit, trees, tree, columns, block)
+            left = _leaves_left(emit, trees, tree, columns, block)
             base = trees.of_tree(emit, tree, FIRST_LEAF)
 
             def of_row(emit: IRBuilder, i: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                zeros = emit.value(math.CountLeadingZerosOp(element(emit, words, i)))
+                zeros = emit.value(math.CountLeadingZerosOp(element(emit, left, i)))
                 leaf = emit.plus(emit.value(arith.IndexCastOp(zeros, INDEX)), base)
                 row = emit.materialize(emit.plus(first, i))
                 return [trees.join(emit, carried[0], row, [emit.materialize(leaf)])]
@@ -95,10 +95,12 @@ def _inserted(emit: IRBuilder, scalar: SSAValue, into: SSAValue, *at: SSAValue) 
     return emit.value(tensor.InsertOp.create(operands=[scalar, into, *at], result_types=[into.type]))
 
 
-def _words(emit: IRBuilder, trees: TreeLoops, tree: SSAValue, columns: SSAValue, block: int) -> SSAValue:
+def _leaves_left(
+    emit: IRBuilder, trees: TreeLoops, tree: SSAValue, columns: SSAValue, block: int
+) -> SSAValue:
     """For each row of a block the leaves of a tree that no cut has cleared: the highest bit is its leaf."""
-    cuts, masks = trees.op.words
-    word = tensor_element(masks)
+    cuts, masks = trees.op.bit_vectors
+    bits = tensor_element(masks)
 
     def of_cut(emit: IRBuilder, cut: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         at = [index_at(emit, cuts, cut, FEATURE), emit.materialize(0)]
@@ -109,5 +111,5 @@ def _words(emit: IRBuilder, trees: TreeLoops, tree: SSAValue, columns: SSAValue,
         return [emit.value(SelectOp(above, left, carried[0]))]
 
     first, end = (trees.of_tree(emit, tree, column) for column in (FIRST_CUT, END_OF_CUTS))
-    (words,) = emit.loop(first, end, 1, [emit.number(-1, vector_type(word, (block,)))], of_cut)
-    return write(emit, words, emit.empty(word, [block]), [emit.materialize(0)], (0,))
+    (left,) = emit.loop(first, end, 1, [emit.number(-1, vector_type(bits, (block,)))], of_cut)
+    return write(emit, left, emit.empty(bits, [block]), [emit.materialize(0)], (0,))

@@ -21,8 +21,8 @@ from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.runtime.errors import StepwellError
 
-ROOT, DEPTH, FIRST_CUT, END_OF_CUTS, FIRST_LEAF = range(5)
-"""Columns of the table of trees."""
+ROOT, DEPTH, FIRST_CUT, END_OF_CUTS, FIRST_LEAF, TREE = range(6)
+"""Columns of the table of trees, and their number."""
 THRESHOLD, FEATURE, PAIR, LEAF, NODE = range(5)
 """Columns of the table of nodes, and their number; cuts have the first two."""
 _JOINS = {"sum": arith.AddfOp, "min": arith.MinimumfOp, "max": arith.MaximumfOp}
@@ -92,7 +92,7 @@ class TreeLoops:
 
     def of_tree(self, emit: IRBuilder, tree: Index, column: int) -> SSAValue:
         """A number of the table of trees."""
-        return index_at(emit, self.trees, emit.plus(emit.times(tree, 5), column))
+        return index_at(emit, self.trees, emit.plus(emit.times(tree, TREE), column))
 
     def join(self, emit: IRBuilder, result: SSAValue, row: SSAValue, leaves: Sequence[SSAValue]) -> SSAValue:
         """The result with the weights of leaves joined to a row, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
@@ -70,7 +71,8 @@ def rows_by_walks(emit: IRBuilder, trees: TreeLoops, first: Index, result: SSAVa
         def of_trees(emit: IRBuilder, tree: Index, result: SSAValue, count: int) -> SSAValue:
             numbers = [emit.plus(tree, i) for i in range(count)]
             roots = [trees.of_tree(emit, number, ROOT) for number in numbers]
-            depth = emit.materialize(trees.op.depth.value.data)
+            depths = [trees.of_tree(emit, number, DEPTH) for number in numbers]
+            depth = emit.materialize(reduce(emit.most, depths))
             return trees.join(emit, result, row, walk(emit, trees, [row] * count, roots, depth))
 
         whole = trees.count // group * group

@@ -1,4 +1,4 @@
-"""The form of tree ensembles: walks from node to node, or words of bits for vectors of rows."""
+"""The form of tree ensembles: walks from node to node, or bit vectors for rows in lanes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepwell.runtime.machine.target import TargetDescription
 
 def schedule_trees(op: TreeEnsembleOp, target: TargetDescription) -> Schedule:
     """`bits` where all comparisons of a tree, on vectors, cost less than a walk to the depth, else `walk`."""
-    if op.words and (bits := _by_bits(op, target)) is not None:
+    if op.bit_vectors and (bits := _by_bits(op, target)) is not None:
         return bits
     walks = TREES.walks
     return Schedule(form="walk", sizes=(("rows", walks), ("block", TREES.block_rows), ("trees", walks)))
@@ -25,12 +25,12 @@ def schedule_trees(op: TreeEnsembleOp, target: TargetDescription) -> Schedule:
 def _by_bits(op: TreeEnsembleOp, target: TargetDescription) -> Schedule | None:
     """The schedule of form `bits`, with the fewest rows that it pays for; None where walking costs less."""
     (rows, columns), trees = tensor_shape(op.x), tensor_shape(op.trees)[0]
-    word_bytes = max(element_bytes(tensor_element(value)) for value in (op.x, op.words[1]))
-    registers, lanes = TREES.word_registers, target.lanes(word_bytes)
+    bytes = max(element_bytes(tensor_element(value)) for value in (op.x, op.bit_vectors[1]))
+    registers, lanes = TREES.bit_registers, target.lanes(bytes)
     if rows != DYNAMIC_INDEX:
         registers = max(1, min(registers, ceil(rows / lanes)))
     # Cycles for each tree: of a block, and of one row by either form.
-    block = registers * TREES.cut_cycles * tensor_shape(op.words[0])[0] / trees
+    block = registers * TREES.cut_cycles * tensor_shape(op.bit_vectors[0])[0] / trees
     walk = op.depth.value.data * TREES.step_cycles
     own = TREES.leaf_cycles + TREES.column_cycles * columns / trees
     least = ceil(block / (walk - own)) if walk > own else DYNAMIC_INDEX

@@ -68,7 +68,7 @@ def _checked_schedule(op: Operation) -> Schedule:
         raise _bad(
             op,
             f"{op.name} takes no schedule",
-            "schedules belong to linalg.generic and linalg.fill on tensors",
+            "tiles are for linalg.generic and linalg.fill on tensors; expand-forms is for linalg_ext",
         )
     if len(schedule.tile) != view.rank:
         raise _bad(op, f"the op has {view.rank} loops, the schedule has {len(schedule.tile)} tiles")

@@ -7,6 +7,9 @@ func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {sched.kerne
 // expected-error: outputs must not be negative, found -1
 func.func private @k(%x: tensor<4xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = -1>}
 // -----
+// expected-error: outputs must be at most 65536, found 1180591620717411303424
+func.func private @k(%x: tensor<4xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1180591620717411303424>}
+// -----
 // (C2)
 // expected-error: symbols must be distinct, found N twice
 func.func private @k(%N: index, %M: index) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 0, symbols = ["N", "N"]>}
@@ -26,6 +29,13 @@ func.func private @k(%x: tensor<4xf32>) attributes {sched.kernel = #sched.kernel
 // -----
 // expected-error: `outputs` is missing
 func.func private @k(%x: tensor<4xf32>) attributes {sched.kernel = #sched.kernel<inputs = 1>}
+// -----
+// (C7)
+// expected-error: bounds of a symbol must be 0 or more, the lower one first, found N in 8 to 4
+func.func private @k(%N: index) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 0, symbols = ["N" in 8 to 4]>}
+// -----
+// expected-error: bounds of a symbol must be 0 or more, the lower one first, found N in -1 to 4
+func.func private @k(%N: index) attributes {sched.kernel = #sched.kernel<inputs = 0, outputs = 0, symbols = ["N" in -1 to 4]>}
 // -----
 // (C4)
 // expected-error: kernel @k: expected 2 arguments (1 input, 1 symbol), found 1

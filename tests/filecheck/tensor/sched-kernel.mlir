@@ -46,3 +46,12 @@ func.func @hints(%x: f32) -> f32 attributes {sched.unrolled} {
   %d = arith.divf %e, %x {sched.exact_division} : f32
   func.return %d : f32
 }
+
+// -----
+
+// CHECK-LABEL: func.func private @bounded(
+// CHECK-SAME: attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N", "C" in 4 to 63]>}
+func.func private @bounded(%x: tensor<?x?xf32>, %N: index, %C: index) -> tensor<?x?xf32>
+    attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N", "C" in 4 to 63]>} {
+  func.return %x : tensor<?x?xf32>
+}

@@ -57,6 +57,27 @@ func.func @scheduled(%p: tensor<8x2x16xf32>) -> tensor<8x32xf32> {
   func.return %2 : tensor<8x32xf32>
 }
 
+// So does an op that shares the loops of one with a schedule.
+// CHECK-LABEL: @in_a_group
+// CHECK: %[[JOINED:.*]] = tensor.collapse_shape
+// CHECK: linalg.generic {{.*}} ins(%[[JOINED]] : tensor<8x32xf32>)
+func.func @in_a_group(%p: tensor<8x2x16xf32>) -> tensor<8x32xf32> {
+  %0 = tensor.collapse_shape %p [[0 : i64], [1 : i64, 2 : i64]] : tensor<8x2x16xf32> into tensor<8x32xf32>
+  %1 = tensor.empty() : tensor<8x32xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%0 : tensor<8x32xf32>) outs(%1 : tensor<8x32xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %3 = arith.addf %x, %x : f32
+    linalg.yield %3 : f32
+  } -> tensor<8x32xf32>
+  %4 = tensor.empty() : tensor<8x32xf32>
+  %5 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%2 : tensor<8x32xf32>) outs(%4 : tensor<8x32xf32>) attrs = {sched.schedule = #sched.schedule<tile = [1, 16], parallel = [0, 1], vectorize = 1>} {
+  ^bb0(%x: f32, %old: f32):
+    %6 = arith.mulf %x, %x : f32
+    linalg.yield %6 : f32
+  } -> tensor<8x32xf32>
+  func.return %5 : tensor<8x32xf32>
+}
+
 // An op that uses the index of a loop keeps its loops: their indices would be those of the parts.
 // CHECK-LABEL: @index
 // CHECK: %[[JOINED:.*]] = tensor.collapse_shape

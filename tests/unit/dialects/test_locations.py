@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import describe_location
 from stepwell.tools.driver.emit import lower_to
-from stepwell.tools.driver.lower import start
 from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.reading import start
 from tests.fuzz.passes import pipelines
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -400,3 +402,27 @@ def test_an_op_that_another_pass_converts(op: str, conversion: str) -> None:
         }}"""
     with pytest.raises(StepwellError, match=f"cannot run {op}(.|\n)*help: run {conversion} first"):
         run(text, np.zeros(4, np.float32))
+
+
+def test_every_dialect_names_the_files_with_steps_of_its_ops() -> None:
+    """The files of a dialect alone register as many of its ops as all files together, in a fresh process."""
+    program = """
+import sys
+from stepwell.lowering.interpret import engine
+
+def registered(dialects):
+    engine._HANDLERS.clear()
+    engine._load_handlers.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("stepwell.lowering.interpret.")]:
+        if name != engine.__name__:
+            del sys.modules[name]
+    for dialect in dialects:
+        engine._load_handlers(dialect)
+    return set(engine._HANDLERS)
+
+every = registered(engine._FILES)
+for dialect in engine._FILES:
+    print(*(name for name in every - registered([dialect]) if name.startswith(dialect + ".")), end="")
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not process.stdout

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 
 from stepwell.patterns import Pattern, dominates, explain, is_constant, is_op, is_var, wildcard
-from stepwell.patterns.explain import closest
+from stepwell.patterns.explanation import closest
 from tests.patterns import elementwise
 
 W = wildcard

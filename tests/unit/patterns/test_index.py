@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from stepwell.patterns import Pattern, dominates, is_constant, is_let, is_op, is_var, match, wildcard
 from stepwell.patterns.groups import Duplicate
 from stepwell.patterns.index import PatternIndex
-from stepwell.patterns.partition import TableRow, partition, partition_table
+from stepwell.patterns.partitioning import TableRow, partition, partition_table
 from tests.patterns import Graph, elementwise
 
 UNARY = ("relu", "tanh", "neg")

@@ -29,7 +29,7 @@ from stepwell.patterns import (
     wildcard,
 )
 from stepwell.patterns.graph_mode import Bound
-from stepwell.patterns.rewrite import NodeMap
+from stepwell.patterns.rewriting import NodeMap
 from stepwell.runtime.errors import StepwellError
 from tests.patterns import elementwise
 

@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from stepwell.dialects import graph as g
 from stepwell.dialects.verify import verify_module
 from stepwell.patterns import Pattern, Rule, is_constant, is_op, is_tuple, rewrite, wildcard
-from stepwell.patterns.rewrite import Callback, NodeMap
+from stepwell.patterns.rewriting import Callback, NodeMap
 from stepwell.runtime.errors import StepwellError
 from tests.patterns import Graph, elementwise
 

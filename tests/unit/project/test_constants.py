@@ -59,6 +59,7 @@ OTHERS: Mapping[str, str] = {
         lowering/graph_to_linalg/quantized.py _ONE_BINADE _ONE_BINADE_BITS
         lowering/graph_to_linalg/reduction.py _ABOVE_ALL
         lowering/graph_to_linalg/small_floats.py _F32_FRACTION _F32_BIAS
+        lowering/graph_to_linalg/vectors/suppression.py _POSITION_BITS
         lowering/graph_to_linalg/vectors/top_k_rounds.py _LAST_POSITION
         lowering/loops_to_llvm/half.py _SIGN _REBIAS _F32_INFINITY
         passes/graph/constant_operands.py _RELATIVE_WIDE _RELATIVE_NARROW
@@ -70,7 +71,6 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
     "the form of data and code, on which other code relies": """
-        dialects/graph/trees.py MOST_LEAVES
         lowering/graph_to_linalg/vectors/lane_softmax.py LANES
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL

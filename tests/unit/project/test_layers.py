@@ -142,3 +142,17 @@ def test_reading_a_model_and_level_1_import_what_they_need() -> None:
     assert {m.split(".")[2] for m in modules if m.startswith("xdsl.dialects.")} == _XDSL_DIALECTS_TO_LEVEL_1
     lowerings = {m.split(".")[2] for m in modules if m.startswith("stepwell.lowering.")}
     assert lowerings == {"onnx_to_graph", "plugin_lowerings"}
+
+
+_FIRST_ANSWER = """
+import numpy, stepwell
+model = stepwell.compile("tests/models/gru_seq.onnx", start="now", use_cache=False)
+model(numpy.zeros([1, 3, 64], numpy.float32))
+model.close()
+"""
+
+
+def test_a_first_answer_imports_no_code_generation() -> None:
+    modules = _modules_after(_FIRST_ANSWER)
+    driver = {"image", "lower", "partitions", "model_attribute", "ir_files"}
+    assert not modules & {"onnx", "llvmlite", *(f"stepwell.tools.driver.{name}" for name in driver)}

@@ -28,6 +28,8 @@ from stepwell.runtime.model import CompiledModel
 from stepwell.tools import cli
 from stepwell.tools.commands import bench
 from stepwell.tools.driver import background, staged_model
+from stepwell.tools.driver.first_stage import FirstStage
+from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.staged_model import StagedModel
 from tests.onnx_models import onnx_model
 from tests.support.forks import forked
@@ -107,7 +109,9 @@ def expect_nothing_left(tmp_path: Path) -> None:
     assert not [file for file in (tmp_path / "cache").iterdir() if file.name.startswith(".")]
 
 
-def test_the_code_comes_between_two_calls(path: Path, held: Callable[[], None]) -> None:
+def test_the_code_comes_between_two_calls(
+    path: Path, held: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Threads that call the model all the time get whole results, each of one of the stages."""
     model = now(path)
     first = answer(model)
@@ -117,7 +121,7 @@ def test_the_code_comes_between_two_calls(path: Path, held: Callable[[], None]) 
     def call() -> None:
         while not stop.is_set():
             results.append(answer(model))
-            time.sleep(0.001)
+            time.sleep(0.005)
 
     threads = [threading.Thread(target=call) for _ in range(8)]
     for thread in threads:
@@ -141,26 +145,6 @@ def test_the_code_comes_between_two_calls(path: Path, held: Callable[[], None]) 
     np.testing.assert_allclose(first, full, rtol=1e-6)
     assert model.wait() and model.wait(0)
     model.close()
-    with pytest.raises(StepwellError, match="float32, found float64"):
-        model(X.astype(np.float64))
-
-
-def test_errors_of_calls_after_the_exchange() -> None:
-    gather = "g (float[N,4] x, int64[M] i) => (float[M,4] y) { y = Gather(x, i) }"
-    model = now(onnx_model(gather).SerializeToString())
-    x, bad = X.reshape(2, 4), np.array([2], np.int64)
-    texts: list[str] = []
-    for _ in range(2):
-        with pytest.raises(StepwellError) as caught:
-            model(x, bad)
-        texts.append(str(caught.value))
-        model.wait()
-    assert texts[0] == texts[1] and "found 2 and 2" in texts[0]
-
-
-def test_a_model_in_the_cache_is_full(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = now(path)
-    assert model.wait()
     monkeypatch.setattr(staged_model, "Background", None)  # nothing is compiled any more
     again = stepwell.compile(path, start="now")
     assert type(again) is CompiledModel and again.stage == "full" and again.wait(0) and again.failure is None
@@ -182,17 +166,25 @@ def test_models_that_no_cache_takes(kind: str, path: Path, tmp_path: Path) -> No
     expect_nothing_left(tmp_path)
 
 
-def test_what_needs_code_waits_for_it(path: Path, held: Callable[[], None]) -> None:
-    model = now(path, threads=1)
-    assert "x: float32[N]" in repr(model) and [str(info) for info in model.inputs] == ["x: float32[N]"]
+def test_what_needs_code_waits_for_it(held: Callable[[], None]) -> None:
+    gather = "g (float[N,4] x, int64[M] i) => (float[M,4] y) { y = Gather(x, i) }"
+    model = now(onnx_model(gather).SerializeToString(), threads=1)
+    assert "x: float32[N, 4]" in repr(model) and [str(info) for info in model.outputs] == ["y: float32[M, 4]"]
     model.threads = 2
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = model.no_such_name  # pyright: ignore[reportAttributeAccessIssue]
+    x = X.reshape(2, 4)
+    with pytest.raises(StepwellError) as caught:
+        model(x, np.array([2]))
     assert model.stage == "first"
     threading.Timer(0.1, held).start()
     other = pickle.loads(pickle.dumps(model))
     assert model.stage == other.stage == "full" and model.threads == other.threads == 2
-    np.testing.assert_array_equal(answer(other), answer(model))
+    for full in (model, other):
+        np.testing.assert_array_equal(full(x, np.array([1])), x[1:])
+        with pytest.raises(StepwellError) as again:
+            full(x, np.array([2]))
+        assert str(again.value) == str(caught.value) and "found 2 and 2" in str(caught.value)
 
 
 def test_a_process_that_is_killed(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
@@ -230,6 +222,62 @@ def test_a_process_that_cannot_start(path: Path, monkeypatch: pytest.MonkeyPatch
     assert answer(model).shape == (8,)
 
 
+@pytest.mark.parametrize("level", ["onnx", "graph"])
+def test_a_program(level: str, path: Path, tmp_path: Path) -> None:
+    """A module starts on its first stage too; nodes of errors are those of the model on both stages."""
+    gather = "g (float[N,64] x, int64[M] i) => (float[M,64] y) { a = Add(x, w) y = Gather(a, i) }"
+    proto = onnx_model(gather)
+    weight = np.arange(64, dtype=np.float32)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    program = stepwell.import_onnx(proto)
+    if level == "graph":
+        program.run("convert-onnx-to-graph")
+    model = program.compile(start="now")
+    _STARTED.append(model)
+    x, texts = np.zeros((2, 64), np.float32), set[str]()
+    for stage in ("first", "full"):
+        assert model.stage == stage
+        np.testing.assert_array_equal(cast(Any, model(x, np.array([1]))), weight[None])
+        with pytest.raises(StepwellError) as caught:
+            model(x, np.array([2]))
+        texts.add(str(caught.value))
+        assert model.wait()
+    assert len(texts) == 1 and 'node "Gather#1"' in texts.pop()
+    assert program.level == level
+    expect_nothing_left(tmp_path)
+
+
+_PLUGIN = """
+import stepwell.plugin as sw
+from stepwell.plugin import graph
+
+
+@sw.onnx_op("com.acme", "Swing")
+@sw.op("acme.swing")
+class SwingOp(sw.Op):
+    x = sw.operand_def(sw.TensorType)
+    result = sw.result_def(sw.TensorType)
+    angle = sw.prop_def(sw.FloatAttr.constr(sw.f32))
+
+
+@sw.lower(SwingOp, to="graph")
+def lower_swing(op: SwingOp, rewriter: sw.PatternRewriter) -> graph.SinOp:
+    return graph.SinOp(graph.AddOp(op.x, sw.constant(rewriter, op.angle.value.data, like=op.x)).result)
+"""
+
+
+def test_both_stages_have_the_plugin(tmp_path: Path) -> None:
+    from stepwell.tools.driver.plugins import load_plugin
+
+    (plugin := tmp_path / "acme_swing.py").write_text(_PLUGIN)
+    load_plugin(str(plugin))
+    text = "g (float[N] x) => (float[N] y) { y = com.acme.Swing<angle = 0.5>(x) }"
+    model = now(onnx_model(text, header=', "com.acme" : 1').SerializeToString())
+    np.testing.assert_allclose(answer(model), np.sin(X + 0.5), atol=1e-6)
+    assert model.wait() and model.stage == "full"
+    np.testing.assert_allclose(answer(model), np.sin(X + 0.5), atol=1e-6)
+
+
 def test_a_model_that_does_not_compile(path: Path, tmp_path: Path) -> None:
     """The first stage has answered; who waits learns the error of the compilation."""
     from stepwell.tools.driver.plugins import load_plugin
@@ -255,16 +303,37 @@ def test_a_model_that_does_not_compile(path: Path, tmp_path: Path) -> None:
     assert model.failure is caught.value and answer(model).shape == (8,)
 
 
-def test_a_file_that_changes_between_the_stages(path: Path, held: Callable[[], None]) -> None:
-    model = now(path)
+def test_a_file_that_changes_before_the_process_has_read_it(
+    path: Path, held: Callable[[], None], tmp_path: Path
+) -> None:
+    model, deleted = now(path), now(other := written(tmp_path / "other.onnx"))
     written(path, TEXT.replace("Tanh", "Relu"))
+    other.unlink()
     held()
+    for each, code, message in (
+        (model, "file-changed", "the model's file changed after it was read"),
+        (deleted, "no-file", "cannot read the model: No such file"),
+    ):
+        with pytest.warns(RuntimeWarning, match=f"{message}.*; the model goes on as it is"):
+            with pytest.raises(StepwellError, match=code):
+                each.wait()
+        assert answer(each).max() <= 1 and each.stage == "first"
+    assert not list((tmp_path / "cache").glob("*.model"))
+
+
+def test_a_file_that_changes_after_the_process_has_read_it(path: Path) -> None:
+    """A changed file may be what the process has read; a deleted one is not."""
+    image = stepwell.compile(path, use_cache=False).image
+    (ended := background.Background(None)).close()
+    changed, deleted = (StagedModel(FirstStage(path, CompileOptions()), ended, None, 1) for _ in range(2))
+    written(path, TEXT.replace("Tanh", "Relu"))
     with pytest.warns(RuntimeWarning, match="the model's file changed after it was read; the model goes on"):
-        with pytest.raises(StepwellError) as caught:
-            model.wait()
-    assert caught.value.code == "file-changed" and model.stage == "first"
-    assert answer(model).max() <= 1
-    assert answer(stepwell.compile(path)).max() > 1  # and no entry of the cache is that of the other file
+        changed.finish(image)
+    with pytest.raises(StepwellError, match="file-changed"):
+        changed.wait()
+    path.unlink()
+    deleted.finish(image)
+    assert deleted.wait() and deleted.stage == "full"
 
 
 def test_a_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -278,6 +347,18 @@ def test_a_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
             model.wait()
     assert answer(model).shape == (8,)
     expect_nothing_left(tmp_path)
+
+
+def test_code_that_cannot_be_loaded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A defect in the thread that takes the code is told too, and nobody waits for ever."""
+    model = now(path)
+    monkeypatch.setattr(staged_model, "CompiledModel", None)
+    with pytest.warns(
+        RuntimeWarning, match="TypeError: 'NoneType' object is not callable; the model goes on"
+    ):
+        with pytest.raises(StepwellError, match="internal"):
+            model.wait()
+    assert answer(model).shape == (8,)
 
 
 def test_closing(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
@@ -295,9 +376,9 @@ def test_closing(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
 def test_models_wait_for_their_turn(
     tmp_path: Path, held: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paths = [written(tmp_path / f"{i}.onnx") for i in range(3)]
+    paths = [written(tmp_path / f"{i}.onnx") for i in range(2)]
     models = [now(path) for path in [*paths, paths[0]]]
-    assert len(processes(tmp_path)) == 1 and [model.stage for model in models] == ["first"] * 4
+    assert len(processes(tmp_path)) == 1 and [model.stage for model in models] == ["first"] * 3
     models[1].close()
     monkeypatch.setenv("STEPWELL_BACKGROUND", "2")
     more = now(written(tmp_path / "more.onnx"))
@@ -306,7 +387,7 @@ def test_models_wait_for_their_turn(
     for model in (models[0], *models[2:], more):
         assert model.wait(60) and model.stage == "full"
     assert models[1].stage == "first"
-    assert len(list(tmp_path.glob("cache/*.model"))) == 3
+    assert len(list(tmp_path.glob("cache/*.model"))) == 2
     expect_nothing_left(tmp_path)
 
 

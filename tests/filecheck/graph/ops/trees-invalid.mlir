@@ -33,7 +33,7 @@ func.func @weights(%x: tensor<4x20xf32>, %n: tensor<9x4xi32>, %t: tensor<3x5xi32
 // -----
 
 func.func @cuts_alone(%x: tensor<4x20xf32>, %n: tensor<9x4xi32>, %t: tensor<3x5xi32>, %w: tensor<6x2xf32>, %c: tensor<6x2xi32>) {
-  // expected-error: trees have 3 tables, or 5 with words of bits, found 4
+  // expected-error: trees have 3 tables, or 5 with bit vectors, found 4
   %0 = graph.tree_ensemble %x, %n, %t, %w, %c depth 1 leaves 2 largest 0 aggregate "sum" : (tensor<4x20xf32>, tensor<9x4xi32>, tensor<3x5xi32>, tensor<6x2xf32>, tensor<6x2xi32>) -> tensor<4x2xf32>
   func.return
 }

@@ -25,6 +25,6 @@ func.func private @k(%x: tensor<10x2xf32>) -> tensor<10x3xf32> attributes {sched
   %cuts = arith.constant dense<[[1056964608, 0], [1056964608, 1]]> : tensor<2x2xi32>
   %masks = arith.constant dense<[2147483647, 2147483647]> : tensor<2xi32>
   %init = tensor.empty() : tensor<10x3xf32>
-  %y = linalg_ext.tree_ensemble %x, %nodes, %trees, %weights into %init words %cuts, %masks depth 1 leaves 2 largest 0 aggregate "sum" {sched.schedule = #sched.schedule<form = "bits", sizes = {rows = 8, least = 3}>} : (tensor<10x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x3xf32>, tensor<10x3xf32>, tensor<2x2xi32>, tensor<2xi32>) -> tensor<10x3xf32>
+  %y = linalg_ext.tree_ensemble %x, %nodes, %trees, %weights into %init bits %cuts, %masks depth 1 leaves 2 largest 0 aggregate "sum" {sched.schedule = #sched.schedule<form = "bits", sizes = {rows = 8, least = 3}>} : (tensor<10x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x3xf32>, tensor<10x3xf32>, tensor<2x2xi32>, tensor<2xi32>) -> tensor<10x3xf32>
   func.return %y : tensor<10x3xf32>
 }

@@ -18,7 +18,8 @@
 // CHECK: tensor.insert
 // CHECK: {sched.parallel}
 // CHECK: scf.for %[[LAST:.*]] = %c4 to %c5 step %c1
-// CHECK: scf.for %{{.*}} = %c0 to %c1 step %c1 iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (index, index)
+// CHECK: %[[DEEPEST:.*]] = arith.maxsi
+// CHECK: scf.for %{{.*}} = %c0 to %[[DEEPEST]] step %c1 iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (index, index)
 // CHECK: tensor.extract %x[%[[LAST]],
 func.func private @k(%x: tensor<5x2xf32>) -> tensor<5x1xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
   %nodes = arith.constant dense<[[1056964608, 0, 4, 0], [2143289344, 0, 4, 1], [2143289344, 0, 8, 0], [1056964608, 1, 16, 0], [2143289344, 0, 16, 3], [2143289344, 0, 20, 2]]> : tensor<6x4xi32>
@@ -27,6 +28,6 @@ func.func private @k(%x: tensor<5x2xf32>) -> tensor<5x1xf32> attributes {sched.k
   %cuts = arith.constant dense<[[1056964608, 0], [1056964608, 1]]> : tensor<2x2xi32>
   %masks = arith.constant dense<[2147483647, 2147483647]> : tensor<2xi32>
   %init = tensor.empty() : tensor<5x1xf32>
-  %y = linalg_ext.tree_ensemble %x, %nodes, %trees, %weights into %init words %cuts, %masks depth 1 leaves 2 largest 0 aggregate "sum" {sched.schedule = #sched.schedule<form = "walk", sizes = {rows = 2, block = 4, trees = 2}>} : (tensor<5x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<5x1xf32>, tensor<2x2xi32>, tensor<2xi32>) -> tensor<5x1xf32>
+  %y = linalg_ext.tree_ensemble %x, %nodes, %trees, %weights into %init bits %cuts, %masks depth 1 leaves 2 largest 0 aggregate "sum" {sched.schedule = #sched.schedule<form = "walk", sizes = {rows = 2, block = 4, trees = 2}>} : (tensor<5x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<5x1xf32>, tensor<2x2xi32>, tensor<2xi32>) -> tensor<5x1xf32>
   func.return %y : tensor<5x1xf32>
 }

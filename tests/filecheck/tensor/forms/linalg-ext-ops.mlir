@@ -3,8 +3,8 @@
 
 // CHECK-LABEL: @trees
 func.func private @trees(%x: tensor<?x2xf32>, %n: tensor<6x4xi32>, %t: tensor<2x5xi32>, %w: tensor<4x1xf32>, %c: tensor<2x2xi32>, %m: tensor<2xi64>, %e: tensor<?x1xf32>) {
-  // CHECK: linalg_ext.tree_ensemble %x, %n, %t, %w into %e words %c, %m depth 1 leaves 2 largest 0 aggregate "min" flips {sched.schedule = #sched.schedule<form = "bits", sizes = {rows = 8, least = 2}>} :
-  %y = linalg_ext.tree_ensemble %x, %n, %t, %w into %e words %c, %m depth 1 leaves 2 largest 0 aggregate "min" flips {sched.schedule = #sched.schedule<sizes = {rows = 8, least = 2}, form = "bits">} : (tensor<?x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<?x1xf32>, tensor<2x2xi32>, tensor<2xi64>) -> tensor<?x1xf32>
+  // CHECK: linalg_ext.tree_ensemble %x, %n, %t, %w into %e bits %c, %m depth 1 leaves 2 largest 0 aggregate "min" flips {sched.schedule = #sched.schedule<form = "bits", sizes = {rows = 8, least = 2}>} :
+  %y = linalg_ext.tree_ensemble %x, %n, %t, %w into %e bits %c, %m depth 1 leaves 2 largest 0 aggregate "min" flips {sched.schedule = #sched.schedule<sizes = {rows = 8, least = 2}, form = "bits">} : (tensor<?x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<?x1xf32>, tensor<2x2xi32>, tensor<2xi64>) -> tensor<?x1xf32>
   // CHECK: linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 1 leaves 2 largest 0 aggregate "sum" {sched.schedule = #sched.schedule<form = "walk">} :
   %z = linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 1 leaves 2 largest 0 aggregate "sum" {sched.schedule = #sched.schedule<form = "walk">} : (tensor<?x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<?x1xf32>) -> tensor<?x1xf32>
   func.return

@@ -35,11 +35,11 @@ class Forest:
         rows = int(options.pop("rows", 9))
         nodes = random_nodes(rng, sizes, depth, self.dtype, **options)
         weights = rng.standard_normal((len(nodes.features), targets)).astype(self.dtype)
-        self.tables = tables_of(nodes, FEATURES)
+        self.tables = tables = tables_of(nodes, FEATURES)
         self.x = random_rows(rng, rows, self.dtype)
         self.expected: Any = walked(nodes, self.x, weights, self.aggregate)
-        own = [self.tables.nodes, self.tables.trees, weights[list(self.tables.leaves)], *self.tables.words]
-        self.operands: list[Array] = [self.x, *own]
+        own = weights[list(tables.leaves)]
+        self.operands: list[Array] = [self.x, tables.nodes, tables.trees, own, *tables.bit_vectors]
 
     def module(self, *, is_open: bool = False) -> Any:
         """The op as a kernel, with an open number of rows or not."""
@@ -83,7 +83,7 @@ def test_the_meaning_walks(forest: Forest) -> None:
 @given(forest=_FORESTS, form=st.sampled_from(["walk", "bits"]), is_open=st.booleans())
 def test_loops_have_the_digits_of_a_walk(forest: Forest, form: str, is_open: bool) -> None:
     sizes = "rows = 4, block = 8, trees = 3" if form == "walk" else "rows = 8, least = 3, trees = 3"
-    if not forest.tables.words:
+    if not forest.tables.bit_vectors:
         form, sizes = "walk", "rows = 4, block = 8, trees = 3"
     text = forest.text(f'form = "{form}", sizes = {{{sizes}}}', is_open=is_open)
     (found,) = sw.parse(text).run("expand-forms").interpret(*forest.operands)
@@ -97,6 +97,7 @@ _COMPILED: Sequence[dict[str, Any]] = [
     {"sizes": [64] * 5, "depth": 8, "targets": 70, "dtype": np.float64},
     {"sizes": [20] * 17, "depth": 6, "targets": 2, "shared": True, "aggregate": "min"},
     {"sizes": [_MOST_LEAVES, 65, 3], "depth": 12, "targets": 1, "shared": True},
+    {"sizes": [17, 30, 2] * 4, "depth": 7, "targets": 1, "dtype": np.float64},
     {"sizes": [1], "depth": 1, "targets": 1},
 ]
 
@@ -107,7 +108,7 @@ _COMPILED: Sequence[dict[str, Any]] = [
 def test_compiled_code_has_the_digits_of_a_walk(case: int, form: str, mcpu: str) -> None:
     options = _COMPILED[case]
     forest = Forest(case, **options, rows=150)
-    if form == "bits" and not forest.tables.words:
+    if form == "bits" and not forest.tables.bit_vectors:
         pytest.skip(f"its trees have more than {MOST_LEAVES} leaves")
     model = sw.parse(forest.text(f'form = "{form}"', is_open=True)).compile(target=mcpu, threads=2)
     for rows in (150, 64, 41, 16, 7, 1, 0):

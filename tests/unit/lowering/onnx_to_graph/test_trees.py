@@ -14,6 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import stepwell
+from benchmarks.trees import exported, learned
 from stepwell.runtime.errors import StepwellError
 
 RNG = np.random.default_rng(8)
@@ -57,9 +58,16 @@ def leaves(attributes: dict[str, Any], kind: str, targets: int, *, positive: boo
     }
 
 
-def model(node: onnx.NodeProto, outputs: Sequence[tuple[str, int]], version: int = 3) -> onnx.ModelProto:
+def model(
+    node: onnx.NodeProto,
+    outputs: Sequence[tuple[str, int]],
+    version: int = 3,
+    *,
+    element: int = TensorProto.FLOAT,
+    features: int | str = FEATURES,
+) -> onnx.ModelProto:
     """A model of one operator with an open batch, not named."""
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, FEATURES])
+    x = helper.make_tensor_value_info("x", element, [None, features])
     made = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs]
     graph = helper.make_graph([node], "g", [x], made)
     opsets = [helper.make_opsetid(ML, version), helper.make_opsetid("", 18)]
@@ -195,6 +203,8 @@ def test_sets_of_members() -> None:
             "in a circle",
         ),
         ({"target_ids": [0, 5]}, "a leaf names target 5, there are 1"),
+        ({"nodes_featureids": [4, 0, 0]}, "a node names feature 4, there are 4"),
+        ({"nodes_featureids": [-1, 0, 0]}, "a node names feature -1, there are 4"),
     ],
 )
 def test_wrong_tables_are_errors(change: dict[str, Any], message: str) -> None:
@@ -210,3 +220,54 @@ def test_wrong_tables_are_errors(change: dict[str, Any], message: str) -> None:
     )
     with pytest.raises(StepwellError, match=message):
         stepwell.compile(model(node, [("y", TensorProto.FLOAT)]))
+
+
+def test_open_features_are_checked() -> None:
+    attributes: dict[str, Any] = {**nodes(2, ["BRANCH_LT"]), "nodes_featureids": [3] * 30}
+    attributes |= leaves(attributes, "target", 1)
+    node = helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain=ML, n_targets=1, **attributes)
+    compiled = stepwell.compile(model(node, [("y", TensorProto.FLOAT)], features="F"))
+    x = rows(33)
+    y: Any = compiled(x)
+    np.testing.assert_allclose(y, walked(attributes, x, 1), rtol=1e-5, atol=1e-6)
+    with pytest.raises(StepwellError, match="a node names feature 3"):
+        compiled(np.ascontiguousarray(x[:, :3]))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_types_of_numbers(dtype: Any) -> None:
+    tensor = numpy_helper.from_array
+    splits = np.array([0.1, -0.5], dtype)
+    node = helper.make_node(
+        "TreeEnsemble", ["x"], ["y"], domain=ML, n_targets=1, aggregate_function=1, post_transform=0,
+        tree_roots=[0], nodes_featureids=[0, 1], nodes_modes=tensor(np.array([0, 1], np.uint8)),
+        nodes_splits=tensor(splits), nodes_truenodeids=[1, 0], nodes_trueleafs=[0, 1],
+        nodes_falsenodeids=[2, 1], nodes_falseleafs=[1, 1], leaf_targetids=[0, 0, 0],
+        leaf_weights=tensor(np.array([0.1, 0.2, 0.3], dtype)),
+    )  # fmt: skip
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    compiled = stepwell.compile(model(node, [("y", element)], version=5, element=element))
+    x = np.zeros((40, FEATURES), dtype)
+    x[:, 0] = np.where(np.arange(40) % 3, splits[0], np.nextafter(splits[0], dtype(np.inf)))
+    x[:, 1] = np.where(np.arange(40) % 2, splits[1], np.nextafter(splits[1], dtype(-np.inf)))
+    expected: Any = np.where(x[:, 0] > splits[0], 0.3, np.where(x[:, 1] < splits[1], 0.1, 0.2)).astype(dtype)
+    y: Any = compiled(x)
+    assert y.dtype == dtype
+    np.testing.assert_array_equal(y.ravel(), expected)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 10])
+@pytest.mark.parametrize("depth", [5, 12])
+def test_forests_of_scikit_learn(depth: int, classes: int) -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed (make .venv/with-bench)")
+    forest = learned(30, depth, classes)
+    compiled = stepwell.compile(exported(forest))
+    for count in (1, 100):
+        x = np.random.default_rng(count).standard_normal((count, 20)).astype(np.float32)
+        found: dict[str, Any] = {**compiled.run({"x": x})}
+        expected: Any = forest.predict(x) if classes == 1 else forest.predict_proba(x)
+        np.testing.assert_allclose(found["y"].reshape(expected.shape), expected, rtol=1e-5, atol=1e-6)
+        if classes > 1:
+            # Sums of f32 may decide between classes that are equally probable.
+            clear = np.ptp(np.sort(expected, axis=1)[:, -2:], axis=1) > 1e-6
+            assert np.array_equal(found["label"][clear], forest.predict(x)[clear])

@@ -25,6 +25,7 @@ _LOWERED = Path(__file__).parents[3] / "filecheck" / "graph" / "convert-graph-to
 # The passes of a schedule, in steps: a mistake shows at the pass that makes it.
 _STEPS = (
     "stage-operands{{mcpu={mcpu}}},fill-borders,generalize-copies,collapse-loops,choose-schedules{{mcpu={mcpu}}}",
+    "expand-forms",
     "tile-and-fuse",
     "vectorize",
     "hoist-accumulators",

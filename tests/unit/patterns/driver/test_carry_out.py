@@ -18,7 +18,7 @@ from stepwell.patterns import Rule, is_op, rewrite, wildcard
 from stepwell.patterns.driver.carry_out import RewriteListener, listening
 from stepwell.patterns.driver.conversion import convert
 from stepwell.patterns.driver.greedy import apply_patterns, apply_patterns_once
-from stepwell.patterns.rewrite import NodeMap
+from stepwell.patterns.rewriting import NodeMap
 from stepwell.runtime.errors import StepwellError
 
 TEXT = """

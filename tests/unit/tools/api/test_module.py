@@ -18,7 +18,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 import stepwell as sw
 from stepwell.passes import Pass
 from stepwell.patterns import Rule, is_op, wildcard
-from stepwell.patterns.rewrite import NodeMap
+from stepwell.patterns.rewriting import NodeMap
 from stepwell.tools.driver.emit import emit
 from tests.onnx_models import onnx_model
 from tests.unit.tools.api.programs import SMALL, TEXT, X, Y, small_file, weighted_file

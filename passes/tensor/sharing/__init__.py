@@ -1,0 +1,1 @@
+"""Functions shared by kernels of different extents, which calls pass as arguments."""

@@ -1,0 +1,113 @@
+"""A compilation under way: the program with its context, counts and times; questions about its level."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType, UnrankedTensorType
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.onnx.input_shapes import Resized
+from stepwell.dialects.sched_kernel import is_kernel, symbols_of
+from stepwell.dialects.types import Tensor, check_extents, dims_of
+from stepwell.lowering.main_to_buffers import inputs_of
+from stepwell.passes import run_pipeline
+from stepwell.passes.reproducer import Reproducer
+from stepwell.runtime.errors import StepwellError
+
+MODEL = "sched.model"
+"""Key of the module attribute that only programs of level 3 and below have."""
+
+
+@dataclass
+class Compilation:
+    """The state of a compilation: the module at its current level, counts, and times by level."""
+
+    module: ModuleOp
+    ctx: StepwellContext
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+    resized: Sequence[Resized] = ()
+    """The dimensions of inputs that have another size than in the model's file."""
+    owns_weights: bool = False
+    """Whether the context's weights serve no other program, and may go when they are not needed any more."""
+    reproducer: Reproducer | None = None
+    """That of the passes that ran so far; None again when anything else changes the module."""
+
+    @contextmanager
+    def timed(self, level: str) -> Generator[None]:
+        """Add the time of a `with` block to that of a level."""
+        start = perf_counter()
+        yield
+        self.seconds[level] = self.seconds.get(level, 0.0) + perf_counter() - start
+
+    def run(self, level: str, pipeline: str) -> None:
+        """Run passes on the module, and add their time to that of a level."""
+        with self.timed(level):
+            if self.reproducer is None:
+                self.reproducer = Reproducer.of_copy(self.module)
+            run_pipeline(self.module, pipeline, self.ctx, self.reproducer)
+
+
+def main_of(module: ModuleOp) -> func.FuncOp:
+    """The function `@main` of a module. Raises: StepwellError `no-main` when it has none, or only a name."""
+    functions = [f for f in module.ops if isinstance(f, func.FuncOp)]
+    main = next((f for f in functions if f.sym_name.data == "main"), None)
+    if main is None or not main.body.blocks:
+        raise StepwellError(
+            "no-main",
+            module,
+            "a program needs a function @main with a body",
+            note=f"functions: {', '.join(f'@{f.sym_name.data}' for f in functions) or 'none'}",
+        )
+    return main
+
+
+def check_main(module: ModuleOp) -> None:
+    """
+    Require `@main` to be compilable: a single block, a final `func.return`, tensors that fit into memory.
+
+    Raises: StepwellError `no-main`, `bad-main`, `too-large`.
+    """
+    main = main_of(module)
+    if len(main.body.blocks) > 1 or not isinstance(main.body.block.last_op, func.ReturnOp):
+        raise StepwellError("bad-main", main, "@main must be one block that ends in func.return")
+    given = [arg.type for arg in inputs_of(main)]
+    if len(main.args) - len(given) != len(symbols_of(main)):
+        raise StepwellError("bad-main", main, "each index argument of @main is named by its #sched.program")
+    for type in (*given, *main.function_type.outputs):
+        if isinstance(type, TensorType):
+            tensor = cast(Tensor, type)
+            try:
+                check_extents(tensor.element_type, dims_of(tensor))
+            except StepwellError as error:
+                raise error.at(main) from None
+        elif not isinstance(type, UnrankedTensorType) and not type.name.startswith("onnx."):  # of a model
+            raise StepwellError(
+                "bad-main",
+                main,
+                f"@main takes and returns tensors, found {type}",
+                help="return the fields of a tuple, each as a result of its own"
+                if isinstance(type, TupleType)
+                else "below level 2 a program starts from what `stepwell compile --emit` wrote",
+            )
+
+
+def kernels_of(module: ModuleOp) -> list[func.FuncOp]:
+    """The kernel functions of a level-2 module, in order."""
+    return [f for f in module.ops if isinstance(f, func.FuncOp) and is_kernel(f)]
+
+
+def is_on_loops(module: ModuleOp) -> bool:
+    """Whether a module is on level 3, or below."""
+    return MODEL in module.attributes
+
+
+def is_lowered(module: ModuleOp) -> bool:
+    """Whether a module is on level 2, or below."""
+    return is_on_loops(module) or bool(kernels_of(module))

@@ -1,0 +1,91 @@
+"""Reading of models and programs: level 0, or the level of a text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeGuard
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects import graph, onnx
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.verify import verify_module
+from stepwell.passes.pipelines import SHARE
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.target import target_from
+from stepwell.runtime.machine.tile_shares import with_kept_shares
+from stepwell.tools.driver.compilation import Compilation, check_main, is_lowered, is_on_loops, main_of
+from stepwell.tools.driver.model_interface import require_ranks
+from stepwell.tools.driver.program import Program
+from stepwell.tools.driver.requested_backends import expect_backends
+
+if TYPE_CHECKING:
+    from stepwell.frontend.source import Source
+    from stepwell.tools.driver.options import CompileOptions, Model, ModelFile
+
+
+def start(model: Model | Source, options: CompileOptions) -> Compilation:
+    """
+    Import a model: level 0. A program is compiled in place, for the target of its context.
+
+    Raises: StepwellError for a file that is no valid model, unknown backends.
+    """
+    expect_backends(options)
+    if isinstance(model, Program):
+        compilation = Compilation(model.module, model.ctx)
+        model.ctx.target = with_kept_shares(model.ctx.target)
+    else:
+        ctx = StepwellContext()
+        ctx.target = with_kept_shares(target_from(options.mcpu, options.target))
+        compilation = Compilation(ModuleOp([]), ctx, owns_weights=True)
+        with compilation.timed("import"):
+            compilation.module = read_module(model, ctx)
+    if is_lowered(compilation.module):
+        _expect_defaults(options, compilation.module)
+    if is_on_loops(compilation.module):
+        return compilation
+    check_main(compilation.module)
+    ops = main_of(compilation.module).body.block.ops
+    not_nodes = (onnx.ConstantOp, graph.ConstantOp, func.ReturnOp)
+    compilation.counts["nodes"] = sum(not isinstance(op, not_nodes) for op in ops)
+    if options.input_shapes:
+        from stepwell.dialects.onnx.input_shapes import set_input_shapes
+
+        compilation.resized = set_input_shapes(main_of(compilation.module), options.input_shapes)
+    require_ranks(main_of(compilation.module))
+    return compilation
+
+
+_OF_LEVEL_1 = ("input_shapes", "backends", "disabled_passes", "required_passes", "opt_level", "winograd")
+
+
+def _expect_defaults(options: CompileOptions, module: ModuleOp) -> None:
+    """Refuse options of level 1 for a program that is below it. Raises: StepwellError `bad-option`."""
+    default, on_level_2 = type(options)(), {step.name for step in SHARE}
+    options = replace(
+        options, disabled_passes=tuple(n for n in options.disabled_passes if n not in on_level_2)
+    )
+    for name in _OF_LEVEL_1:
+        if getattr(options, name) != getattr(default, name):
+            message = f"{name} can be chosen above level 2 only: below, it is in the code already"
+            raise StepwellError("bad-option", module, message)
+
+
+def is_ir(model: object) -> TypeGuard[str | Path]:
+    """Whether a model is a file of IR as text."""
+    return isinstance(model, str | Path) and Path(model).suffix == ".mlir"
+
+
+def read_module(model: ModelFile | Source, ctx: StepwellContext) -> ModuleOp:
+    """A model, or IR as text (.mlir), as a verified module. Raises: StepwellError."""
+    if is_ir(model):
+        from stepwell.tools.driver.ir_files import read_ir
+
+        module = read_ir(Path(model), ctx)
+        verify_module(module)
+        return module
+    from stepwell.frontend import import_onnx
+
+    return import_onnx(model, ctx)
