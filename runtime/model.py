@@ -11,7 +11,7 @@ from warnings import warn
 
 import numpy as np
 
-from stepwell.runtime.abi import ARENA_ALIGNMENT, CTX_BYTES, WORD_BYTES, CtxField, Status
+from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField, Status
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import InternalError, StepwellError
@@ -23,7 +23,7 @@ from stepwell.runtime.machine.demands import check_features, missing_features
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
 from stepwell.runtime.machine.tile_check import TileFunctions, functions_of
-from stepwell.runtime.memory import ALIGNED_BYTES, LargeOutputs, Memory, aligned_empty
+from stepwell.runtime.memory import ALIGNED_BYTES, LargeOutputs, Memory, aligned, aligned_empty
 from stepwell.runtime.model_info import ModelInfo, run_arguments
 from stepwell.runtime.timing import KernelTimes, shown_names
 
@@ -369,12 +369,3 @@ def _expect_artifact(path: str | os.PathLike[str], help: str) -> None:
     """Refuse the name of a model for an artifact. Raises: StepwellError `unknown-file-type`."""
     if (name := os.fspath(path)).endswith((".onnx", ".mlir")):
         raise StepwellError("unknown-file-type", name, "this is a model's name, not an artifact's", help=help)
-
-
-def aligned(array: Array) -> Array:
-    """The array itself when it is contiguous and starts on a cache line, else a copy that does."""
-    if array.flags.c_contiguous and array.ctypes.data % ARENA_ALIGNMENT == 0:
-        return array
-    copy = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy

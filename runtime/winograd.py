@@ -81,8 +81,13 @@ def as_array(matrix: Matrix) -> npt.NDArray[np.float64]:
 
 
 def transform_filters(w: npt.NDArray[np.floating], tile: int) -> npt.NDArray[np.float64]:
-    """`G w Gᵀ` of filters [O, C, 3, 3]: [(m + 2)², O, C], computed in f64."""
+    """
+    `G w Gᵀ` of filters [O, C, 3, 3]: [(m + 2)², O, C], computed in f64.
+
+    One product for each O is too small for threads of numpy's BLAS, which would spin afterwards (resnet50:
+    1.2 of 7.3 processor seconds of a compilation).
+    """
     g = as_array(transforms(tile).filters)
     o, c = w.shape[:2]
-    points = np.kron(g, g) @ w.reshape(o * c, FILTER**2).T.astype(np.float64)
-    return points.reshape(-1, o, c)
+    points = np.kron(g, g) @ w.reshape(o, c, FILTER**2).swapaxes(1, 2).astype(np.float64)
+    return points.swapaxes(0, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Self, cast
 
 import numpy as np
@@ -33,9 +33,9 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.constants import MAX_INLINE_ELEMS, Constant, array_of, constant_attr
+from stepwell.dialects.constants import MAX_INLINE_ELEMS, Constant, array_of, constant_attr, derived_attr
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.types import WeightAttr, int_attr
+from stepwell.dialects.types import DimLike, WeightAttr, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
@@ -70,6 +70,29 @@ class ConstantOp(GraphOp):
     def of(array: npt.NDArray[np.generic], weights: WeightStore, name: str = "") -> ConstantOp:
         """A constant holding an array; a large one goes to the weight store under `name`."""
         return ConstantOp(constant_attr(array, name, weights))
+
+    @property
+    def weight_name(self) -> str:
+        """The name of a weight; empty for an inline constant."""
+        return self.value.weight_name.data if isinstance(self.value, WeightAttr) else ""
+
+    def derived(
+        self,
+        suffix: str,
+        function: Callable[[Array], Array],
+        shape: Sequence[DimLike],
+        weights: WeightStore,
+        *,
+        text: str = "",
+    ) -> ConstantOp:
+        """
+        A constant of a shape that a function computes from this one, as `derived_attr`.
+
+        Args: `suffix` goes into its name, and names the function unless `text` does.
+        """
+        type = tensor_type(tensor_of(self.result).element_type, shape)
+        source, name = cast(Constant, self.value), f"{self.weight_name}:{suffix}"
+        return ConstantOp(derived_attr(text or suffix, function, [source], type, name, weights))
 
     def infer(self) -> Sequence[Attribute]:
         return [cast(Constant, self.value).type]

@@ -68,7 +68,7 @@ class InPlaceAnalysis:
         self._writable = writable
         self.timeline = Timeline(body)
         self.copied: set[tuple[Operation, int]] = set()
-        self.reads = self._collect_reads()
+        self.reads = sorted(self._collect_reads(), key=lambda read: read.made)
         self.paths = AccessPaths(body, forms, self.copied)
         while (write := self._first_conflict()) is not None:
             self.copied.add((write.op, write.index))
@@ -138,9 +138,21 @@ class InPlaceAnalysis:
         for write in self._writes():
             if self._is_read_only(write.path.root):
                 return write
-            if any(self._in_conflict(write, read) for read in reads.get(write.path.root, ())):
+            if self._is_in_conflict(write, reads.get(write.path.root, ())):
                 return write
         return None
+
+    def _is_in_conflict(self, write: Write, reads: Sequence[Read]) -> bool:
+        """Whether a write is in conflict with a read of its buffer; reads are in the order of `made`."""
+        start = self.timeline.start
+        now = start[write.op]
+        for read in reads:
+            if read.made > now:
+                return False
+            # An earlier read is in conflict in a later iteration only.
+            if (read.loops or start[read.op] >= now) and self._in_conflict(write, read):
+                return True
+        return False
 
     def _is_read_only(self, root: SSAValue) -> bool:
         """Whether a buffer is an argument of the function that must not be overwritten."""
@@ -156,8 +168,6 @@ class InPlaceAnalysis:
         before the write of the previous iteration, when the value is made outside the loop.
         """
         start = self.timeline.start
-        if read.made > start[write.op]:
-            return False
         comes_again = any(loop in self.timeline.loops_around(write.op) for loop in read.loops)
         if not comes_again and start[read.op] < start[write.op]:
             return False

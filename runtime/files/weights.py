@@ -1,9 +1,9 @@
 """
-The weight store: the arrays of constants outside of the IR, by content hash.
+The weight store: the arrays of constants outside of the IR, by content hash or by the hash of their recipe.
 
 The IR contains `#graph.weight<"name", "hash", type>` only (100 MB as text cost 7 s and 2 GB), so modules stay
 small, equal weights are stored once, and weights of a model file stay memory-mapped until a kernel reads
-them.
+them. Weights that passes derive from others are computed when they are asked for.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from threading import Thread
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.files.file_state import FileState
+from stepwell.runtime.files.recipes import Computation, Recipe, read_only, recipe_name
+from stepwell.runtime.memory import aligned
 
 HASH_CHARS = 32  # of a SHA-256 digest: 128 bits, collisions are out of reach
 PARALLEL_BYTES = 1 << 22  # below 4 MiB a second thread costs more than it hashes
@@ -63,6 +66,9 @@ class WeightStore:
 
     def __init__(self) -> None:
         self._arrays: dict[str, npt.NDArray[np.generic]] = {}
+        self._recipes: dict[str, Recipe] = {}
+        self._made: WeakValueDictionary[str, npt.NDArray[np.generic]] = WeakValueDictionary()
+        """Arrays that were computed or aligned, while any copy of the store has them."""
         self._files: list[FileState] = []
         """The mapped files that arrays are views of."""
 
@@ -77,19 +83,44 @@ class WeightStore:
         keys = _hashes_on_two_threads(arrays)
         return [self._keep(keys[index], array) for index, array in enumerate(arrays)]
 
+    def derive(self, text: str, recipe: Recipe) -> str:
+        """
+        Store an array as its recipe, and return its hash, that of the recipe's text and its sources' hashes.
+
+        Args: `text` is the same for equal functions only.
+        """
+        key = recipe_name(text, recipe, content_hash)[:HASH_CHARS]
+        if key not in self:
+            self._recipes[key] = recipe
+        return key
+
+    def computed(self, keys: Iterable[str]) -> Computation:
+        """
+        The computation of all derived weights among `keys` on a thread, while its `with` block runs.
+
+        All other arrays are removed from the store.
+        """
+        return Computation(self._arrays, self._recipes, keys)
+
+    def largest(self, key: str) -> float:
+        """An upper bound of the magnitudes in an array of real numbers; NaN for one with NaN."""
+        recipe = self._recipes.get(key)
+        if recipe is not None and recipe.largest is not None:
+            return recipe.largest
+        array = self.get(key)
+        return float(max(-array.min(), array.max(), key=abs)) if array.size else 0.0
+
     def _keep(self, key: str, array: npt.NDArray[np.generic]) -> str:
         if key not in self._arrays:
-            # Aligned to the element: kernels rely on it, and a protobuf file does not give it.
-            kept = np.require(array, requirements=["C", "A"]).reshape(array.shape).view()
-            kept.flags.writeable = False
-            self._arrays[key] = kept
+            self._arrays[key] = read_only(np.asarray(array, order="C"))
         return key
 
     def save(self, path: str | os.PathLike[str], keys: Iterable[str] | None = None) -> None:
         """Write arrays (default: all) to a file beside IR. Raises: StepwellError `cannot-write`."""
         from stepwell.runtime.files.weight_file import write_weights
 
-        write_weights(path, {key: self._arrays[key] for key in (self._arrays if keys is None else keys)})
+        stored = {key: self._arrays.get(key) for key in (self if keys is None else keys)}
+        write_weights(path, {key: self.get(key) if a is None else a for key, a in stored.items()})
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """
@@ -108,7 +139,8 @@ class WeightStore:
     def copy(self) -> WeightStore:
         """A store of the same arrays, which are shared."""
         copied = WeightStore()
-        copied._arrays, copied._files = dict(self._arrays), list(self._files)
+        copied._arrays, copied._recipes = dict(self._arrays), dict(self._recipes)
+        copied._made, copied._files = self._made, list(self._files)
         return copied
 
     def rest_on(self, files: Iterable[FileState]) -> None:
@@ -121,14 +153,26 @@ class WeightStore:
             file.expect_unchanged()
 
     def get(self, key: str) -> npt.NDArray[np.generic]:
-        """The read-only array stored under a hash. Raises: KeyError for an unknown hash."""
-        return self._arrays[key]
+        """The read-only array stored under a hash, computed now if need be. Raises: KeyError without one."""
+        recipe, stored = self._recipes.get(key), self._arrays.get(key)
+        # Kernels rely on aligned elements, and a protobuf file does not give them.
+        if stored is not None and stored.flags.aligned:
+            return stored
+        if (made := self._made.get(key)) is None:
+            if stored is None:
+                if recipe is None:
+                    raise KeyError(key)
+                stored = recipe.result(self.get)
+            made = self._made[key] = read_only(aligned(stored))
+        self._arrays[key] = made
+        self._recipes.pop(key, None)
+        return made
 
     def __contains__(self, key: str) -> bool:
-        return key in self._arrays
+        return key in self._arrays or key in self._recipes
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
+        return iter((*self._arrays, *self._recipes))
 
     def __len__(self) -> int:
-        return len(self._arrays)
+        return len(self._arrays) + len(self._recipes)

@@ -34,6 +34,8 @@ class Compilation:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     resized: Sequence[Resized] = ()
     """The dimensions of inputs that have another size than in the model's file."""
+    owns_weights: bool = False
+    """Whether the context's weights serve no other program, and may go when they are not needed any more."""
     reproducer: Reproducer | None = None
     """That of the passes that ran so far; None again when anything else changes the module."""
 

@@ -20,7 +20,7 @@ from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import set_scratch, symbols_of
 from stepwell.dialects.sched_program import planned_program
-from stepwell.dialects.types import Tensor, dims_of, dtype_of
+from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
 from stepwell.lowering.kernels.kernel import KernelObject, canonical_text
@@ -87,7 +87,8 @@ def compile_image(
     with (passes or PassContext.current()).active():
         compilation.run("kernels", SHARE_PIPELINE)
     compilation.reproducer = None
-    with compilation.timed("kernels"):
+    store = compilation.ctx.weights if compilation.owns_weights else compilation.ctx.weights.copy()
+    with compilation.timed("kernels"), store.computed(_weight_names(main_of(compilation.module))):
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
         report = partial(progress, "kernels") if progress is not None else None
@@ -99,7 +100,7 @@ def compile_image(
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":
             set_scratch(func_op, scratch)
     entry = entry_without_code(compilation, interface)
-    weights = weights_in_order(compilation)
+    weights = tuple(constant_array(op, store) for op in _constants(main_of(compilation.module)))
     calls = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
         main = _compile_main(compilation, cache, timed)
@@ -186,10 +187,10 @@ def _constants(main: func.FuncOp) -> list[graph.ConstantOp]:
     return [op for op in main.body.block.ops if isinstance(op, graph.ConstantOp)]
 
 
-def weights_in_order(compilation: Compilation) -> tuple[Array, ...]:
-    """The weights of `@main` of a level-2 module, in the order of its globals."""
-    constants = _constants(main_of(compilation.module))
-    return tuple(constant_array(op, compilation.ctx.weights) for op in constants)
+def _weight_names(main: func.FuncOp) -> list[str]:
+    """The hashes of the weights of `@main`: its constants, and what its host calls are given."""
+    named = (value for op in main.walk() for value in op.properties.values())
+    return [value.hash.data for value in named if isinstance(value, WeightAttr)]
 
 
 def error_rows(main: func.FuncOp) -> tuple[RuntimeErrorRow, ...]:

@@ -39,7 +39,7 @@ def start(model: Model | Source, options: CompileOptions) -> Compilation:
     else:
         ctx = StepwellContext()
         ctx.target = with_kept_shares(target_from(options.mcpu, options.target))
-        compilation = Compilation(ModuleOp([]), ctx)
+        compilation = Compilation(ModuleOp([]), ctx, owns_weights=True)
         with compilation.timed("import"):
             compilation.module = read_module(model, ctx)
     if is_lowered(compilation.module):

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.constants import Constant, derived_attr
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import fused_location
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import parse_layout
+from stepwell.runtime.meaning import Array
 
 FAMILIES = ("conv", "matmul", "batch_matmul")
+
+
+def _concatenated(axis: int, *parts: Array) -> Array:
+    return np.concatenate(parts, axis)
 
 
 def family_of(op: Operation) -> str | None:
@@ -119,14 +127,16 @@ class Branches:
 
     def _joined(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
         """The concatenation of tensors along an axis, as a constant if all of them are constants."""
-        arrays = [constant_of(value, self._weights) for value in values]
-        constants = [array for array in arrays if array is not None]
-        if len(constants) < len(arrays):
+        constants = [value.owner.value for value in values if isinstance(value.owner, graph.ConstantOp)]
+        if len(constants) < len(values):
             return self._insert(graph.ConcatOp([self._copied(value) for value in values], axis), self._ops)
+        dims = list(dims_of(values[0].type))
+        dims[axis] = sum((dims_of(value.type)[axis] for value in values), Dim.of(0))
+        type = tensor_type(tensor_of(values[0]).element_type, dims)
         name = "+".join(value.name_hint or "joined" for value in values)
-        return self._insert(
-            graph.ConstantOp.of(np.concatenate(constants, axis), self._weights, name), self._ops
-        )
+        sources, join = cast("list[Constant]", constants), partial(_concatenated, axis)
+        made = derived_attr(f"concat {axis}", join, sources, type, name, self._weights)
+        return self._insert(graph.ConstantOp(made), self._ops)
 
     def _followers(self) -> list[GraphOp] | None:
         """The only users of the branches, one each, if they are the same op but for other operands."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from functools import partial
+from typing import Any, TypeAlias, cast
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
@@ -13,9 +15,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
+from stepwell.dialects.constants import Constant, array_of, derived_attr
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import dims_of
+from stepwell.dialects.types import WeightAttr, dims_of, dtype_of, tensor_of
 from stepwell.passes.graph.constant_operands import along_axis
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import parse_layout
@@ -23,7 +26,7 @@ from stepwell.runtime.meaning import Array
 
 Numbers: TypeAlias = npt.NDArray[np.floating]
 Contraction: TypeAlias = graph.ConvOp | graph.MatmulOp
-Folded: TypeAlias = "tuple[Operation, int, Array]"
+Folded: TypeAlias = "tuple[Operation, int, Constant]"
 """An op, the index of its constant operand that the scale is merged into, and the constant's new value."""
 
 SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-64, 2.0**64
@@ -56,7 +59,7 @@ class FoldOutputScale(RewritePattern):
                 continue
             folded = self._folded_constants(value, scale)
             if folded is not None:
-                put_constants(folded, self.weights, rewriter)
+                put_constants(folded, rewriter)
                 rewriter.replace(op, [], [value])
                 return
 
@@ -90,11 +93,8 @@ class FoldOutputScale(RewritePattern):
 
     def _multiplied(self, op: Operation, index: int, scale: Numbers) -> Folded | None:
         """The constant operand of an op times the scale of its result; None if their shapes do not fit."""
-        constant = constant_of(op.operands[index], self.weights)
         factor = _output_factor(op, scale)
-        if constant is None or factor is None:
-            return None
-        return _combined(op, index, np.multiply, constant, factor)
+        return None if factor is None else _combined(op, index, np.multiply, factor, self.weights)
 
 
 @dataclass
@@ -131,15 +131,14 @@ class FoldInputScale(RewritePattern):
         value, scale = self._scaled(scaling)
         if any(isinstance(inner, graph.ReluOp) for inner in between) and not bool((scale > 0).all()):
             return
-        weights = constant_of(op.operands[1], self.weights)
         factor = _input_factor(op, scale)
-        if weights is None or factor is None:
+        if factor is None:
             return
-        folded = [_combined(op, 1, np.multiply, weights, factor)]
+        folded = [_combined(op, 1, np.multiply, factor, self.weights)]
         folded += [self._divided(inner, scale) for inner in between if not isinstance(inner, graph.ReluOp)]
         if any(one is None for one in folded):
             return
-        put_constants([one for one in folded if one is not None], self.weights, rewriter)
+        put_constants([one for one in folded if one is not None], rewriter)
         rewriter.replace(scaling, [], [value])
 
     def _way_up(self, value: SSAValue) -> list[Operation] | None:
@@ -174,16 +173,15 @@ class FoldInputScale(RewritePattern):
         divisor = _output_factor(op, scale)
         if index is None or divisor is None or not bool((size >= SMALLEST_DIVISOR).all()):
             return None
-        constant = constant_of(op.operands[index], self.weights)
-        if constant is None or not bool((size <= LARGEST_DIVISOR).all()):
+        if not bool((size <= LARGEST_DIVISOR).all()):
             return None
-        return _combined(op, index, np.divide, constant, divisor)
+        return _combined(op, index, np.divide, divisor, self.weights)
 
 
-def put_constants(folded: Sequence[Folded], weights: WeightStore, rewriter: PatternRewriter) -> None:
+def put_constants(folded: Sequence[Folded], rewriter: PatternRewriter) -> None:
     """Replace constant operands of ops by new constants, inserted before the ops."""
-    for user, operand, array in folded:
-        constant = graph.ConstantOp.of(array, weights, user.operands[operand].name_hint or "scaled")
+    for user, operand, value in folded:
+        constant = graph.ConstantOp(value)
         adopt_location(constant, user.location)
         rewriter.insert(constant, InsertPoint.before(user))
         user.operands[operand] = constant.result
@@ -201,11 +199,42 @@ def _constant_operand(op: Operation) -> int | None:
     return next((index for index in indices if isinstance(op.operands[index].owner, graph.ConstantOp)), None)
 
 
-def _combined(op: Operation, index: int, combine: np.ufunc, constant: Array, scale: Numbers) -> Folded | None:
-    """A constant multiplied or divided by a scale, in the constant's type; None when numbers overflow."""
-    with np.errstate(all="ignore"):
-        made = np.asarray(combine(constant, scale)).astype(constant.dtype)
-    return (op, index, made) if bool(np.isfinite(made.astype(np.float64)).all()) else None
+def _combined(
+    op: Operation, index: int, combine: np.ufunc, scale: Numbers, weights: WeightStore
+) -> Folded | None:
+    """A constant operand multiplied or divided by a scale, in its type; None when numbers overflow."""
+    value = op.operands[index]
+    if not isinstance(constant := value.owner, graph.ConstantOp):
+        return None
+    type, source = tensor_of(value), cast(Constant, constant.value)
+    largest = _largest_product(source, dtype_of(type.element_type), combine, scale, weights)
+    made = derived_attr(
+        combine.__name__,
+        partial(_in_type_of_first, combine),
+        [source, scale],
+        type,
+        value.name_hint or "scaled",
+        weights,
+        largest=largest,
+    )
+    if largest is None and not bool(np.isfinite(array_of(made, weights).astype(np.float64)).all()):
+        return None
+    return op, index, made
+
+
+def _in_type_of_first(combine: np.ufunc, constant: Array, scale: Numbers) -> Array:
+    return np.asarray(combine(constant, scale)).astype(constant.dtype, copy=False)
+
+
+def _largest_product(
+    source: Constant, dtype: np.dtype[np.generic], combine: np.ufunc, scale: Numbers, weights: WeightStore
+) -> float | None:
+    """A bound of a large weight times a scale, if no such product overflows; None if that is not certain."""
+    if not isinstance(source, WeightAttr) or combine is not np.multiply or not scale.size:
+        return None
+    bound = weights.largest(source.hash.data) * float(np.abs(scale.astype(np.float64)).max())
+    finfo: Any = ml_dtypes.finfo  # numpy's own does not know bfloat16
+    return 2 * bound if 2 * bound < float(finfo(dtype).max) else None
 
 
 def _output_factor(op: Operation, scale: Numbers) -> Numbers | None:

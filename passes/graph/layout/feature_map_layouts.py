@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -14,12 +15,12 @@ from xdsl.ir import Operation, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.graph.base import GraphOp
-from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.ir_builder import IRBuilder
-from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import Layout, parse_layout, plain_layout, to_layout
+from stepwell.runtime.meaning import Array
 
 FEATURE_MAP_RANKS = (3, 4, 5)
 
@@ -79,6 +80,10 @@ class FeatureMapLayout:
         if self.block == 1:
             return rank == parse_layout(self.data).rank if self.data else rank > 2
         return tensor_of(value).element_type == f32 and rank in FEATURE_MAP_RANKS
+
+
+def _rearranged(layouts: tuple[Layout, Layout], array: Array) -> Array:
+    return to_layout(array, *layouts)
 
 
 class FeatureMaps:
@@ -170,13 +175,14 @@ class FeatureMaps:
             return value
         if not isinstance(constant := value.owner, graph.ConstantOp):
             return self.insert(graph.LayoutTransformOp(value, source, target), before)
-        array = to_layout(constant_array(constant, self.weights), parse_layout(source), parse_layout(target))
-        name = constant.value.weight_name.data if isinstance(constant.value, WeightAttr) else ""
-        return self.constant(array, before, f"{name}:{target}")
+        layouts = parse_layout(source), parse_layout(target)
+        shape = layouts[1].physical(layouts[0].logical(dims_of(value.type)))
+        function, text = partial(_rearranged, layouts), f"{source} to {target}"
+        return self.insert(constant.derived(target, function, shape, self.weights, text=text), before)
 
-    def constant(self, array: npt.NDArray[np.generic], before: Operation, name: str = "") -> SSAValue:
+    def constant(self, array: npt.NDArray[np.generic], before: Operation) -> SSAValue:
         """A new constant of an array, inserted before an op."""
-        return self.insert(graph.ConstantOp.of(np.asarray(array, order="C"), self.weights, name), before)
+        return self.insert(graph.ConstantOp.of(np.asarray(array, order="C"), self.weights), before)
 
     def insert(self, op: GraphOp, before: Operation) -> SSAValue:
         """Insert an op before another, with the location of that one; returns its first result."""

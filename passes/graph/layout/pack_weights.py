@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +15,9 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.costs.layouts import LAYOUTS
-from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
+from stepwell.dialects.types import DimLike, dims_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.graph.layout.scaled_panels import scaled_panels
 from stepwell.runtime.files.weights import WeightStore
@@ -103,9 +102,11 @@ class _Packer:
         if not width and not transposed:
             return
         form = f"panels{width}{'T' if transposed else ''}" if width else "T"
+        depth = dims_of(op.b.type)[int(transposed)]
+        shape = [columns.ceildiv(width), depth, width] if width else [depth, columns]
         product = graph.MatmulOp(
             op.a,
-            self._constant(op.b, form, lambda b: _panels(b.T if transposed else b, width)),
+            self._constant(op.b, form, shape, lambda b: _panels(b.T if transposed else b, width)),
             transpose_a=bool(op.transpose_a.value.data),
             packing=width,
             out_type=op.out_type,
@@ -118,7 +119,8 @@ class _Packer:
         made: list[Operation] = [product]
         if bias is not None:
             fill = dims_of(product.result.type)[-1].value - columns.value
-            padded = self._constant(bias.b, f"padded{fill}", lambda b: np.pad(b, (0, fill)))
+            shape = [columns + fill]
+            padded = self._constant(bias.b, f"padded{fill}", shape, lambda b: np.pad(b, (0, fill)))
             made.append(graph.BiasAddOp(product.result, padded, rank - 1))
         made.append(graph.SliceOp(made[-1].results[0], [0] * rank, list(dims), [1] * rank))
         for new in made:
@@ -157,16 +159,18 @@ class _Packer:
             return
         width = panel_width(op.hidden.value, self._lanes) or op.hidden.value
         for slot, weight in ((1, op.w), (2, op.r)):
-            op.operands[slot] = self._constant(weight, f"panels{width}", lambda w: _layers_panels(w, width))
+            layers, rows, depth = dims_of(weight.type)
+            shape, form = [layers, rows // width, depth, width], f"panels{width}"
+            op.operands[slot] = self._constant(weight, form, shape, lambda w: _layers_panels(w, width))
         op.properties["packing"] = IntegerAttr(width, i64)
 
-    def _constant(self, value: SSAValue, form: str, arrange: Callable[[Array], Array]) -> SSAValue:
+    def _constant(
+        self, value: SSAValue, form: str, shape: Sequence[DimLike], arrange: Callable[[Array], Array]
+    ) -> SSAValue:
         constant = value.owner
         assert isinstance(constant, graph.ConstantOp)
         if (value, form) not in self._made:
-            array = np.ascontiguousarray(arrange(constant_array(constant, self._weights)))
-            name = constant.value.weight_name.data if isinstance(constant.value, WeightAttr) else ""
-            made = graph.ConstantOp.of(array, self._weights, f"{name}:{form}")
+            made = constant.derived(form, arrange, shape, self._weights)
             self._made[value, form] = IRBuilder.after(constant).value(made)
         return self._made[value, form]
 
@@ -175,7 +179,8 @@ def _panels(b: Array, width: int) -> Array:
     """A matrix [K, N] as panels [N/width, K, width], the last padded with zeros; unchanged for width 0."""
     if not width:
         return b
-    whole = np.pad(b, ((0, 0), (0, -b.shape[1] % width)))
+    fill = -b.shape[1] % width
+    whole = np.pad(b, ((0, 0), (0, fill))) if fill else b
     return whole.reshape(b.shape[0], -1, width).transpose(1, 0, 2)
 
 

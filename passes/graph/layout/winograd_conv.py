@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from math import ceil, prod
 from typing import cast
 
@@ -20,22 +22,24 @@ from stepwell.dialects._xdsl import target_of, weights_of
 from stepwell.dialects.costs.layouts import WINOGRAD
 from stepwell.dialects.costs.machine import weight_cycles
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import WeightAttr, dims_of, dtype_of
+from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import remark
 from stepwell.passes.graph.layout.pack_weights import panel_width
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
-from stepwell.runtime.layout import parse_layout, to_layout
+from stepwell.runtime.layout import Layout, parse_layout, to_layout
 from stepwell.runtime.machine.target import F32_BYTES, TargetDescription
+from stepwell.runtime.meaning import Array
+from stepwell.runtime.memory import aligned_empty
 from stepwell.runtime.winograd import FILTER, TILES, transform_filters
 
 _MODES = ("auto", "fast")
 # Longer sums have larger errors: 4.2e-6 of the output's range at 512 channels, tiles of 4; the bound is 1e-5.
 _MAX_CHANNELS = {2: 8192, 4: 2048}
+_CHANNELS_AT_ONCE = 512  # 36 x 9 x 809 is the largest product that OpenBLAS computes on one thread
 _FEWEST_BYTES = 1 << 20
 """The bytes of transformed weights that every model may have."""
 
@@ -178,12 +182,22 @@ def _transformed(op: graph.ConvOp, tile: int, weights: WeightStore, lanes: int) 
     """A new constant with the transformed filters [points, panels, C, panel] of a convolution."""
     constant = op.w.owner
     assert isinstance(constant, graph.ConstantOp)
-    blocked = cast("npt.NDArray[np.float32]", constant_array(constant, weights))
-    w = to_layout(blocked, parse_layout(op.kernel_layout.data), parse_layout("OIHW"))
-    u = transform_filters(cast("npt.NDArray[np.float32]", w), tile).astype(np.float32)
-    points, o, c = u.shape
-    panel = panel_width(o, lanes)
-    packed = u.reshape(points, o // panel, panel, c).transpose(0, 1, 3, 2)
-    name = constant.value.weight_name.data if isinstance(constant.value, WeightAttr) else ""
-    result = graph.ConstantOp.of(np.ascontiguousarray(packed), weights, f"{name}:winograd{tile}")
-    return IRBuilder.after(constant).value(result)
+    layout = parse_layout(op.kernel_layout.data)
+    filters = layout.logical(dims_of(op.w.type))
+    panel = panel_width(filters["O"].value, lanes)
+    shape = [(tile + FILTER - 1) ** 2, filters["O"] // panel, filters["I"], panel]
+    transform, text = partial(_panels, layout, tile, panel), f"winograd{tile} {layout} {panel}"
+    return IRBuilder.after(constant).value(
+        constant.derived(f"winograd{tile}", transform, shape, weights, text=text)
+    )
+
+
+def _panels(layout: Layout, tile: int, panel: int, blocked: Array) -> Array:
+    """Filters in a blocked layout as transformed panels, in parts, as they are large in f64."""
+    w = cast("npt.NDArray[np.float32]", to_layout(blocked, layout, parse_layout("OIHW")))
+    shape = ((tile + FILTER - 1) ** 2, w.shape[0] // panel, w.shape[1], panel)
+    made = aligned_empty(prod(shape) * F32_BYTES).view(np.float32).reshape(shape)
+    for index, start in product(range(shape[1]), range(0, shape[2], _CHANNELS_AT_ONCE)):
+        rows, channels = slice(index * panel, (index + 1) * panel), slice(start, start + _CHANNELS_AT_ONCE)
+        made[:, index, channels] = transform_filters(w[rows, channels], tile).transpose(0, 2, 1)
+    return made

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.constants import Constant, derived_attr
 from stepwell.dialects.graph.base import GraphOp, Kind, operand_slots, plain_properties
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.locations import adopt_location
@@ -24,6 +27,21 @@ from stepwell.passes.base import FunctionPass
 from stepwell.passes.graph.simplify.fold_control_flow import fold_control_flow
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array, evaluate, has_meaning
+
+# Elementwise ops and rearrangements, whose evaluation cannot fail where their types are right.
+_NEVER_FAILING = (
+    graph.AddOp,
+    graph.CastOp,
+    graph.ConcatOp,
+    graph.DequantizeOp,
+    graph.ExpandDimsOp,
+    graph.LayoutTransformOp,
+    graph.MultiplyOp,
+    graph.ReshapeOp,
+    graph.SqueezeOp,
+    graph.SubtractOp,
+    graph.TransposeOp,
+)
 
 
 @dataclass(frozen=True)
@@ -76,16 +94,20 @@ class _Folder:
             return
         arrays = _empty_results(op) or self._shape_results(op)
         if arrays is None:
-            arrays = self._constant_results(op)
-        if arrays is None:
+            constants = self._constant_results(op)
+        else:
+            constants = self._stored(op, arrays)
+        if constants is None:
             return
-        names = [result.name_hint or op.name for result in op.results]
-        constants = [
-            graph.ConstantOp.of(array, self._weights, name) for array, name in zip(arrays, names, strict=True)
-        ]
         for constant in constants:
             adopt_location(constant, op.location)
         Rewriter.replace_op(op, constants, [constant.result for constant in constants])
+
+    def _stored(self, op: GraphOp, arrays: Sequence[Array]) -> list[graph.ConstantOp]:
+        return [
+            graph.ConstantOp.of(array, self._weights, _name_of(result))
+            for array, result in zip(arrays, op.results, strict=True)
+        ]
 
     def _fold_projection(self, op: graph.GetOp) -> None:
         """Replace a projection from a `graph.tuple` by the field, if that is a constant."""
@@ -107,19 +129,37 @@ class _Folder:
             for array, result in zip(arrays, op.results, strict=True)
         ]
 
-    def _constant_results(self, op: GraphOp) -> list[Array] | None:
+    def _constant_results(self, op: GraphOp) -> list[graph.ConstantOp] | None:
         """The results of an op whose operands are all constants, by its numpy meaning, if not too large."""
         if any(not isinstance(operand.owner, graph.ConstantOp) for operand in op.operands):
             return None
         if not has_meaning(op.name) or not self._is_worthwhile(op):
             return None
+        if isinstance(op, _NEVER_FAILING):
+            return [self._derived(op)]
         slots = operand_slots(op)
         arrays = [None if slot is None else constant_of(slot, self._weights) for slot in slots]
         try:
             with np.errstate(all="ignore"):
-                return list(evaluate(op.name, arrays, plain_properties(op)))
+                return self._stored(op, evaluate(op.name, arrays, plain_properties(op)))
         except (IndexError, ValueError, KeyError, ZeroDivisionError):
             return None
+
+    def _derived(self, op: GraphOp) -> graph.ConstantOp:
+        """The result of an op on constants, computed late if it is large."""
+        is_absent = [slot is None for slot in operand_slots(op)]
+        properties = plain_properties(op)
+
+        def result(*operands: Array) -> Array:
+            given = iter(operands)
+            return evaluate(op.name, [None if absent else next(given) for absent in is_absent], properties)[0]
+
+        sources = [cast(Constant, cast(graph.ConstantOp, operand.owner).value) for operand in op.operands]
+        (only,) = op.results
+        text = f"{op.name} {is_absent} {sorted((name, str(value)) for name, value in op.properties.items())}"
+        return graph.ConstantOp(
+            derived_attr(text, result, sources, tensor_of(only), _name_of(only), self._weights)
+        )
 
     def _is_worthwhile(self, op: GraphOp) -> bool:
         result_bytes = [_size_bytes(result) for result in op.results]
@@ -127,6 +167,10 @@ class _Folder:
             return False
         operand_bytes = sum(_size_bytes(operand) or 0 for operand in op.operands)
         return sum(size or 0 for size in result_bytes) <= operand_bytes + self._max_bytes
+
+
+def _name_of(result: OpResult) -> str:
+    return result.name_hint or result.op.name
 
 
 def _empty_results(op: GraphOp) -> list[Array] | None:

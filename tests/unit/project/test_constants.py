@@ -92,7 +92,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/functions/inline.py MAX_OPS
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
-        passes/graph/layout/winograd_conv.py _FEWEST_BYTES
+        passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE
         passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
         passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES

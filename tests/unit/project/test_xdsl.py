@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from abc import ABCMeta
+from importlib import import_module
 
+import pytest
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i32, i64
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from stepwell.dialects._xdsl import all_dialects
 from stepwell.dialects.parser import ExactParser, LocatingParser, _LinearLexer  # pyright: ignore[reportPrivateUsage]
 from tests.support.imports import LAYERS, ROOT
 
@@ -44,3 +52,52 @@ def test_the_page_lists_them() -> None:
     }
     assert len(private) >= 3 and len(overridden) >= 4
     assert not [name for name in private | overridden if f"{name}`" not in PAGE]
+
+
+def _subclasses(cls: type) -> set[type]:
+    return {cls}.union(*(_subclasses(subclass) for subclass in type.__subclasses__(cls)))
+
+
+@pytest.mark.parametrize("root", [Attribute, Block, Operation, Region, SSAValue])
+def test_classes_of_the_ir_have_no_registered_subclasses(root: type) -> None:
+    """`isinstance` asks their inheritance alone: those of all dialects, loaded before us or later."""
+    for load in all_dialects().values():
+        load()
+    classes = _subclasses(root)
+    assert len(classes) >= (1 if root in (Block, Region) else 3)
+    assert not [cls for cls in classes if type(cls).__instancecheck__ is ABCMeta.__instancecheck__]
+    registered = import_module("_abc")._get_dump
+    assert not [cls for cls in classes if registered(cls)[0]]
+
+
+def test_numbers_that_an_array_remembers_are_no_part_of_it() -> None:
+    """Equality, hash and text are those of the attribute's parameters."""
+    asked, other = (DenseArrayBase.from_list(i64, [3, -1]) for _ in range(2))
+    assert asked.get_values() == (3, -1) == asked.get_values()
+    assert asked == other and hash(asked) == hash(other) and str(asked) == str(other)
+    assert DenseArrayBase.from_list(i32, [3, -1]) != asked
+    assert DenseArrayBase.from_list(i32, [3, -1]).get_values() == (3, -1)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("region_first", [False, True])
+def test_walks_visit_ops_in_xdsl_s_order(reverse: bool, region_first: bool) -> None:
+    """Ops before or after what is inside them, blocks and regions forwards or backwards."""
+
+    def op(name: str, *regions: list[list[Operation]]) -> Operation:
+        made = TestOp(regions=[Region([Block(ops) for ops in blocks]) for blocks in regions])
+        made.attributes["name"] = StringAttr(name)
+        return made
+
+    inner = op("d", [[op("e")], [op("f"), op("g")]])
+    root = op("a", [[op("b"), op("c", [[inner]], [[op("h")]])], []], [[op("i")]])
+
+    def expected(root: Operation) -> list[str]:
+        step = -1 if reverse else 1
+        blocks = [block for region in root.regions[::step] for block in list(region.blocks)[::step]]
+        inside = [name for block in blocks for op in list(block.ops)[::step] for name in expected(op)]
+        own = [str(root.attributes["name"])]
+        return inside + own if region_first else own + inside
+
+    found = root.walk(reverse=reverse, region_first=region_first)
+    assert [str(op.attributes["name"]) for op in found] == expected(root)

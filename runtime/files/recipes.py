@@ -1,0 +1,183 @@
+"""
+Derived weights: arrays that a function computes from other weights, when one is asked for or on threads.
+
+Passes that rearrange or scale weights name the result by its recipe, and the bytes are computed while kernels
+compile: a chain of rearrangements is views and one copy, and each source is given up after its last reader.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from threading import RLock, Thread
+from typing import NamedTuple, Self, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.addresses import address_of
+from stepwell.runtime.errors import InternalError
+from stepwell.runtime.memory import aligned
+
+Array: TypeAlias = npt.NDArray[np.generic]
+
+
+class Recipe(NamedTuple):
+    """A function of arrays with its operands: names in the weight store, or small arrays themselves."""
+
+    function: Callable[..., Array]
+    sources: tuple[str | Array, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+    largest: float | None = None
+    """An upper bound of the result's magnitudes, where one is known."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the result."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The sources that are in the weight store."""
+        return [source for source in self.sources if isinstance(source, str)]
+
+    def result(self, array_of: Callable[[str], Array]) -> Array:
+        """
+        The array, which may be a view of a source, by a function that gives sources by name.
+
+        Raises: InternalError for a result of another type or shape than the recipe says.
+        """
+        operands = [array_of(source) if isinstance(source, str) else source for source in self.sources]
+        with np.errstate(all="ignore"):
+            made = self.function(*operands)
+        if made.shape != self.shape or made.dtype != self.dtype:
+            found, expected = f"{made.dtype} {made.shape}", f"{self.dtype} {self.shape}"
+            raise InternalError(None, f"a derived weight is {found}, its constant says {expected}")
+        return made
+
+
+def recipe_name(text: str, recipe: Recipe, hash_of: Callable[[Array], str]) -> str:
+    """The digest that names a derived weight: of the recipe's text, its type, and its sources' names."""
+    names = [source if isinstance(source, str) else hash_of(source) for source in recipe.sources]
+    described = [text, recipe.dtype.name, *map(str, recipe.shape), *names]
+    return hashlib.sha256("\0".join(described).encode()).hexdigest()
+
+
+def read_only(array: Array) -> Array:
+    """A view of an array that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+class Computation:
+    """
+    The computation of derived weights on a thread; a context manager, at whose end all of them are there.
+
+    Args: `arrays` and `recipes` are those of the weight store, which nothing else uses meanwhile; `wanted`
+    are the names to compute. What only they need is removed from both after its last use, and everything
+    else at once.
+    """
+
+    def __init__(self, arrays: dict[str, Array], recipes: dict[str, Recipe], wanted: Iterable[str]):
+        self._arrays, self._recipes = arrays, recipes
+        self._uses: Counter[str] = Counter()
+        self._lock = RLock()
+        self._errors: list[Exception] = []
+        self._wanted = {key: None for key in wanted if key in arrays or key in recipes}
+        for key in self._wanted:
+            self._count(key)
+        for key in [*arrays, *recipes]:
+            if key not in self._uses:
+                self._forget(key)
+        # Large ones first, while least is in memory beside them.
+        self._waiting = deque(sorted(self._wanted, key=lambda key: -self._nbytes(key)))
+        self._thread = Thread(target=self._drain, daemon=True)
+
+    def _count(self, key: str) -> None:
+        """Count the readers of an array; it reads its own sources once, however many read it."""
+        self._uses[key] += 1
+        if self._uses[key] == 1 and key in self._recipes:
+            for source in self._recipes[key].names:
+                self._count(source)
+
+    def _nbytes(self, key: str) -> int:
+        return self._arrays[key].nbytes if key in self._arrays else self._recipes[key].nbytes
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        """Compute the rest on this thread too. Raises: the first exception of a recipe."""
+        if error is not None:
+            self._waiting.clear()
+        self._drain()
+        self._thread.join()
+        if error is None and self._errors:
+            raise self._errors[0]
+
+    def _drain(self) -> None:
+        while not self._errors:
+            try:
+                key = self._waiting.popleft()
+            except IndexError:
+                return
+            try:
+                self._finish(key)
+            except Exception as error:  # a thread has no caller to raise it to
+                self._errors.append(error)
+
+    def _finish(self, key: str) -> None:
+        """Compute a wanted array in memory of its own, and give up the sources that nothing else reads."""
+        used: list[str] = []
+        array = self._array(key, used)
+        self._arrays[key] = read_only(aligned(array))
+        if self._recipes.pop(key, None) is None and address_of(self._arrays[key]) != address_of(array):
+            release_pages(array)  # of the model's file, which now has a copy
+        with self._lock:
+            for source in used:
+                self._uses[source] -= 1
+                if not self._uses[source]:
+                    self._forget(source)
+
+    def _array(self, key: str, used: list[str]) -> Array:
+        """An array of the store, or a new one; the sources of new ones are added to `used`."""
+        recipe = self._recipes.get(key)
+        if recipe is None or key in self._arrays:
+            return self._arrays[key]
+        if self._uses[key] == 1:
+            return self._made(recipe, used)
+        with self._lock:
+            if key not in self._arrays:
+                self._arrays[key] = self._made(recipe, used)
+            return self._arrays[key]
+
+    def _made(self, recipe: Recipe, used: list[str]) -> Array:
+        made = recipe.result(lambda source: self._array(source, used))
+        used += recipe.names
+        return made
+
+    def _forget(self, key: str) -> None:
+        self._recipes.pop(key, None)
+        if (array := self._arrays.pop(key, None)) is not None:
+            release_pages(array)
+
+
+def release_pages(array: Array) -> None:
+    """Give the pages of a mapped array back, which are read from the file again if they are used again."""
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        owner = cast(object, owner.base)
+    if isinstance(owner, memoryview):
+        owner = cast(object, owner.obj)
+    if not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    start = address_of(array) - address_of(np.frombuffer(owner, np.uint8))
+    first, end = -(-start // mmap.PAGESIZE), (start + array.nbytes) // mmap.PAGESIZE
+    if end > first:
+        owner.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (end - first) * mmap.PAGESIZE)
