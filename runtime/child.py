@@ -182,7 +182,7 @@ class Child:
             self._requests.close()
 
     def forget(self) -> None:
-        """Close the streams in a process that was forked: the child is that of its parent."""
+        """Close the streams in a forked process, whose parent has the child."""
         for stream in (self._requests, self._answers, self._process.stderr):
             # The stream's own lock may be held by a thread that is not in this process.
             cast("BufferedReader | BufferedWriter", stream).raw.close()

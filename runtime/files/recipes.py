@@ -61,7 +61,7 @@ class Recipe(NamedTuple):
 
 
 def recipe_name(text: str, recipe: Recipe, hash_of: Callable[[Array], str]) -> str:
-    """The digest that names a derived weight: of the recipe's text, its type, and its sources' names."""
+    """The name of a derived weight: a digest of recipe, type and names of sources."""
     names = [source if isinstance(source, str) else hash_of(source) for source in recipe.sources]
     described = [text, recipe.dtype.name, *map(str, recipe.shape), *names]
     return hashlib.sha256("\0".join(described).encode()).hexdigest()

@@ -85,7 +85,7 @@ class WeightStore:
 
     def derive(self, text: str, recipe: Recipe) -> str:
         """
-        Store an array as its recipe, and return its hash, that of the recipe's text and its sources' hashes.
+        Store the recipe of an array; returns a hash of the recipe's text and the hashes of sources.
 
         Args: `text` is the same for equal functions only.
         """

@@ -78,7 +78,7 @@ def evaluate(
     name: str, operands: Sequence[Array | None], properties: Mapping[str, object], *, quick: bool = False
 ) -> tuple[Array, ...]:
     """
-    Run one op on arrays, by its quicker form where it has one and `quick` is set.
+    Run an op on arrays; `quick` takes a quicker form of the meaning where there is one.
 
     Raises: KeyError for an op without a meaning.
 

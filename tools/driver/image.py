@@ -188,7 +188,7 @@ def _constants(main: func.FuncOp) -> list[graph.ConstantOp]:
 
 
 def _weight_names(main: func.FuncOp) -> list[str]:
-    """The hashes of the weights of `@main`: its constants, and what its host calls are given."""
+    """The hashes of the weights of `@main`: constants, and operands of host calls."""
     named = (value for op in main.walk() for value in op.properties.values())
     return [value.hash.data for value in named if isinstance(value, WeightAttr)]
 

@@ -114,7 +114,7 @@ def _has_pass_context(options: CompileOptions) -> bool:
 
 
 def expect_unchanged(path: Path, stamp: Sequence[int]) -> None:
-    """Require a file with a stamp to be as it was, if it still has its name. Raises: StepwellError."""
+    """Require a file, unless it was renamed or deleted, to have its stamp still. Raises: StepwellError."""
     with suppress(OSError):
         if stamp_of(path) != tuple(stamp):
             raise StepwellError("file-changed", str(path), "the model's file changed after it was read")
