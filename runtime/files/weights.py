@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import count
 from threading import Thread
 from weakref import WeakValueDictionary
 
@@ -176,3 +177,20 @@ class WeightStore:
 
     def __len__(self) -> int:
         return len(self._arrays) + len(self._recipes)
+
+
+class NumberedWeights(WeightStore):
+    """
+    Arrays by number, for a program whose text nobody sees: hashing takes longer than mapping a file.
+
+    Numbers are those of this process, and no array has that of another one; equal arrays have several.
+    """
+
+    def add(self, array: npt.NDArray[np.generic]) -> str:
+        return self._keep(f"{next(_NUMBERS):0{HASH_CHARS}x}", array)
+
+    def add_all(self, arrays: Sequence[npt.NDArray[np.generic]]) -> list[str]:
+        return [self.add(array) for array in arrays]
+
+
+_NUMBERS = count()

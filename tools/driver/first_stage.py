@@ -18,6 +18,7 @@ from stepwell.lowering.main_to_buffers import input_symbols
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import NumberedWeights
 from stepwell.runtime.interface import Array, Interface, checked_input, checked_object
 from stepwell.tools.driver.compilation import is_lowered, main_of
 from stepwell.tools.driver.kept_models import expect_unchanged, stamp_of
@@ -44,7 +45,7 @@ class FirstStage:
         self.file = _file_of(model)
         """The model's file, and its stamp before it was read; None for a model in memory."""
         with collector_paused():
-            compilation = start(model, options)
+            compilation = start(model, options, NumberedWeights())
             if is_lowered(compilation.module):
                 raise NoFirstStage
             from_onnx(compilation, ",convert-plugins-to-graph" if plugged_in_dialects() else "")

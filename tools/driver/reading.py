@@ -23,13 +23,15 @@ from stepwell.tools.driver.requested_backends import expect_backends
 
 if TYPE_CHECKING:
     from stepwell.frontend.source import Source
+    from stepwell.runtime.files.weights import WeightStore
     from stepwell.tools.driver.options import CompileOptions, Model, ModelFile
 
 
-def start(model: Model | Source, options: CompileOptions) -> Compilation:
+def start(model: Model | Source, options: CompileOptions, weights: WeightStore | None = None) -> Compilation:
     """
     Import a model: level 0. A program is compiled in place, for the target of its context.
 
+    Args: `weights` is the store for those of a model (default: one by hash).
     Raises: StepwellError for a file that is no valid model, unknown backends.
     """
     expect_backends(options)
@@ -38,6 +40,8 @@ def start(model: Model | Source, options: CompileOptions) -> Compilation:
         model.ctx.target = with_kept_shares(model.ctx.target)
     else:
         ctx = StepwellContext()
+        if weights is not None:
+            ctx.weights = weights
         ctx.target = with_kept_shares(target_from(options.mcpu, options.target))
         compilation = Compilation(ModuleOp([]), ctx, owns_weights=True)
         with compilation.timed("import"):

@@ -131,3 +131,14 @@ def test_options_of_level_1_and_of_inputs() -> None:
     with pytest.raises(StepwellError, match="dimension 0 must be 2, found 3"):
         first([X], 1)
     assert cast(Any, first.interface.inputs[0].dims[0]).value == 2
+
+
+def test_weights_are_not_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading them would take longer than mapping the file; two models have no name in common."""
+    monkeypatch.setattr("stepwell.runtime.files.weights.content_hash", None)
+    ramp = ", ".join(map(str, range(64)))
+    text = f"g (float[N,64] x) => (float[N,64] y) <float[64] w = {{{ramp}}}> {{ y = Add(x, w) }}"
+    first, second = first_stage(text), first_stage(text.replace("63}", "99}"))
+    zeros = np.zeros((1, 64), np.float32)
+    assert (first([zeros], 1)[0] == np.arange(64)).all()
+    assert second([zeros], 1)[0][0, -1] == 99
