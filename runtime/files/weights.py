@@ -181,7 +181,7 @@ class WeightStore:
 
 class NumberedWeights(WeightStore):
     """
-    Arrays by number, for a program whose text nobody sees: hashing takes longer than mapping a file.
+    Arrays by number, for programs that are not printed: hashing takes longer than mapping a file.
 
     Numbers are those of this process, and no array has that of another one; equal arrays have several.
     """
