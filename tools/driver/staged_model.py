@@ -111,11 +111,11 @@ class StagedModel(CompiledModel):
                 return
             except Exception as error:  # a thread has no caller to raise it to
                 outcome = user_error(error)
-        self._fail(outcome)
-        message = outcome.message.removeprefix(not_coming("").message)
-        warnings.warn(
-            f"{not_coming(message).message}; the model goes on as it is", RuntimeWarning, stacklevel=2
-        )
+        message = not_coming(outcome.message.removeprefix(not_coming("").message)).message
+        try:  # before `wait` ends; a filter may make an exception of it
+            warnings.warn(f"{message}; the model goes on as it is", RuntimeWarning, stacklevel=2)
+        finally:
+            self._fail(outcome)
 
     def _take(self, image: ModelImage) -> None:
         """Become a compiled model. Raises: StepwellError `file-changed`; of code that cannot be loaded."""
