@@ -131,7 +131,7 @@ def _walk(self: Block, *, reverse: bool = False, region_first: bool = False) -> 
 
 
 def _from(op: Operation | None) -> Iterator[Operation]:
-    """An op and those after it; the next is known before one is given out, so that this one may be erased."""
+    """An op and the following ones of its block; an op may be erased when it has been yielded."""
     while op is not None:
         following = op.next_op
         yield op

@@ -177,8 +177,7 @@ def explained(levels: Mapping[str, Sequence[Step]]) -> str:
 
 def expect_passes_of_level_1(names: Iterable[str]) -> None:
     """
-    Require that level 1 runs some passes, at some optimization level, or that they are of plugins;
-    `share-kernels` may be among them.
+    Require passes of level 1, of plugins, or `share-kernels`.
 
     Raises: StepwellError `unknown-pass`, `bad-option`.
     """

@@ -1,4 +1,4 @@
-"""Other packages: errors that say what needs one, and the entry points that installed ones have."""
+"""Optional packages: errors for missing ones, and the entry points of installed ones."""
 
 from __future__ import annotations
 

@@ -30,25 +30,39 @@ MAX_OPERANDS = 64
 """Longer arithmetic is no size of a model; its expression could be exponentially longer."""
 
 
-def size_of(value: SSAValue, position: int) -> Dim | None:
-    """The size of a dimension of a tensor; None where no expression over symbols is found for it."""
+def known_size(value: SSAValue, position: int) -> int | SSAValue | tuple[SSAValue, int]:
+    """The size of a dimension: a number, an index, or else the dimension of another tensor with that size."""
     size = tensor_shape(value)[position]
     if size != DYNAMIC_INDEX:
-        return Dim.of(size)
+        return size
     owner = value.owner
     before = sum(n == DYNAMIC_INDEX for n in tensor_shape(value)[:position])
     if isinstance(owner, tensor.EmptyOp):
-        return index_of(owner.dynamic_sizes[before])
+        return owner.dynamic_sizes[before]
     if isinstance(owner, tensor.ExpandShapeOp):
-        return index_of(owner.dynamic_output_shape[before])
+        return owner.dynamic_output_shape[before]
     if isinstance(owner, tensor.InsertSliceOp):
-        return size_of(owner.dest, position)
+        return known_size(owner.dest, position)
     if isinstance(value, OpResult) and (producer := Structured.of(value.op)) is not None:
-        return size_of(producer.inits[value.index], position)
-    if isinstance(value, BlockArgument) and isinstance(func := value.block.parent_op(), FuncOp):
-        dims = func.arg_attrs.data[value.index].data.get("graph.dims") if func.arg_attrs else None
-        return dims.get()[position] if isinstance(dims, DimsAttr) else None
-    return None
+        return known_size(producer.inits[value.index], position)
+    return value, position
+
+
+def size_of(value: SSAValue, position: int) -> Dim | None:
+    """The size of a dimension of a tensor; None where no expression over symbols is found for it."""
+    size = known_size(value, position)
+    if isinstance(size, tuple):
+        return declared_size(*size)
+    return Dim.of(size) if isinstance(size, int) else index_of(size)
+
+
+def declared_size(value: SSAValue, position: int) -> Dim | None:
+    """The size that `graph.dims` tells of a dimension of a kernel's argument; None for other values."""
+    func = value.block.parent_op() if isinstance(value, BlockArgument) else None
+    if not isinstance(value, BlockArgument) or not isinstance(func, FuncOp) or func.arg_attrs is None:
+        return None
+    dims = func.arg_attrs.data[value.index].data.get("graph.dims")
+    return dims.get()[position] if isinstance(dims, DimsAttr) else None
 
 
 def index_of(value: SSAValue) -> Dim | None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched_kernel import symbols_of
+from stepwell.dialects.tensor_ir.sizes import declared_size, known_size
 from stepwell.dialects.tensor_ir.slices import Slice
 from stepwell.dialects.tensor_ir.structured import Structured, generic, linear, tensor_shape
-from stepwell.dialects.types import DimsAttr
 
 
 @dataclass(frozen=True)
@@ -162,35 +162,23 @@ def _region(
 
 def dim_size(emit: IRBuilder, value: SSAValue, position: int) -> Index:
     """The size of a dimension of a tensor: a number, an existing value, or else a `tensor.dim`."""
-    size = tensor_shape(value)[position]
-    if size != DYNAMIC_INDEX:
+    size = known_size(value, position)
+    if not isinstance(size, tuple):
         return size
-    owner = value.owner
-    before = sum(n == DYNAMIC_INDEX for n in tensor_shape(value)[:position])
-    if isinstance(owner, tensor.EmptyOp):
-        return owner.dynamic_sizes[before]
-    if isinstance(owner, tensor.ExpandShapeOp):
-        return owner.dynamic_output_shape[before]
-    if isinstance(owner, tensor.InsertSliceOp):
-        return dim_size(emit, owner.dest, position)
-    if isinstance(value, OpResult) and (producer := Structured.of(value.op)) is not None:
-        return dim_size(emit, producer.inits[value.index], position)
-    if isinstance(value, BlockArgument) and (symbol := _symbol(value, position)) is not None:
+    if (symbol := _symbol(*size)) is not None:
         return symbol
-    return emit.value(tensor.DimOp(value, emit.materialize(position)))
+    source, dim = size
+    return emit.value(tensor.DimOp(source, emit.materialize(dim)))
 
 
-def _symbol(value: BlockArgument, position: int) -> SSAValue | None:
+def _symbol(value: SSAValue, position: int) -> SSAValue | None:
     """The `index` argument of a kernel for the symbol of an argument's dimension; None if it has none."""
-    func = value.block.parent_op()
-    if not isinstance(func, FuncOp) or func.arg_attrs is None:
+    if (size := declared_size(value, position)) is None:
         return None
-    dims = func.arg_attrs.data[value.index].data.get("graph.dims")
-    names = symbols_of(func)
-    if not isinstance(dims, DimsAttr) or (name := str(dims.get()[position])) not in names:
-        return None
+    func, args = cast(BlockArgument, value).block.parent_op(), cast(BlockArgument, value).block.args
+    names = symbols_of(cast(FuncOp, func))
     # The symbols are the last arguments.
-    return value.block.args[len(value.block.args) - len(names) + names.index(name)]
+    return args[len(args) - len(names) + names.index(str(size))] if str(size) in names else None
 
 
 def extent(emit: IRBuilder, view: Structured, dim: int) -> Index:

@@ -43,7 +43,7 @@ MAX_CALLS = 100
 
 @dataclass
 class Scope:
-    """What a function of a call sees beside its values; functions that it calls see it too, or a new one."""
+    """The sizes, tile registers and depth of a call; a called function shares them, or has its own."""
 
     symbols: dict[str, int]
     """The sizes of symbolic dimensions."""
@@ -275,7 +275,7 @@ class Compiler:
 
 
 def _last_read(block: Block) -> dict[Operation, list[SSAValue]]:
-    """Maps ops of a block to its tensors that they, or ops inside of them, are the last to read."""
+    """Maps ops of a block to tensors of the block for which they are the last use."""
     last: dict[SSAValue, Operation] = {}
     for op in block.ops:
         for value in chain(op.results, *(inner.operands for inner in op.walk())):

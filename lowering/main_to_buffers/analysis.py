@@ -103,7 +103,7 @@ class _RegionAnalysis(BlockAnalysis):
 
     def _give(self, last: graph.YieldOp, index: int, target: LiveBuffer) -> None:
         """
-        Let a branch write a result into the buffer `target`; copy it there if it cannot be computed in it.
+        Have a branch compute a result in the buffer `target`, or else copy it there.
         """
         value = last.operands[index]
         if self._is_fresh(value, last):

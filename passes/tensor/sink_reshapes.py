@@ -16,7 +16,7 @@ from stepwell.passes.base import FunctionPass
 @dataclass(frozen=True)
 class SinkReshapesPass(FunctionPass):
     """
-    Move each `tensor.collapse_shape` after its elementwise users, so that they share loops with its producer.
+    Move `tensor.collapse_shape` below elementwise users, which can then share the loops of its producer.
 
     ```mlir
     %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<8x2x16xf32> into tensor<8x32xf32>

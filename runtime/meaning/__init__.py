@@ -55,7 +55,7 @@ def meaning(name: str) -> Callable[[Meaning], Meaning]:
     return register
 
 
-def quick(name: str) -> Callable[[Form], Form]:
+def quick_form(name: str) -> Callable[[Form], Form]:
     """
     Register a quicker form of the meaning of `name`: of the same signature, for operands in f32 and of any
     strides; within 1e-5 of the result's range. It may return NotImplemented to leave a case to the meaning.

@@ -1,4 +1,4 @@
-"""`stepwell.Module`: a program with its weights and its target, and everything that is done with one."""
+"""`stepwell.Module`: a program of any level with weights and a target, and its operations."""
 
 from __future__ import annotations
 

@@ -9,17 +9,16 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from stepwell.runtime.meaning import quick
+from stepwell.runtime.meaning import quick_form
 from stepwell.runtime.meaning.contraction import Numbers, conv, window_counts
+from stepwell.runtime.meaning.quick.blocks import parts_in_block
 from stepwell.runtime.meaning.quick.products import product_operand
 
 _COLUMN_BYTES = 1 << 20
 """The columns of one product: they stay in the second level cache until they are read."""
-_PLANE_BYTES = 1 << 18
-"""The planes of some channels, of which there are four copies at a time."""
 
 
-@quick("graph.conv")
+@quick_form("graph.conv")
 def quick_conv(x: Numbers, w: Numbers, **properties: object) -> object:
     """A convolution in any layout by the quicker forms of this file."""
     return conv(x, w, **properties, convolve=_convolve)  # pyright: ignore[reportArgumentType]
@@ -92,7 +91,7 @@ def _by_planes(
     reach = [(k - 1) * d // s for k, d, s in zip(w.shape[2:], dilations, strides, strict=True)]
     extents = [out + more for out, more in zip(outs, reach, strict=True)]
     y: Numbers = np.empty((n, channels, width, *outs), x.dtype)
-    block = max(1, _PLANE_BYTES // (prod(extents) * x.itemsize))
+    block = parts_in_block(prod(extents) * x.itemsize)
     for image, begin in product(range(n), range(0, channels, block)):
         some = slice(begin, begin + block)
         phases = _Phases(x[image, some], strides, extents)

@@ -6,13 +6,12 @@ from math import prod
 
 import numpy as np
 
-from stepwell.runtime.meaning import quick
+from stepwell.runtime.meaning import quick_form
 from stepwell.runtime.meaning.contraction import Numbers
+from stepwell.runtime.meaning.quick.blocks import parts_in_block
 
-_BLOCK_BYTES = 1 << 18
 
-
-@quick("graph.batch_norm")
+@quick_form("graph.batch_norm")
 def batch_norm(
     x: Numbers,
     mean: Numbers,
@@ -30,7 +29,7 @@ def batch_norm(
     before, channels, after = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
     cells = np.ascontiguousarray(x).reshape(before, channels, after)
     y = np.empty_like(cells)
-    block = max(1, _BLOCK_BYTES // max(1, before * after * x.itemsize))
+    block = parts_in_block(before * after * x.itemsize)
     for begin in range(0, channels, block):
         some = slice(begin, begin + block)
         out = np.subtract(cells[:, some], mean[some, None], out=y[:, some])

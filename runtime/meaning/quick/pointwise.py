@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from stepwell.runtime.meaning import quick
+from stepwell.runtime.meaning import quick_form
 from stepwell.runtime.meaning.contraction import Numbers
 
 _BLOCK_ELEMS = 1 << 13
@@ -26,7 +26,7 @@ _EXPONENT = (
 )
 
 
-@quick("graph.erf")
+@quick_form("graph.erf")
 def erf(x: Numbers) -> Numbers:
     """The error function as ±(1 - exp(-|x| P(|x|))), P of degree 7, in blocks; error below 2e-7."""
     numbers = np.ascontiguousarray(x).reshape(-1)
@@ -45,7 +45,7 @@ def erf(x: Numbers) -> Numbers:
     return y.reshape(x.shape)
 
 
-@quick("graph.gelu")
+@quick_form("graph.gelu")
 def gelu(x: Numbers, approximate: str) -> object:
     """x / 2 (1 + erf(x / √2))."""
     if approximate != "none":

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from stepwell.runtime.meaning import quick
+from stepwell.runtime.meaning import quick_form
 from stepwell.runtime.meaning.contraction import Numbers
 
 
@@ -23,7 +23,7 @@ def product_operand(x: Numbers) -> Numbers:
     return x if x.flags.aligned and (row_major or column_major) else np.array(x, order="C")
 
 
-@quick("graph.matmul")
+@quick_form("graph.matmul")
 def matmul(
     a: Numbers,
     b: Numbers,

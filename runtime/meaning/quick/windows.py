@@ -8,14 +8,13 @@ from math import prod
 import numpy as np
 
 from stepwell.runtime.layout import plain_layout
-from stepwell.runtime.meaning import quick
+from stepwell.runtime.meaning import quick_form
 from stepwell.runtime.meaning.contraction import Numbers
+from stepwell.runtime.meaning.quick.blocks import parts_in_block
 from stepwell.runtime.meaning.window import Windows, quotient
 
-_BLOCK_BYTES = 1 << 18
 
-
-@quick("graph.pool")
+@quick_form("graph.pool")
 def pool(
     x: Numbers,
     *,
@@ -43,7 +42,7 @@ def pool(
     ]
     planes = np.ascontiguousarray(x).reshape(prod(x.shape[:2]), *x.shape[2:])
     y = np.empty((len(planes), *windows.outs), x.dtype)
-    block = max(1, _BLOCK_BYTES // max(1, prod(extents) * x.itemsize))
+    block = parts_in_block(prod(extents) * x.itemsize)
     for begin in range(0, len(planes) if y.size else 0, block):
         cells = _padded(planes[begin : begin + block], windows.begins, extents, fill)
         for axis, out in enumerate(windows.outs):
