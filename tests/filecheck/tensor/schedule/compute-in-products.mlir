@@ -43,6 +43,29 @@ func.func @blocks(%x: tensor<1x8xf32>, %codes: tensor<2x4x16xi8>, %scales: tenso
   func.return %r : tensor<1x16xf32>
 }
 
+// Four rows are the most for which each weight is computed in the product.
+// CHECK-LABEL: func.func @four_rows
+func.func @four_rows(%x: tensor<4x8xf32>, %codes: tensor<8x16xi8>, %o: tensor<4x16xf32>)
+    -> tensor<4x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  // CHECK: linalg.generic
+  // CHECK-NOT: linalg.generic
+  %e = tensor.empty() : tensor<8x16xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%codes : tensor<8x16xi8>) outs(%e : tensor<8x16xf32>) {
+  ^bb0(%c: i8, %old: f32):
+    %f = arith.sitofp %c : i8 to f32
+    linalg.yield %f : f32
+  } -> tensor<8x16xf32>
+  %r = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %d : tensor<4x8xf32>, tensor<8x16xf32>) outs(%o : tensor<4x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %p = arith.mulf %a, %b : f32
+    %q = arith.addf %sum, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<4x16xf32>
+  func.return %r : tensor<4x16xf32>
+}
+
 // Five rows would compute each weight five times, or keep too many sums: weights are computed before.
 // CHECK-LABEL: func.func @many_rows
 func.func @many_rows(%x: tensor<5x8xf32>, %codes: tensor<8x16xi8>, %o: tensor<5x16xf32>)
