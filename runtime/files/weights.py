@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
-from threading import Thread
+from threading import RLock, Thread
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -186,11 +186,29 @@ class NumberedWeights(WeightStore):
     Numbers are those of this process, and no array has that of another one; equal arrays have several.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = RLock()
+
     def add(self, array: npt.NDArray[np.generic]) -> str:
         return self._keep(f"{next(_NUMBERS):0{HASH_CHARS}x}", array)
 
     def add_all(self, arrays: Sequence[npt.NDArray[np.generic]]) -> list[str]:
-        return [self.add(array) for array in arrays]
+        """Store many arrays; a thread copies those whose elements are not aligned in the model's file."""
+        keys = [self.add(array) for array in arrays]
+        copied = [key for key, array in zip(keys, arrays, strict=True) if not array.flags.aligned]
+        if sum(self._arrays[key].nbytes for key in copied) >= PARALLEL_BYTES:
+            Thread(target=self._align, args=(copied,), daemon=True).start()
+        return keys
+
+    def _align(self, keys: Sequence[str]) -> None:
+        with suppress(MemoryError):  # whoever asks for the array meets it again
+            for key in keys:
+                self.get(key)
+
+    def get(self, key: str) -> npt.NDArray[np.generic]:
+        with self._lock:
+            return super().get(key)
 
 
 _NUMBERS = count()
