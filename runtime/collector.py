@@ -1,4 +1,4 @@
-"""Pauses of the garbage collector during passes, which create millions of IR objects that stay alive."""
+"""Pauses of the garbage collector during imports and passes, whose objects stay alive."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def collector_paused() -> Generator[None]:
     """
     A context manager without cyclic garbage collection inside.
 
-    The collector repeatedly visits IR that is alive: passes over 10,000 ops take up to twice as long
-    with it. Work on one module after another calls `free_young_cycles` between them.
+    The collector repeatedly visits what is alive: passes over 10,000 ops take up to twice as long with it,
+    and imports of the compiler 0.07 s more. Work on one module after another calls `free_young_cycles` between them.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -130,7 +130,10 @@ def __getattr__(name: str) -> object:
         from stepwell.runtime.installation import expect_compiler
 
         expect_compiler(f"stepwell.{name}")
-    value = import_module(module)
+    from stepwell.runtime.collector import collector_paused
+
+    with collector_paused():
+        value = import_module(module)
     value = getattr(value, attribute) if attribute else value
     globals()[name] = value
     return value

@@ -116,8 +116,9 @@ def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -
 
     Args: `load` loads a plugin by name.
     """
-    for pipeline in KERNEL_PIPELINES:
-        parse_passes(pipeline)  # imports them, maybe before there is a request
+    with collector_paused():
+        for pipeline in KERNEL_PIPELINES:
+            parse_passes(pipeline)  # imports them, maybe before there is a request
     if (first := read_frame(requests)) is not None:
         try:
             context = taken_over(first.head, load)

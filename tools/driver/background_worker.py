@@ -17,6 +17,7 @@ from tempfile import mkdtemp
 from threading import Thread
 from typing import IO, Any, cast
 
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 
 NICENESS = 5
@@ -33,8 +34,8 @@ def main(requests: IO[bytes], replies: IO[bytes]) -> None:
     given: SimpleQueue[Frame] = SimpleQueue()
     listener = Thread(target=_listen, args=(requests, given), daemon=True)
     listener.start()
-    from stepwell.tools.driver import lower  # takes half a second, while the parent reads the model
-
+    with collector_paused():
+        from stepwell.tools.driver import lower  # takes half a second, while the parent reads the model
     del lower
     write_frame(replies, _answer(given.get()))
     listener.join()

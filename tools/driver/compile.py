@@ -7,6 +7,7 @@ import sys
 from threading import RLock
 from typing import TYPE_CHECKING, TypeGuard, Unpack
 
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.machine.cpu_features import process_triple
@@ -29,6 +30,7 @@ The lock of the running passes of this process, which share state; kernels have 
 """
 
 
+@collector_paused()
 def compile(
     model: Model,
     options: CompileOptions | None = None,
