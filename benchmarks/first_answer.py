@@ -37,11 +37,14 @@ model, feeds, shapes, engine, threads = sys.argv[2:]
 feeds = dict(numpy.load(feeds))
 """
 _OURS_PROGRAM = """
-import stepwell, stepwell.frontend
-if engine == "stepwell":
-    import stepwell.tools.driver.lower
-else:
-    import stepwell.tools.driver.staged_model
+import stepwell
+from stepwell.runtime.collector import collector_paused
+with collector_paused():  # as `stepwell.compile` imports them
+    import stepwell.frontend
+    if engine == "stepwell":
+        import stepwell.tools.driver.lower
+    else:
+        import stepwell.tools.driver.staged_model
 imports = time.monotonic()
 start = "full" if engine == "stepwell" else "now"
 model = stepwell.compile(model, input_shapes=json.loads(shapes), threads=int(threads), start=start)

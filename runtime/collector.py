@@ -13,7 +13,8 @@ def collector_paused() -> Generator[None]:
     A context manager without cyclic garbage collection inside.
 
     The collector repeatedly visits what is alive: passes over 10,000 ops take up to twice as long with it,
-    and imports of the compiler 0.07 s more. Work on one module after another calls `free_young_cycles` between them.
+    and imports of the compiler 0.07 s more. Work on one module after another calls `free_young_cycles`
+    between them.
     """
     was_enabled = gc.isenabled()
     gc.disable()

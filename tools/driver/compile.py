@@ -30,7 +30,6 @@ The lock of the running passes of this process, which share state; kernels have 
 """
 
 
-@collector_paused()
 def compile(
     model: Model,
     options: CompileOptions | None = None,
@@ -51,18 +50,19 @@ def compile(
     Raises: StepwellError that names the node of the model, what was expected and what to do; `wrong-cpu`
     before anything is compiled, for a target whose code this machine cannot run.
     """
-    options = options_with(options, keywords, ("threads", "progress"))
-    threads = checked_threads(threads)
-    _expect_runnable(_target_of(model, options))
-    kept = kept_model(model, options)
-    image = _from_cache(kept)
-    if image is None and options.start == "now":
-        with TURN:
-            from stepwell.tools.driver.staged_model import staged_model
+    with collector_paused():
+        options = options_with(options, keywords, ("threads", "progress"))
+        threads = checked_threads(threads)
+        _expect_runnable(_target_of(model, options))
+        kept = kept_model(model, options)
+        image = _from_cache(kept)
+        if image is None and options.start == "now":
+            with TURN:
+                from stepwell.tools.driver.staged_model import staged_model
 
-            if (staged := staged_model(model, options, kept, threads)) is not None:
-                return staged
-    return CompiledModel(image or _built(model, options, kept, progress), threads=threads)
+                if (staged := staged_model(model, options, kept, threads)) is not None:
+                    return staged
+        return CompiledModel(image or _built(model, options, kept, progress), threads=threads)
 
 
 def _target_of(model: Model, options: CompileOptions) -> TargetDescription:
