@@ -21,19 +21,39 @@ def entry_points(group: str) -> Sequence[EntryPoint]:
     Most environments have none. Files are searched for the group's name first (2 ms), since the import of
     `importlib.metadata` takes 15 ms.
     """
-    if not any(_mentions(Path(folder), group) for folder in sys.path):
+    if not has_entry_points(group):
         return ()
     from importlib import metadata
 
     return tuple(metadata.entry_points(group=group))
 
 
+def installed_version(name: str) -> str:
+    """
+    The version of an installed package, from the name of its metadata's folder.
+
+    Args: `name` as that folder spells it (`ml_dtypes`).
+    Raises: PackageNotFoundError.
+    """
+    for folder in sys.path:
+        for found in Path(folder).glob(f"{name}-*.dist-info"):
+            return found.name.removesuffix(".dist-info").partition("-")[2]
+    from importlib import metadata  # for archives, and packages that were installed in another way
+
+    return metadata.version(name)
+
+
+def has_entry_points(prefix: str) -> bool:
+    """Whether an installed package may have entry points of a group whose name begins so."""
+    return any(_mentions(Path(folder), prefix) for folder in sys.path)
+
+
 def _mentions(folder: Path, group: str) -> bool:
-    """Whether a package's metadata in a folder may have a group; an archive's may."""
+    """Whether a package's metadata in a folder may have a group whose name begins so; an archive's may."""
     if not folder.is_dir():
         return folder.exists()
     files = [*folder.glob("*.dist-info/entry_points.txt"), *folder.glob("*.egg-info/entry_points.txt")]
-    return any(f"[{group}]" in file.read_text("utf-8", "replace") for file in files)
+    return any(f"[{group}" in file.read_text("utf-8", "replace") for file in files)
 
 
 @contextmanager

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import platform
+import os
+import sys
 from functools import cache
-from importlib.metadata import distributions, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from stepwell.runtime.packages import has_entry_points, installed_version
 from stepwell.runtime.plugins import LOADED
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _KERNEL_FOLDERS = ("dialects", "passes", "lowering", "runtime")  # the sources that determine a kernel's code
 DEPENDENCIES = ("xdsl", "llvmlite", "numpy", "ml_dtypes", "onnx")
@@ -25,14 +30,26 @@ def compiler_fingerprint(folders: tuple[str, ...] = _KERNEL_FOLDERS) -> str:
     An edited pass therefore never uses a stale object.
     """
     digest = hashlib.blake2b(digest_size=_KEY_BYTES)
-    versions = " ".join(version(name) for name in DEPENDENCIES)
-    digest.update(f"{platform.python_version()} {versions}".encode())
-    package = Path(__file__).parents[2]
+    versions = " ".join(installed_version(name) for name in DEPENDENCIES)
+    digest.update(f"{sys.version} {versions}".encode())
     for folder in folders:
-        for source in sorted((package / folder).rglob("*.py")):
-            digest.update(str(source.relative_to(package)).encode())
-            digest.update(source.read_bytes())
+        digest.update(_digest_of_sources(folder))
     return digest.hexdigest()
+
+
+@cache
+def _digest_of_sources(folder: str) -> bytes:
+    """A digest of the sources below a folder of ours (`os.walk`: half of the time of `Path.rglob`)."""
+    digest = hashlib.blake2b(digest_size=_KEY_BYTES)
+    package = str(Path(__file__).parents[2])
+    for path, inner, names in os.walk(os.path.join(package, folder)):
+        inner.sort()
+        for name in sorted(name for name in names if name.endswith(".py")):
+            source = os.path.join(path, name)
+            digest.update(f"{source[len(package) :]} {os.path.getsize(source)}\0".encode())
+            with open(source, "rb", buffering=0) as file:
+                digest.update(file.read())
+    return digest.digest()
 
 
 def plugins_fingerprint() -> str:
@@ -43,7 +60,7 @@ def plugins_fingerprint() -> str:
 @cache
 def _installed_plugins() -> str:
     """A digest of the packages that entry points of ours name: of their sources, which may be edited."""
-    points = [p for d in distributions() for p in d.entry_points if p.group.startswith("stepwell.")]
+    points = _entry_points() if has_entry_points("stepwell.") else []
     digest = hashlib.blake2b(repr(sorted(points)).encode(), digest_size=_KEY_BYTES)
     for package in sorted({point.module.partition(".")[0] for point in points}):
         spec = find_spec(package)
@@ -54,6 +71,13 @@ def _installed_plugins() -> str:
         for file in files:
             digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def _entry_points() -> list[EntryPoint]:
+    """The entry points of ours that installed packages have."""
+    from importlib.metadata import distributions
+
+    return [p for d in distributions() for p in d.entry_points if p.group.startswith("stepwell.")]
 
 
 def kernel_key(text: str, options: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 
 from stepwell.runtime import meaning
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.packages import needed
+from stepwell.runtime.packages import installed_version, needed
 
 ROOT = Path(__file__).resolve().parents[3]
 OPTIONAL = ("llvmlite", "ml_dtypes", "onnx", "platformdirs", "rich", "xdsl")
@@ -39,7 +39,7 @@ def modules_of_the_runtime() -> list[str]:
 
 def test_every_module_of_the_runtime_is_imported_with_numpy_alone() -> None:
     code = """
-from importlib import import_module
+from importlib import import_module, metadata
 for name in sys.argv[1:]:
     import_module(name)
 print("all")
@@ -121,3 +121,10 @@ def test_a_missing_package_is_an_error_with_its_name() -> None:
         with needed("decoding", install="'stepwell[images]'"):
             import_module("nowhere.inside")
     assert caught.value.help == "pip install 'stepwell[images]'"
+
+
+def test_versions_are_those_of_the_metadata() -> None:
+    for name in ("numpy", "ml_dtypes", "xdsl", "stepwell"):
+        assert installed_version(name) == metadata.version(name)
+    with pytest.raises(metadata.PackageNotFoundError):
+        installed_version("no_such_package")
