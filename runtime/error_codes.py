@@ -98,6 +98,8 @@ CODES: dict[str, ErrorCode] = {
         "Give it an `.onnx` model that ONNX's reference evaluator can run."),
     "no-source": ErrorCode("a compiled model does not know the program that it was compiled from",
         "Compile the model's own file; an artifact contains code, and no program."),
+    "no-value": ErrorCode("a value is named that the model or the compiled program does not have",
+        "`stepwell debug MODEL --list` has all values, and why some are gone."),
     "out-of-memory": ErrorCode("an allocation failed",
         "Fix smaller shapes with `--input-shape`, or try `--memory low`."),
     "pass-failed": ErrorCode("a pass of xDSL refused the IR",

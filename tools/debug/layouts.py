@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
@@ -10,7 +11,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
-from stepwell.dialects.types import dims_of
+from stepwell.dialects.types import Tensor, dims_of
 from stepwell.runtime.interface import Array
 from stepwell.runtime.layout import Layout, parse_layout, plain_layout, to_layout
 
@@ -72,7 +73,8 @@ def _same(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
 
 
 def _rank(value: SSAValue) -> int:
-    return len(dims_of(value.type)) if isinstance(value.type, TensorType) else -1
+    type = value.type
+    return len(dims_of(cast(Tensor, type))) if type.name == TensorType.name else -1
 
 
 def _last(value: SSAValue) -> object:

@@ -65,7 +65,7 @@ class KernelBody:
 
 
 def _is_array(type: Attribute) -> bool:
-    return isinstance(type, TensorType) and not is_opaque(type)
+    return type.name == TensorType.name and not is_opaque(type)
 
 
 def run_at_level(

@@ -1,4 +1,4 @@
-"""Values of the model in the program: the op that has each node's output after every pass, or why none has."""
+"""Values of the model in the program: the op that has each node's output after a pass, or why none has."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class NodeValue(NamedTuple):
     """The operator, such as `Conv`."""
     number: int
     """The number of the output among those of its node."""
-    is_weight: bool
+    weight: Attribute | None = None
+    """The constant of an initializer."""
 
 
 class LogicalType(NamedTuple):
@@ -57,8 +58,8 @@ def values_of(main: FuncOp) -> list[NodeValue]:
         for number, result in enumerate(op.results):
             name = texts[number] if number < len(texts) else result.name_hint or f"{node}:{number}"
             if name:
-                is_weight = "onnx.initializer" in op.attributes
-                found.append(NodeValue(name, node, op.name.partition(".")[2], number, is_weight))
+                weight = op.properties.get("value") if "onnx.initializer" in op.attributes else None
+                found.append(NodeValue(name, node, op.name.partition(".")[2], number, weight))
     return found
 
 
@@ -132,7 +133,7 @@ class Origins(Instrument):
     def _held(self, value: NodeValue, holders: _Holders) -> SSAValue | None:
         """The result that is a value, if an op's location says so."""
         results = holders.results.get(value.node, [])
-        if value.is_weight or (not results and value.node in self.folded):
+        if value.weight is not None or (not results and value.node in self.folded):
             results = holders.constants.get(value.node, [])
         if not results or value.node in self.gone and value.node not in self._present | self.folded:
             return None
@@ -141,9 +142,7 @@ class Origins(Instrument):
         return results[-1]
 
 
-def _numbered(
-    value: NodeValue, outputs: Sequence[NodeValue], results: Sequence[SSAValue]
-) -> SSAValue | None:
+def _numbered(value: NodeValue, outputs: Sequence[NodeValue], results: Sequence[SSAValue]) -> SSAValue | None:
     """One of the results of a node with several outputs: by its name in the IR, else by number."""
     hint = hint_of(value.name)
     if [hint_of(output.name) for output in outputs].count(hint) == 1:
@@ -153,9 +152,10 @@ def _numbered(
 
 def _logical_type(value: SSAValue) -> LogicalType | None:
     """The type of a value whose dimensions are all known, maybe by symbols."""
-    if not isinstance(value.type, TensorType) or is_opaque(cast(Attribute, value.type)):
+    type = value.type
+    if type.name != TensorType.name or is_opaque(type):
         return None
-    tensor = cast(Tensor, value.type)
+    tensor = cast(Tensor, type)
     dims = dims_of(tensor)
     if any(dim.is_unknown for dim in dims):
         return None

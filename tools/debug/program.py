@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
@@ -26,7 +26,7 @@ from stepwell.tools.debug.layouts import layouts_of
 from stepwell.tools.debug.origins import NodeValue, Origins, before_views
 from stepwell.tools.driver.compilation import Compilation, is_lowered, main_of
 from stepwell.tools.driver.compile import TURN
-from stepwell.tools.driver.image import compile_image
+from stepwell.tools.driver.image import compile_image, deduplicate
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
@@ -104,6 +104,18 @@ class DebugProgram:
         """The kernel's name of a call, or the node of another one."""
         return self.kernel_names.get(op) or self.origins.last_node(op) or op.name
 
+    def hash_of(self, op: Operation) -> str:
+        """The key of the compiled kernel of a call; empty for a host call, branch or loop."""
+        return self._hashes.get(op, "")
+
+    @cached_property
+    def _hashes(self) -> dict[Operation, str]:
+        module = self.shared.clone()
+        deduplicate(module, self.ctx.target)
+        called = [op for op in main_of(module).walk() if isinstance(op, func.CallOp)]
+        kernels = [op for op in self.calls if isinstance(op, graph.FusedOp)]
+        return {k: c.callee.string_value().removeprefix("k_") for k, c in zip(kernels, called, strict=True)}
+
     def kernel_of(self, value: SSAValue) -> Operation | None:
         """The kernel, or other call, that computes a value; None for an input or constant of `@main`."""
         *_, source = before_views(value)
@@ -115,7 +127,7 @@ class DebugProgram:
 
 def debug_program(model: Model, options: CompileOptions) -> DebugProgram:
     """
-    Compile a model with kept values; kernels are those of any compilation, from the cache where they are there.
+    Compile a model with kept values; the kernels are those of any compilation, and may be in the cache.
 
     Raises: StepwellError of the step that failed; `bad-option` for a program below level 1.
     """
@@ -140,15 +152,19 @@ def debug_program(model: Model, options: CompileOptions) -> DebugProgram:
         return DebugProgram(origins, level_1, functions, shared, compilation.ctx, interface, image)
 
 
-def compiled_as_it_is(
-    compilation: Compilation, interface: Interface, options: CompileOptions
-) -> ModelImage:
+def compiled_as_it_is(compilation: Compilation, interface: Interface, options: CompileOptions) -> ModelImage:
     """Compile a module of level 2 with kept values, without sharing kernels again."""
     unshared = PassContext.current().choosing((), ["share-kernels"])
     cache = KernelCache() if options.use_cache else None
     return compile_image(
         compilation, interface, cache, passes=unshared, keep=True, processes=options.processes
     )
+
+
+def result_number(value: SSAValue) -> int:
+    """The number of a value among the results of its op."""
+    assert isinstance(value, OpResult)
+    return value.index
 
 
 def calls_of(module: ModuleOp) -> Iterator[Operation]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.structure import constant_array
@@ -31,11 +31,11 @@ class Recorded:
         self.sizes: dict[str, int] = {}
         self._kept: dict[SSAValue, tuple[KeptRun, int]] = {}
         self._given: dict[SSAValue, Array] = {}
-        self._definers = {
-            name: op for op in main_of(program.graph).walk() for name, _ in defined_symbols(op)
-        }
+        self._definers = {name: op for op in main_of(program.graph).walk() for name, _ in defined_symbols(op)}
         self.inside: dict[Operation, Mapping[SSAValue, Array]] = {}
         """The values inside kernels, of as many of them as are remembered."""
+        self.arguments: Callable[[graph.ForOp], Mapping[SSAValue, Array]] | None = None
+        """The arguments of the body of a loop in its last iteration."""
         self.fetch: Callable[[SSAValue], None] | None = None
         """Records a value that was given up to save memory, by another run."""
 
@@ -47,12 +47,16 @@ class Recorded:
         other.feeds = dict(self.feeds)
         return other
 
-    def record(self, run: KeptRun, results: Sequence[SSAValue]) -> None:
-        """Add the values of a call, whose memory is in the order of `results`."""
-        self.sizes |= run.sizes
+    def record(
+        self, run: KeptRun, results: Sequence[SSAValue], but: Collection[SSAValue] = frozenset()
+    ) -> None:
+        """Add the values of a call, whose memory is in the order of `results`, except those of `but`."""
+        known = self.program.interface.symbols
+        self.sizes |= {name: size for name, size in run.sizes.items() if name in known or not but}
         for number, value in enumerate(results):
-            self._kept[value] = run, number
-            self._given.pop(value, None)
+            if value not in but:
+                self._kept[value] = run, number
+                self._given.pop(value, None)
 
     def give(self, value: SSAValue, array: Array) -> None:
         """Let a value have an array, whatever was recorded."""
@@ -81,19 +85,46 @@ class Recorded:
             return constant_array(owner, self.program.ctx.weights)
         if isinstance(owner, VIEWS):
             return self._view(value, owner)
+        if not self.ran(owner):
+            return None
         if value not in self._kept and self.fetch is not None:
             self.fetch(value)
         if (kept := self._kept.get(value)) is None:
             return self._given.get(value)
         run, number = kept
-        return run.array(number, self.size)
+        array = run.array(number, self.size)
+        # Buffers have integers without signs, which level 1 has.
+        return None if array is None else array.view(dtype_of(cast(Tensor, value.type).element_type))
 
     def _argument(self, value: SSAValue) -> Array | None:
         arguments = inputs_of(main_of(self.program.graph))
         for argument, spec in zip(arguments, self.program.interface.inputs, strict=True):
             if argument is value:
                 return self.feeds.get(spec.name)
-        return None
+        loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
+        if (
+            isinstance(loop, graph.ForOp)
+            and self.arguments is not None
+            and self.ran(loop.body.block.first_op)
+        ):
+            self._given |= self.arguments(loop)
+        return self._given.get(value)
+
+    def ran(self, op: Operation | None) -> bool:
+        """Whether a call ran, which in a branch not taken, or a loop without iterations, it did not."""
+        block = None if op is None else op.parent
+        outer = None if block is None else block.parent_op()
+        if isinstance(outer, graph.IfOp) and (taken := self.array(outer.condition)) is not None:
+            if block is not (outer.then_region if bool(taken) else outer.else_region).block:
+                return False
+        if isinstance(outer, graph.ForOp) and not self.iterations(outer):
+            return False
+        return not isinstance(outer, graph.ControlFlowOp) or self.ran(outer)
+
+    def iterations(self, loop: graph.ForOp) -> int:
+        """The number of iterations of a loop; 0 where that is not known."""
+        count = self.array(loop.count)
+        return 0 if count is None else max(0, int(count))
 
     def _view(self, value: SSAValue, op: Operation) -> Array | None:
         source = self.array(op.operands[0])
@@ -105,9 +136,9 @@ class Recorded:
 
     def shape(self, value: SSAValue) -> tuple[int, ...] | None:
         """The shape of a tensor in this run; None where a size is not known."""
-        if not isinstance(value.type, TensorType):
+        if (type := value.type).name != TensorType.name:
             return None
-        dims = dims_of(value.type)
+        dims = dims_of(cast(Tensor, type))
         names = {name for dim in dims if not dim.is_unknown for name in dim.symbols()}
         sizes = {name: self.size(name) for name in names}
         if any(dim.is_unknown for dim in dims) or None in sizes.values():

@@ -1,4 +1,4 @@
-"""`stepwell.debug`: a session with a compiled model in which every value of the model can be seen and changed."""
+"""`stepwell.debug`: a session with a compiled model, in which its values can be seen and changed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from xdsl.ir import Operation, SSAValue
 from stepwell.dialects import graph
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array
+from stepwell.tools.debug.iterations import go_to_iteration, loop_arguments
 from stepwell.tools.debug.kept_model import KeptModel
 from stepwell.tools.debug.meaning import LEVELS, run_at_level
-from stepwell.tools.debug.program import DebugProgram, debug_program
+from stepwell.tools.debug.program import DebugProgram, debug_program, result_number
 from stepwell.tools.debug.recorded import Recorded
 from stepwell.tools.debug.values import ValueInfo, Values
 from stepwell.tools.debug.windows import Windows
@@ -25,6 +26,8 @@ from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, check_suffix, options_with
 
 if TYPE_CHECKING:
+    from stepwell.tools.debug.compare import Comparison
+    from stepwell.tools.debug.watch import Finding, Watched
     from stepwell.tools.driver.options import Model
 
 
@@ -76,6 +79,8 @@ class DebugSession:
         self._recorded: Recorded | None = None
         self._next = 0
         """The unit that `step` runs."""
+        self._changed = len(program.units)
+        """The first unit after a value that `set` has changed."""
 
     # Runs
 
@@ -105,8 +110,68 @@ class DebugSession:
         self._recorded = recorded = Recorded(self.program, arrays)
         shapes = tuple(array.shape for array in arrays.values())
         recorded.sizes |= self.model.interface.bind(shapes).values
+        recorded.arguments = lambda loop: self._last_arguments(recorded, loop)
         self._next = 0
         return recorded
+
+    def _last_arguments(self, recorded: Recorded, loop: graph.ForOp) -> Mapping[SSAValue, Array]:
+        """The arguments of a loop's body in the last iteration; none of a loop inside of another op."""
+        if loop not in self.program.unit_numbers:
+            return {}
+        last = recorded.iterations(loop) - 1
+        return loop_arguments(self.program, self._windows, recorded, loop, last)
+
+    def iterate(self, number: int) -> None:
+        """
+        Let the values inside of loops be those of an iteration, counted from 0; after a run, of the last one.
+
+        Raises: StepwellError `unsupported` where no loop has a number of iterations.
+        """
+        go_to_iteration(self.program, self._windows, self.recorded, number)
+
+    def compare(self, against: str | Mapping[str, object] = "reference") -> Comparison:
+        """
+        Compare the last run with `reference` (ONNX's evaluator), `onnxruntime`, an .npz file or arrays.
+
+        Raises: StepwellError `no-reference` for a model that is not ONNX, `bad-option`, `bad-inputs`.
+        """
+        from stepwell.tools.debug.compare import compare_run
+        from stepwell.tools.debug.references import reference_values
+
+        reference = reference_values(against, self.source, self.recorded.feeds)
+        return compare_run(self.found, self.recorded, reference)
+
+    def watch(self, *kinds: str) -> list[Finding]:
+        """
+        The ops that make suspect values, inside of kernels too; without kinds, `nan,overflow`.
+
+        Args: `kinds` are `nan`, `inf`, `overflow`, `denormal`, `zeros`, `saturated`, `range=LO:HI`, or some
+        with commas between.
+        Raises: StepwellError `bad-option`.
+        """
+        return self.watched(*kinds).findings
+
+    def watched(self, *kinds: str) -> Watched:
+        """As `watch`, with the number of values that only bear what they read."""
+        from stepwell.tools.debug.watch import DEFAULT, kinds_of, watch_run
+
+        return watch_run(self.found, self.recorded, kinds_of(*(kinds or (DEFAULT,))))
+
+    def write(self, folder: str | Path) -> None:
+        """
+        Write the run as `graph.json`, which has the keys of TVM's debug executor, and `values.npz`.
+
+        Raises: StepwellError `cannot-write`.
+        """
+        from stepwell.tools.debug.dump import write_dump
+
+        write_dump(self.found, self.recorded, Path(folder))
+
+    def go_on(self) -> dict[str, Array]:
+        """Run the kernels after the first value that `set` changed; returns the outputs by name."""
+        if self._changed < len(self.program.units):
+            self._run_units(self._changed, len(self.program.units))
+        return self.outputs()
 
     @cached_property
     def max_memory(self) -> int:
@@ -117,7 +182,9 @@ class DebugSession:
     def recorded(self) -> Recorded:
         """The values of the last run. Raises: StepwellError `no-value` before any."""
         if self._recorded is None:
-            raise StepwellError("no-value", None, "the session has run nothing yet", help="session.run(feeds)")
+            raise StepwellError(
+                "no-value", None, "the session has run nothing yet", help="session.run(feeds)"
+            )
         return self._recorded
 
     def outputs(self) -> dict[str, Array]:
@@ -136,7 +203,7 @@ class DebugSession:
 
     def get(self, name: str) -> Array:
         """A copy of a value of the last run. Raises: StepwellError `no-value`."""
-        self.found.expect(name)
+        self.found.expect_name(name)
         return self.found.array(name, self.recorded)
 
     def set(self, name: str, array: Array) -> None:
@@ -151,7 +218,11 @@ class DebugSession:
             message = f'"{name}" is inside kernel {kernel}: nothing reads it from memory'
             raise StepwellError("unsupported", None, message, help="opt_level=0 fuses less")
         recorded = self.recorded
+        if self.found.is_input(name):
+            recorded.feeds[name] = np.asarray(array)
         recorded.give(value, self.found.as_stored(name, value, np.asarray(array), recorded))
+        maker = self.program.kernel_of(value)
+        self._changed = min(self._changed, 0 if maker is None else self.program.unit_of(maker) + 1)
         recorded.inside.clear()
 
     # Parts of a run
@@ -195,7 +266,7 @@ class DebugSession:
         recorded = self.recorded
         recorded.record(window.run(recorded), window.results)
         recorded.inside.clear()
-        self._next = last
+        self._next, self._changed = last, len(self.program.units)
         return self.program.name_of(self.program.units[last - 1])
 
     def run_node(self, node: str, inputs: Mapping[str, object] | None = None) -> dict[str, Array]:
@@ -262,7 +333,7 @@ class DebugSession:
                 return self.program.unit_of(kernel)
         if values:
             self.found.expect(values[0].name)  # raises the error of one that is gone
-        nodes = [value.node for value in self.program.origins.values if not value.is_weight]
+        nodes = [value.node for value in self.program.origins.values if value.weight is None]
         help = f"{did_you_mean(node, nodes)}--list has all nodes"
         raise StepwellError("no-value", None, f'no kernel computes a node "{node}"', help=help)
 
@@ -280,7 +351,7 @@ class DebugSession:
         """The model's name of a kernel's result, else its name in the IR."""
         owner = value.owner
         if isinstance(owner, graph.FusedOp) and owner.body.block.last_op is not None:
-            yielded = owner.body.block.last_op.operands[list(owner.results).index(value)]
+            yielded = owner.body.block.last_op.operands[result_number(value)]
             value = yielded if value not in self.found.by_value else value
         assert isinstance(value.owner, Operation)
         return self.found.by_value.get(value) or value.name_hint or self.program.name_of(value.owner)

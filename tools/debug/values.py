@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.host import is_opaque
+from stepwell.dialects.constants import array_of
+from stepwell.dialects.types import Tensor, dims_of, dtype_of
 from stepwell.lowering.main_to_buffers import inputs_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, TensorSpec
-from stepwell.runtime.layout import plain_layout, parse_layout, to_layout
+from stepwell.runtime.layout import parse_layout, plain_layout, to_layout
 from stepwell.tools.debug.layouts import in_model_layout
 from stepwell.tools.debug.meaning import KernelBody
 from stepwell.tools.debug.origins import LogicalType, NodeValue, before_views
@@ -75,17 +78,43 @@ class Values:
             return self._inputs[name]
         if (value := self._outputs.get(name)) is not None:
             return value
-        return self.program.located.get(self._nodes[name]) if name in self._nodes else None
+        value = self.program.located.get(self._nodes[name]) if name in self._nodes else None
+        return value if value is not None and not self._stored_otherwise(name, value) else None
+
+    def _stored_otherwise(self, name: str, value: SSAValue) -> str:
+        """The type of a value in the program, if that is not the model's in blocks or in another shape."""
+        logical = self._logical(name)
+        type = value.type
+        if logical is None or type.name != TensorType.name:
+            return ""
+        tensor = cast(Tensor, type)
+        dims, dtype = dims_of(tensor), dtype_of(tensor.element_type).name
+        in_blocks = any(source in self.program.layouts for source in before_views(value))
+        fits = in_blocks or (
+            len(dims) == len(logical.dims)
+            and all(
+                a == b or not (a.is_static and b.is_static) for a, b in zip(dims, logical.dims, strict=True)
+            )
+        )
+        return "" if fits and dtype == logical.dtype else f"{dtype}[{', '.join(map(str, dims))}]"
+
+    def is_input(self, name: str) -> bool:
+        """Whether a value is an input of the model."""
+        return name in self._inputs
+
+    def expect_name(self, name: str) -> None:
+        """Require a value of the model. Raises: StepwellError `no-value`."""
+        if name not in self._inputs and name not in self._nodes and name not in self._outputs:
+            raise _unknown(name, self.names)
 
     def expect(self, name: str) -> SSAValue:
         """The value of level 1 of a name. Raises: StepwellError `no-value`."""
-        if name not in self._inputs and name not in self._nodes and name not in self._outputs:
-            raise _unknown(name, self.names)
+        self.expect_name(name)
         if (value := self.located(name)) is None:
-            raise self._gone(name)
+            raise self.gone(name)
         return value
 
-    def _gone(self, name: str, note: str | None = None) -> StepwellError:
+    def gone(self, name: str, note: str | None = None) -> StepwellError:
         why = note or self._note(name)
         message = f'"{name}" is no value of the compiled program: {why}'
         help = (
@@ -96,6 +125,9 @@ class Values:
 
     def _note(self, name: str) -> str:
         node = self._nodes[name].node
+        value = self.program.located.get(self._nodes[name])
+        if value is not None and (stored := self._stored_otherwise(name, value)):
+            return f"the program stores it as {stored}"
         return self.program.origins.gone.get(node, "no op of the program names its node")
 
     @cached_property
@@ -121,13 +153,17 @@ class Values:
         logical = self._logical(name)
         shape = None if logical is None else tuple(_size(dim, recorded) for dim in logical.dims)
         dtype = "" if logical is None else logical.dtype
-        where = "" if node is None or node.is_weight else node.node
+        where = "" if node is None or node.weight is not None else node.node
+        if node is not None and node.weight is not None:
+            return ValueInfo(name, "", "", "weight", shape, dtype)
         if value is None:
             return ValueInfo(name, where, "", "gone", shape, dtype, self._note(name))
         how, kernel = self._how(value)
         if how == "observed" and kernel is None:
             how = "input" if name in self._inputs else how
-        return ValueInfo(name, where, "" if kernel is None else self.program.name_of(kernel), how, shape, dtype)
+        return ValueInfo(
+            name, where, "" if kernel is None else self.program.name_of(kernel), how, shape, dtype
+        )
 
     def _how(self, value: SSAValue) -> tuple[str, Operation | None]:
         *_, source = before_views(value)
@@ -168,6 +204,8 @@ class Values:
 
         Raises: StepwellError `no-value` for one that is gone, or was not recorded.
         """
+        if (node := self._nodes.get(name)) is not None and node.weight is not None:
+            return array_of(node.weight, self.program.ctx.weights).copy()
         value = self.expect(name)
         array = self.stored(value, recorded)
         if array is None:
@@ -184,7 +222,7 @@ class Values:
         found = None if array is None else in_model_layout(array, self.program.layouts.get(source), sizes)
         if found is None:
             stored = "unknown" if array is None else list(array.shape)
-            raise self._gone(name, f"the program stores it as {stored}, not as {sizes}")
+            raise self.gone(name, f"the program stores it as {stored}, not as {sizes}")
         return found.copy()
 
     def stored(self, value: SSAValue, recorded: Recorded) -> Array | None:

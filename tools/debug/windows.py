@@ -12,13 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IndexType,
-    ModuleOp,
-    StringAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from stepwell.dialects import graph
@@ -32,9 +26,8 @@ from stepwell.passes.analysis.call_graph import call_graph
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Array
 from stepwell.tools.debug.kept_model import KeptModel, KeptRun
-from stepwell.tools.debug.program import DebugProgram, calls_of, compiled_as_it_is
+from stepwell.tools.debug.program import DebugProgram, calls_of, compiled_as_it_is, result_number
 from stepwell.tools.debug.recorded import Recorded
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.compile import TURN
@@ -193,7 +186,7 @@ class Windows:
     def _at_level_1(self, value: SSAValue) -> SSAValue:
         owner = value.owner
         assert isinstance(owner, Operation)
-        return self._level_1[owner].results[list(owner.results).index(value)]
+        return self._level_1[owner].results[result_number(value)]
 
 
 def _read_by(op: Operation, block: Block) -> Iterator[SSAValue]:
