@@ -48,7 +48,7 @@ class KernelDifference:
 
     @property
     def is_right(self) -> bool:
-        """Whether the kernel computes what it means, as far as that is known."""
+        """Whether the kernel computes its meaning, as far as that is known."""
         return self.local is None or self.local <= self.allowed
 
 
@@ -261,7 +261,7 @@ class _Comparing:
         return None
 
     def _is_inherited(self, value: ValueDifference) -> bool:
-        """Whether the node of a value is right on the inputs that it had: it has their difference."""
+        """Whether the node of a value is right on its recorded inputs, whose difference the value has."""
         wanted = self._reference.alone(value.name, self._found)
         found = self._found(value.name)
         if wanted is None or found is None:

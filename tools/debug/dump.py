@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
-from stepwell.lowering.main_to_buffers.live_buffers import VIEWS
+from stepwell.lowering.main_to_buffers import VIEWS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import make_folder, whole_file, write_text
 from stepwell.runtime.interface import Array

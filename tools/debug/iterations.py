@@ -1,4 +1,4 @@
-"""Iterations of loops: the values of one of them, had by a run of the loop that ends with it."""
+"""Values of an iteration of a loop, by a run of the loop up to the iteration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def loop_arguments(
     program: DebugProgram, windows: Windows, recorded: Recorded, loop: graph.ForOp, iteration: int
 ) -> dict[SSAValue, Array]:
     """
-    The arguments of a loop's body in an iteration: its number, and what the iterations before it give.
+    The arguments of a loop's body in an iteration: the number, and the results of earlier iterations.
 
     Raises: StepwellError of the run.
     """

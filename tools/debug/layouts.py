@@ -97,7 +97,7 @@ class _Groups:
         return root
 
     def join(self, one: SSAValue, other: SSAValue, layouts: dict[SSAValue, Layout]) -> None:
-        """Make two sets one, unless they have layouts that differ."""
+        """Merge two sets, unless their layouts differ."""
         a, b = self.of(one), self.of(other)
         if a is b or (a in layouts and b in layouts and layouts[a] != layouts[b]):
             return

@@ -16,7 +16,7 @@ from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.types import Tensor, dims_of, dtype_of
 from stepwell.frontend.graphs import hint_of
-from stepwell.lowering.main_to_buffers.live_buffers import VIEWS
+from stepwell.lowering.main_to_buffers import VIEWS
 from stepwell.passes.instruments import Instrument
 from stepwell.runtime.dims import Dim
 
@@ -108,7 +108,7 @@ class Origins(Instrument):
                     self.logical[value] = type
 
     def located(self, module: ModuleOp) -> Mapping[NodeValue, SSAValue]:
-        """For each value that a module has, the result of an op, or the constant, that it is."""
+        """Maps each value in a module to the op result or constant."""
         holders = self._holders(module)
         pairs = ((value, self._held(value, holders)) for value in self.values)
         return {value: found for value, found in pairs if found is not None}
@@ -163,7 +163,7 @@ def _logical_type(value: SSAValue) -> LogicalType | None:
 
 
 def before_views(value: SSAValue) -> Iterator[SSAValue]:
-    """A value, and those of which it is only another shape, the nearest first."""
+    """A value and the sources of its views, the nearest first."""
     yield value
     while isinstance(owner := value.owner, VIEWS):
         value = owner.operands[0]

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.lowering.main_to_buffers.kept import CALLS
+from stepwell.lowering.main_to_buffers import CALLS
 from stepwell.passes.context import PassContext
 from stepwell.passes.pipelines import SHARE_PIPELINE
 from stepwell.runtime.collector import collector_paused

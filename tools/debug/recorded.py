@@ -14,8 +14,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.types import Tensor, dims_of, dtype_of
-from stepwell.lowering.main_to_buffers import inputs_of
-from stepwell.lowering.main_to_buffers.live_buffers import VIEWS
+from stepwell.lowering.main_to_buffers import VIEWS, inputs_of
 from stepwell.runtime.interface import Array
 from stepwell.tools.debug.kept_model import KeptRun
 from stepwell.tools.debug.program import DebugProgram

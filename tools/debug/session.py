@@ -58,7 +58,7 @@ def debug(
 
 class DebugSession:
     """
-    A model in the debugger: runs it, and tells the values of its nodes.
+    A model in the debugger, which runs, and whose values can be read and changed.
 
     Values have the names, shapes and order of axes that the model gives them.
     """
@@ -152,7 +152,7 @@ class DebugSession:
         return self.watched(*kinds).findings
 
     def watched(self, *kinds: str) -> Watched:
-        """As `watch`, with the number of values that only bear what they read."""
+        """The findings of `watch`, with the number of later values."""
         from stepwell.tools.debug.watch import DEFAULT, kinds_of, watch_run
 
         return watch_run(self.found, self.recorded, kinds_of(*(kinds or (DEFAULT,))))
@@ -208,7 +208,7 @@ class DebugSession:
 
     def set(self, name: str, array: Array) -> None:
         """
-        Give a value at a kernel's border, or an input, another array, with which `run_from` and `step` go on.
+        Give an input or a kernel's result another array, with which `run_from` and `step` go on.
 
         Raises: StepwellError `no-value`, `shape-mismatch`, `type-mismatch`; `unsupported` inside of a kernel.
         """

@@ -40,9 +40,9 @@ class ValueInfo:
     kernel: str
     """The kernel that computes it, as in `model.kernels`; empty for none."""
     how: str
-    """`input`, `weight`, `observed` at a kernel's border, `computed` inside of one, or `gone`."""
+    """`input`, `weight`, `observed` as a kernel's result, `computed` inside of one, or `gone`."""
     shape: tuple[int | str, ...] | None
-    """As in the model, with the sizes of the run; None where the import does not tell it."""
+    """As in the model, with the sizes of the run; None where the import leaves it open."""
     dtype: str
     note: str = ""
     """For a value that is gone, by which pass."""
@@ -282,7 +282,7 @@ class Values:
 
 
 def _size(dim: Dim, recorded: Recorded | None) -> int | str:
-    """A dimension as a number where it is known, else its text."""
+    """The number of a dimension in a run, or its text if that is unknown."""
     if dim.is_static:
         return dim.value
     sizes = {name: None if recorded is None else recorded.size(name) for name in dim.symbols()}

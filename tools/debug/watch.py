@@ -62,7 +62,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Watched:
-    """The findings of a run in its order, and the number of values that only bear what they read."""
+    """The findings of a run in order, and the number of later values."""
 
     findings: list[Finding]
     bearers: int
@@ -202,7 +202,7 @@ def _computed(
 def _with_observed(
     op: Operation, call: graph.FusedOp, arrays: Mapping[SSAValue, Array], values: Values
 ) -> Mapping[SSAValue, Array]:
-    """The arrays of an op, where its result is the kernel's that which the kernel has written."""
+    """The arrays of an op, with the kernel's own results in place of computed ones."""
     found = dict(arrays)
     for result in op.results:
         border = values.border(result)
@@ -222,7 +222,7 @@ class _Watching:
     _bearing: set[SSAValue] = field(default_factory=set[SSAValue])
 
     def constant(self, name: str, value: SSAValue, array: Array) -> None:
-        """Look at a constant, which brings what it has; an infinite one is no overflow."""
+        """Look at a constant; an infinite one is no overflow."""
         for kind in self.kinds:
             if not kind.needs_finite_inputs and (mask := _suspect(kind, array)) is not None:
                 self._dirty.add((kind.name, value))

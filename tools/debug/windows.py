@@ -116,7 +116,7 @@ class Windows:
         return Window(KeptModel(image, threads=self._threads), values, results)
 
     def _needed(self, units: set[Operation]) -> tuple[list[Operation], list[SSAValue]]:
-        """The ops of `@main` that a window needs, in order, and the tensors from outside that they read."""
+        """The ops of a window in order, and the tensors from outside among their operands."""
         block = self._main.body.block
         order = list(block.ops)
         places = sorted(order.index(unit) for unit in units)
@@ -190,7 +190,7 @@ class Windows:
 
 
 def _read_by(op: Operation, block: Block) -> Iterator[SSAValue]:
-    """The values of a block that an op of it reads, also inside its regions."""
+    """The values of a block read by an op or inside its regions."""
     for inner in op.walk():
         for value in inner.operands:
             owner = value.owner

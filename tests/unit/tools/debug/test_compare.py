@@ -17,6 +17,8 @@ from stepwell.dialects import graph
 from stepwell.passes.graph.simplify.simplify_expr import SimplifyExprPass
 from stepwell.passes.loop.math.expand_math import ExpandMathPass
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools import cli
+from tests.commands import written
 from tests.onnx_models import onnx_model
 
 RANDOM = np.random.default_rng(0)
@@ -46,14 +48,13 @@ def break_expand_math(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def break_simplify_expr(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plant a bug on level 1: a - b becomes b - a, once."""
-    right, done = SimplifyExprPass.apply_to_function, list[bool]()
+    """Plant a bug on level 1: exp(x) - b becomes b - exp(x)."""
+    right = SimplifyExprPass.apply_to_function
 
     def wrong(self: SimplifyExprPass, ctx: Context, func: FuncOp) -> None:
         for op in func.walk():
-            if isinstance(op, graph.SubtractOp) and not done:
+            if isinstance(op, graph.SubtractOp) and isinstance(op.lhs.owner, graph.ExpOp):
                 op.operands = list(reversed(op.operands))
-                done.append(True)
         right(self, ctx, func)
 
     monkeypatch.setattr(SimplifyExprPass, "apply_to_function", wrong)
@@ -134,3 +135,14 @@ def test_a_node_without_a_reference_is_not_judged_right(monkeypatch: pytest.Monk
     reference = references.reference_values("reference", model, {"x": FEEDS["x"]})
     assert "a" not in reference.values or "b" not in reference.values
     assert reference.refused
+
+
+def test_check_of_run_names_the_node_and_kernel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = written(tmp_path / "m.onnx", SUBTRACT)
+    assert cli.main(["run", str(model), "--check"]) == 0
+    break_simplify_expr(monkeypatch)
+    assert cli.main(["run", str(model), "--check", "--no-cache"]) == 1
+    shown = capsys.readouterr().out
+    assert 'wrong: node "Sub#1" (Sub), value "d"' in shown and "so a graph pass did it" in shown
