@@ -23,6 +23,7 @@ from stepwell.tools.commands.options import (
     watched,
 )
 from stepwell.tools.commands.run import described_array
+from stepwell.tools.debug.meaning import LEVELS
 from stepwell.tools.debug.session import DebugSession, debug
 from stepwell.tools.debug.values import ValueInfo
 from stepwell.tools.debug.watch import kinds_of
@@ -57,6 +58,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="KINDS",
         help="find the ops that make nan, inf, overflow, denormal, zeros, saturated, range=LO:HI; "
         "some with commas between",
+    )
+    parser.add_argument(
+        "--level",
+        choices=LEVELS[1:],
+        default="graph",
+        help="what --watch looks at: the ops of the model, or those of kernels in the interpreter",
     )
     parser.add_argument(
         "--against", metavar="WHAT", help="compare with reference, onnxruntime, or the arrays of F.npz"
@@ -157,7 +164,7 @@ def _only_array(path: Path) -> Array:
 
 def _watch(session: DebugSession, args: Namespace) -> bool:
     """Print what is found; returns whether anything is."""
-    watching = session.watched(args.watch)
+    watching = session.watched(args.watch, level=args.level)
     args.facts["findings"] = [asdict(finding) for finding in watching.findings]
     for finding in watching.findings:
         print(finding)
