@@ -36,7 +36,7 @@ class NodeValue(NamedTuple):
     number: int
     """The number of the output among those of its node."""
     weight: Attribute | None = None
-    """The constant of an initializer."""
+    """The constant of an initializer, or of a node of constants."""
 
 
 class LogicalType(NamedTuple):
@@ -58,7 +58,7 @@ def values_of(main: FuncOp) -> list[NodeValue]:
         for number, result in enumerate(op.results):
             name = texts[number] if number < len(texts) else result.name_hint or f"{node}:{number}"
             if name:
-                weight = op.properties.get("value") if "onnx.initializer" in op.attributes else None
+                weight = op.properties.get("value") if isinstance(op, onnx.ConstantOp) else None
                 found.append(NodeValue(name, node, op.name.partition(".")[2], number, weight))
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
@@ -97,10 +98,13 @@ class DebugSession:
             from stepwell.tools.debug.little_memory import run_in_parts
 
             run_in_parts(self.program, self._windows, recorded, self.max_memory)
+            found = self.outputs()
         else:
-            recorded.record(self.model.run_kept(recorded.feeds), self.program.results)
+            run = self.model.run_kept(recorded.feeds)
+            recorded.record(run, self.program.results)
+            found = {name: copy(value) for name, value in run.outputs.items()}  # arrays, lists or maps
         self._next = units
-        return self.outputs()
+        return found
 
     def _begin(self, feeds: Mapping[str, object]) -> Recorded:
         """Start a recording. Raises: StepwellError for inputs that do not fit."""

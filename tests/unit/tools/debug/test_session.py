@@ -251,8 +251,8 @@ def test_before_a_run_there_are_no_values() -> None:
 
 def test_half_of_a_folded_value_is_not_the_value() -> None:
     """
-    The scale of n goes into the filters, and the offsets of b and y become one: the convolution that is left of
-    n lacks its offset.
+    The scale of n goes into the filters, the offsets of b and y become one: what is left of n lacks its
+    offset.
     """
     model = onnx_model(
         """g (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y)
