@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret.noise import Noise
 from stepwell.passes import PassContext
 from stepwell.passes.base import Numerics
 from stepwell.passes.pipelines import (
@@ -35,6 +37,7 @@ from stepwell.tools.check.validation import (
     failed_row,
     judged_row,
     known_functions,
+    slack_of,
     validated_pipeline,
 )
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
@@ -88,14 +91,19 @@ class ModelValidation:
                 quantized = self._from_onnx(compilation, feeds)
                 self._graph(compilation, inputs, quantized, context)
                 compile_partitions(compilation, self.options)
-            observation = Observation(compilation, inputs)
         except StepwellError as error:
             if not self.rows or self.rows[-1].status is not Status.FAILED:
                 self.rows.append(failed_row(error, "graph", None))
             return
+        try:
+            observation = Observation(compilation, inputs)
+        except StepwellError as error:
+            note = f"level 1 does not run on these inputs ({error.message}): give --inputs or --input-shape"
+            self.rows.append(Row("tensor", TO_KERNELS, None, Status.UNJUDGED, note=note))
+            return
         self._to_kernels(compilation, observation, seed)
         if "llvm" in self.levels:
-            self._machine_of_model(feeds, observation.results, quantized)
+            self._machine_of_model(feeds, observation, quantized)
 
     def _from_onnx(self, compilation: Compilation, feeds: Mapping[str, Array]) -> Numerics:
         """
@@ -122,7 +130,6 @@ class ModelValidation:
     def _against_reference(
         self, compilation: Compilation, feeds: Mapping[str, Array], row: Row, numerics: Numerics
     ) -> Row:
-        from stepwell.lowering.interpret import interpret
         from stepwell.tools.check.check import reference_outputs
 
         try:
@@ -134,7 +141,9 @@ class ModelValidation:
         except StepwellError as error:
             status = Status.UNJUDGED if error.code in CANNOT_RUN else Status.FAILED
             return replace(row, status=status, note=f"{error.code}: {error.message}")
-        return judged_row(row, judged(wanted, found, numerics, of_model=True))
+        noisy = interpret(compilation.module, compilation.ctx, "main", list(feeds.values()), noise=Noise())
+        slack = slack_of(noisy, found)
+        return judged_row(row, judged(wanted, found, numerics, of_model=True, slack=slack))
 
     def _graph(
         self, compilation: Compilation, inputs: Sequence[Array], least: Numerics, context: PassContext
@@ -244,18 +253,19 @@ class ModelValidation:
             note = f"{error.code}: {error.message}"
             status = Status.FAILED if error.code == "internal" else Status.UNJUDGED
             return replace(row, status=status, note=note)
-        row = judged_row(row, judged(known.results, found, numerics))
+        row = judged_row(row, judged(known.results, found, numerics, slack=known.slack))
         return replace(row, seconds=perf_counter() - begin)
 
     def _machine_of_model(
-        self, feeds: Mapping[str, Array], results: Sequence[Array], numerics: Numerics
+        self, feeds: Mapping[str, Array], observation: Observation, numerics: Numerics
     ) -> None:
         """The row of the whole model as machine code: its `@main`, memory plan, and kernels together."""
         begin = perf_counter()
         row = Row("llvm", MACHINE, None, Status.UNJUDGED)
         try:
             found = list(compile(self.path, self.options).run(feeds).values())
-            row = judged_row(row, judged(results, found, numerics, of_model=True))
+            wanted, slack = observation.results, observation.slack
+            row = judged_row(row, judged(wanted, found, numerics, of_model=True, slack=slack))
         except StepwellError as error:
             row = replace(row, status=Status.FAILED, note=f"{error.code}: {error.message}")
         self.rows.append(replace(row, seconds=perf_counter() - begin))
