@@ -131,7 +131,9 @@ class Validate(Instrument):
             self._known[name] = replace(known, results=results)
         if numerics is not Numerics.EXACT:
             numerics = max(numerics, self._least, key=list(Numerics).index)
-        judgement = judged(known.results, results, numerics, sampled=sampled, of_model=self._of_model)
+        judgement = judged(
+            known.results, results, numerics, sampled=sampled, of_model=self._of_model, slack=known.slack
+        )
         return judged_row(unjudged, judgement)
 
     def _run(self, module: ModuleOp, name: str, inputs: Sequence[Array]) -> tuple[list[Array], bool]:
