@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel, load
+from stepwell.tools.arguments import positive
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import (
     MEMORY,
@@ -24,6 +25,7 @@ from stepwell.tools.driver.options import (
     CompileOptions,
     check_suffix,
 )
+from stepwell.tools.limits import add_limits, limits_of
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
@@ -86,6 +88,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (given again: another)",
     )
+    add_limits(groups["tuning"].add_argument)
     add_start(group_of["start"].add_argument)
     group_of["use_cache"].add_argument(
         "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
@@ -152,13 +155,6 @@ def add_threads(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=positive, metavar="N", help="how many threads kernels use (default: all cores)"
     )
-
-
-def positive(text: str, least: int = 1) -> int:
-    """An integer of at least 1, or of at least `least`. Raises: ArgumentTypeError."""
-    if not text.isdecimal() or int(text) < least:
-        raise ArgumentTypeError(f"expected a number from {least} on, found {text!r}")
-    return int(text)
 
 
 def add_seed(parser: ArgumentParser) -> None:
@@ -235,14 +231,16 @@ def ready_model(args: Namespace) -> CompiledModel:
 
 @contextmanager
 def watched(args: Namespace) -> Generator[None]:
-    """A pass context that shows the memory plan, and in the end the remarks, as the arguments say."""
+    """A pass context with limits that shows the memory plan, and in the end the remarks, by the arguments."""
     config = {"plan-memory.print": True} if getattr(args, "print_memory_plan", False) else {}
-    if not args.remarks and not config:
+    load_plugins(args)  # a limit may name a pass of one
+    limits = limits_of(args)
+    if not (args.remarks or config or limits):
         yield
         return
     from stepwell.passes.context import PassContext
 
-    with PassContext(config=config) as context:
+    with PassContext(config=config, instruments=limits) as context:
         yield
     for remark, times in Counter(map(str, context.remarks if args.remarks else ())).items():
         print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)
