@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects import affine, func, scf
@@ -21,15 +22,22 @@ from stepwell.lowering.interpret.engine import (
 from stepwell.lowering.interpret.scalars import is_grid
 from stepwell.runtime.errors import StepwellError
 
+if TYPE_CHECKING:
+    from stepwell.lowering.interpret.sampling import Sampling
+
 
 @implements_in_frame("scf.for")
 def prepare_for(op: scf.ForOp, compiler: Compiler) -> Step:
     """A counted loop that carries values."""
     body = compiler.steps(op.body.block)
+    sampling: Sampling | None = compiler.machine.sampling
 
     def run(frame: Frame, lower: int, upper: int, step: int, *carried: Value) -> Value:
         values: Sequence[Value] = carried
-        for index in range(lower, upper, step):
+        indices: Sequence[int] = range(lower, upper, step)
+        if sampling is not None:
+            (indices,) = sampling.chosen(op, [range(lower, upper, step)])
+        for index in indices:
             values = body.run(frame, [index, *values])
         return packed(values)
 
@@ -41,12 +49,15 @@ def prepare_parallel(op: scf.ParallelOp, compiler: Compiler) -> Step:
     """Loops with independent iterations; run backward, which exposes iterations that are not."""
     body = compiler.steps(op.body.block)
     count = len(op.lowerBound)
+    sampling: Sampling | None = compiler.machine.sampling
     if op.res:
         raise StepwellError("unsupported", op, "the interpreter cannot run scf.parallel with reductions")
 
     def run(frame: Frame, *bounds: int) -> tuple[()]:
-        ranges = [range(*bounds[k::count])[::-1] for k in range(count)]
-        for indices in itertools.product(*ranges):
+        ranges: Sequence[Sequence[int]] = [range(*bounds[k::count]) for k in range(count)]
+        if sampling is not None:
+            ranges = sampling.chosen(op, [range(*bounds[k::count]) for k in range(count)])
+        for indices in itertools.product(*(each[::-1] for each in ranges)):
             body.run(frame, indices)
         return ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
@@ -24,6 +25,9 @@ from stepwell.lowering.main_to_buffers import error_row
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import evaluate, has_meaning
+
+if TYPE_CHECKING:
+    from stepwell.lowering.interpret.machine import Observer
 
 
 @implements_in_frame("graph.*")
@@ -76,9 +80,12 @@ def prepare_closed_region(op: graph.FusedOp | graph.CompositeOp, compiler: Compi
     """The ops inside a kernel, or inside a matched pattern."""
     body = compiler.steps(op.body.block)
     single = len(op.results) == 1
+    observe: Observer | None = compiler.machine.observe if isinstance(op, graph.FusedOp) else None
 
     def run(frame: Frame, *values: Value) -> Value:
         results = body.run(frame, values)
+        if observe is not None:
+            observe(op, values, results, frame.scope.symbols)
         return results[0] if single else tuple(results)
 
     return run

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.context import Context
@@ -17,30 +18,54 @@ from stepwell.lowering.interpret.signature import Signature
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 
+if TYPE_CHECKING:
+    from stepwell.lowering.interpret.sampling import Sampling
+
+Observer = Callable[[Operation, Sequence[Value], Sequence[Value], Mapping[str, int]], None]
+"""Called after a `graph.fused` with the op, the values of its operands and results, and the symbols."""
+
 
 def interpret(
-    module: ModuleOp, ctx: Context, function: str = "main", inputs: Sequence[Array] = ()
+    module: ModuleOp,
+    ctx: Context,
+    function: str = "main",
+    inputs: Sequence[Array] = (),
+    *,
+    sampling: Sampling | None = None,
+    observe: Observer | None = None,
 ) -> list[Array]:
     """
     Run a function on arrays.
 
     Args: `inputs` are the function's tensors, or its input buffers, and are not changed; outputs, scratch and
-    the values of symbols are added.
+    the values of symbols are added. `sampling` runs some iterations of loops only, and `observe` is called
+    with each kernel that ran.
     Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
-    Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`.
+    Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`; TooManyOps of
+    `sampling`.
     """
-    return Program(module, ctx, function)(inputs)
+    return Program(module, ctx, function, sampling=sampling, observe=observe)(inputs)
 
 
 class Program:
     """A function of a module, prepared once; several threads may call it at the same time."""
 
-    def __init__(self, module: ModuleOp, ctx: Context, function: str = "main", *, quick: bool = False):
+    def __init__(
+        self,
+        module: ModuleOp,
+        ctx: Context,
+        function: str = "main",
+        *,
+        quick: bool = False,
+        sampling: Sampling | None = None,
+        observe: Observer | None = None,
+    ):
         """
-        Args: `quick` computes some ops by quicker forms, which round in other places than their meanings.
+        Args: `quick` computes some ops by quicker forms, which round in other places than their meanings;
+        `sampling` and `observe` as for `interpret`.
         Raises: StepwellError `unsupported-op`, `unknown-function`; `unsupported` for outputs of unknown size.
         """
-        self._machine = _Machine(module, ctx, quick)
+        self._machine = _Machine(module, ctx, quick, sampling, observe)
         functions = self._machine.functions
         if function not in functions:
             help = f"there are: {', '.join(functions)}"
@@ -69,10 +94,14 @@ class Program:
 class _Machine:
     """A module, its functions and weights, ready to be interpreted."""
 
-    def __init__(self, module: ModuleOp, ctx: Context, quick: bool):
+    def __init__(
+        self, module: ModuleOp, ctx: Context, quick: bool, sampling: Sampling | None, observe: Observer | None
+    ):
         self.module = module
         self.weights = weights_of(ctx)
         self.quick = quick
+        self.sampling = sampling
+        self.observe = observe
         self.functions = {f.sym_name.data: f for f in module.walk() if isinstance(f, func.FuncOp)}
         self._prepared: dict[str, tuple[Compiler, Steps]] = {}
 

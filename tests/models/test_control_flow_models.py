@@ -10,7 +10,7 @@ from benchmarks.zoo import model_path
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.check.differences import TOLERANCE, relative_difference
+from stepwell.tools.check.differences import allowed_of_model, relative_difference
 from stepwell.tools.measure.peers import onnxruntime_session
 
 Feeds = dict[str, Array]
@@ -32,7 +32,7 @@ def expect_same(model: CompiledModel, name: str, feeds: Feeds) -> None:
     found = model.run(feeds)
     for output, wanted in expected.items():
         assert found[output].shape == wanted.shape
-        assert relative_difference(found[output], wanted) <= TOLERANCE
+        assert relative_difference(found[output], wanted) <= allowed_of_model(wanted.dtype)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from stepwell.dialects import graph
 from stepwell.lowering.backends.onnxruntime import OnnxruntimeBackend
 from stepwell.runtime.backends import register_backend
 from stepwell.runtime.model import load
-from stepwell.tools.check.differences import TOLERANCE, relative_difference
+from stepwell.tools.check.differences import allowed_of_model, relative_difference
 from stepwell.tools.measure.peers import onnxruntime_session
 
 # What is left to us lies between: partitions with several arguments and results, from one to the other.
@@ -68,4 +68,4 @@ def test_a_split_model_computes_the_same(
         found = loaded.run(feeds)
         expected = dict(zip(found, session.run(None, dict(feeds)), strict=True))
         for output, wanted in expected.items():
-            assert relative_difference(found[output], wanted) <= TOLERANCE, output
+            assert relative_difference(found[output], wanted) <= allowed_of_model(wanted.dtype), output

@@ -4,15 +4,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
-from stepwell.tools.check.differences import TOLERANCE, relative_difference
+from stepwell.tools.check.differences import allowed_of_model, relative_difference
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+_QUANTIZED = re.compile("Quantize|QLinear|Integer")
+"""Part of the names of operators by which a model computes on integers that stand for numbers."""
 
 
 def expect_reference(path: Path) -> None:
@@ -27,15 +34,21 @@ def expect_reference(path: Path) -> None:
 
 
 class OutputDifference(NamedTuple):
-    """The largest difference of an output from the reference's, relative to its range; printed, a line."""
+    """The `relative_difference` of an output from the reference's; printed, a line."""
 
     name: str
     difference: float
-    ok: bool
+    allowed: float
+    unit: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether rounding explains the difference."""
+        return self.difference <= self.allowed
 
     def __str__(self) -> str:
         verdict = "ok" if self.ok else "DIFFERS"
-        return f"{self.name}: {verdict}, largest difference {self.difference:.2g} of the range"
+        return f"{self.name}: {verdict}, largest difference {self.difference:.2g} {self.unit}"
 
 
 def differences_from_reference(
@@ -46,20 +59,24 @@ def differences_from_reference(
 
     Raises: StepwellError `no-reference` when `path` is a model that the reference evaluator cannot run.
     """
-    expected = _reference_outputs(path, feeds)
+    import onnx
+
+    model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
+    quantized = any(_QUANTIZED.search(node.op_type) for node in model.graph.node)
     found: list[OutputDifference] = []
-    for (name, array), wanted in zip(outputs.items(), expected, strict=True):
-        difference = relative_difference(array, np.asarray(wanted))
-        found.append(OutputDifference(name, difference, difference <= TOLERANCE))
+    for (name, array), reference in zip(outputs.items(), _reference_outputs(path, model, feeds), strict=True):
+        wanted = np.asarray(reference)
+        allowed = allowed_of_model(wanted.dtype, quantized=quantized)
+        unit = "steps" if wanted.dtype.kind in "biu" else "of the range"
+        found.append(OutputDifference(name, relative_difference(array, wanted), allowed, unit))
     return found
 
 
-def _reference_outputs(path: Path, feeds: Mapping[str, object]) -> list[Array]:
+def _reference_outputs(path: Path, model: ModelProto, feeds: Mapping[str, object]) -> list[Array]:
     import onnx
 
     from stepwell.tools.check.reference import reference_evaluator
 
-    model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
     try:
         evaluator: Any = reference_evaluator(model)
         with np.errstate(all="ignore"):  # infinities are compared below, no warning is needed

@@ -1,32 +1,91 @@
-"""The measure of difference between results and a reference."""
+"""The measure of difference between results and a reference, and the difference that a pass may make."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from stepwell.passes.base import Numerics
 from stepwell.runtime.interface import Array
 
-TOLERANCE = 1e-4
-"""Largest difference, relative to the range of the output, that rounding may explain."""
+ULPS = 4
+"""A difference below this many units in the last place of the largest element is none."""
+LEAST_RANGE = 2.0**-10
+"""The least range that counts, relative to the largest element; 1 after passes of the class `approximate`."""
+
+# Sums of a few hundred terms in another order, relative to the range.
+_ROUNDING: Mapping[str, float] = {"float64": 1e-12, "float32": 2e-5, "float16": 5e-3, "bfloat16": 4e-2}
+_APPROXIMATE = 4e-2
+_MODEL = 1e-4
+"""What roundings of a whole model add up to, whose outputs may be of a finer type than its inner values."""
 
 
-def relative_difference(found: Array, expected: Array) -> float:
+def relative_difference(found: Array, wanted: Array, numerics: Numerics = Numerics.ROUNDING) -> float:
     """
-    The largest difference, relative to the range of the expected values.
+    The largest |found - wanted| relative to the scale of the wanted values; of integers, their steps apart.
 
-    Infinite where shapes differ, or where NaN or infinity occur at different positions.
+    The scale is the range of the finite wanted values, or 2⁻¹⁰ of the largest of them when that is more: in
+    almost equal values, a range alone makes an error of a rounding. Differences below 4 units in the last
+    place of the largest are 0, unless `numerics` is `exact`; passes of the class `approximate` may compute in
+    another type, whose roundings are relative to the largest.
+
+    Returns: infinity where shapes differ, where NaN or infinities are in other places, or texts differ.
     """
-    if found.shape != expected.shape:
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    if found.shape != wanted.shape:
         return float("inf")
-    if not expected.size:
+    if not wanted.size:
         return 0.0
-    a, b = found.astype(np.float64), expected.astype(np.float64)
+    if wanted.dtype.kind in "OSU":
+        return 0.0 if np.array_equal(found, wanted) else float("inf")
+    if wanted.dtype.kind in "biu" and found.dtype == wanted.dtype:
+        return _steps_apart(found, wanted)
+    kind = np.complex128 if wanted.dtype.kind == "c" else np.float64
+    a, b = found.astype(kind), wanted.astype(kind)
     finite = np.isfinite(b)
     if not np.array_equal(np.isfinite(a), finite) or not np.array_equal(
         a[~finite], b[~finite], equal_nan=True
     ):
         return float("inf")
-    if not finite.any():
+    a, b = a[finite], b[finite]
+    difference = float(np.abs(a - b).max(initial=0.0))
+    largest = float(np.abs(b).max(initial=0.0))
+    if numerics is not Numerics.EXACT and difference < ULPS * _last_place(largest, wanted.dtype):
         return 0.0
-    scale = float(np.ptp(b[finite])) or float(np.abs(b[finite]).max()) or 1.0
-    return float(np.abs(a[finite] - b[finite]).max()) / scale
+    spread = float(np.ptp(b)) if b.size and kind is np.float64 else largest
+    least = largest if numerics is Numerics.APPROXIMATE else LEAST_RANGE * largest
+    return difference / (max(spread, least) or 1.0)
+
+
+def _steps_apart(found: Array, wanted: Array) -> float:
+    """The largest distance of two arrays of integers of one type, which a subtraction may not overflow."""
+    high, low = np.maximum(found, wanted), np.minimum(found, wanted)
+    unsigned = np.dtype(f"u{wanted.dtype.itemsize}")
+    return float((high.view(unsigned) - low.view(unsigned)).max())
+
+
+def _last_place(largest: float, dtype: np.dtype[np.generic]) -> float:
+    """The distance from a number to the next one of its type; 0 for a type whose values have to be equal."""
+    return float(np.spacing(np.asarray(largest).astype(dtype))) if dtype.name in _ROUNDING else 0.0
+
+
+def allowed_difference(dtype: np.dtype[np.generic], numerics: Numerics = Numerics.ROUNDING) -> float:
+    """The greatest `relative_difference` that passes of a class may make in values of a type."""
+    if numerics is Numerics.QUANTIZED and dtype.kind in "iu":
+        return 1.0
+    rounding = _ROUNDING.get(dtype.name)
+    if rounding is None or numerics is Numerics.EXACT:
+        return 0.0
+    return max(rounding, _APPROXIMATE) if numerics is Numerics.APPROXIMATE else rounding
+
+
+def allowed_of_model(dtype: np.dtype[np.generic], *, quantized: bool = False) -> float:
+    """
+    The greatest `relative_difference` of a model's output from the reference's that rounding explains.
+
+    Args: `quantized` is for a model that rounds to integers itself, whose sums may come out a step apart.
+    """
+    if dtype.name in _ROUNDING:
+        return max(_MODEL, 5 * _ROUNDING[dtype.name])
+    return allowed_difference(dtype, Numerics.QUANTIZED if quantized else Numerics.EXACT)

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from stepwell.runtime.interface import Array
-from stepwell.tools.check.differences import TOLERANCE, relative_difference
+from stepwell.tools.check.differences import allowed_of_model, relative_difference
 from stepwell.tools.check.reference import reference_evaluator
 from stepwell.tools.driver.compile import compile
 
@@ -50,7 +50,7 @@ def _reference_values(
 
 def _departs(model: onnx.ModelProto, name: str, expected: Array, feeds: Mapping[str, object]) -> bool:
     found = compile(_with_outputs(model, [name])).run(feeds)[name]
-    return relative_difference(found, expected) > TOLERANCE
+    return relative_difference(found, expected) > allowed_of_model(expected.dtype)
 
 
 def _with_outputs(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:

@@ -1,0 +1,207 @@
+"""
+Sampling: of loops whose iterations are independent, only some run, for kernels that would take minutes.
+
+Only loops that make parts of a function's results are cut short: what another op of the function reads is
+made whole. Elements of results that no iteration wrote keep the bytes of `undefined`, and are known by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import func, scf, tensor
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.memref import DimOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from stepwell.dialects.sched import PARALLEL
+from stepwell.dialects.sched_kernel import kernel_of
+from stepwell.lowering.interpret.elements import undefined_bytes
+from stepwell.runtime.meaning import Array
+
+_OF_STRUCTURED = 30
+"""The time of an op that computes a whole tensor, in ops on numbers and vectors: the calls of numpy."""
+
+
+class TooManyOps(Exception):
+    """A run executed more ops than its limit."""
+
+
+@dataclass
+class Sampling:
+    """
+    Which iterations of loops run, and how many ops did.
+
+    Args: `outer` and `inner` are the numbers of iterations of each outermost parallel loop, and of those
+    inside: the first, the last, and others by the seed; 0 runs all. `max_ops` is the limit of executed ops.
+    """
+
+    outer: int = 0
+    inner: int = 0
+    seed: int = 0
+    max_ops: int | None = None
+    ops: int = 0
+    _random: Random = field(init=False)
+    _places: dict[Operation, int | None] = field(default_factory=dict[Operation, "int | None"], init=False)
+
+    def __post_init__(self) -> None:
+        self._random = Random(self.seed)
+
+    def chosen(self, loop: scf.ForOp | scf.ParallelOp, ranges: Sequence[range]) -> list[Sequence[int]]:
+        """
+        The indices that a loop runs, for each of its dimensions.
+
+        Raises: TooManyOps.
+        """
+        found: list[Sequence[int]] = list(ranges)
+        if self.outer and (depth := self._place(loop)) is not None:
+            found = [self._some(each, self.inner if depth else self.outer) for each in ranges]
+        self.ops += prod(map(len, found)) * _size(loop.regions[0].block)
+        if self.max_ops is not None and self.ops > self.max_ops:
+            raise TooManyOps
+        return found
+
+    def _place(self, loop: scf.ForOp | scf.ParallelOp) -> int | None:
+        """The number of sampled loops around a loop that can be sampled; None of one that cannot."""
+        if loop not in self._places:
+            outer, depth = loop.parent_op(), 0
+            while outer is not None:
+                depth += isinstance(outer, scf.ForOp | scf.ParallelOp) and self._place(outer) is not None
+                outer = outer.parent_op()
+            self._places[loop] = depth if makes_results_only(loop) else None
+        return self._places[loop]
+
+    def _some(self, indices: range, count: int) -> Sequence[int]:
+        """The first, the last two, and other indices; in their order."""
+        if len(indices) <= count:
+            return indices
+        picked = {0, len(indices) - 1} | ({len(indices) - 2} if count > 3 else set[int]())
+        rest = self._random.sample(range(1, len(indices) - 1), min(count, len(indices) - 2))
+        for position in rest:
+            if len(picked) == count:
+                break
+            picked.add(position)
+        return [indices[position] for position in sorted(picked)]
+
+
+def _size(block: Block) -> int:
+    """The number of ops that one iteration executes, without those of loops inside."""
+    count = 0
+    for op in block.ops:
+        count += _OF_STRUCTURED if op.name.startswith("linalg") else 1
+        if not isinstance(op, scf.ForOp | scf.ParallelOp):
+            count += sum(_size(inner) for region in op.regions for inner in region.blocks)
+    return count
+
+
+def written(array: Array) -> npt.NDArray[np.bool_]:
+    """The elements of an array that are something else than `undefined` made them."""
+    if not array.dtype.itemsize or array.dtype.kind == "O":
+        return np.ones(array.shape, bool)
+    pattern = undefined_bytes(array.dtype)
+    data = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
+    return (data != pattern).any(axis=1).reshape(array.shape)
+
+
+def makes_results_only(loop: scf.ForOp | scf.ParallelOp) -> bool:
+    """
+    Whether iterations of a parallel loop make parts of the function's results that nothing else reads.
+
+    On tensors: each result of the loop is returned, carried on by such a loop, or inserted into what is. On
+    buffers: the loop writes to the function's outputs, which are not read outside of it.
+    """
+    if isinstance(loop, scf.ForOp):
+        return PARALLEL in loop.attributes and bool(loop.results) and all(map(_is_result, loop.results))
+    outside = {root for root in _written_buffers(loop) if not _is_inside(root, loop)}
+    return bool(outside) and all(_is_output(root) and not _is_read(root, loop) for root in outside)
+
+
+def _is_result(value: SSAValue) -> bool:
+    """Whether a tensor is only part of the function's results."""
+    return all(_keeps(use.operation, use.index) for use in value.uses)
+
+
+def _keeps(op: Operation, operand: int) -> bool:
+    """Whether an op hands an operand on as part of the function's results."""
+    match op:
+        case func.ReturnOp():
+            return True
+        case scf.YieldOp():
+            outer = op.parent_op()
+            return isinstance(outer, scf.ForOp) and makes_results_only(outer)
+        case scf.ForOp():
+            # The initial value of what the loop carries; its body may only write to it.
+            carried = op.body.block.args[operand - 2] if operand >= 3 else None
+            return carried is not None and makes_results_only(op) and _is_result(carried)
+        case tensor.InsertSliceOp():
+            return operand in (0, 1) and _is_result(op.result)
+        case _:
+            writes = op.name == "vector.transfer_write" and operand == 1
+            return writes and all(map(_is_result, op.results))
+
+
+def _written_buffers(loop: Operation) -> Iterator[SSAValue]:
+    """The buffers that a loop writes to, behind all views."""
+    for op in loop.walk():
+        for position, value in enumerate(op.operands):
+            if isinstance(value.type, MemRefType) and not _only_reads(op, position) and not _is_view(op):
+                yield _root(value)
+
+
+def _root(value: SSAValue) -> SSAValue:
+    """The buffer of which a buffer is a view."""
+    while isinstance(owner := value.owner, Operation) and _is_view(owner):
+        value = owner.operands[0]
+    return value
+
+
+_VIEWS = "subview cast view reinterpret_cast collapse_shape expand_shape reshape".split()
+_READ = {"memref.load": 0, "vector.transfer_read": 0, "vector.load": 0, "memref.copy": 0, "affine.load": 0}
+"""The position of the buffer that an op reads and does not write."""
+_WRITTEN = {
+    "memref.store": 1, "vector.transfer_write": 1, "vector.store": 1, "memref.copy": 1, "affine.store": 1,
+}  # fmt: skip
+"""The position of the buffer that an op writes and does not read."""
+
+
+def _is_view(op: Operation) -> bool:
+    dialect, _, name = op.name.partition(".")
+    return dialect == "memref" and name in _VIEWS
+
+
+def _only_reads(op: Operation, operand: int) -> bool:
+    return _READ.get(op.name) == operand or isinstance(op, DimOp) or op.has_trait(IsTerminator)
+
+
+def _is_inside(value: SSAValue, loop: Operation) -> bool:
+    """Whether a value is made in a loop."""
+    block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    return block is not None and (at := block.parent_op()) is not None and loop.is_ancestor(at)
+
+
+def _is_output(buffer: SSAValue) -> bool:
+    """Whether a buffer is an output of a kernel."""
+    if not isinstance(buffer, BlockArgument) or not isinstance(
+        function := buffer.block.parent_op(), func.FuncOp
+    ):
+        return False
+    kernel = kernel_of(function)
+    return kernel is not None and 0 <= buffer.index - kernel.inputs.data < kernel.outputs.data
+
+
+def _is_read(buffer: SSAValue, loop: Operation) -> bool:
+    """Whether an op outside of a loop reads a buffer or a view of it."""
+    for use in buffer.uses:
+        op = use.operation
+        if _is_view(op):
+            if any(_is_read(result, loop) for result in op.results):
+                return True
+        elif _WRITTEN.get(op.name) != use.index and not isinstance(op, DimOp) and not loop.is_ancestor(op):
+            return True
+    return False

@@ -1,0 +1,76 @@
+"""The judgement of results: their differences from the wanted ones against what a class of passes allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from stepwell.lowering.interpret.sampling import written
+from stepwell.passes.base import Numerics
+from stepwell.runtime.meaning import Array
+from stepwell.tools.check.differences import allowed_difference, relative_difference
+
+
+class Judgement(NamedTuple):
+    """The result that departs the most from the wanted one."""
+
+    difference: float
+    allowed: float
+    covered: float
+    """The share of elements that were compared, the least of all results."""
+    note: str = ""
+
+    @property
+    def right(self) -> bool:
+        """Whether rounding explains the difference."""
+        return self.difference <= self.allowed
+
+    @property
+    def _excess(self) -> float:
+        return self.difference / self.allowed if self.allowed else self.difference and float("inf")
+
+
+_INFINITE = float("inf")
+
+
+def judged(
+    wanted: Sequence[Array], found: Sequence[Array], numerics: Numerics, *, sampled: bool = False
+) -> Judgement:
+    """
+    The worst of some results.
+
+    Args: `sampled` compares only elements that are something else than undefined.
+    """
+    if len(found) != len(wanted):
+        return Judgement(_INFINITE, 0.0, 1.0, f"{len(found)} results instead of {len(wanted)}")
+    rows = [
+        _of_result(number, np.asarray(want), np.asarray(have), numerics, sampled)
+        for number, (want, have) in enumerate(zip(wanted, found, strict=True))
+    ]
+    if not rows:
+        return Judgement(0.0, 0.0, 1.0)
+    worst = max(rows, key=lambda row: (not row.right, row._excess))  # pyright: ignore[reportPrivateUsage]
+    return worst._replace(covered=min(row.covered for row in rows))
+
+
+def _of_result(number: int, wanted: Array, found: Array, numerics: Numerics, sampled: bool) -> Judgement:
+    allowed = allowed_difference(wanted.dtype, numerics)
+    where = f"result {number}"
+    if found.dtype != wanted.dtype:
+        return Judgement(
+            _INFINITE, allowed, 1.0, f"{where} has elements of {found.dtype} instead of {wanted.dtype}"
+        )
+    if found.shape != wanted.shape:
+        return Judgement(
+            _INFINITE, allowed, 1.0, f"{where} has shape {found.shape} instead of {wanted.shape}"
+        )
+    covered = 1.0
+    if sampled and wanted.size:
+        compared = written(found)
+        covered = float(compared.mean())
+        # Elements that did not run take the wanted values, so that the scale stays that of the whole.
+        found = np.where(compared, found, wanted)
+    difference = relative_difference(found, wanted, numerics)
+    return Judgement(difference, allowed, covered, "" if difference <= allowed else where)

@@ -1,0 +1,191 @@
+"""
+Translation validation: after each pass, functions run on the same inputs as before it, results are compared.
+
+Source: Pnueli, Siegel and Singerman, "Translation Validation" (1998): each run of a compiler is checked, not
+the compiler. Here the check is a test by the interpreter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from stepwell.dialects.verify import verify_module
+from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret.sampling import Sampling, TooManyOps
+from stepwell.passes import Pass, PassContext, run_pipeline
+from stepwell.passes.base import Numerics
+from stepwell.passes.instruments import Instrument, module_text
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import Array
+from stepwell.tools.check.function_inputs import inputs_of_function
+from stepwell.tools.check.judgement import Judgement, judged
+from stepwell.tools.check.rows import Row, Status
+
+# Errors of a run after a pass that need not be the fault of the pass: it may fix sizes that were open,
+# declare kernels that it had with their bodies, or make ops that the interpreter does not know.
+CANNOT_RUN = ("bad-inputs", "unsupported", "unsupported-op", "unknown-function")
+_MAX_OPS = 300_000
+"""The ops of the interpreter in one run, from where on iterations of loops are sampled: one second or two."""
+_SAMPLES = ((0, 0), (12, 3), (4, 2))
+"""The iterations of outermost and inner loops that run, tried in this order."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A function's inputs, and the results that it has to have."""
+
+    inputs: Sequence[Array]
+    results: Sequence[Array]
+
+
+class Validate(Instrument):
+    """
+    Runs functions of a module after each pass that changed its text, and compares with the results before.
+
+    Args: `known` has functions by name, with inputs and results; `level` and `kernel` are for the rows;
+    `full` never samples.
+    """
+
+    def __init__(
+        self,
+        ctx: Context,
+        known: Mapping[str, Known],
+        *,
+        level: str = "",
+        kernel: str | None = None,
+        full: bool = False,
+        seed: int = 0,
+    ):
+        self.rows: list[Row] = []
+        self.level, self.kernel = level, kernel
+        self._ctx, self._known = ctx, dict(known)
+        self._full, self._seed = full, seed
+        self._first_sample = 0
+        self._waiting: list[tuple[ModuleOp, str]] = []
+
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        self._waiting.append((module, module_text(module)))
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        outer, text = self._waiting.pop()
+        if self._waiting and self._waiting[-1][0] is not module:
+            return  # a pass on a part of the module, which is not put back yet
+        changed = text != module_text(module)
+        self.rows += self.judge(outer, str(step), numerics_of(step), changed=changed)
+
+    def judge(
+        self, module: ModuleOp, pass_name: str, numerics: Numerics, *, changed: bool = True
+    ) -> list[Row]:
+        """The rows of a pass, or of a pipeline, of a class that has just run on a module."""
+        row = Row(self.level, pass_name, self.kernel, Status.SAME)
+        if not changed:
+            return [row]
+        try:
+            verify_module(module)
+        except StepwellError as error:
+            return [replace(row, status=Status.FAILED, note=f"broken IR: {error.message}")]
+        rows: list[Row] = []
+        for name, known in self._known.items():
+            start = perf_counter()
+            found = self._of_function(module, name, known, numerics)
+            rows.append(replace(found, level=self.level, pass_name=pass_name, kernel=self.kernel or name))
+            rows[-1] = replace(rows[-1], seconds=perf_counter() - start)
+        return rows
+
+    def _of_function(self, module: ModuleOp, name: str, known: Known, numerics: Numerics) -> Row:
+        """The row of a function, whose results are the wanted ones of the next pass."""
+        unjudged = Row("", "", name, Status.UNJUDGED)
+        try:
+            results, sampled = self._run(module, name, known.inputs)
+        except TooManyOps:
+            return replace(unjudged, note="the interpreter would take minutes: --full runs it")
+        except StepwellError as error:
+            status = Status.UNJUDGED if error.code in CANNOT_RUN else Status.FAILED
+            return replace(unjudged, status=status, note=f"{error.code}: {error.message}")
+        if not sampled:
+            self._known[name] = Known(known.inputs, results)
+        return judged_row(unjudged, judged(known.results, results, numerics, sampled=sampled))
+
+    def _run(self, module: ModuleOp, name: str, inputs: Sequence[Array]) -> tuple[list[Array], bool]:
+        """The results of a function, and whether some iterations were left out. Raises: StepwellError."""
+        if self._full:
+            return interpret(module, self._ctx, name, inputs), False
+        for outer, inner in _SAMPLES[self._first_sample :]:
+            last = (outer, inner) == _SAMPLES[-1]
+            sampling = Sampling(outer, inner, self._seed, max_ops=_MAX_OPS * (10 if last else 1))
+            try:
+                return interpret(module, self._ctx, name, inputs, sampling=sampling), outer > 0
+            except TooManyOps:
+                if last:
+                    raise
+                self._first_sample += 1  # later passes make more ops of fewer
+        raise AssertionError("the last sample returns or raises")
+
+
+def judged_row(row: Row, judgement: Judgement) -> Row:
+    """A row with a judgement."""
+    return replace(
+        row,
+        status=Status.RIGHT if judgement.right else Status.DIFFERS,
+        difference=judgement.difference,
+        allowed=judgement.allowed,
+        covered=judgement.covered,
+        note=judgement.note,
+    )
+
+
+def numerics_of(step: ModulePass) -> Numerics:
+    """The class of a pass; those below level 1 may round."""
+    if isinstance(step, Pass) and ".passes.graph." in type(step).__module__:
+        return step.numerics
+    return Numerics.ROUNDING
+
+
+def known_functions(
+    module: ModuleOp,
+    ctx: Context,
+    inputs: Mapping[str, Sequence[Array]] | None = None,
+    symbols: Mapping[str, int] | None = None,
+    seed: int = 0,
+) -> tuple[dict[str, Known], list[Row]]:
+    """
+    The functions of a module that run, with their results, and rows for those that do not.
+
+    Args: `inputs` by function name; others are made up, with `symbols` as sizes of dynamic dimensions.
+    """
+    known: dict[str, Known] = {}
+    rows: list[Row] = []
+    for function in [f for f in module.walk() if isinstance(f, func.FuncOp) and f.body.blocks]:
+        name = function.sym_name.data
+        given = (inputs or {}).get(name)
+        try:
+            arrays = inputs_of_function(function, symbols, seed) if given is None else given
+            known[name] = Known(arrays, interpret(module, ctx, name, arrays))
+        except (StepwellError, TypeError) as error:
+            note = f"does not run before the passes: {getattr(error, 'message', error)}"
+            rows.append(Row("", "", name, Status.UNJUDGED, note=note))
+    return known, rows
+
+
+def validated_pipeline(module: ModuleOp, pipeline: str, ctx: Context, instrument: Validate) -> list[Row]:
+    """Run a pipeline on a module under an instrument; a pass that raises an error ends the list of rows."""
+    with PassContext.current().watched_by([instrument]):
+        try:
+            run_pipeline(module, pipeline, ctx)
+        except StepwellError as error:
+            instrument.rows.append(failed_row(error, instrument.level, instrument.kernel))
+    return instrument.rows
+
+
+def failed_row(error: StepwellError, level: str, kernel: str | None) -> Row:
+    """The row of a pass that raised an error, which names it in a note."""
+    notes = [note.removeprefix("in pass ").partition(";")[0] for note in error.notes if "in pass " in note]
+    name = notes[0] if notes else ""
+    return Row(level, name, kernel, Status.FAILED, note=f"{error.code}: {error.message}")
