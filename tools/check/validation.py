@@ -50,7 +50,8 @@ class Validate(Instrument):
     Runs functions of a module after each pass that changed its text, and compares with the results before.
 
     Args: `known` has functions by name, with inputs and results; `level` and `kernel` are for the rows;
-    `full` never samples.
+    `least` is the least class of passes that round at all, `quantized` for programs that round to steps;
+    `of_model` is for functions that are whole models; `full` never samples.
     """
 
     def __init__(
@@ -60,12 +61,15 @@ class Validate(Instrument):
         *,
         level: str = "",
         kernel: str | None = None,
+        least: Numerics = Numerics.EXACT,
+        of_model: bool = False,
         full: bool = False,
         seed: int = 0,
     ):
         self.rows: list[Row] = []
         self.level, self.kernel = level, kernel
         self._ctx, self._known = ctx, dict(known)
+        self._least, self._of_model = least, of_model
         self._full, self._seed = full, seed
         self._first_sample = 0
         self._waiting: list[tuple[ModuleOp, str]] = []
@@ -111,7 +115,10 @@ class Validate(Instrument):
             return replace(unjudged, status=status, note=f"{error.code}: {error.message}")
         if not sampled:
             self._known[name] = Known(known.inputs, results)
-        return judged_row(unjudged, judged(known.results, results, numerics, sampled=sampled))
+        if numerics is not Numerics.EXACT:
+            numerics = max(numerics, self._least, key=list(Numerics).index)
+        judgement = judged(known.results, results, numerics, sampled=sampled, of_model=self._of_model)
+        return judged_row(unjudged, judgement)
 
     def _run(self, module: ModuleOp, name: str, inputs: Sequence[Array]) -> tuple[list[Array], bool]:
         """The results of a function, and whether some iterations were left out. Raises: StepwellError."""
