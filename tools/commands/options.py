@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel, load
@@ -214,6 +215,33 @@ def compile_options(args: Namespace) -> CompileOptions:
         required_passes=tuple(args.require_pass),
         use_cache=not args.no_cache,
     )
+
+
+def compile_words(args: Namespace) -> list[str]:
+    """The options of a compilation that arguments set, as words of a command line."""
+    add_compile_options(parser := ArgumentParser(add_help=False))
+    words: list[str] = []
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]  # it has no other list
+        value, option = vars(args)[action.dest], action.option_strings[0]
+        if value == action.default:
+            continue
+        repeated = cast("list[object]", value) if isinstance(value, list) else [value]
+        for each in repeated:
+            words += [option] if each is True else [option, _as_word(each)]
+    return words
+
+
+def _as_word(value: object) -> str:
+    """The value of an option as it is written; a pair is a name and a shape, or a name and a number."""
+    match value:
+        case (str(name), tuple(sizes)):
+            return f"{name}={'x'.join(map(str, cast('tuple[int, ...]', sizes)))}"
+        case (str(name), int(number)):
+            return f"{name}={number}"
+        case tuple():
+            return ",".join(cast("tuple[str, ...]", value))
+        case _:
+            return str(value)
 
 
 def ready_model(args: Namespace) -> CompiledModel:

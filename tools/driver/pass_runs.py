@@ -58,8 +58,8 @@ def pass_runs(model: Model, options: CompileOptions) -> list[PassRun]:
         to_level_2(compilation, options)
         with chosen_passes(options).active():
             compilation.run("kernels", ",".join(step.text for step in SHARE))
-    for name in _names(compilation):
-        runs += _of_kernel(name)
+    for kernel in compiled_kernels(compilation):
+        runs += _of_kernel(kernel.sym_name.data)
     runs += _of_main(options.profile)
     return list(_listed(runs))
 
@@ -88,12 +88,12 @@ def _of_main(timed: bool) -> Runs:
         yield "llvm" if step in (*LLVM, *ON_LLVM) else "loop", MAIN, step
 
 
-def _names(compilation: Compilation) -> list[str]:
-    """The names of the kernels that are compiled: of equal ones, the first."""
+def compiled_kernels(compilation: Compilation) -> list[func.FuncOp]:
+    """The kernels that are compiled, in the order of their pass runs: of equal ones, the first."""
     first: dict[str, func.FuncOp] = {}
     for kernel in kernels_of(compilation.module):
         first.setdefault(canonical_text(kernel), kernel)
-    return [kernel.sym_name.data for kernel in first.values()]
+    return list(first.values())
 
 
 def _listed(runs: Runs) -> Iterator[PassRun]:
