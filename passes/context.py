@@ -206,8 +206,11 @@ class PassContext:
     @property
     def chooses_passes(self) -> bool:
         """Whether this context changes passes or their options: kernels cached without it are not used."""
-        refuses = any(type(i).should_run is not Instrument.should_run for i in self.instruments)
-        return refuses or bool(self.config or self.required_pass or self.disabled_pass)
+        return bool(self.config or self.required_pass or self.disabled_pass)
+
+    def alters(self, runs: range) -> bool:
+        """Whether an instrument may change the code that pass runs of some numbers make."""
+        return any(instrument.alters(runs) for instrument in self.instruments)
 
     def with_own_remarks(self) -> PassContext:
         """This context with a list of remarks of its own, empty as yet."""

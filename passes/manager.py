@@ -24,6 +24,7 @@ from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import PASS_SECONDS
 from stepwell.passes.nesting import expect_function_passes, flattened
+from stepwell.passes.pass_limit import run_numbers
 from stepwell.passes.registry import canonical_name, load_pass, resolve
 from stepwell.passes.reproducer import Reproducer, op_at_failure
 from stepwell.patterns.driver.watch import watching
@@ -151,7 +152,10 @@ def run_pipeline(
     _LOG.debug("pipeline %s", pipeline)
     with context.active(), collector_paused():
         run = _Run(module, StepwellContext() if ctx is None else ctx, context, reproducer)
+        numbers = None if context.running else run_numbers()  # those inside of a pass count with it
         for index, step in enumerate(steps):
+            if numbers is not None:
+                numbers.last += 1
             if context.enabled(step):
                 run.step(step, rest=steps[index + 1 :])
 
@@ -203,8 +207,8 @@ class _Run:
             # A required pass runs even if the context disables it or an instrument would skip it.
             self._apply(_make_pass(resolve(ArgSpec(name, {}))), [step, *rest])
         required = step.name in self.context.required_pass
-        answers = [i.should_run(self.module, step) for i in self.context.instruments if not required]
-        if all(answers):
+        asked = [i for i in self.context.instruments if i.asked_for_required or not required]
+        if all([i.should_run(self.module, step) for i in asked]):
             self._apply(step, rest)
 
     def _apply(self, step: ModulePass, rest: Sequence[ModulePass]) -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "bench": "measure a model against the engines that are installed",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
     "inspect": "what is in a model or artifact, and what is supported",
+    "bisect": "which pass, kernel and rewrite make a model wrong",
     "cache": "show or clear the caches of kernels and models",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }

@@ -16,6 +16,8 @@ from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
+from stepwell.passes.pass_limit import next_runs, numbered, skip_numbers
+from stepwell.passes.pipelines import KERNEL_RUNS
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import free_young_cycles
 from stepwell.runtime.cores import usable_cores
@@ -50,20 +52,23 @@ def compile_kernels(
     kernel.
     Raises: StepwellError of the first kernel that cannot be compiled.
     """
+    context = PassContext.current()
+    runs = {key: next_runs(KERNEL_RUNS, index * KERNEL_RUNS) for index, key in enumerate(kernels)}
+    kept = {} if cache is None else {k: cache for k, numbers in runs.items() if not context.alters(numbers)}
     done: dict[str, KernelObject] = {}
-    if cache is not None:
-        for key in kernels:
-            if (entry := cache.load(key)) is not None:
-                done[key] = KernelObject(*entry)
+    for key in kept:
+        if (entry := kept[key].load(key)) is not None:
+            done[key] = KernelObject(*entry)
     hits = len(done)
     _LOG.debug("%d kernels, %d of them in the cache", len(kernels), hits)
-    # Large kernels first, so that no core waits for a last long one.
-    waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
-    context = PassContext.current()
+    waiting = [key for key in kernels if key not in done]
     if context.instruments:
-        processes = 1  # they watch passes of this process
-    pool = _Pool(kernels, target, cache, done, waiting, progress)
-    pool.run(context, processes or usable_cores(), children or [])
+        processes = 1  # they watch passes of this process, in the order of kernels
+    else:  # large kernels first, so that no core waits for a last long one
+        waiting.sort(key=lambda key: -len(kernels[key][1]))
+    pool = _Pool(kernels, target, kept, done, deque(waiting), progress)
+    pool.run(context, runs, processes or usable_cores(), children or [])
+    skip_numbers(KERNEL_RUNS * len(kernels))
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits
@@ -76,19 +81,22 @@ class _Pool:
         self,
         kernels: Mapping[str, tuple[FuncOp, str]],
         target: TargetDescription,
-        cache: KernelCache | None,
+        kept: Mapping[str, KernelCache],
         done: dict[str, KernelObject],
         waiting: deque[str],
         progress: Callable[[int, int], None] | None,
     ):
-        self.kernels, self.target, self.cache = kernels, target, cache
+        self.kernels, self.target, self.kept = kernels, target, kept
         self.done, self.waiting, self.progress = done, waiting, progress
         self.errors: list[Exception] = []
 
-    def run(self, context: PassContext, processes: int, children: list[Child]) -> None:
+    def run(
+        self, context: PassContext, runs: Mapping[str, range], processes: int, children: list[Child]
+    ) -> None:
         """
         Compile all waiting kernels in this process and in workers, if there is enough to do.
 
+        Args: `runs` are the numbers of the pass runs of each kernel.
         Raises: the first exception of any of them.
         """
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
@@ -99,15 +107,16 @@ class _Pool:
             threads.append(Thread(target=self._serve_worker, args=(context, child), daemon=True))
             threads[-1].start()
         ctx = StepwellContext()
-        self._drain(lambda key: self._compile_here(key, ctx))
+        self._drain(lambda key: self._compile_here(key, ctx, runs[key]))
         for thread in threads:
             thread.join()
         if self.errors:
             raise self.errors[0]
 
-    def _compile_here(self, key: str, ctx: StepwellContext) -> KernelObject:
+    def _compile_here(self, key: str, ctx: StepwellContext, runs: range) -> KernelObject:
         """The object of a kernel, whose IR is freed."""
-        kernel = compile_kernel(lambda: _module_of(self.kernels[key][0]), ctx, self.target)
+        with numbered(runs.start - 1 if runs else None):
+            kernel = compile_kernel(lambda: _module_of(self.kernels[key][0]), ctx, self.target)
         free_young_cycles()
         return kernel
 
@@ -140,8 +149,8 @@ class _Pool:
         kernel = compile_one(key)
         _LOG.debug("kernel %s compiled: %.2f ms", key, 1e3 * (perf_counter() - start))
         self.done[key] = kernel
-        if self.cache is not None:
-            self.cache.store(key, kernel.code, kernel.meta)
+        if (cache := self.kept.get(key)) is not None:
+            cache.store(key, kernel.code, kernel.meta)
         if self.progress is not None:
             self.progress(len(self.done), len(self.kernels))
 

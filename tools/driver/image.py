@@ -37,7 +37,14 @@ from stepwell.lowering.main_to_buffers import (
     signature_of,
 )
 from stepwell.passes import PassContext, run_pipeline
-from stepwell.passes.pipelines import LLVM_PIPELINE, MAIN_PIPELINE, SHARE_PIPELINE, TIMED_MAIN_PIPELINE
+from stepwell.passes.pass_limit import next_runs
+from stepwell.passes.pipelines import (
+    LLVM_PIPELINE,
+    MAIN_PIPELINE,
+    SHARE_PIPELINE,
+    TIMED_MAIN_PIPELINE,
+    main_steps,
+)
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused, free_young_cycles
@@ -263,6 +270,8 @@ def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bo
     slots.
     """
     module = compilation.module
+    if PassContext.current().alters(next_runs(len(main_steps(timed)))):
+        cache = None
     key = _key_of_main(compilation, timed) if cache is not None else ""
     if cache is not None and (entry := cache.load(key)) is not None:
         _LOG.debug("@main is in the cache")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stepwell.tools.arguments import CommandLine, warnings_for_users
 from stepwell.tools.failure import user_error
+from stepwell.tools.limits import add_limits
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -85,6 +86,7 @@ def command_line() -> CommandLine:
     running.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="an option of a pass"
     )
+    add_limits(running.add_argument)
     running.add_argument("--load", action="append", default=[], metavar="PLUGIN", help="a module or .py file")
 
     for what in ("passes", "dialects", "configs", "analyses"):

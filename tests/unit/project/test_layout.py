@@ -27,6 +27,7 @@ LIBRARIES = (
     "passes/context.py",
     "passes/instruments.py",
     "passes/manager.py",
+    "passes/pass_limit.py",
     "passes/pipelines.py",
     "passes/registry.py",
     "passes/reproducer.py",
