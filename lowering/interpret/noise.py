@@ -17,9 +17,7 @@ import numpy as np
 
 from stepwell.runtime.meaning import Array
 
-_SUMS = re.compile(
-    "conv|matmul|dense|gemm|dot|einsum|sum|mean|norm|softmax|pool|attention|rnn|lstm|gru|resize"
-)
+_SUMS = re.compile("conv|matmul|einsum|reduce|norm|softmax|pool|attention|rnn|resize")
 """Ops that add many terms, whose order is free: each term rounds."""
 _STEPS = np.array([-1.0, 1.0])
 

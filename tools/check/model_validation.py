@@ -55,6 +55,14 @@ MACHINE = "machine"
 """The name of all that comes after level 3: its conversion to `llvm`, and LLVM."""
 
 
+def expect_above_loops(module: ModuleOp) -> None:
+    """Require a program of level 2 or above. Raises: StepwellError `bad-option`."""
+    if is_on_loops(module):
+        message = "the program is below level 2 already"
+        help = "validate single passes: stepwell validate F.mlir -p expand-math"
+        raise StepwellError("bad-option", module, message, help=help)
+
+
 @dataclass
 class ModelValidation:
     """
@@ -73,14 +81,9 @@ class ModelValidation:
         """
         Compile the model pass by pass and add the rows.
 
-        Raises: StepwellError for a file that is no valid model; `bad-option` for a program below level 2.
+        Raises: StepwellError for a file that is no valid model.
         """
         compilation = start(self.path, self.options)
-        if is_on_loops(compilation.module):
-            help = "a pass of it: stepwell validate F.mlir -p hoist-addresses"
-            raise StepwellError(
-                "bad-option", str(self.path), "the program is below level 2 already", help=help
-            )
         if is_lowered(compilation.module):
             self._below(compilation, self._made_up(compilation, seed))
             return
@@ -192,11 +195,11 @@ class ModelValidation:
                 continue
             if symbol in found and name == TO_KERNELS:
                 continue  # a kernel of several calls is the same op for each
-            found.setdefault(symbol, (known, observed.numerics))
             if "tensor" in self.levels:
                 instrument = self._instrument(compilation, symbol, known, observed.numerics, "tensor", seed)
-                module = ModuleOp([kernel.clone()])
-                self.rows += instrument.judge(module, name, observed.numerics)
+                self.rows += instrument.judge(ModuleOp([kernel.clone()]), name, observed.numerics)
+                known = instrument.known[symbol]
+            found.setdefault(symbol, (known, observed.numerics))
         return found
 
     def _instrument(
@@ -234,6 +237,7 @@ class ModelValidation:
                 instrument = self._instrument(compilation, symbol, each, least, level, seed)
                 if level in self.levels:
                     self.rows += validated_pipeline(module, pipeline, compilation.ctx, instrument)
+                    each = instrument.known[symbol]
                     if self.rows[-1].status is Status.FAILED:
                         break
                 elif "loop" in self.levels:

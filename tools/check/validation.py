@@ -63,6 +63,8 @@ class Validate(Instrument):
     """
     Runs functions of a module after each pass that changed its text, and compares with the results before.
 
+    Attributes: `rows`, and `known`, whose results are those after the last pass, right or wrong, so that a
+    wrong pass alone differs.
     Args: `known` has functions by name, with inputs and results; `level` and `kernel` are for the rows;
     `least` is the least class of passes that round at all, `quantized` for programs that round to steps;
     `of_model` is for functions that are whole models; `full` never samples.
@@ -82,7 +84,7 @@ class Validate(Instrument):
     ):
         self.rows: list[Row] = []
         self.level, self.kernel = level, kernel
-        self._ctx, self._known = ctx, dict(known)
+        self._ctx, self.known = ctx, dict(known)
         self._least, self._of_model = least, of_model
         self._full, self._seed = full, seed
         self._first_sample = 0
@@ -110,7 +112,7 @@ class Validate(Instrument):
         except StepwellError as error:
             return [replace(row, status=Status.FAILED, note=f"broken IR: {error.message}")]
         rows: list[Row] = []
-        for name, known in self._known.items():
+        for name, known in self.known.items():
             start = perf_counter()
             found = self._of_function(module, name, known, numerics)
             rows.append(replace(found, level=self.level, pass_name=pass_name, kernel=self.kernel or name))
@@ -128,7 +130,7 @@ class Validate(Instrument):
             status = Status.UNJUDGED if error.code in CANNOT_RUN else Status.FAILED
             return replace(unjudged, status=status, note=f"{error.code}: {error.message}")
         if not sampled:
-            self._known[name] = replace(known, results=results)
+            self.known[name] = replace(known, results=results)
         if numerics is not Numerics.EXACT:
             numerics = max(numerics, self._least, key=list(Numerics).index)
         judgement = judged(
