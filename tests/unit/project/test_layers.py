@@ -133,8 +133,10 @@ run_pipeline(module := import_onnx("tests/models/gru_seq.onnx", ctx := StepwellC
 Program(module, ctx, quick=True)
 """
 _FOLDERS_TO_LEVEL_1 = {"dialects", "frontend", "lowering", "passes", "patterns", "runtime"}
-_PATTERNS = {"host.strings", "math.contraction", "math.elementwise", "nn.recurrent"}
-_PATTERNS |= {"tensor.indexing", "tensor.movement", "tensor.shape"}
+_PATTERNS = {
+    *("host.strings", "math.contraction", "math.elementwise", "nn.recurrent"),
+    *("tensor.indexing", "tensor.movement", "tensor.shape"),
+}
 """The pattern files of the operators of `gru_seq.onnx`."""
 _XDSL_DIALECTS_TO_LEVEL_1 = {"builtin", "func", "utils"}
 
