@@ -87,7 +87,7 @@ def compiled(head: Mapping[str, Any], body: bytes) -> Head:
     if head["stamp"] is not None:
         path, stamp = Path(head["model"]), tuple(head["stamp"])
         expect_unchanged(path, stamp)
-        kept = None if head["key"] is None else KeptModel(path, head["key"], stamp)
+        kept = None if head["compilation"] is None else KeptModel(path, head["compilation"], stamp)
     with taken_over(cast(Head, head), load_plugin):
         model = head["model"] or body
         if head["target"] is not None:
