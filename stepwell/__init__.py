@@ -126,14 +126,15 @@ def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module 'stepwell' has no attribute {name!r}")
     module, _, attribute = _LAZY[name].partition(":")
-    if not module.startswith("stepwell.runtime."):
+    if module.startswith("stepwell.runtime."):
+        value = import_module(module)
+    else:
+        from stepwell.runtime.collector import compiler_imports
         from stepwell.runtime.installation import expect_compiler
 
         expect_compiler(f"stepwell.{name}")
-    from stepwell.runtime.collector import collector_paused
-
-    with collector_paused():
-        value = import_module(module)
+        with compiler_imports():
+            value = import_module(module)
     value = getattr(value, attribute) if attribute else value
     globals()[name] = value
     return value

@@ -9,7 +9,7 @@ from argparse import RawDescriptionHelpFormatter
 from collections.abc import Container, Sequence
 from importlib import import_module
 
-from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.environment import variables_text
 from stepwell.runtime.installation import expect_compiler
 from stepwell.tools.arguments import WRONG_USAGE, CommandLine, warnings_for_users
@@ -60,7 +60,7 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
         command.add_argument("--debug", action="store_true", help="show tracebacks")
         add_json(command)
         if name in chosen:
-            with collector_paused():
+            with compiler_imports():
                 import_module(f"stepwell.tools.commands.{name}").add_arguments(command)
     return found
 

@@ -7,7 +7,7 @@ import sys
 from threading import RLock
 from typing import TYPE_CHECKING, TypeGuard, Unpack
 
-from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.collector import collector_paused, compiler_imports
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.machine.cpu_features import process_triple
@@ -58,8 +58,8 @@ def compile(
         image = _from_cache(kept)
         if image is None and options.start == "now":
             with TURN:
-                from stepwell.tools.driver.staged_model import staged_model
-
+                with compiler_imports():
+                    from stepwell.tools.driver.staged_model import staged_model
                 if (staged := staged_model(model, options, kept, threads)) is not None:
                     return staged
         return CompiledModel(image or _built(model, options, kept, progress), threads=threads)
@@ -106,6 +106,7 @@ def _built(
 ) -> ModelImage:
     """A model compiled by this process, and put into the cache."""
     with TURN:
-        from stepwell.tools.driver.lower import lower_and_compile
+        with compiler_imports():
+            from stepwell.tools.driver.lower import lower_and_compile
 
         return lower_and_compile(model, options, kept, progress)
