@@ -30,7 +30,7 @@ def apply(self, ctx, op):
 
 Faulty.apply = apply
 '''
-_BY_PATTERN = '''"""A fault: {name} swaps the operands of a subtraction that a relu reads, by a rewrite, once each."""
+_BY_PATTERN = '''"""A fault: {name} swaps the operands of each subtraction that a relu reads, by a rewrite."""
 from stepwell.dialects import graph
 from stepwell.passes.registry import load_pass
 from stepwell.patterns import register_predicate
@@ -45,7 +45,8 @@ register_predicate("{stem}.any")(lambda value: True)
 class SwapUnderRelu(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.SubtractOp, rewriter):
-        if "swapped" in op.attributes or not any(isinstance(use.operation, graph.ReluOp) for use in op.result.uses):
+        readers = [use.operation for use in op.result.uses]
+        if "swapped" in op.attributes or not any(isinstance(reader, graph.ReluOp) for reader in readers):
             return
         swapped = graph.SubtractOp(op.rhs, op.lhs)
         swapped.attributes["swapped"] = UnitAttr()

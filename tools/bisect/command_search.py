@@ -1,7 +1,9 @@
-"""`bisect --test`: a binary search over pass runs, and over rewrites, by a command that judges an artifact."""
+"""`bisect --test`: a binary search over pass runs, and over rewrites, by a command on the artifact."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,13 +61,7 @@ class CommandSearch:
             raise self._error("the command names no artifact", help="write {} where its file goes")
         every = pass_runs(self.path, self.options)
         limits = [0, *(run.number for run in every if run.skippable)]
-        if not self._is_bad(None):
-            raise self._error("the command says good without a limit: there is nothing to find")
-        if not self._is_bad(None):
-            raise self._error("the test is not repeatable: without a limit it said bad, then good")
-        if self._is_bad(0):
-            message = "wrong with every skippable pass off"
-            raise StepwellError("not-a-pass", str(self.path), message, help="stepwell validate")
+        self._expect_ends()
         good, bad = self._first_bad(limits, self._is_bad)
         if self._is_bad(good) or not self._is_bad(bad):
             raise self._error(f"the test is not repeatable, at limits {good} and {bad}")
@@ -73,12 +69,27 @@ class CommandSearch:
         rewrite = self._rewrite(run, good)
         return Finding(run, node="" if rewrite is None else rewrite.record.where, rewrite=rewrite)
 
+    def _expect_ends(self) -> None:
+        """Require the command to say bad without a limit, twice, and good at limit 0."""
+        first, again = self._is_bad(None), self._is_bad(None)
+        if first != again:
+            raise self._error("the test is not repeatable: two runs without a limit disagree")
+        if not first:
+            verdict = "cannot tell" if first is None else "says good"
+            raise self._error(f"the command {verdict} without a limit: there is nothing to find")
+        if (verdict := self._is_bad(0)) is None:
+            raise self._error("the command cannot tell at limit 0, where every skippable pass is off")
+        if verdict:
+            message = "wrong with every skippable pass off"
+            help = "`stepwell validate` judges each pass"
+            raise StepwellError("not-a-pass", str(self.path), message, help=help)
+
     def _first_bad(self, limits: Sequence[int], is_bad: Callable[[int], bool | None]) -> tuple[int, int]:
         """
         Neighbours of some limits, of which the first is the last good one. Args: the first of all is good,
         the last is bad.
 
-        Raises: StepwellError `bad-test` where the command cannot tell.
+        Raises: StepwellError `bad-test` where the command cannot judge any between.
         """
         good, bad = 0, len(limits) - 1
         while bad - good > 1:
@@ -104,7 +115,7 @@ class CommandSearch:
         return Rewrite(records[number - 1], len(records))
 
     def _is_bad(self, limit: int | None, rewrites: Mapping[str, int] | None = None) -> bool | None:
-        """What the command says of the artifact that is compiled with limits; None where it cannot tell."""
+        """What the command says of the artifact that is compiled with limits; None without a verdict."""
         with TemporaryDirectory(prefix="stepwell-", ignore_cleanup_errors=True) as folder:
             artifact = Path(folder, self.path.stem + ".stepwell")
             try:
@@ -131,14 +142,25 @@ class CommandSearch:
         self.runs += 1
         command = with_files(self.command, str(artifact), self.path)
         at = "without a limit" if limit is None else f"at limit {limit}"
+        child = subprocess.Popen(
+            command,
+            shell=True,
+            text=True,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         try:
-            ended = subprocess.run(command, shell=True, timeout=self.timeout, capture_output=True, text=True)
-        except subprocess.TimeoutExpired:
-            raise self._error(f"the command took over {self.timeout:g} seconds {at}") from None
-        if ended.returncode in _NOT_RUN:
-            note = ended.stderr.strip() or f"status {ended.returncode}"
-            raise self._error(f"the shell cannot run the command {at}", note=note)
-        return None if ended.returncode == _CANNOT_TELL else ended.returncode != 0
+            _, errors = child.communicate(timeout=self.timeout)
+        except BaseException as error:
+            os.killpg(child.pid, signal.SIGKILL)  # the shell, and what it has started
+            child.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise self._error(f"the command took over {self.timeout:g} seconds {at}") from None
+            raise
+        if child.returncode in _NOT_RUN:
+            raise self._error(f"the shell cannot run the command {at}", note=errors.strip())
+        return None if child.returncode == _CANNOT_TELL else child.returncode != 0
 
     def _error(self, message: str, *, note: str = "", help: str | None = None) -> StepwellError:
         return StepwellError("bad-test", self.command, message, note=note or (), help=help)

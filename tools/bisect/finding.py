@@ -1,4 +1,4 @@
-"""What a search found: the pass run, the kernel and the rewrite at fault, and commands that show it."""
+"""The finding of a search: the pass run, kernel and rewrite at fault, and commands that show them."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ class Finding:
             lines += [f"  before: {_short(record.before)}", f"  after:  {_short(record.after)}"]
         elif self.node:
             lines[0] += f', at node "{self.node}"'
-        if self.value and self.difference is not None:
-            lines.append(f'  output "{self.value}": difference {self.difference:.2g}')
+        if self.difference is not None:
+            value = f'output "{self.value}": ' if self.value else ""
+            lines.append(f"  {value}difference {self.difference:.2g}")
         lines += [f"  note: {self.note}"] if self.note else []
         commands = (("good", self.good), ("bad", self.bad), ("stop", self.stop))
         return "\n".join([*lines, *(f"  {what + ':':5} {text}" for what, text in commands if text)])

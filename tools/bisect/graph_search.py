@@ -104,7 +104,7 @@ class GraphSearch:
     def _with_rewrite(
         self, before: ModuleOp, step: str, wanted: Sequence[Array], judgement: Judgement, earlier: int
     ) -> Finding:
-        """The finding of a pass that is wrong. Args: `earlier` is the number of its rewrites in runs before."""
+        """The finding of a wrong pass. Args: `earlier` is the number of its rewrites in runs before."""
 
         def is_wrong(module: ModuleOp) -> bool:
             found = self._results(module)

@@ -1,4 +1,4 @@
-"""The search through the passes of a kernel that is wrong as machine code, on the inputs it has in the model."""
+"""The search through the passes of a kernel that is wrong as machine code, on its inputs in the model."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Replay:
     """
     The commands of a finding.
 
-    Args: `options` are the words of all options that decide code, `inputs` those of the inputs.
+    Args: `options` are all options that decide code, as a command line has them; `inputs` those of inputs.
     """
 
     def __init__(self, model: Path, options: list[str], inputs: list[str]):
@@ -44,13 +44,8 @@ class Replay:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_ir(path, module_text(kernel), ctx)
         pipelines = [text_of(OF_KERNELS[:end]) for end in (index, index + 1)]
-        loads = [
-            word
-            for pair in zip(self.options, self.options[1:], strict=False)
-            if pair[0] == "--load"
-            for word in pair
-        ]
-        commands = [join(["stepwell", "validate", str(path), *loads, "-p", text]) for text in pipelines]
+        words = ["stepwell", "validate", str(path), *self.options, "-p"]
+        commands = [join([*words, text]) for text in pipelines]
         return replace(finding, good=commands[0], bad=commands[1])
 
     def of_test(self, finding: Finding, command: str) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects.locations import node_names
 from stepwell.lowering.kernels.kernel import canonical_text
 from stepwell.passes.base import Numerics
+from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import module_text
-from stepwell.passes.pass_limit import PassRun
+from stepwell.passes.pass_limit import PassLimit, PassRun
 from stepwell.passes.pipelines import KERNEL_RUNS, KERNELS, MAIN, SHARE, SHARE_PIPELINE, TO_KERNELS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN as MAIN_NAME
@@ -92,6 +93,22 @@ class Search:
         self.runs += 1
         return self._kernels(observation, graph.last) or self._main(observation, feeds)
 
+    def confirmed(self, finding: Finding, feeds: Mapping[str, Array], wanted: Sequence[Array]) -> Finding:
+        """A finding, with a note unless outputs are right without the run and wrong with it."""
+        if not finding.run.skippable:
+            return finding
+        wrong: list[bool] = []
+        for limit in (finding.run.number - 1, finding.run.number):
+            with PassContext.current().watched_by([PassLimit(limit)]):
+                outputs = compile(self.path, self.options).run(feeds)
+            judgement = judged(wanted, list(outputs.values()), Numerics.ROUNDING, of_model=True)
+            wrong.append(not judgement.right)
+        self.runs += 2
+        if wrong == [False, True]:
+            return finding
+        note = "the outputs are wrong without it too" if wrong[0] else "the outputs do not show it"
+        return replace(finding, note="; ".join(filter(None, [finding.note, note])))
+
     def _kernels(self, observation: Observation, last: int) -> Finding | None:
         """The finding in the first kernel that is wrong. Args: `last` is the number of the run before."""
         to_kernel_functions(self.compilation, self.options)
@@ -131,7 +148,7 @@ class Search:
         return found
 
     def _of_program(self, before: _Called | None, shared: _Called, last: int) -> Finding | None:
-        """The finding where a kernel is wrong as it comes from level 1, or as it is shared."""
+        """The finding of a pass over the whole program below level 1, if one made a kernel wrong."""
         same = before is not None and module_text(ModuleOp([before.kernel.clone()])) == module_text(
             ModuleOp([shared.kernel.clone()])
         )
@@ -150,7 +167,7 @@ class Search:
         return None
 
     def _main(self, observation: Observation, feeds: Mapping[str, Array]) -> Finding | None:
-        """The finding where all kernels are right one by one, and the model is wrong."""
+        """The finding of a wrong model whose kernels are all right."""
         self.runs += 1
         outputs = compile(self.path, self.options).run(feeds)
         judgement = judged(observation.results, list(outputs.values()), Numerics.ROUNDING, of_model=True)

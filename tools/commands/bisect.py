@@ -17,8 +17,8 @@ from stepwell.tools.commands.options import (
     add_compile_options,
     add_seed,
     compile_options,
-    compile_words,
     expect_full_start,
+    option_texts,
 )
 from stepwell.tools.inputs import by_input, made_up_inputs, read_arrays
 
@@ -33,8 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--test",
         metavar="CMD",
-        help="a command that ends with 0 for a good artifact, with 1-124 for a bad one, with 125 where it "
-        "cannot tell; {} is the artifact's file, {onnx} the model's",
+        help="a command that ends with 0 for a good artifact, with 1-124 for a bad one, with 125 for one "
+        "that it cannot judge; {} is the artifact's file, {onnx} the model's",
     )
     parser.add_argument(
         "--timeout", type=positive, default=600, metavar="S", help="seconds for the command (default: 600)"
@@ -82,7 +82,7 @@ def _by_command(args: Namespace, options: CompileOptions) -> tuple[Finding | Non
 
     search = CommandSearch(args.model, options, args.test, args.timeout)
     finding = search.run()
-    return Replay(args.model, compile_words(args), []).of_test(finding, args.test), search.runs
+    return Replay(args.model, option_texts(args), []).of_test(finding, args.test), search.runs
 
 
 def _by_levels(args: Namespace, options: CompileOptions) -> tuple[Finding | None, int]:
@@ -97,12 +97,14 @@ def _by_levels(args: Namespace, options: CompileOptions) -> tuple[Finding | None
     sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
     feeds = made_up_inputs(interface, "random", args.seed, sizes) | given
     search = Search(args.model, options, args.level or LEVELS)
-    finding = search.run(feeds, _wanted(args, feeds))
+    finding = search.run(feeds, wanted := _wanted(args, feeds))
     if finding is None:
         return None, search.runs
+    if wanted is not None:
+        finding = search.confirmed(finding, feeds, wanted)
     inputs = [] if args.inputs is None else ["--inputs", str(args.inputs)]
     inputs += ["--seed", str(args.seed)] if args.seed else []
-    replay = Replay(args.model, compile_words(args), inputs)
+    replay = Replay(args.model, option_texts(args), inputs)
     return replay.of(finding, search.kernel, search.compilation.ctx), search.runs
 
 
@@ -112,7 +114,7 @@ def _wanted(args: Namespace, feeds: Mapping[str, Array]) -> Sequence[Array] | No
         return None
     if args.against == "onnxruntime":
         with needed("--against onnxruntime"):
-            import onnxruntime
+            import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
         session: Any = onnxruntime.InferenceSession(str(args.model), providers=["CPUExecutionProvider"])
         return session.run(None, dict(feeds))
     from stepwell.tools.check.check import reference_outputs

@@ -217,25 +217,26 @@ def compile_options(args: Namespace) -> CompileOptions:
     )
 
 
-def compile_words(args: Namespace) -> list[str]:
-    """The options of a compilation that arguments set, as words of a command line."""
-    add_compile_options(parser := ArgumentParser(add_help=False))
-    words: list[str] = []
-    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]  # it has no other list
-        value, option = vars(args)[action.dest], action.option_strings[0]
-        if value == action.default:
+def option_texts(args: Namespace) -> list[str]:
+    """The options of a compilation that are not the defaults, as a command line has them."""
+    add_compile_options(parser := ArgumentParser())
+    texts: list[str] = []
+    for name, default in vars(parser.parse_args([])).items():
+        value, option = vars(args)[name], "--" + name.replace("_", "-")
+        if value == default:
             continue
         repeated = cast("list[object]", value) if isinstance(value, list) else [value]
         for each in repeated:
-            words += [option] if each is True else [option, _as_word(each)]
-    return words
+            texts += [option] if each is True else [option, _option_text(each)]
+    return texts
 
 
-def _as_word(value: object) -> str:
+def _option_text(value: object) -> str:
     """The value of an option as it is written; a pair is a name and a shape, or a name and a number."""
     match value:
-        case (str(name), tuple(sizes)):
-            return f"{name}={'x'.join(map(str, cast('tuple[int, ...]', sizes)))}"
+        case (str(name), tuple()):
+            sizes = cast("tuple[str, tuple[int, ...]]", value)[1]
+            return f"{name}={'x'.join(map(str, sizes))}"
         case (str(name), int(number)):
             return f"{name}={number}"
         case tuple():
