@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from stepwell.tools.api.reading import import_onnx as import_onnx
     from stepwell.tools.api.reading import parse as parse
     from stepwell.tools.api.reading import read as read
+    from stepwell.tools.debug.session import debug as debug
     from stepwell.tools.driver.options import CompileOptions as CompileOptions
 
 __version__ = "0.1.0"
@@ -65,6 +66,7 @@ _LAZY = {
     "amx": "stepwell.dialects.amx",
     "arith": "stepwell.dialects.arith",
     "compile": "stepwell.tools.api.compile:compile",
+    "debug": "stepwell.tools.debug.session:debug",
     "graph": "stepwell.dialects.graph",
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
     "llvm": "stepwell.dialects.llvm",
@@ -102,6 +104,7 @@ __all__ = [
     "amx",
     "arith",
     "compile",
+    "debug",
     "graph",
     "import_onnx",
     "llvm",

@@ -20,6 +20,7 @@ from stepwell.tools.json_facts import add_json, facts_as_json, with_joined_place
 COMMANDS = {
     "compile": "compile a model to one artifact file, or to the IR of a level",
     "run": "run a model or an artifact on given or made-up inputs",
+    "debug": "the values of a model's nodes: list, show, change, watch and compare them",
     "bench": "measure a model against the engines that are installed",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
     "inspect": "what is in a model or artifact, and what is supported",

@@ -1,5 +1,6 @@
 """`plan-memory`: `@main`, which calls kernels on tensors, becomes a function on buffers in one arena."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from stepwell.lowering.main_to_buffers.facts import (
@@ -15,10 +16,14 @@ from stepwell.lowering.main_to_buffers.facts import (
 )
 
 if TYPE_CHECKING:
+    from stepwell.lowering.main_to_buffers.kept import CALLS
+    from stepwell.lowering.main_to_buffers.live_buffers import VIEWS
     from stepwell.lowering.main_to_buffers.plan import MainPlan
     from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass
 
 __all__ = [
+    "CALLS",
+    "VIEWS",
     "MainPlan",
     "PlanMemoryPass",
     "assertion_symbols",
@@ -33,11 +38,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """The pass and its plan, imported when they are first used: answers from level 1 need the facts alone."""
-    if name not in ("MainPlan", "PlanMemoryPass"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from stepwell.lowering.main_to_buffers.plan import MainPlan
-    from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass
+# Imported when they are first used: answers from level 1 need the facts alone.
+_LAZY = {"CALLS": "kept", "MainPlan": "plan", "PlanMemoryPass": "plan_memory", "VIEWS": "live_buffers"}
 
-    return MainPlan if name == "MainPlan" else PlanMemoryPass
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

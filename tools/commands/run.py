@@ -20,6 +20,7 @@ from stepwell.tools.commands.options import (
     add_model,
     add_seed,
     add_threads,
+    compile_options,
     expect_full_start,
     positive,
     ready_model,
@@ -137,9 +138,13 @@ def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, A
     print(*differences, sep="\n")
     if all(difference.ok for difference in differences):
         return 0
-    from stepwell.tools.check.first_difference import first_difference
+    from stepwell.tools.debug.session import debug
 
-    print(first_difference(args.model, feeds))
+    session = debug(args.model, compile_options(args), threads=args.threads)
+    session.run(feeds)
+    first = session.compare().first
+    args.facts["first"] = None if first is None else first.to_json()
+    print(first or "no single node departs: only the outputs do")
     return 1
 
 

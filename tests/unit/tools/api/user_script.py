@@ -150,6 +150,9 @@ def models(m: sw.Module, folder: Path) -> None:
     options = sw.CompileOptions(opt_level=1, mcpu="x86-64-v3")
     other = sw.compile(folder / "m.onnx", options, input_shapes={"x": (4, 8)}, memory="low")
     assert again.threads == 1 and [v.shape for v in other.inputs] == [v.shape for v in again.inputs]
+    session = sw.debug(folder / "m.onnx", options, threads=1)
+    session.run({"x": X, "w": W})
+    assert session.compare().first is None and not session.watch()
     refused(lambda: sw.compile(m, winograd="slow"))  # pyright: ignore[reportArgumentType]
     refused(lambda: sw.compile(m, opt_levle=1))  # pyright: ignore[reportCallIssue, reportUnknownLambdaType]
 
