@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Thread
@@ -19,10 +18,12 @@ from stepwell.passes.context import PassContext
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import free_young_cycles
 from stepwell.runtime.cores import usable_cores
+from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.log import Record, collecting, logger, report
 from stepwell.runtime.machine.target import TargetDescription
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 def workers_for(nodes: int, processes: int | None) -> int:
@@ -56,14 +57,19 @@ def compile_kernels(
             if (entry := cache.load(key)) is not None:
                 done[key] = KernelObject(*entry)
     hits = len(done)
-    _LOG.debug("%d kernels, %d of them in the cache", len(kernels), hits)
+    _log(1, "{} kernels, {} of them in the cache", len(kernels), hits)
     # Large kernels first, so that no core waits for a last long one.
     waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
     context = PassContext.current()
     if context.instruments:
         processes = 1  # they watch passes of this process
     pool = _Pool(kernels, target, cache, done, waiting, progress)
-    pool.run(context, processes or usable_cores(), children or [])
+    try:
+        pool.run(context, processes or usable_cores(), children or [])
+    finally:
+        for key in kernels:  # in this order, whoever compiled them
+            node = describe_location(kernels[key][0])
+            report(m if m.node else m._replace(node=node) for m in pool.messages.get(key, ()))
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits
@@ -84,6 +90,7 @@ class _Pool:
         self.kernels, self.target, self.cache = kernels, target, cache
         self.done, self.waiting, self.progress = done, waiting, progress
         self.errors: list[Exception] = []
+        self.messages: dict[str, list[Record]] = {}
 
     def run(self, context: PassContext, processes: int, children: list[Child]) -> None:
         """
@@ -137,8 +144,9 @@ class _Pool:
     def _finish(self, key: str, compile_one: Callable[[str], KernelObject]) -> None:
         """Compile one kernel, store its object, and report the progress."""
         start = perf_counter()
-        kernel = compile_one(key)
-        _LOG.debug("kernel %s compiled: %.2f ms", key, 1e3 * (perf_counter() - start))
+        with collecting() as self.messages[key]:
+            kernel = compile_one(key)
+            _log(2, "kernel {} compiled: {:.2f} ms", key, 1e3 * (perf_counter() - start))
         self.done[key] = kernel
         if self.cache is not None:
             self.cache.store(key, kernel.code, kernel.meta)

@@ -7,7 +7,6 @@ process. The first request has the plugins of the parent and its pass context, w
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, cast
@@ -24,9 +23,10 @@ from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
+from stepwell.runtime.log import Record, collecting, logger, report
 from stepwell.runtime.machine.target import TargetDescription
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 PROGRAM = "stepwell.tools.driver.kernel_worker:main"
 """Plugins are loaded by a folder above this one."""
 
@@ -63,7 +63,7 @@ class Worker:
         except ChildError as error:
             self.refusal = str(error)
         if self.refusal is not None:
-            _LOG.debug("a worker is of no use: %s", self.refusal)
+            _log(1, "a worker is of no use: {}", self.refusal)
 
     def compile(self, name: str, text: str, target: TargetDescription) -> KernelObject:
         """
@@ -77,6 +77,7 @@ class Worker:
         except ChildError as error:
             message = f"the worker that compiled kernel {name} gave no answer: {error.reason}"
             raise InternalError(name, message, note=error.last_output or ()) from None
+        report(Record(*row) for row in cast("list[list[Any]]", head["log"]))
         if "error" in head:
             raise error_of(cast("dict[str, Any]", head["error"]), f"kernel {name}")
         return KernelObject(code, cast(Mapping[str, object], head["meta"]))
@@ -102,12 +103,13 @@ def _answer(request: Frame) -> tuple[Head, bytes]:
         assert isinstance(module, ModuleOp)
         return module
 
-    try:
-        target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
-        kernel = compile_kernel(parsed, ctx, target)
-    except Exception as error:  # the parent reports it
-        return {"error": described(error)}, b""
-    return {"meta": dict(kernel.meta)}, kernel.code
+    with collecting() as messages:
+        try:
+            target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
+            kernel = compile_kernel(parsed, ctx, target)
+        except Exception as error:  # the parent reports it
+            return {"error": described(error), "log": messages}, b""
+    return {"meta": dict(kernel.meta), "log": messages}, kernel.code
 
 
 def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -> None:

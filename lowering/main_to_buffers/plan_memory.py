@@ -34,7 +34,9 @@ from stepwell.lowering.main_to_buffers.conversion import MainOnBuffers, MainPatt
 from stepwell.lowering.main_to_buffers.kernel_signature import declaration
 from stepwell.lowering.main_to_buffers.plan import MainPlan
 from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.runtime.log import logger
 
+_log = logger(__name__)
 _PATTERNS: Sequence[type[MainPattern]] = (
     calls.KernelCallLowering,
     calls.HostCallLowering,
@@ -85,6 +87,7 @@ class PlanMemoryPass(ModulePass):
                 kernel.erase(safe_erase=False)
         main.detach()
         op.body.block.add_op(main)
+        _log(1, "an arena of {} bytes for {} buffers", plan.arena.total, len(plan.arena.offsets))
         convert_main(main, plan)
         if self.print:
             sys.stderr.write(str(plan))

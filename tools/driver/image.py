@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -47,12 +46,13 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant
 from stepwell.runtime.interface import Array, Interface
+from stepwell.runtime.log import logger
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.timing import TimedCall
 from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """A progress callback: called with the step's name, the amount done, and the total."""
@@ -265,7 +265,7 @@ def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bo
     module = compilation.module
     key = _key_of_main(compilation, timed) if cache is not None else ""
     if cache is not None and (entry := cache.load(key)) is not None:
-        _LOG.debug("@main is in the cache")
+        _log(1, "@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
     meta = _lower_main(compilation, timed)
