@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -25,6 +25,9 @@ from stepwell.runtime.files.whole_files import make_folder, write_text
 
 class Instrument:
     """The base class of instruments: hooks that `PassContext` and the pass manager call; override some."""
+
+    in_workers: ClassVar[bool] = False
+    """Whether it also watches passes of worker processes; while another one watches, there are none."""
 
     def enter_pass_ctx(self) -> None:
         """Called when the context is entered."""

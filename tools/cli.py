@@ -23,6 +23,7 @@ COMMANDS = {
     "run": "run a model or an artifact on given or made-up inputs",
     "bench": "measure a model against the engines that are installed",
     "inspect": "what is in a model or artifact, and what is supported",
+    "trace": "write the times of a compilation and of calls, by kernel and thread, for ui.perfetto.dev",
     "cache": "show or clear the caches of kernels and models",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }

@@ -7,6 +7,7 @@ from traceback import extract_tb
 from typing import Any, cast
 
 from stepwell.passes.context import PassContext
+from stepwell.passes.trace_events import TraceEvents, traces_of
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.frames import Head
 from stepwell.runtime.log import spec_data, use_spec_data
@@ -16,7 +17,8 @@ from stepwell.runtime.plugins import LOADED
 def handed_over(context: PassContext) -> Head:
     """A message with the plugins and the log's specification of this process, and a pass context."""
     plugins = [[plugin.name, plugin.digest] for plugin in LOADED.values()]
-    return {"plugins": plugins, "log": spec_data(), "context": context.as_data()}
+    log, trace = spec_data(), bool(traces_of(context))
+    return {"plugins": plugins, "log": log, "trace": trace, "context": context.as_data()}
 
 
 def taken_over(request: Head, load: Callable[[str], None]) -> PassContext:
@@ -34,7 +36,7 @@ def taken_over(request: Head, load: Callable[[str], None]) -> PassContext:
     data = cast("dict[str, Any]", request["context"])
     config = cast("dict[str, object]", data.pop("config"))  # JSON has lists where options are tuples
     config = {key: tuple(cast("list[object]", v)) if isinstance(v, list) else v for key, v in config.items()}
-    return PassContext(config=config, **data)
+    return PassContext(config=config, instruments=[TraceEvents()] if request["trace"] else [], **data)
 
 
 def described(error: Exception) -> Head:

@@ -12,9 +12,11 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.costs.kernels import COMPILER
+from stepwell.dialects.locations import node_names
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
+from stepwell.passes.trace_events import current_trace, span
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import free_young_cycles
 from stepwell.runtime.cores import usable_cores
@@ -28,9 +30,14 @@ _log = logger(__name__)
 
 def workers_for(nodes: int, processes: int | None) -> int:
     """The number of workers to start for a model of which only the number of nodes is known."""
-    if PassContext.current().instruments:
+    if _watches_here(PassContext.current()):
         return 0
     return min((processes or usable_cores()) - 1, nodes // COMPILER.nodes_a_worker)
+
+
+def _watches_here(context: PassContext) -> bool:
+    """Whether instruments watch passes, and those of this process alone."""
+    return not all(instrument.in_workers for instrument in context.instruments)
 
 
 def compile_kernels(
@@ -57,11 +64,15 @@ def compile_kernels(
             if (entry := cache.load(key)) is not None:
                 done[key] = KernelObject(*entry)
     hits = len(done)
+    if (trace := current_trace()) is not None:
+        trace.nodes |= {key: list(node_names(func.location)) for key, (func, _) in kernels.items()}
+        for key in done:
+            trace.add_cached(key)
     _log(1, "{} kernels, {} of them in the cache", len(kernels), hits)
     # Large kernels first, so that no core waits for a last long one.
     waiting = deque(sorted((k for k in kernels if k not in done), key=lambda k: -len(kernels[k][1])))
     context = PassContext.current()
-    if context.instruments:
+    if _watches_here(context):
         processes = 1  # they watch passes of this process
     pool = _Pool(kernels, target, cache, done, waiting, progress)
     try:
@@ -101,9 +112,9 @@ class _Pool:
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
         helpers = min(processes - 1, len(self.waiting) - 1) if size >= COMPILER.worker_pays else 0
         threads: list[Thread] = []
-        for _ in range(helpers):
+        for number in range(1, helpers + 1):
             child = children.pop() if children else None
-            threads.append(Thread(target=self._serve_worker, args=(context, child), daemon=True))
+            threads.append(Thread(target=self._serve_worker, args=(context, child, number), daemon=True))
             threads[-1].start()
         ctx = StepwellContext()
         self._drain(lambda key: self._compile_here(key, ctx))
@@ -114,13 +125,14 @@ class _Pool:
 
     def _compile_here(self, key: str, ctx: StepwellContext) -> KernelObject:
         """The object of a kernel, whose IR is freed."""
-        kernel = compile_kernel(lambda: _module_of(self.kernels[key][0]), ctx, self.target)
+        with span(key, "kernel"):
+            kernel = compile_kernel(lambda: _module_of(self.kernels[key][0]), ctx, self.target)
         free_young_cycles()
         return kernel
 
-    def _serve_worker(self, context: PassContext, child: Child | None) -> None:
+    def _serve_worker(self, context: PassContext, child: Child | None, number: int) -> None:
         """Feed kernels to one worker process until the queue is empty."""
-        worker = Worker(context, child)
+        worker = Worker(context, child, number)
         try:
             if worker.refusal is None:  # else the other processes compile all kernels
                 self._drain(lambda key: worker.compile(key, _text_of(self.kernels[key]), self.target))

@@ -151,7 +151,7 @@ def with_code(entry: Entry, objects: Sequence[bytes], target: TargetDescription)
         target.triple,
         target.needed_features,
         linked(objects),
-        pool=pool_of(target),
+        pool=pool_of(target, records=bool(entry.timed)),
         tile_check=tile_check_code() if target.has_tile_products else None,
     )
     return entry._replace(variants=(*entry.variants, variant))
