@@ -33,6 +33,7 @@ from stepwell.lowering.main_to_buffers import calls, control_flow, sizes
 from stepwell.lowering.main_to_buffers.conversion import MainOnBuffers, MainPattern
 from stepwell.lowering.main_to_buffers.kernel_signature import declaration
 from stepwell.lowering.main_to_buffers.plan import MainPlan
+from stepwell.lowering.main_to_buffers.plan_diagram import diagram
 from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.runtime.log import logger
 
@@ -64,7 +65,8 @@ class PlanMemoryPass(ModulePass):
     kernels, or their declarations, in the module. Kernels on tensors become declarations on buffers, kernels
     on buffers stay; a kernel's scratch is in the plan as its `#sched.kernel` says, which `bufferize` changes.
     The attribute `#sched.program` of `@main` has the arena's size in bytes as a dimension expression, and the
-    number of slots. `print` shows the plan on standard error (`--print-memory-plan`).
+    number of slots. `print` shows the plan on standard error (`--print-memory-plan`), with a
+    diagram for open sizes of 1.
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
     result.
     """
@@ -90,7 +92,7 @@ class PlanMemoryPass(ModulePass):
         _log(1, "an arena of {} bytes for {} buffers", plan.arena.total, len(plan.arena.offsets))
         convert_main(main, plan)
         if self.print:
-            sys.stderr.write(str(plan))
+            sys.stderr.write(f"{plan}{diagram(plan, dict.fromkeys(plan.known, 1))}")
 
 
 def convert_main(main: FuncOp, plan: MainPlan) -> None:

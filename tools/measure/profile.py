@@ -17,6 +17,7 @@ from stepwell.runtime.model_source import ProfileRow
 from stepwell.runtime.timing import KernelTimes, work_of
 from stepwell.tools.measure.calibrate import MachineLimits
 from stepwell.tools.measure.host_time import of_total
+from stepwell.tools.report import shortened
 
 MAX_NODES_CHARS = 70
 _WARM_UP = 2
@@ -146,8 +147,7 @@ def _described(row: ProfileRow) -> str:
     """The nodes of a row, else its kind and name, cut to the width of the table."""
     text = _KINDS.get(row.kind) or ", ".join(row.nodes) or row.name
     what = row.name.removeprefix("host.") if row.kind == "host" else row.arithmetic
-    text = f"{what}: {text}" if what else text
-    return text if len(text) <= MAX_NODES_CHARS else f"{text[: MAX_NODES_CHARS - 1]}…"
+    return shortened(f"{what}: {text}" if what else text, MAX_NODES_CHARS)
 
 
 def profile_json(rows: Sequence[ProfileRow], limits: MachineLimits, threads: int) -> dict[str, object]:
