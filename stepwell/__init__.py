@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stepwell.passes.instruments import Snapshots as Snapshots
     from stepwell.passes.instruments import VerifyEach as VerifyEach
     from stepwell.passes.registry import register_pass as register_pass
+    from stepwell.passes.trace_events import TraceEvents as TraceEvents
     from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.model import CompiledModel as CompiledModel
@@ -62,6 +63,7 @@ _LAZY = {
     "Snapshots": "stepwell.passes.instruments:Snapshots",
     "StepwellError": "stepwell.runtime.errors:StepwellError",
     "Timing": "stepwell.tools.api.instruments:Timing",
+    "TraceEvents": "stepwell.passes.trace_events:TraceEvents",
     "VerifyEach": "stepwell.passes.instruments:VerifyEach",
     "amx": "stepwell.dialects.amx",
     "arith": "stepwell.dialects.arith",
@@ -100,6 +102,7 @@ __all__ = [
     "Snapshots",
     "StepwellError",
     "Timing",
+    "TraceEvents",
     "VerifyEach",
     "amx",
     "arith",

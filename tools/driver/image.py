@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -49,12 +48,13 @@ from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.image import MAIN, Entry, KeptBuffer, ModelImage, RuntimeErrorRow, Variant
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.json_values import as_list
+from stepwell.runtime.log import logger
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.timing import TimedCall
 from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """A progress callback: called with the step's name, the amount done, and the total."""
@@ -156,7 +156,7 @@ def with_code(entry: Entry, objects: Sequence[bytes], target: TargetDescription)
         target.triple,
         target.needed_features,
         linked(objects),
-        pool=pool_of(target),
+        pool=pool_of(target, records=bool(entry.timed)),
         tile_check=tile_check_code() if target.has_tile_products else None,
     )
     return entry._replace(variants=(*entry.variants, variant))
@@ -275,7 +275,7 @@ def _compile_main(
     pipeline = main_pipeline(keep=keep, timed=timed)
     key = _key_of_main(compilation, pipeline) if cache is not None else ""
     if cache is not None and (entry := cache.load(key)) is not None:
-        _LOG.debug("@main is in the cache")
+        _log(1, "@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
     meta = _lower_main(compilation, pipeline)
