@@ -23,6 +23,7 @@ COMMANDS = {
     "bench": "measure a model against the engines that are installed",
     "inspect": "what is in a model or artifact, and what is supported",
     "cache": "show or clear the caches of kernels and models",
+    "lsp": "serve an editor: names, errors, documentation of .mlir files",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }
 

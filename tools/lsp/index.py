@@ -51,7 +51,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Part:
-    """What stands between two lines `// -----`: a program by itself."""
+    """A program of a file: the text between two lines `// -----`."""
 
     span: Span
     pieces: tuple[Piece, ...]
@@ -71,7 +71,7 @@ class Part:
         return next((p for p in self.pieces if offset < p.end), self.pieces[-1])
 
     def spans_of(self, piece: Piece, mention: Mention) -> list[Span]:
-        """Where the name of a mention stands; first its definition, if it has one."""
+        """The spans of the name of a mention; first its definition, if it has one."""
         if mention.name[0] in "%^":
             found = mention.definition
             spans = found.spans if found else [s for n, s in piece.scan.unknown if n == mention.name]
@@ -93,10 +93,10 @@ class Part:
 class Index:
     """The names of a text."""
 
-    def __init__(self, text: str, before: Index | None = None):
-        """Args: `before` is the index of an earlier text of the file."""
+    def __init__(self, text: str, before: Index | None = None, encoding: str = "utf-16"):
+        """Args: `before` is the index of an earlier text of the file; `encoding` that of columns."""
         self.text = text
-        self.lines = Lines(text)
+        self.lines = Lines(text, encoding)
         known = before._scans if before is not None else {}
         self._scans: dict[str, Scan] = {}
         self.parts = [self._part(span, known) for span in _between(SPLIT, text, Span(0, len(text)))]
@@ -127,7 +127,7 @@ class Index:
         return None if mention is None else (part, piece, mention)
 
     def definition_at(self, offset: int) -> Span | None:
-        """Where the name at an offset is defined; None where nothing defines it."""
+        """The definition of the name at an offset; None where nothing defines it."""
         if (found := self._mention(offset)) is None:
             return None
         part, piece, mention = found
@@ -160,14 +160,16 @@ class Index:
         return [(span, new) for span in spans]
 
     def values_at(self, offset: int) -> list[tuple[str, str]]:
-        """The names that can be used at an offset, each with the line that defines it."""
+        """The names that can be used at an offset, values from lines before, with their lines."""
         part = self.part_at(offset)
+        begin = self.lines.around(offset)[0]
         piece = part.piece_at(offset)
         found: dict[str, str] = {}
         scope: Scope | None = piece.scan.scope_at(offset - piece.start)
         while scope is not None:
             for name, definition in scope.names.items():
-                found.setdefault(name, self.line_of(piece.shifted(definition.span).start))
+                if name[0] != "%" or piece.start + definition.span.start < begin:
+                    found.setdefault(name, self.line_of(piece.start + definition.span.start))
             scope = None if scope.isolated else scope.parent
         for name, (owner, definition) in part.shared.items():
             found.setdefault(name, self.line_of(owner.shifted(definition.span).start))
@@ -175,7 +177,7 @@ class Index:
 
     def line_of(self, offset: int) -> str:
         """The line of an offset, without the spaces around it."""
-        return self.lines.line(self.lines.place(offset).line).strip()
+        return self.lines.around(offset)[1].strip()
 
     def outline(self) -> list[Symbol]:
         """The symbols of the file; those of several parts each below its part."""
@@ -190,7 +192,7 @@ class Index:
         return made
 
     def folds(self) -> list[Span]:
-        """What an editor can fold: braces, parts, comments of several lines, locations."""
+        """The spans to fold: braces, parts, comments of several lines, locations."""
         found = [match for match in _BLOCKS.finditer(self.text)]
         spans = [Span(m.start(), m.start() + len(m.group().rstrip("\n"))) for m in found]
         spans += [part.span for part in self.parts] if len(self.parts) > 1 else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from io import StringIO
 
 from xdsl.dialects.builtin import FileLineColLoc, UnknownLoc
@@ -44,17 +44,13 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the parser made of a text."""
+    """The findings in a text, and its values' types and nodes."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     types: dict[int, str] = field(default_factory=dict[int, str])
     """The types of the values whose definition is at an offset."""
     nodes: dict[int, str] = field(default_factory=dict[int, str])
     """The nodes of the user's model, by the offset of a value that they compute."""
-
-    def as_facts(self) -> dict[str, object]:
-        """The reading in JSON's terms."""
-        return asdict(self)
 
 
 class RecordingParser(LocatingParser):
@@ -84,22 +80,22 @@ def context_for(text: str) -> StepwellContext:
     return StepwellContext(allow_unregistered=_UNREGISTERED.search(text) is not None)
 
 
-def read(text: str, name: str) -> Reading:
-    """The findings in a text, its values' types, and the nodes that they come from."""
+def read(text: str, file: str) -> Reading:
+    """The findings in a text, and the types and nodes of values."""
     if not text.strip() or all(line.startswith("//") or not line for line in text.splitlines()):
         return Reading()
     lines = Lines(text)
     parser: RecordingParser | None = None
     try:
         with collector_paused():
-            parser = RecordingParser(context_for(text), text, name)
+            parser = RecordingParser(context_for(text), text, file)
             module = parser.parse_file()
         found = [(violation_error(v), _op_name(parser, v.op)) for v in violations(module)]
     except StepwellError as error:
         found = [(error, _span_of(error, lines))]
     expectations = Expectations("", ())
     try:
-        expectations = Expectations.read(text, name)
+        expectations = Expectations.read(text, file)
     except StepwellError as error:
         found.append((error, _span_of(error, lines)))
     diagnostics = [
@@ -124,7 +120,7 @@ def _nodes(parser: RecordingParser) -> Iterator[tuple[int, str]]:
 
 
 def _span_of(error: StepwellError, lines: Lines) -> Span:
-    """The place that an error names, as wide as its carets; the first word of the text without one."""
+    """The place that an error names, as wide as its carets; else the first token of the text."""
     place = _PLACE.search(error.where)
     line, column = (int(place[1]) - 1, int(place[2]) - 1) if place else (0, 0)
     start = min(lines.starts[min(line, len(lines.starts) - 1)] + column, len(lines.text))
@@ -142,7 +138,7 @@ def _op_name(parser: RecordingParser, op: Operation) -> Span:
 
 
 class _NamedPrinter(Printer):
-    """A printer that gives values the names that they have in the text."""
+    """A printer with the values' names in the text."""
 
     def __init__(self, stream: StringIO, names: dict[SSAValue, str], *, generic: bool):
         super().__init__(stream, print_generic_format=generic)
@@ -155,14 +151,14 @@ class _NamedPrinter(Printer):
         return name.removeprefix("%")
 
 
-def in_other_form(text: str, name: str, offset: int, *, generic: bool) -> tuple[Span, str] | None:
+def in_other_form(text: str, file: str, offset: int, *, generic: bool) -> tuple[Span, str] | None:
     """
     The innermost op at an offset in the generic form or in its own; None where there is none, or where the
     text names several of its results together.
 
     Raises: StepwellError `syntax`.
     """
-    parser = RecordingParser(context_for(text), text, name)
+    parser = RecordingParser(context_for(text), text, file)
     parser.parse_file()
     around = [(span, op) for op, span in parser.ops.items() if span.start <= offset <= span.end]
     if not around:

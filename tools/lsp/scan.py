@@ -2,7 +2,7 @@
 A piece of a file as definitions and uses of names, by its tokens alone: it need not parse.
 
 An expression over the text finds names, braces and what hides them (strings, comments); nothing else of the
-syntax matters to names. Regions are told from dictionaries by the first words behind their brace.
+syntax matters to names. The first tokens after a brace decide whether it opens a region or a dictionary.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOKEN = re.compile(
 _NAME = re.compile(rf"[%^#!]{SUFFIX}")
 _BINDS = re.compile(r"\s*=(?!=)\s*(\S[\w$.]*)")
 _HAS_TYPE = re.compile(r"\s*:(?!:)")
-# Behind the brace of a dictionary: a key and `=`, `,` or `:`, or a lone key on the same line.
+# After the brace of a dictionary: a key and `=`, `,` or `:`, or a lone key on the same line.
 _DICTIONARY = re.compile(rf"\s*(?:\}}|#|(?:[\w$.]+|{STRING})\s*[=,:]|[ \t]*(?:[\w$.]+|{STRING})[ \t]*\}})")
 _OP_NAME = re.compile(
     r'(?:^|[\s=({])([A-Za-z_]\w*(?:\.[\w$.]+)?)\s*(?:"?(?:private|public|nested|external|internal|constant)"?\s*)*$'
@@ -71,7 +71,7 @@ class Definition:
 
     @property
     def spans(self) -> list[Span]:
-        """Where the name stands: its definition, then its uses."""
+        """The spans of the name: its definition, then its uses."""
         return [self.span, *self.uses]
 
     @property
@@ -235,7 +235,7 @@ class Scan:
 
     @cached_property
     def mentions(self) -> list[Mention]:
-        """All names where they stand, in order."""
+        """All names with their spans, in order."""
         known = [Mention(span, d.name, d) for d in self.definitions for span in d.spans]
         return sorted(known + [Mention(span, name, None) for name, span in self.unknown], key=_start_of)
 

@@ -15,7 +15,7 @@ SPLIT = re.compile(r"^// -----.*$", re.MULTILINE)
 
 
 class TokenKind(NamedTuple):
-    """A kind of token: its expression, its scope in TextMate grammars, its token type in Pygments."""
+    """A kind of token: expression, scope in TextMate grammars, token type in Pygments."""
 
     name: str
     pattern: str
