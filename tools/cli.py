@@ -28,6 +28,7 @@ COMMANDS = {
     "bisect": "which pass, kernel and rewrite make a model wrong",
     "trace": "write the times of a compilation and of calls, by kernel and thread, for ui.perfetto.dev",
     "cache": "show or clear the caches of kernels and models",
+    "lsp": "serve an editor: names, errors, documentation of .mlir files",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }
 
