@@ -41,12 +41,8 @@ __all__ = [
     "value_of",
 ]
 
-_LATE = {
-    "CALLS": "kept",
-    "MainPlan": "plan",
-    "PlanMemoryPass": "plan_memory",
-    "VIEWS": "live_buffers",
-} | dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
+_LATE = {"CALLS": "kept", "MainPlan": "plan", "PlanMemoryPass": "plan_memory", "VIEWS": "live_buffers"}
+_LATE |= dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
 
 
 def __getattr__(name: str) -> object:
