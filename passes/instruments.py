@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -26,6 +26,11 @@ from stepwell.runtime.files.whole_files import make_folder, write_text
 class Instrument:
     """The base class of instruments: hooks that `PassContext` and the pass manager call; override some."""
 
+    asked_for_required: ClassVar[bool] = False
+    """Whether `should_run` is called for required passes too."""
+    in_workers: ClassVar[bool] = False
+    """Whether it also watches passes of worker processes; while another one watches, there are none."""
+
     def enter_pass_ctx(self) -> None:
         """Called when the context is entered."""
 
@@ -33,8 +38,12 @@ class Instrument:
         """Called when the context is left."""
 
     def should_run(self, module: ModuleOp, step: ModulePass) -> bool:
-        """Whether a pass may run; one instrument's False skips it. Not called for required passes."""
+        """Whether a pass may run; one instrument's False skips it."""
         return True
+
+    def alters(self, runs: range) -> bool:
+        """Whether code made by pass runs of some numbers may differ from that without this instrument."""
+        return type(self).should_run is not Instrument.should_run
 
     def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
         """Called before a pass runs."""

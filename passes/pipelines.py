@@ -125,6 +125,19 @@ ON_LLVM = (
 )
 # fmt: on
 
+NEEDED = frozenset(
+    (
+        *("convert-onnx-to-graph", "convert-plugins-to-graph", *(step.name for step in PARTITION)),
+        *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "unroll-vectors"),
+        *("bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
+        "convert-loops-to-llvm",
+    )
+)
+"""The passes that no compilation does without: `--pass-limit` skips all others."""
+OF_KERNELS = (*SCHEDULE, *LOOPS, *ON_LOOPS, *LLVM, *ON_LLVM)
+"""From a kernel on tensors to level 4."""
+KERNEL_RUNS = len(OF_KERNELS)
+
 
 def text_of(steps: Iterable[Step]) -> str:
     """A pipeline as `stepwell-opt -p` takes it, in one line."""
@@ -145,6 +158,11 @@ NEEDED_BELOW = {
     "fuse-ops": "it decides what becomes a kernel, and kernels alone are lowered",
 }
 """Passes that nothing below level 1 does without, and why."""
+
+
+def main_steps(timed: bool) -> Sequence[Step]:
+    """The passes of `@main` alone, after its kernels."""
+    return (*MAIN, *(CLOCKS if timed else ()), *LLVM, *ON_LLVM)
 
 
 def main_pipeline(*, keep: bool = False, timed: bool = False) -> str:

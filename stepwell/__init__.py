@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stepwell.passes.instruments import Snapshots as Snapshots
     from stepwell.passes.instruments import VerifyEach as VerifyEach
     from stepwell.passes.registry import register_pass as register_pass
+    from stepwell.passes.trace_events import TraceEvents as TraceEvents
     from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.model import CompiledModel as CompiledModel
@@ -62,6 +63,7 @@ _LAZY = {
     "Snapshots": "stepwell.passes.instruments:Snapshots",
     "StepwellError": "stepwell.runtime.errors:StepwellError",
     "Timing": "stepwell.tools.api.instruments:Timing",
+    "TraceEvents": "stepwell.passes.trace_events:TraceEvents",
     "VerifyEach": "stepwell.passes.instruments:VerifyEach",
     "amx": "stepwell.dialects.amx",
     "arith": "stepwell.dialects.arith",
@@ -100,6 +102,7 @@ __all__ = [
     "Snapshots",
     "StepwellError",
     "Timing",
+    "TraceEvents",
     "VerifyEach",
     "amx",
     "arith",
@@ -129,14 +132,15 @@ def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module 'stepwell' has no attribute {name!r}")
     module, _, attribute = _LAZY[name].partition(":")
-    if not module.startswith("stepwell.runtime."):
+    if module.startswith("stepwell.runtime."):
+        value = import_module(module)
+    else:
+        from stepwell.runtime.collector import compiler_imports
         from stepwell.runtime.installation import expect_compiler
 
         expect_compiler(f"stepwell.{name}")
-    from stepwell.runtime.collector import collector_paused
-
-    with collector_paused():
-        value = import_module(module)
+        with compiler_imports():
+            value = import_module(module)
     value = getattr(value, attribute) if attribute else value
     globals()[name] = value
     return value

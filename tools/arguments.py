@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
@@ -73,3 +73,10 @@ class CommandLine(ArgumentParser):
             value = action.metavar or (action.choices and ",".join(map(str, action.choices))) or action.dest
             names = [f"{o} {value}" if action.nargs != 0 else o for o in action.option_strings]
             yield ", ".join(names) or f"{value}{'…' * (action.nargs == '+')}", action.help or ""
+
+
+def positive(text: str, least: int = 1) -> int:
+    """An integer of at least 1, or of at least `least`. Raises: ArgumentTypeError."""
+    if not text.isdecimal() or int(text) < least:
+        raise ArgumentTypeError(f"expected a number from {least} on, found {text!r}")
+    return int(text)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stepwell.lowering.main_to_buffers.kept import CALLS
     from stepwell.lowering.main_to_buffers.live_buffers import VIEWS
     from stepwell.lowering.main_to_buffers.plan import MainPlan
+    from stepwell.lowering.main_to_buffers.plan_diagram import diagram, letter_of, value_of
     from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass
 
 __all__ = [
@@ -31,18 +32,21 @@ __all__ = [
     "fallible_ops",
     "input_symbols",
     "inputs_of",
+    "letter_of",
     "object_indices",
+    "diagram",
     "published_symbols",
     "returned_values",
     "signature_of",
+    "value_of",
 ]
 
-
-# Imported when they are first used: answers from level 1 need the facts alone.
-_LAZY = {"CALLS": "kept", "MainPlan": "plan", "PlanMemoryPass": "plan_memory", "VIEWS": "live_buffers"}
+_LATE = {"CALLS": "kept", "MainPlan": "plan", "PlanMemoryPass": "plan_memory", "VIEWS": "live_buffers"}
+_LATE |= dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LAZY:
+    """The pass and its plan, imported when they are first used: answers from level 1 need the facts alone."""
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

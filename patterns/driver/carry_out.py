@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Protocol
 
 from xdsl.ir import Operation
@@ -13,8 +13,6 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.patterns.driver.lineage import Lineage, name_of
-
-_LOG = logging.getLogger(__name__)
 
 
 class Rewrites(Protocol):
@@ -31,6 +29,9 @@ class RewriteListener:
     def may_rewrite(self, pattern: str, op: Operation) -> bool:
         """Whether a pattern may be tried on an op; False skips it before it matches."""
         return True
+
+    def rewriting(self, pattern: str, ops: Sequence[Operation]) -> None:
+        """Called when a pattern has matched ops, right before it changes anything."""
 
     def rewrote(self, pattern: str, op: Operation, made: Sequence[Operation]) -> None:
         """Called after a pattern has rewritten an op, which may be erased, to the new ops `made`."""
@@ -68,6 +69,32 @@ def reporting_changes(changed: Callable[[Iterable[Operation]], None] | None) -> 
         _CHANGES.reset(token)
 
 
+class _Announcing(PatternRewriter):
+    """A rewriter that calls a function before the first change of a pattern."""
+
+    announce: Callable[[], None]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "has_done_action" and value and not self.has_done_action:
+            self.announce()
+        super().__setattr__(name, value)
+
+
+def _announcing(
+    rewriter: PatternRewriter,
+    listeners: Iterable[RewriteListener],
+    pattern: Rewrites,
+    ops: Sequence[Operation],
+) -> None:
+    """Make a rewriter call `rewriting` of the listeners that have it."""
+    waiting = [each for each in listeners if type(each).rewriting is not RewriteListener.rewriting]
+    if not waiting:
+        return
+    rewriter.__class__ = _Announcing
+    call = [partial(each.rewriting, name_of(pattern), ops) for each in waiting]
+    vars(rewriter)["announce"] = lambda: [each() for each in call]
+
+
 class _NewOps(list[Operation]):
     """The ops that a rewrite inserts; its `append` is the handler by which a rewriter is known as carried."""
 
@@ -98,8 +125,10 @@ def carry_out(
     done: Rewrites | None = None
     try:
         for pattern in patterns:
-            if listeners and not all(each.may_rewrite(name_of(pattern), op) for each in listeners):
-                continue
+            if listeners:
+                if not all(each.may_rewrite(name_of(pattern), op) for each in listeners):
+                    continue
+                _announcing(rewriter, listeners, pattern, matched or (op,))
             pattern.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
                 done = pattern
@@ -112,7 +141,6 @@ def carry_out(
         return None
     if changed is not None:
         changed([op, *matched, *made, *([around] if around is not None else [])])
-    _LOG.debug("%s rewrote %s at %s", done, op.name, location)
     for listener in listeners:
         listener.rewrote(name_of(done), op, made)
     if lineage is not None:

@@ -59,12 +59,10 @@ def differences_from_reference(
 
     Raises: StepwellError `no-reference` when `path` is a model that the reference evaluator cannot run.
     """
-    import onnx
-
-    model: onnx.ModelProto = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
+    model = _loaded(path)
     quantized = any(_QUANTIZED.search(node.op_type) for node in model.graph.node)
     found: list[OutputDifference] = []
-    for (name, array), reference in zip(outputs.items(), _reference_outputs(path, model, feeds), strict=True):
+    for (name, array), reference in zip(outputs.items(), reference_outputs(path, feeds, model), strict=True):
         wanted = np.asarray(reference)
         allowed = allowed_of_model(wanted.dtype, quantized=quantized)
         unit = "steps" if wanted.dtype.kind in "biu" else "of the range"
@@ -72,13 +70,27 @@ def differences_from_reference(
     return found
 
 
-def _reference_outputs(path: Path, model: ModelProto, feeds: Mapping[str, object]) -> list[Array]:
+def _loaded(path: Path) -> ModelProto:
+    import onnx
+
+    return onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
+
+
+def reference_outputs(
+    path: Path, feeds: Mapping[str, object], model: ModelProto | None = None
+) -> list[Array]:
+    """
+    The outputs of a model by ONNX's reference evaluator.
+
+    Args: `model` is that of the file, if it has been read.
+    Raises: StepwellError `no-reference` when it cannot run the model.
+    """
     import onnx
 
     from stepwell.tools.check.reference import reference_evaluator
 
     try:
-        evaluator: Any = reference_evaluator(model)
+        evaluator: Any = reference_evaluator(_loaded(path) if model is None else model)
         with np.errstate(all="ignore"):  # infinities are compared below, no warning is needed
             return evaluator.run(None, dict(feeds))
     except Exception as error:  # for a missing or wrong operator the evaluator raises any exception

@@ -70,14 +70,24 @@ def _last_place(largest: float, dtype: np.dtype[np.generic]) -> float:
     return float(np.spacing(np.asarray(largest).astype(dtype))) if dtype.name in _ROUNDING else 0.0
 
 
-def allowed_difference(dtype: np.dtype[np.generic], numerics: Numerics = Numerics.ROUNDING) -> float:
-    """The greatest `relative_difference` that passes of a class may make in values of a type."""
+def allowed_difference(
+    dtype: np.dtype[np.generic], numerics: Numerics = Numerics.ROUNDING, *, of_model: bool = False
+) -> float:
+    """
+    The greatest `relative_difference` that passes of a class may make in values of a type.
+
+    Args: `of_model` is for outputs of a whole model, in which the roundings of many kernels add up, and those
+    of a quantized one may be whole steps of inner values.
+    """
     if numerics is Numerics.QUANTIZED and dtype.kind in "iu":
         return 1.0
     rounding = _ROUNDING.get(dtype.name)
     if rounding is None or numerics is Numerics.EXACT:
         return 0.0
-    return max(rounding, _APPROXIMATE) if numerics is Numerics.APPROXIMATE else rounding
+    if of_model:
+        rounding = max(_MODEL, 5 * rounding)
+    steps = of_model and numerics is Numerics.QUANTIZED
+    return max(rounding, _APPROXIMATE) if steps or numerics is Numerics.APPROXIMATE else rounding
 
 
 def allowed_of_model(dtype: np.dtype[np.generic], *, quantized: bool = False) -> float:
@@ -86,6 +96,6 @@ def allowed_of_model(dtype: np.dtype[np.generic], *, quantized: bool = False) ->
 
     Args: `quantized` is for a model that rounds to integers itself, whose sums may come out a step apart.
     """
-    if dtype.name in _ROUNDING:
-        return max(_MODEL, 5 * _ROUNDING[dtype.name])
-    return allowed_difference(dtype, Numerics.QUANTIZED if quantized else Numerics.EXACT)
+    if dtype.kind in "iu":
+        return float(quantized)
+    return allowed_difference(dtype, of_model=True)

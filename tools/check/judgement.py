@@ -36,27 +36,40 @@ _INFINITE = float("inf")
 
 
 def judged(
-    wanted: Sequence[Array], found: Sequence[Array], numerics: Numerics, *, sampled: bool = False
+    wanted: Sequence[Array],
+    found: Sequence[Array],
+    numerics: Numerics,
+    *,
+    sampled: bool = False,
+    of_model: bool = False,
+    slack: Sequence[float] = (),
 ) -> Judgement:
     """
     The worst of some results.
 
-    Args: `sampled` compares only elements that are something else than undefined.
+    Args: `sampled` compares only elements that are something else than undefined; `of_model` is for outputs
+    of a whole model; `slack` has what roundings may do to each result, if that is more than usual.
     """
     if len(found) != len(wanted):
         return Judgement(_INFINITE, 0.0, 1.0, f"{len(found)} results instead of {len(wanted)}")
     rows = [
-        _of_result(number, np.asarray(want), np.asarray(have), numerics, sampled)
+        _of_result(number, np.asarray(want), np.asarray(have), numerics, sampled, of_model)
         for number, (want, have) in enumerate(zip(wanted, found, strict=True))
     ]
     if not rows:
         return Judgement(0.0, 0.0, 1.0)
+    if slack and numerics is not Numerics.EXACT:
+        pairs = zip(rows, slack, strict=False)
+        rows = [row if row.right else row._replace(allowed=max(row.allowed, more)) for row, more in pairs]
+        rows = [row._replace(note="" if row.right else row.note) for row in rows]
     worst = max(rows, key=lambda row: (not row.right, row._excess))  # pyright: ignore[reportPrivateUsage]
     return worst._replace(covered=min(row.covered for row in rows))
 
 
-def _of_result(number: int, wanted: Array, found: Array, numerics: Numerics, sampled: bool) -> Judgement:
-    allowed = allowed_difference(wanted.dtype, numerics)
+def _of_result(
+    number: int, wanted: Array, found: Array, numerics: Numerics, sampled: bool, of_model: bool
+) -> Judgement:
+    allowed = allowed_difference(wanted.dtype, numerics, of_model=of_model)
     where = f"result {number}"
     if found.dtype != wanted.dtype:
         return Judgement(

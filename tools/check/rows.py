@@ -25,6 +25,8 @@ class Status(StrEnum):
     """The results differ by more."""
 
 
+LEVELS = ("graph", "tensor", "loop", "llvm")
+"""The levels of passes: each is of the pipeline that has the pass."""
 WRONG = (Status.DIFFERS, Status.FAILED)
 
 
@@ -72,12 +74,17 @@ def table_of(rows: Sequence[Row]) -> str:
     for row in rows:
         if row.status is not Status.SAME:
             by_pass.setdefault((row.level, row.pass_name), []).append(row)
-    groups = sorted(by_pass.values(), key=lambda group: -_severity(_worst(group)))
+    groups = sorted(by_pass.values(), key=lambda group: (-_severity(_worst(group)), _depth(group[0])))
     lines = [_line(group) for group in groups]
     counts = Counter(row.status for row in rows)
     counted = ", ".join(f"{counts[status]} {status}" for status in reversed(Status) if counts[status])
     seconds = sum(row.seconds for row in rows)
     return "\n".join([*lines, f"{len(rows)} runs of passes: {counted or 'none'}; {seconds:.1f} s"])
+
+
+def _depth(row: Row) -> int:
+    """The position of a row's level from the model down."""
+    return LEVELS.index(row.level) if row.level in LEVELS else 0
 
 
 def _worst(group: Sequence[Row]) -> Row:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
 from pathlib import Path
 
 from stepwell.passes.pipelines import LEVELS, all_levels, explained
@@ -51,6 +52,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="print the passes of all levels with the reasons, as stepwell-opt -p takes them, and stop",
     )
+    parser.add_argument(
+        "--list-pass-runs",
+        action="store_true",
+        help="print the number of each execution of a pass, as --pass-limit counts them, and stop",
+    )
     add_compile_options(parser)
 
 
@@ -74,18 +80,24 @@ def run(args: Namespace) -> int:
     if args.output is not None:
         check_place(args.output)
         _check_output_suffix(args.output, args.emit)
-    if args.json == STANDARD_OUTPUT and args.output is None and (args.emit or args.print_pipeline):
+    is_text = args.emit or args.print_pipeline
+    if args.json == STANDARD_OUTPUT and args.output is None and is_text:
         message = "--json and the text of the compilation both want standard output"
         raise StepwellError(
             "bad-option", None, message, help="name a file for one of them: -o FILE, --json F.json"
         )
-    if args.print_pipeline:
-        others = ("output", "emit", "dump", "remarks", "print_memory_plan")
-        if given := [name for name in others if vars(args)[name]]:
-            option = "--" + given[0].replace("_", "-")
-            raise StepwellError("bad-option", None, f"--print-pipeline does not go with {option}")
-        print(_pipeline(options))
+    if args.print_pipeline or args.list_pass_runs:
+        _expect_listing(args)
+        _list_runs(args, options) if args.list_pass_runs else print(_pipeline(options))
         return 0
+    if args.pass_limit is not None and (args.dump or args.emit in (*LEVELS[LEVELS.index("vector") :], "obj")):
+        option = "--dump" if args.dump else f"--emit {args.emit}"
+        raise StepwellError(
+            "bad-option",
+            None,
+            f"--pass-limit counts passes kernel by kernel, and {option} runs them on the whole program",
+            help="write the program with --emit linalg, and limit stepwell-opt's passes on it",
+        )
     if args.emit is not None and args.dump is not None:
         raise StepwellError("bad-option", None, "--dump writes every level: it does not go with --emit")
     if args.print_memory_plan and args.emit in LEVELS[: LEVELS.index("loops")]:
@@ -102,6 +114,25 @@ def run(args: Namespace) -> int:
     args.facts |= _facts(image) | {"output": output}
     print(summary_text(image, str(output)), file=sys.stderr)
     return 0
+
+
+def _expect_listing(args: Namespace) -> None:
+    """Refuse options that go on after a list was printed. Raises: StepwellError `bad-option`."""
+    wanted, other = "print_pipeline", "list_pass_runs"
+    if args.list_pass_runs:
+        wanted, other = other, wanted
+    others = (other, "output", "emit", "dump", "remarks", "print_memory_plan")
+    if given := [name for name in others if vars(args)[name]]:
+        options = ["--" + name.replace("_", "-") for name in (wanted, given[0])]
+        raise StepwellError("bad-option", None, f"{options[0]} does not go with {options[1]}")
+
+
+def _list_runs(args: Namespace, options: CompileOptions) -> None:
+    from stepwell.tools.driver.pass_runs import pass_runs
+
+    runs = pass_runs(args.model, options)
+    args.facts |= {"schema": "stepwell-pass-runs/1", "runs": [asdict(run) for run in runs]}
+    print(*runs, sep="\n")
 
 
 def _facts(image: ModelImage) -> Facts:

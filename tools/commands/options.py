@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel, load
+from stepwell.tools.arguments import positive
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import (
     MEMORY,
@@ -24,6 +26,7 @@ from stepwell.tools.driver.options import (
     CompileOptions,
     check_suffix,
 )
+from stepwell.tools.limits import add_limits, limits_of
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
@@ -86,6 +89,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (given again: another)",
     )
+    add_limits(groups["tuning"].add_argument)
     add_start(group_of["start"].add_argument)
     group_of["use_cache"].add_argument(
         "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
@@ -154,13 +158,6 @@ def add_threads(parser: ArgumentParser) -> None:
     )
 
 
-def positive(text: str, least: int = 1) -> int:
-    """An integer of at least 1, or of at least `least`. Raises: ArgumentTypeError."""
-    if not text.isdecimal() or int(text) < least:
-        raise ArgumentTypeError(f"expected a number from {least} on, found {text!r}")
-    return int(text)
-
-
 def add_seed(parser: ArgumentParser) -> None:
     """Add `--seed`, the seed of made-up inputs."""
     parser.add_argument(
@@ -220,6 +217,34 @@ def compile_options(args: Namespace) -> CompileOptions:
     )
 
 
+def option_texts(args: Namespace) -> list[str]:
+    """The options of a compilation that are not the defaults, as a command line has them."""
+    add_compile_options(parser := ArgumentParser())
+    texts: list[str] = []
+    for name, default in vars(parser.parse_args([])).items():
+        value, option = vars(args)[name], "--" + name.replace("_", "-")
+        if value == default:
+            continue
+        repeated = cast("list[object]", value) if isinstance(value, list) else [value]
+        for each in repeated:
+            texts += [option] if each is True else [option, _option_text(each)]
+    return texts
+
+
+def _option_text(value: object) -> str:
+    """The value of an option as it is written; a pair is a name and a shape, or a name and a number."""
+    match value:
+        case (str(name), tuple()):
+            sizes = cast("tuple[str, tuple[int, ...]]", value)[1]
+            return f"{name}={'x'.join(map(str, sizes))}"
+        case (str(name), int(number)):
+            return f"{name}={number}"
+        case tuple():
+            return ",".join(cast("tuple[str, ...]", value))
+        case _:
+            return str(value)
+
+
 def ready_model(args: Namespace) -> CompiledModel:
     """The model of parsed arguments, compiled unless it is an artifact. Raises: StepwellError."""
     check_suffix(args.model)
@@ -235,14 +260,16 @@ def ready_model(args: Namespace) -> CompiledModel:
 
 @contextmanager
 def watched(args: Namespace) -> Generator[None]:
-    """A pass context that shows the memory plan, and in the end the remarks, as the arguments say."""
+    """A pass context with limits that shows the memory plan, and in the end the remarks, by the arguments."""
     config = {"plan-memory.print": True} if getattr(args, "print_memory_plan", False) else {}
-    if not args.remarks and not config:
+    load_plugins(args)  # a limit may name a pass of one
+    limits = limits_of(args)
+    if not (args.remarks or config or limits):
         yield
         return
     from stepwell.passes.context import PassContext
 
-    with PassContext(config=config) as context:
+    with PassContext(config=config, instruments=limits) as context:
         yield
     for remark, times in Counter(map(str, context.remarks if args.remarks else ())).items():
         print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)

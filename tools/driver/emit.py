@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
 from stepwell.passes.instruments import module_text
+from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, PROGRAM_SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes, write_text
@@ -30,8 +31,12 @@ def lower_to(model: Path | Program, options: CompileOptions, level: str) -> Comp
 
     Raises: StepwellError of the pass that failed.
     """
+    with numbered():
+        return _lowered_to(model, options, LEVELS.index(level))
+
+
+def _lowered_to(model: Path | Program, options: CompileOptions, position: int) -> Compilation:
     compilation = start(model, options)
-    position = LEVELS.index(level)
     _require_above(compilation.module, position)
     if is_on_loops(compilation.module):
         if position >= LEVELS.index("llvm") and not is_on_machine(compilation.module):
@@ -59,7 +64,7 @@ def _require_above(module: ModuleOp, wanted: int) -> None:
         raise StepwellError("bad-option", module, message)
 
 
-def emit(model: Path, options: CompileOptions, level: str) -> str:
+def emit(model: Path | Program, options: CompileOptions, level: str) -> str:
     """The text of a level. Raises: StepwellError of the pass that failed."""
     if level in ("ll", "asm"):
         compilation = lower_to(model, options, "llvm")

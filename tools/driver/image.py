@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -37,7 +36,8 @@ from stepwell.lowering.main_to_buffers import (
     signature_of,
 )
 from stepwell.passes import PassContext, run_pipeline
-from stepwell.passes.pipelines import LLVM_PIPELINE, SHARE_PIPELINE, main_pipeline
+from stepwell.passes.pass_limit import next_runs
+from stepwell.passes.pipelines import LLVM_PIPELINE, SHARE_PIPELINE, main_pipeline, main_steps
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused, free_young_cycles
@@ -48,12 +48,13 @@ from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.image import MAIN, Entry, KeptBuffer, ModelImage, RuntimeErrorRow, Variant
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.json_values import as_list
+from stepwell.runtime.log import logger
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.timing import TimedCall
 from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """A progress callback: called with the step's name, the amount done, and the total."""
@@ -155,7 +156,7 @@ def with_code(entry: Entry, objects: Sequence[bytes], target: TargetDescription)
         target.triple,
         target.needed_features,
         linked(objects),
-        pool=pool_of(target),
+        pool=pool_of(target, records=bool(entry.timed)),
         tile_check=tile_check_code() if target.has_tile_products else None,
     )
     return entry._replace(variants=(*entry.variants, variant))
@@ -269,10 +270,12 @@ def _compile_main(
     slots.
     """
     module = compilation.module
+    if PassContext.current().alters(next_runs(len(main_steps(timed)))):
+        cache = None
     pipeline = main_pipeline(keep=keep, timed=timed)
     key = _key_of_main(compilation, pipeline) if cache is not None else ""
     if cache is not None and (entry := cache.load(key)) is not None:
-        _LOG.debug("@main is in the cache")
+        _log(1, "@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
     meta = _lower_main(compilation, pipeline)

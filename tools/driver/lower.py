@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stepwell.lowering.kernels.pool import workers_for
 from stepwell.lowering.kernels.worker import started
+from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused
@@ -43,7 +44,7 @@ def lower_and_compile(
     expect_backends(options)
     source = None if isinstance(model, Program) or is_ir(model) else open_model(model)
     nodes = 0 if source is None else len(source.model.graph.node)
-    with collector_paused(), started(workers_for(nodes, options.processes)) as children:
+    with collector_paused(), numbered(), started(workers_for(nodes, options.processes)) as children:
         image = _lowered(model if source is None else source, options, children, progress)
     if kept is not None and source is not None and not source.warned:  # a warning is repeated each time
         kept.store(image, source.files.opened)

@@ -22,6 +22,7 @@ from stepwell.dialects.types import DimsAttr, tensor_type
 from stepwell.lowering.backends import Backend, Constants
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext, remark
+from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import text_of
 from stepwell.runtime.backends import find_backend
 from stepwell.runtime.errors import StepwellError
@@ -210,11 +211,12 @@ def _own_image(func: FuncOp, compilation: Compilation, options: CompileOptions) 
     open_regions(module)
     own = Compilation(module, compilation.ctx)
     plain = replace(options, backends=(), fallback=False)
-    to_level_1(own, plain)
-    interface = read_interface(main_of(module))
-    to_kernel_functions(own, plain)
-    cache = KernelCache() if options.use_cache else None
-    return image_bytes(compile_image(own, interface, cache, processes=options.processes))
+    with numbered(None):  # not a part of the model's own code
+        to_level_1(own, plain)
+        interface = read_interface(main_of(module))
+        to_kernel_functions(own, plain)
+        cache = KernelCache() if options.use_cache else None
+        return image_bytes(compile_image(own, interface, cache, processes=options.processes))
 
 
 def _pass_symbols_by_shape(main: FuncOp) -> None:

@@ -17,11 +17,13 @@ from stepwell.passes import Instrument, PassContext, list_configs, parse_passes,
 from stepwell.passes.analysis.registry import ANALYSES, load_analysis
 from stepwell.passes.context import DEFAULT_OPT_LEVEL, config_value
 from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots, VerifyEach
+from stepwell.passes.pass_limit import numbered
 from stepwell.passes.registry import all_passes, load_pass
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.ir_files import SPLIT_MARK, Part, read_parts, write_ir
 from stepwell.tools.driver.plugins import load_plugin
+from stepwell.tools.limits import limits_of
 from stepwell.tools.opt.diagnostics import Expectations
 from stepwell.tools.opt.explain_match import explain_match
 from stepwell.tools.opt.level_check import LevelCheck
@@ -86,7 +88,8 @@ def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
     """The text of a part after the passes. Raises: StepwellError of the part, or of a pass."""
     module = part.read(ctx)
     verify_module(module)
-    run_pipeline(module, args.passes, ctx)
+    with numbered():
+        run_pipeline(module, args.passes, ctx)
     try:
         verify_module(module)
     except StepwellError as error:
@@ -104,7 +107,7 @@ def _pass_context(args: Namespace) -> PassContext:
         instruments.append(PassTiming())
     if args.verify_each:
         instruments.append(VerifyEach())
-    instruments += _printing(args)
+    instruments += [*_printing(args), *limits_of(args)]
     if args.snapshots is not None:
         instruments.append(Snapshots(args.snapshots))
     if args.print_op_counts:

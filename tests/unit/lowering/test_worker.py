@@ -235,8 +235,11 @@ NETWORK = """g (float[N, 3, 8, 8] x, float[16, 3, 3, 3] w, float[16, 24] v) => (
 
 
 @pytest.mark.usefixtures("kernel_workers")
-def test_workers_compile_the_kernels_of_a_model_as_this_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All but the largest, with which this process waits for them."""
+@pytest.mark.parametrize("disabled", [[], ["vectorize"]])
+def test_workers_compile_the_kernels_of_a_model_as_this_process_does(
+    disabled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but the largest, with which this process waits for them; in any pass context."""
     found: list[tuple[Mapping[str, KernelObject], Mapping[str, KernelObject]]] = []
     others = Event()
 
@@ -253,7 +256,8 @@ def test_workers_compile_the_kernels_of_a_model_as_this_process_does(monkeypatch
         return here
 
     monkeypatch.setattr(image, "compile_kernels", compile_twice)
-    stepwell.compile(onnx_model(NETWORK), use_cache=False)
+    with PassContext(disabled_pass=disabled):
+        stepwell.compile(onnx_model(NETWORK), use_cache=False)
     ((here, there),) = found
     assert len(here) >= 4
     assert {k: (kernel.code, kernel.meta) for k, kernel in there.items()} == {

@@ -27,10 +27,13 @@ LIBRARIES = (
     "passes/context.py",
     "passes/instruments.py",
     "passes/manager.py",
+    "passes/pass_limit.py",
     "passes/pipelines.py",
     "passes/registry.py",
     "passes/reproducer.py",
     "passes/text_diff.py",
+    "passes/trace_events.py",
+    "passes/trace_format.py",
 )
 # Folders of `lowering/` that other folders import file by file.
 OPEN_FOLDERS = ("lowering/backends/", "lowering/kernels/")

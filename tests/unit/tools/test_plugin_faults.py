@@ -210,7 +210,9 @@ def test_a_pass_of_a_plugin_in_a_compilation(tmp_path: Path, capsys: Capture) ->
     plugin = written(tmp_path / "negating.py", f"{IMPORTS}{code}apply_patterns(op.body, [Like()])")
     model = written(tmp_path / "m.onnx", onnx_model("g (float[2] x) => (float[2] y) { y = Relu(x) }"))
     run = ["run", str(model), "--fill", "ones", "--load", str(plugin)]
-    for options, value in (([], "1"), (["--require-pass", "negate"], "-1"), ([], "1")):
+    required = ["--require-pass", "negate"]
+    cases = (([], "1"), (required, "-1"), ([*required, "--pass-limit", "3"], "1"), ([], "1"))
+    for options, value in cases:
         assert cli.main([*run, *options]) == 0
         assert f"mean {value} " in capsys.readouterr().out
     assert cli.main([*run, "--require-pass", "negate", "--disable-pass", "negate"]) == 0

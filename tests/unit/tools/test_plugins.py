@@ -78,6 +78,18 @@ def test_what_a_plugin_made_is_not_taken_without_it(tmp_path: Path) -> None:
     assert sums_of(tmp_path, "--load", "broken.py") == [1]
 
 
+def test_no_object_is_under_the_same_key_with_a_plugin(tmp_path: Path) -> None:
+    """Those of the kernel, and of `@main`."""
+    onnx.save(onnx_model("g (float[4] x) => (float[4] y) { y = Add(x, x) }"), tmp_path / "m.onnx")
+    (tmp_path / "talkative.py").write_text(TALKATIVE)
+    found: list[set[str]] = []
+    for options in ((), ("--load", "talkative.py")):
+        before = {path.name for path in (tmp_path / "cache").glob("*")}
+        sums_of(tmp_path, *options)
+        found.append({path.name for path in (tmp_path / "cache").glob("*.kernel")} - before)
+    assert [len(names) for names in found] == [2, 2]
+
+
 @pytest.mark.usefixtures("kernel_workers")
 def test_a_plugin_changes_all_kernels(tmp_path: Path) -> None:
     """Also those that worker processes compile."""

@@ -103,9 +103,11 @@ def passes(m: sw.Module, folder: Path) -> None:
     names, out, counts, rewrites = Names(), StringIO(), sw.OpCounts(), sw.RewriteCounts()
     instruments: list[sw.Instrument] = [names, sw.Timing(stream=out), sw.Diff(stream=out), counts]
     instruments += [sw.VerifyEach(), sw.PrintIR(after=["cse"], stream=out), sw.Snapshots(folder / "ir")]
+    instruments.append(trace := sw.TraceEvents())
     with sw.PassContext(config={"fuse-ops.max-ops": 8}) as context:
         m.clone().run("cse", CountPass, [CountPass(), "fuse-ops"], instruments=instruments).verify()
     m.clone().run("fuse-ops", "convert-graph-to-linalg", instruments=[rewrites])
+    trace.save(folder / "trace.json")
     assert sum(rewrites.counts["convert-graph-to-linalg"].values()) > 0
     assert context.counters["count"]["ops"] == 10 and names.names == ["cse", "count", "count", "fuse-ops"]
     relu: sw.graph.ReluOp = next(m.walk(sw.graph.ReluOp))

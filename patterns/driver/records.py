@@ -1,0 +1,34 @@
+"""Records of rewrites: the rule, the op, its location, and the text of both before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from io import StringIO
+
+from xdsl.ir import Operation
+from xdsl.printer import Printer
+
+
+@dataclass(frozen=True)
+class RewriteRecord:
+    """A rewrite of a pass: its number over all runs of the pass, and what it changed."""
+
+    number: int
+    pass_name: str
+    rule: str
+    op: str
+    where: str
+    before: str
+    after: str
+    """Empty where the op was erased."""
+
+
+def texts_of(ops: Iterable[Operation]) -> str:
+    """The texts of some ops, a line or more each."""
+    stream = StringIO()
+    printer = Printer(stream)
+    for op in ops:
+        printer.print_op(op)
+        stream.write("\n")
+    return stream.getvalue().rstrip("\n")

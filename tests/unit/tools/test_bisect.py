@@ -1,0 +1,158 @@
+"""`stepwell bisect`: planted faults are named by level, pass, kernel and rewrite."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+from stepwell.runtime.environment import CACHE
+from stepwell.tools import cli
+from tests.commands import Capture
+from tests.onnx_models import onnx_model
+from tests.support.faults import FAULTS, planted
+from tests.support.forks import Result, forked
+
+NETWORK = """g (float[5, 40] x, float[40, 24] w) => (float[5, 24] y, float[5, 40] z) {
+  e = Exp(x)
+  s = Sub(x, e)
+  r = Relu(s)
+  y = MatMul(r, w)
+  t = Sub(e, r)
+  z = Tanh(t)
+}"""
+SKIPPABLE = {"simplify-expr", "fold-scale-axis", "vectorize", "hoist-addresses"}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    onnx.save(onnx_model(NETWORK), tmp_path / "net.onnx")
+    return tmp_path / "net.onnx"
+
+
+def bisected(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """The status and the results of `stepwell bisect net.onnx`, in a process of its own."""
+
+    def run() -> Result:
+        os.chdir(folder)
+        os.environ[CACHE.name] = str(folder / "cache")
+        return cli.main(["bisect", "net.onnx", "--json", "found.json", *arguments]), "", ""
+
+    status, _, errors = forked(run)
+    assert not errors
+    return status, json.loads((folder / "found.json").read_text())
+
+
+def status_of(folder: Path, command: str) -> int:
+    """The status of a printed command, in a process of its own."""
+
+    def run() -> Result:
+        os.chdir(folder)
+        os.environ[CACHE.name] = str(folder / "cache")
+        return cli.main(shlex.split(command)[1:]), "", ""
+
+    return forked(run)[0]
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_named(name: str, model: Path, tmp_path: Path) -> None:
+    plugin = planted(name, tmp_path)
+    status, found = bisected(tmp_path, "--load", plugin.name)
+    assert (status, found["schema"], found["found"]) == (1, "stepwell-bisect/1", True)
+    assert (found["pass"].partition("{")[0], found["level"]) == (name, FAULTS[name].level)
+    assert (found["kernel"] is None) == (found["level"] == "graph")
+    assert (found["good"] is None) <= (name not in SKIPPABLE)
+    if name in SKIPPABLE:
+        assert f"--load {plugin.name} --check --pass-limit {found['index']}" in found["bad"]
+        assert [status_of(tmp_path, found[which]) for which in ("good", "bad")] == [0, 1]
+        assert found["note"] == ""
+
+
+def test_a_wrong_rewrite_is_named_with_its_texts(model: Path, tmp_path: Path) -> None:
+    _, found = bisected(tmp_path, "--load", planted("simplify-expr", tmp_path).name)
+    rewrite = found["rewrite"]
+    assert (rewrite["index"], rewrite["count"], rewrite["rule"]) == (1, 1, "SwapUnderRelu")
+    assert "graph.subtract %x, %e" in rewrite["before"] and "graph.subtract %e, %x" in rewrite["after"]
+    assert 'node "Sub#1"' in found["node"]
+    assert found["value"] == "y" and found["difference"] > 0.1
+    assert found["stop"].endswith("--pdb-at simplify-expr=1")
+
+
+def test_what_cannot_be_skipped_is_shown_on_the_kernel_alone(model: Path, tmp_path: Path) -> None:
+    _, found = bisected(tmp_path, "--load", planted("bufferize", tmp_path).name)
+    assert found["bad"].startswith("stepwell validate ") and found["bad"].endswith(",bufferize")
+    assert [status_of(tmp_path, found[which]) for which in ("good", "bad")] == [0, 1]
+
+
+def test_a_healthy_model(model: Path, tmp_path: Path) -> None:
+    status, found = bisected(tmp_path)
+    assert (status, found["found"]) == (0, False)
+    assert bisected(tmp_path, "--level", "graph")[0] == 0
+
+
+TEST = """
+import sys
+import numpy as np
+import stepwell
+
+model = stepwell.load(sys.argv[1])
+values = np.linspace(-1, 1, 960, dtype=np.float32)
+feeds = {i.name: np.resize(values, i.shape) for i in model.inputs}
+x, w = feeds.values()
+wanted = np.maximum(x - np.exp(x), 0) @ w
+sys.exit(not np.allclose(model.run(feeds)["y"], wanted, rtol=1e-3, atol=1e-4))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["simplify-expr", "vectorize"])
+def test_a_command_finds_what_it_judges(name: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(TEST)
+    plugin = planted(name, tmp_path)
+    command = f"{sys.executable} judge.py {{}}"
+    status, found = bisected(tmp_path, "--load", plugin.name, "--test", command)
+    assert (status, found["pass"]) == (1, name)
+    assert (found["rewrite"] is not None) == FAULTS[name].by_pattern
+    assert f"--pass-limit {found['index']} -o net.stepwell && " in found["bad"]
+
+
+REFUSED = {
+    "true": "bad-test: the command names no artifact",
+    "true {}": "bad-test: the command says good without a limit",
+    "false {}": "not-a-pass: wrong with every skippable pass off",
+    "no-such-command {}": "bad-test: the shell cannot run the command",
+    "exit 125 # {}": "bad-test: the command cannot tell without a limit",
+    "sleep 60 # {}": "bad-test: the command took over 1 seconds without a limit",
+    "test -f flag || { touch flag; false; } # {}": "bad-test: the test is not repeatable",
+}
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_a_command_that_judges_nothing(
+    command: str, model: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["bisect", str(model), "--test", command, "--timeout", "1"]
+    assert cli.main(arguments) == 1
+    code, _, message = REFUSED[command].partition(": ")
+    assert f"error[{code}]: {message}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["m.stepwell"], "error[no-source]: an artifact holds no IR"),
+        (["m.onnx", "--pass-limit", "3"], "error[bad-option]: bisect sets the limits itself"),
+        (["m.onnx", "--start", "now"], "error[bad-usage]"),
+    ],
+)
+def test_misuse(arguments: Sequence[str], message: str, capsys: Capture) -> None:
+    assert cli.main(["bisect", *arguments]) in (1, 2)
+    assert message in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""The search for the pass run, the kernel and the rewrite that make a program wrong."""

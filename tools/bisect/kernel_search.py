@@ -1,0 +1,110 @@
+"""The search through the passes of a kernel that is wrong as machine code, on its inputs in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.locations import node_names
+from stepwell.passes import PassContext, parse_passes, run_pipeline
+from stepwell.passes.base import Numerics
+from stepwell.passes.instruments import module_text
+from stepwell.passes.pass_limit import Level, PassRun, is_skippable
+from stepwell.passes.pipelines import LLVM, LOOPS, ON_LLVM, ON_LOOPS, SCHEDULE, Step
+from stepwell.runtime.errors import StepwellError
+from stepwell.tools.bisect.finding import Finding
+from stepwell.tools.bisect.rewrites import wrong_rewrite
+from stepwell.tools.check.judgement import judged
+from stepwell.tools.check.one_kernel import run_compiled
+from stepwell.tools.check.rows import WRONG, Row
+from stepwell.tools.check.validation import Known, Validate
+
+_LEVELS: Sequence[tuple[Level, Sequence[Step]]] = (("tensor", SCHEDULE), ("loop", (*LOOPS, *ON_LOOPS)))
+_MACHINE = (
+    "levels 1 to 3 are right, and machine code is wrong: by this conversion, by the LLVM IR made of its "
+    "result, or by LLVM"
+)
+
+
+class KernelSearch:
+    """
+    A kernel function of level 2, and what it has to compute.
+
+    Args: `first` is the number of its first pass run, `name` that of the equal kernel that is compiled.
+    """
+
+    def __init__(
+        self,
+        kernel: func.FuncOp,
+        ctx: StepwellContext,
+        known: Known,
+        numerics: Numerics,
+        first: int,
+        name: str,
+    ):
+        self.kernel, self.ctx, self.known, self.numerics = kernel, ctx, known, numerics
+        self.name = name
+        self.runs = 0
+        self._number = first - 1
+
+    def is_wrong_compiled(self) -> bool:
+        """Whether the kernel's machine code is wrong, or its compilation ends with an error."""
+        self.runs += 1
+        try:
+            found = run_compiled(self.kernel, self.ctx, self.known.inputs)
+        except StepwellError:
+            return True
+        return not judged(self.known.results, found, self.numerics).right
+
+    def find(self) -> Finding:
+        """The first pass after which the kernel is wrong, or that ends with an error."""
+        module = ModuleOp([self.kernel.clone()])
+        for level, steps in _LEVELS:
+            for step in steps:
+                self._number += 1
+                before, text = module.clone(), module_text(module)
+                try:
+                    run_pipeline(module, step.text, self.ctx)
+                except StepwellError as error:
+                    return self._of_run(self._number, level, step.text, f"{error.code}: {error.message}")
+                if module_text(module) == text:
+                    continue
+                row = self._row(level, step.text, module)
+                if row.status in WRONG:
+                    return self._finding(level, step.text, row, before)
+        return self._of_machine()
+
+    def _row(self, level: Level, step: str, module: ModuleOp) -> Row:
+        self.runs += 1
+        instrument = Validate(
+            self.ctx, {self.kernel.sym_name.data: self.known}, level=level, least=self.numerics
+        )
+        return instrument.judge(module, step, Numerics.ROUNDING)[0]
+
+    def _finding(self, level: Level, step: str, row: Row, before: ModuleOp) -> Finding:
+        rewrite = wrong_rewrite(
+            before, step, self.ctx, lambda module: self._row(level, step, module).status in WRONG
+        )
+        finding = self._of_run(self._number, level, step, row.note if row.difference is None else "")
+        node = finding.node if rewrite is None else rewrite.record.where
+        return Finding(finding.run, node, "", row.difference, rewrite, finding.note)
+
+    def _of_run(self, number: int, level: Level, step: str, note: str) -> Finding:
+        (made,) = parse_passes(step)
+        run = PassRun(number, level, self.name, step, is_skippable(made))
+        names = node_names(self.kernel.location)
+        return Finding(run, node=names[-1] if names else "", note=note)
+
+    def _of_machine(self) -> Finding:
+        """The pass below level 3 without which the code is right, or the conversion."""
+        numbers = range(self._number + 1, self._number + 1 + len((*LLVM, *ON_LLVM)))
+        for number, step in reversed([*zip(numbers, (*LLVM, *ON_LLVM), strict=True)]):
+            (made,) = parse_passes(step.text)
+            if is_skippable(made):
+                with PassContext(disabled_pass=[step.name]):
+                    if not self.is_wrong_compiled():
+                        return self._of_run(number, "llvm", step.text, "")
+        return self._of_run(numbers[0], "llvm", LLVM[0].text, _MACHINE)

@@ -1,0 +1,275 @@
+"""
+Validation of the compilation of a model: level 1 as a whole, below it kernel by kernel on observed inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret.noise import Noise
+from stepwell.passes import PassContext
+from stepwell.passes.base import Numerics
+from stepwell.passes.pipelines import (
+    FROM_ONNX,
+    LOOP_PIPELINE,
+    SCHEDULE_PIPELINE,
+    SHARE_PIPELINE,
+    TO_KERNELS,
+    text_of,
+)
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import Array
+from stepwell.tools.check.judgement import judged
+from stepwell.tools.check.observed import Observation
+from stepwell.tools.check.one_kernel import run_compiled
+from stepwell.tools.check.rows import LEVELS, Row, Status
+from stepwell.tools.check.validation import (
+    CANNOT_RUN,
+    Known,
+    Validate,
+    failed_row,
+    judged_row,
+    known_functions,
+    slack_of,
+    validated_pipeline,
+)
+from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
+from stepwell.tools.driver.compile import compile
+from stepwell.tools.driver.levels import chosen_passes, from_onnx, steps_of, to_kernel_functions
+from stepwell.tools.driver.partitions import compile_partitions
+from stepwell.tools.driver.reading import is_ir, start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stepwell.tools.driver.options import CompileOptions
+
+MACHINE = "machine"
+"""The name of all that comes after level 3: its conversion to `llvm`, and LLVM."""
+
+
+def expect_above_loops(module: ModuleOp) -> None:
+    """Require a program of level 2 or above. Raises: StepwellError `bad-option`."""
+    if is_on_loops(module):
+        message = "the program is below level 2 already"
+        help = "validate single passes: stepwell validate F.mlir -p expand-math"
+        raise StepwellError("bad-option", module, message, help=help)
+
+
+@dataclass
+class ModelValidation:
+    """
+    A validation under way.
+
+    Args: `levels` are those that are judged; `full` runs all iterations of loops.
+    """
+
+    path: Path
+    options: CompileOptions
+    levels: Collection[str] = LEVELS
+    full: bool = False
+    rows: list[Row] = field(default_factory=list[Row])
+
+    def run(self, feeds: Mapping[str, Array], seed: int = 0) -> None:
+        """
+        Compile the model pass by pass and add the rows.
+
+        Raises: StepwellError for a file that is no valid model.
+        """
+        compilation = start(self.path, self.options)
+        if is_lowered(compilation.module):
+            self._below(compilation, self._made_up(compilation, seed))
+            return
+        inputs = list(feeds.values())
+        context = chosen_passes(self.options).at_level(self.options.opt_level)
+        try:
+            with context.active():
+                quantized = self._from_onnx(compilation, feeds)
+                self._graph(compilation, inputs, quantized, context)
+                compile_partitions(compilation, self.options)
+        except StepwellError as error:
+            if not self.rows or self.rows[-1].status is not Status.FAILED:
+                self.rows.append(failed_row(error, "graph", None))
+            return
+        try:
+            observation = Observation(compilation, inputs)
+        except StepwellError as error:
+            note = f"level 1 does not run on these inputs ({error.message}): give --inputs or --input-shape"
+            self.rows.append(Row("tensor", TO_KERNELS, None, Status.UNJUDGED, note=note))
+            return
+        self._to_kernels(compilation, observation, seed)
+        if "llvm" in self.levels:
+            self._machine_of_model(feeds, observation, quantized)
+
+    def _from_onnx(self, compilation: Compilation, feeds: Mapping[str, Array]) -> Numerics:
+        """
+        Convert to level 1, judged against ONNX's reference evaluator.
+
+        Returns: the class of this model's roundings.
+        """
+        if not any(op.name.startswith("onnx.") for op in main_of(compilation.module).walk()):
+            return Numerics.ROUNDING
+        begin = perf_counter()
+        from_onnx(compilation)
+        quantized = any("quantize" in op.name for op in compilation.module.walk())
+        numerics = Numerics.QUANTIZED if quantized else Numerics.ROUNDING
+        if "graph" not in self.levels:
+            return numerics
+        row = Row("graph", FROM_ONNX, None, Status.UNJUDGED)
+        if is_ir(self.path):
+            row = replace(row, note="a program as text has no reference")
+        else:
+            row = self._against_reference(compilation, feeds, row, numerics)
+        self.rows.append(replace(row, seconds=perf_counter() - begin))
+        return numerics
+
+    def _against_reference(
+        self, compilation: Compilation, feeds: Mapping[str, Array], row: Row, numerics: Numerics
+    ) -> Row:
+        from stepwell.tools.check.check import reference_outputs
+
+        try:
+            wanted = reference_outputs(self.path, feeds)
+        except StepwellError as error:
+            return replace(row, note=f"{error.code}: {error.message}".partition("\n")[0])
+        try:
+            found = interpret(compilation.module, compilation.ctx, "main", list(feeds.values()))
+        except StepwellError as error:
+            status = Status.UNJUDGED if error.code in CANNOT_RUN else Status.FAILED
+            return replace(row, status=status, note=f"{error.code}: {error.message}")
+        noisy = interpret(compilation.module, compilation.ctx, "main", list(feeds.values()), noise=Noise())
+        slack = slack_of(noisy, found)
+        return judged_row(row, judged(wanted, found, numerics, of_model=True, slack=slack))
+
+    def _graph(
+        self, compilation: Compilation, inputs: Sequence[Array], least: Numerics, context: PassContext
+    ) -> None:
+        """The passes of level 1, on the whole model."""
+        pipeline = text_of(steps_of(self.options, compilation.ctx.target, context))
+        if "graph" not in self.levels:
+            compilation.run("graph", pipeline)
+            return
+        known, rows = known_functions(compilation.module, compilation.ctx, {"main": inputs})
+        self.rows += [replace(row, level="graph", kernel=None) for row in rows]
+        instrument = Validate(compilation.ctx, known, level="graph", least=least, of_model=True, full=True)
+        found = validated_pipeline(compilation.module, pipeline, compilation.ctx, instrument)
+        self.rows += [replace(row, kernel=None) for row in found]
+        if found and found[-1].status is Status.FAILED and "broken IR" not in found[-1].note:
+            raise StepwellError("pass-failed", None, found[-1].note)
+
+    def _to_kernels(self, compilation: Compilation, observation: Observation, seed: int) -> None:
+        """Kernels as functions on tensors, and those that differ in extents only made one."""
+        if not set(self.levels) - {"graph"}:
+            return
+        to_kernel_functions(compilation, self.options)
+        known = self._judge_calls(compilation, observation, TO_KERNELS, set(), seed)
+        before = {f.sym_name.data: str(f) for f in kernels_of(compilation.module)}
+        with chosen_passes(self.options).active():
+            compilation.run("kernels", SHARE_PIPELINE)
+        after = {f.sym_name.data: str(f) for f in kernels_of(compilation.module)}
+        same = {name for name, text in after.items() if before.get(name) == text}
+        known |= self._judge_calls(compilation, observation, SHARE_PIPELINE, same, seed)
+        self._below(compilation, known, seed)
+
+    def _judge_calls(
+        self, compilation: Compilation, observation: Observation, name: str, same: set[str], seed: int
+    ) -> dict[str, tuple[Known, Numerics]]:
+        """
+        The rows of a pass on the whole program, a row for each kernel and set of inputs that it has.
+
+        Args: `same` are kernels that the pass did not change.
+        Returns: for each kernel, what it has to compute.
+        """
+        found: dict[str, tuple[Known, Numerics]] = {}
+        for kernel, call, observed in observation.calls(compilation.module):
+            symbol = kernel.sym_name.data
+            known = observed.known(call, kernel)
+            if symbol in same or known is None:
+                continue
+            if symbol in found and name == TO_KERNELS:
+                continue  # a kernel of several calls is the same op for each
+            if "tensor" in self.levels:
+                instrument = self._instrument(compilation, symbol, known, observed.numerics, "tensor", seed)
+                self.rows += instrument.judge(ModuleOp([kernel.clone()]), name, observed.numerics)
+                known = instrument.known[symbol]
+            found.setdefault(symbol, (known, observed.numerics))
+        return found
+
+    def _instrument(
+        self, compilation: Compilation, symbol: str, known: Known, least: Numerics, level: str, seed: int
+    ) -> Validate:
+        return Validate(
+            compilation.ctx,
+            {symbol: known},
+            level=level,
+            kernel=symbol,
+            least=least,
+            full=self.full,
+            seed=seed,
+        )
+
+    def _made_up(self, compilation: Compilation, seed: int) -> dict[str, tuple[Known, Numerics]]:
+        """Made-up inputs of the kernels of a program as text, with their results."""
+        kernels = ModuleOp([f.clone() for f in kernels_of(compilation.module)])
+        known, rows = known_functions(kernels, compilation.ctx, seed=seed)
+        self.rows += [replace(row, level="tensor") for row in rows]
+        return {name: (each, Numerics.ROUNDING) for name, each in known.items()}
+
+    def _below(
+        self, compilation: Compilation, known: Mapping[str, tuple[Known, Numerics]], seed: int = 0
+    ) -> None:
+        """Levels 2 and 3, and machine code, of each kernel alone."""
+        for kernel in kernels_of(compilation.module):
+            symbol = kernel.sym_name.data
+            if symbol not in known:
+                self.rows.append(Row("tensor", "", symbol, Status.UNJUDGED, note="it did not run"))
+                continue
+            each, least = known[symbol]
+            module = ModuleOp([kernel.clone()])
+            for level, pipeline in (("tensor", SCHEDULE_PIPELINE), ("loop", LOOP_PIPELINE)):
+                instrument = self._instrument(compilation, symbol, each, least, level, seed)
+                if level in self.levels:
+                    self.rows += validated_pipeline(module, pipeline, compilation.ctx, instrument)
+                    each = instrument.known[symbol]
+                    if self.rows[-1].status is Status.FAILED:
+                        break
+                elif "loop" in self.levels:
+                    validated_pipeline(module, pipeline, compilation.ctx, Validate(compilation.ctx, {}))
+            if "llvm" in self.levels:
+                self.rows.append(self._machine(compilation, kernel, each, least))
+
+    def _machine(
+        self, compilation: Compilation, kernel: func.FuncOp, known: Known, numerics: Numerics
+    ) -> Row:
+        """The row of a kernel as machine code, against level 1."""
+        begin = perf_counter()
+        row = Row("llvm", MACHINE, kernel.sym_name.data, Status.UNJUDGED)
+        try:
+            found = run_compiled(kernel, compilation.ctx, known.inputs)
+        except StepwellError as error:
+            note = f"{error.code}: {error.message}"
+            status = Status.FAILED if error.code == "internal" else Status.UNJUDGED
+            return replace(row, status=status, note=note)
+        row = judged_row(row, judged(known.results, found, numerics, slack=known.slack))
+        return replace(row, seconds=perf_counter() - begin)
+
+    def _machine_of_model(
+        self, feeds: Mapping[str, Array], observation: Observation, numerics: Numerics
+    ) -> None:
+        """The row of the whole model as machine code: its `@main`, memory plan, and kernels together."""
+        begin = perf_counter()
+        row = Row("llvm", MACHINE, None, Status.UNJUDGED)
+        try:
+            found = list(compile(self.path, self.options).run(feeds).values())
+            wanted, slack = observation.results, observation.slack
+            row = judged_row(row, judged(wanted, found, numerics, of_model=True, slack=slack))
+        except StepwellError as error:
+            row = replace(row, status=Status.FAILED, note=f"{error.code}: {error.message}")
+        self.rows.append(replace(row, seconds=perf_counter() - begin))

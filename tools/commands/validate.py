@@ -1,0 +1,143 @@
+"""`stepwell validate`: run a compilation pass by pass, and compare what the program means after each."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from stepwell.passes.registry import load_pass
+from stepwell.runtime.errors import StepwellError
+from stepwell.tools.check.rows import LEVELS, Row, is_right, table_of
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_seed,
+    compile_options,
+    expect_full_start,
+    load_plugins,
+    positive,
+)
+from stepwell.tools.inputs import by_input, made_up_inputs, read_arrays
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments: model or IR, pipeline, levels, inputs and options."""
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a .onnx or .mlir file")
+    parser.add_argument(
+        "-p",
+        metavar="PIPELINE",
+        dest="pipeline",
+        help="validate these passes, on the functions of a .mlir file",
+    )
+    parser.add_argument(
+        "--level",
+        type=_levels,
+        default=LEVELS,
+        metavar="L[,L…]",
+        help=f"the levels of passes to judge: {', '.join(LEVELS)} (default: all)",
+    )
+    parser.add_argument(
+        "--inputs", type=Path, metavar="F.npz", help="arrays by input name (others are made up)"
+    )
+    add_seed(parser)
+    parser.add_argument(
+        "--seeds", type=positive, default=1, metavar="N", help="made-up inputs of N seeds (default: 1)"
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="run all iterations of long loops, which can take hours"
+    )
+    add_compile_options(parser)
+
+
+def _levels(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    if unknown := [name for name in names if name not in LEVELS]:
+        raise ArgumentTypeError(f"no level {unknown[0]!r}: the levels are {', '.join(LEVELS)}")
+    return names
+
+
+def run(args: Namespace) -> int:
+    """Validate and print a table; returns the exit status: 1 when a pass is wrong."""
+    expect_full_start(args, {"validate": True})
+    if args.model.suffix == ".stepwell":
+        raise StepwellError(
+            "no-source",
+            str(args.model),
+            "an artifact holds no IR",
+            help="give it the model that this was compiled from",
+        )
+    load_plugins(args)
+    rows = _pipeline_rows(args) if args.pipeline is not None else _model_rows(args)
+    args.facts |= {"schema": "stepwell-validate/1", "runs": [row.facts() for row in rows]}
+    print(table_of(rows))
+    return 0 if is_right(rows) else 1
+
+
+def _pipeline_rows(args: Namespace) -> list[Row]:
+    """The rows of passes on the functions of an IR file."""
+    from dataclasses import replace
+
+    from stepwell.dialects._xdsl import StepwellContext
+    from stepwell.runtime.machine.target import target_from
+    from stepwell.tools.check.validation import Validate, known_functions, validated_pipeline
+    from stepwell.tools.driver.ir_files import read_ir
+
+    if args.model.suffix != ".mlir":
+        help = "without -p, all passes of a model's compilation are validated"
+        raise StepwellError("bad-usage", str(args.model), "-p is for .mlir files", help=help)
+    rows: list[Row] = []
+    for seed in range(args.seed, args.seed + args.seeds):
+        ctx = StepwellContext()
+        ctx.target = target_from(args.mcpu, args.target)
+        module = read_ir(args.model, ctx)
+        known, unknown = known_functions(module, ctx, seed=seed)
+        instrument = Validate(ctx, known, full=args.full, seed=seed)
+        rows += [*validated_pipeline(module, args.pipeline, ctx, instrument), *unknown]
+    return [replace(row, level=_level_of(row.pass_name)) for row in rows]
+
+
+def _level_of(pass_name: str) -> str:
+    """The level of a pass: that of the pipeline which has it, else of the folder that it is in."""
+    from stepwell.passes.pipelines import (
+        GRAPH,
+        KERNELS,
+        LLVM,
+        LOOPS,
+        MAIN,
+        MODEL,
+        ON_LLVM,
+        ON_LOOPS,
+        SCHEDULE,
+        SHARE,
+    )
+
+    name = pass_name.partition("{")[0]
+    groups = {
+        "graph": (MODEL, GRAPH),
+        "tensor": (KERNELS, SHARE, SCHEDULE),
+        "loop": (LOOPS, ON_LOOPS, MAIN),
+        "llvm": (LLVM, ON_LLVM),
+    }
+    for level, pipelines in groups.items():
+        if any(step.name == name for steps in pipelines for step in steps):
+            return level
+    folder = load_pass(name).__module__.split(".") if name else []
+    return next((level for level in groups if level in folder), "")
+
+
+def _model_rows(args: Namespace) -> list[Row]:
+    """The rows of the passes that compile a model."""
+    from stepwell.tools.check.model_validation import ModelValidation, expect_above_loops
+    from stepwell.tools.driver.compilation import main_of
+    from stepwell.tools.driver.model_interface import read_interface
+    from stepwell.tools.driver.reading import start
+
+    options = compile_options(args)
+    validation = ModelValidation(args.model, options, args.level, full=args.full)
+    module = start(args.model, options).module
+    expect_above_loops(module)
+    interface = read_interface(main_of(module))
+    given = by_input(read_arrays(args.inputs), interface) if args.inputs is not None else {}
+    for seed in range(args.seed, args.seed + args.seeds):
+        sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
+        validation.run(made_up_inputs(interface, "random", seed, sizes) | given, seed)
+    return validation.rows
