@@ -19,10 +19,13 @@ from stepwell.tools.commands.options import (
     add_seed,
     add_threads,
     compile_options,
+    input_texts,
+    option_texts,
     positive,
     watched,
 )
 from stepwell.tools.commands.run import described_array
+from stepwell.tools.debug.guilt import with_guilt
 from stepwell.tools.debug.meaning import LEVELS
 from stepwell.tools.debug.session import DebugSession, debug
 from stepwell.tools.debug.values import ValueInfo
@@ -119,6 +122,8 @@ def run(args: Namespace) -> int:
     is_bad = args.watch is not None and _watch(session, args)
     if args.against is not None:
         comparison = session.compare(args.against)
+        if args.pass_limit is None and not args.rewrite_limit and not args.set:
+            comparison = with_guilt(session, comparison, option_texts(args), input_texts(args))
         facts |= comparison.to_json()
         print(comparison)
         is_bad |= comparison.first is not None
