@@ -103,6 +103,21 @@ def test_classes_made_afterwards_are_pythons_own() -> None:
     assert vars(dataclasses) == before
 
 
+def test_imported_objects_are_old_and_frozen_ones_stay() -> None:
+    code = """
+import gc
+from stepwell.runtime.collector import compiler_imports
+for _ in range(2):
+    with compiler_imports():
+        made = [[]]
+    print([age for age in range(3) if any(each is made for each in gc.get_objects(age))], gc.isenabled())
+    gc.freeze()
+print(gc.get_freeze_count() > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[2] True", "[0] True", "True"]
+
+
 def test_the_compilers_classes_are_late() -> None:
     code = "import stepwell; stepwell.Module; from xdsl.dialects.builtin import DenseResourceAttr as A"
     code += "; print(vars(A)['__delattr__'].__code__.co_name)"
