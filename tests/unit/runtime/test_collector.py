@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import subprocess
 import sys
@@ -80,6 +81,24 @@ def test_a_method_is_compiled_once() -> None:
     assert (compiled.__name__, compiled.__qualname__) == ("__eq__", "Made.__eq__")
     assert compiled.__code__.co_filename == vars(Now)["__eq__"].__code__.co_filename
     assert made(1) == made(1) and vars(made)["__eq__"] is compiled
+
+
+def test_constructors_of_xdsl_are_late_and_others_have_their_signature() -> None:
+    import xdsl.ir.core
+
+    modules = (__name__, xdsl.ir.core.__name__)
+    bodies = ({"__annotations__": {"number": "int"}, "__module__": name} for name in modules)
+    with compiler_imports():
+        classes: list[Any] = [dataclass(type("Made", (), body)) for body in bodies]
+    assert str(inspect.signature(classes[0])) == "(number: 'int') -> None"
+    if sys.version_info < (3, 13):
+        assert [cls.__doc__ for cls in classes] == ["Made(...)", "Made(...)"]
+        assert str(inspect.signature(classes[1])) == "(*values: 'object', **named: 'object') -> 'object'"
+    for cls in classes:
+        assert cls(1) == cls(number=1)
+        with pytest.raises(TypeError, match="missing 1 required positional argument"):
+            cls()
+        assert str(inspect.signature(cls)) == "(number: 'int') -> None"
 
 
 def test_classes_made_afterwards_are_pythons_own() -> None:
