@@ -134,7 +134,7 @@ Program(module, ctx, quick=True)
 """
 _FOLDERS_TO_LEVEL_1 = {"dialects", "frontend", "lowering", "passes", "patterns", "runtime"}
 _PATTERNS = {
-    *("host.strings", "math.contraction", "math.elementwise", "nn.recurrent"),
+    *("host.string_constants", "math.contraction", "math.elementwise", "nn.recurrent"),
     *("tensor.indexing", "tensor.movement", "tensor.shape"),
 }
 """The pattern files of the operators of `gru_seq.onnx`."""
