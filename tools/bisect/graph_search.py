@@ -114,9 +114,7 @@ class GraphSearch:
         rewrite = wrong_rewrite(before, step, self.compilation.ctx, is_wrong)
         if rewrite is None:
             return finding
-        record = replace(rewrite.record, number=rewrite.record.number + earlier)
-        rewrite = replace(rewrite, record=record, count=rewrite.count + earlier)
-        return replace(finding, rewrite=rewrite, node=record.where)
+        return replace(finding, rewrite=rewrite.after(earlier), node=rewrite.record.where)
 
     def _finding(self, step: str, judgement: Judgement | None) -> Finding:
         (made,) = parse_passes(step)
