@@ -10,7 +10,7 @@ PYRIGHT := $(BIN)/pyright --pythonpath $(BIN)/python
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models conformance fuzz mutants emulated bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models conformance fuzz mutants emulated explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -49,11 +49,16 @@ mutants: .venv/with-test .venv/with-mutants
 emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
 
+# What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
+explore: .venv/with-test .venv/with-editor
+	$(PYTEST) tests/explore
+
 bench: .venv/with-bench
 	$(BIN)/python -m benchmarks.run
 
 docs: .venv/with-test
 	$(BIN)/python -m stepwell.tools.generators.generate_docs
+	$(BIN)/python -m stepwell.tools.generators.editor_grammar
 
 # `dist/stepwell_runtime-*.whl`: what runs artifacts, with numpy alone, installed in place of `stepwell`.
 runtime-wheel: .venv/with-test

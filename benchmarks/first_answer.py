@@ -38,8 +38,8 @@ feeds = dict(numpy.load(feeds))
 """
 _OURS_PROGRAM = """
 import stepwell
-from stepwell.runtime.collector import collector_paused
-with collector_paused():  # as `stepwell.compile` imports them
+from stepwell.runtime.collector import compiler_imports
+with compiler_imports():  # as `stepwell.compile` imports them
     import stepwell.frontend
     if engine == "stepwell":
         import stepwell.tools.driver.lower

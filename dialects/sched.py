@@ -26,7 +26,7 @@ from stepwell.dialects import runtime_calls
 from stepwell.dialects.fields import parse_fields, parse_number
 from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
-from stepwell.dialects.sched_program import PROGRAM, WEIGHT, ProgramAttr, verify_program
+from stepwell.dialects.sched_program import BUFFERS, PROGRAM, WEIGHT, ProgramAttr, verify_program
 from stepwell.dialects.types import int_attr
 from stepwell.runtime.errors import did_you_mean
 
@@ -277,6 +277,7 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     PREFETCH: _integer("a positive number", lambda n: n > 0, "vector.transfer_read"),
     ALIGN: _integer("a power of two", lambda n: n > 0 and n & (n - 1) == 0, "argument"),
     PROGRAM: _Interface(verify_program),
+    BUFFERS: _Hint(("func.func",), "the memory of kept values", lambda value: isinstance(value, ArrayAttr)),
     WEIGHT: _Hint(("memref.global",), "a constant", lambda _: True),
     "sched.model": _of_class(DictionaryAttr, "builtin.module"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, cast
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 PROGRAM = "sched.program"
 """Key of the interface of `@main` among its function's attributes; other modules use the functions below."""
+BUFFERS = "sched.buffers"
+"""
+Key of an attribute of `@main` with kept values: for each result of its calls, the memory that it is in.
+"""
 WEIGHT = "sched.weight"
 """Key of a `memref.global`: the weight that it is, or its elements."""
 
@@ -166,6 +170,27 @@ def planned_program(main: Operation) -> ProgramAttr:
     if program is None or not program.has_memory:
         raise KeyError(f"{PROGRAM} with memory")
     return program
+
+
+def buffers_of(main: Operation) -> list[list[object]]:
+    """The memory of kept values as plain JSON values, in the order of the fields of `KeptBuffer`."""
+    entries = main.attributes.get(BUFFERS)
+    if not isinstance(entries, ArrayAttr):
+        return []
+    return [
+        _buffer(cast("Mapping[str, Attribute]", entry.data))
+        for entry in cast("ArrayAttr[DictionaryAttr]", entries)
+    ]
+
+
+def _buffer(entry: Mapping[str, Attribute]) -> list[object]:
+    if not entry:
+        return ["", "", 0, "0", [], ""]
+    texts = {key: value.data for key, value in entry.items() if isinstance(value, StringAttr)}
+    index, dims = entry["index"], entry["dims"]
+    assert isinstance(index, IntegerAttr) and isinstance(dims, DimsAttr)
+    sizes = [str(dim) for dim in dims.get()]
+    return [texts["value"], texts["memory"], index.value.data, texts["offset"], sizes, texts["dtype"]]
 
 
 def has_memory(function: Operation) -> bool:

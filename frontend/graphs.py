@@ -45,15 +45,20 @@ _NOT_IN_HINT = re.compile(r"[^A-Za-z0-9_$.-]")
 _NUMBERED = re.compile(r"(_\d+)+$")
 
 
-def set_hint(value: SSAValue, name: str) -> None:
+def hint_of(name: str) -> str:
     """
-    Name a value in the IR text after its name in the model, as far as the syntax allows.
+    The name in the IR text of a value with a name in the model, as far as the syntax allows; empty for none.
 
     Numbers at the end are dropped: xDSL numbers equal names itself, and drops such endings when it parses.
     """
     hint = _NUMBERED.sub("", _NOT_IN_HINT.sub("_", legible(name)))
-    if hint:
-        value.name_hint = f"v{hint}" if hint[0].isdigit() else hint  # `_12` would end as an empty name
+    return f"v{hint}" if hint[:1].isdigit() else hint  # `_12` would end as an empty name
+
+
+def set_hint(value: SSAValue, name: str) -> None:
+    """Name a value in the IR text after its name in the model."""
+    if hint := hint_of(name):
+        value.name_hint = hint
 
 
 class GraphImporter:

@@ -11,12 +11,9 @@ from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import AttrSizedOperandSegments, AttrSizedResultSegments
 
-from stepwell.dialects.onnx import OPS, OnnxOp, Parameter, Signature, parameter_names, signature
+from stepwell.dialects.onnx import OnnxOp, Parameter, Signature, op_class, parameter_names, signature
 
 T = TypeVar("T")
-
-OP_CLASSES: dict[str, type[OnnxOp]] = {op_class.name: op_class for op_class in OPS}
-"""The op classes by their names in the IR."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +100,11 @@ def layout_of(op_name: str, opset: int) -> Layout | None:
     row = signature(op_name, opset)
     if row is None:
         return None
-    op_class = OP_CLASSES[op_name]
-    operands, results = parameter_names(op_class)
-    options = op_class.get_irdl_definition().options
+    made = op_class(op_name)
+    operands, results = parameter_names(made)
+    options = made.get_irdl_definition().options
     return Layout(
-        op_class,
+        made,
         row,
         _side(row.inputs, operands, any(isinstance(o, AttrSizedOperandSegments) for o in options)),
         _side(row.outputs, results, any(isinstance(o, AttrSizedResultSegments) for o in options)),

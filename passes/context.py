@@ -22,8 +22,10 @@ from stepwell.passes.base import Pass
 from stepwell.passes.instruments import Instrument
 from stepwell.passes.registry import canonical_name, load_pass, our_passes
 from stepwell.runtime.errors import StepwellError, describe_location, did_you_mean
+from stepwell.runtime.log import follow_passes, logger
 
 DEFAULT_OPT_LEVEL = 2
+_log = logger(__name__)
 _NO_PASS = "none"
 """The name under which remarks and counters are filed that arise while no pass runs."""
 
@@ -252,12 +254,14 @@ def _names(given: Sequence[str]) -> tuple[str, ...]:
 
 
 _CURRENT: ContextVar[PassContext | None] = ContextVar("stepwell_pass_context", default=None)
+follow_passes(lambda: () if (context := _CURRENT.get()) is None else context.running)
 
 
 def remark(where: object, message: str) -> None:
     """Add a remark of the running pass about an op to the context, such as `not fused: %3 has two uses`."""
     context = PassContext.current()
     context.remarks.append(Remark(_running(context), describe_location(where), message))
+    _log(2, message, node=where)
 
 
 def count(what: str, amount: int = 1) -> None:

@@ -28,6 +28,8 @@ class Instrument:
 
     asked_for_required: ClassVar[bool] = False
     """Whether `should_run` is called for required passes too."""
+    in_workers: ClassVar[bool] = False
+    """Whether it also watches passes of worker processes; while another one watches, there are none."""
 
     def enter_pass_ctx(self) -> None:
         """Called when the context is entered."""

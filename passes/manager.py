@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields, replace
@@ -23,6 +22,7 @@ from stepwell.passes.analysis.manager import AnalysisManager
 from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import PASS_SECONDS
+from stepwell.passes.log_changes import logged_changes
 from stepwell.passes.nesting import expect_function_passes, flattened
 from stepwell.passes.pass_limit import run_numbers
 from stepwell.passes.registry import canonical_name, load_pass, resolve
@@ -30,9 +30,10 @@ from stepwell.passes.reproducer import Reproducer, op_at_failure
 from stepwell.patterns.driver.watch import watching
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.log import logger
 from stepwell.runtime.plugins import plugin_error, plugin_of
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 # Comments, and line ends with the blanks around them; what is quoted stays.
 _LAYOUT = re.compile(r'(?P<quoted>"[^"]*")|\s*//[^\n]*|\s*\n\s*')
 
@@ -149,7 +150,7 @@ def run_pipeline(
     """
     context = PassContext.current()
     steps = _checked_passes(module, pipeline)
-    _LOG.debug("pipeline %s", pipeline)
+    _log(2, "pipeline {}", pipeline)
     with context.active(), collector_paused():
         run = _Run(module, StepwellContext() if ctx is None else ctx, context, reproducer)
         numbers = None if context.running else run_numbers()  # those inside of a pass count with it
@@ -222,14 +223,15 @@ class _Run:
                 preserved = step.preserves if isinstance(step, Pass) else ()
                 is_ours = type(step).__module__.partition(".")[0] == "stepwell"
                 analyses = self.analyses.during(preserved, cached=is_ours)
-                with watching(self.module), running_in(self.ctx), analyses:
+                changes = logged_changes(step, self.module, context)
+                with watching(self.module), running_in(self.ctx), analyses, changes:
                     step.apply(self.ctx, self.module)
                 if plugin_of(type(step)) is not None:
                     verify_module(self.module)  # before a pass of ours breaks on it
             except Exception as error:
                 raise self._diagnose(error, step, rest) from error
             PASS_SECONDS.set(perf_counter() - start)
-            _LOG.debug("pass %s: %.2f ms", step, 1e3 * PASS_SECONDS.get())
+            _log(2, "pass {}: {:.2f} ms", step, 1e3 * PASS_SECONDS.get())
             for instrument in context.instruments:
                 try:
                     instrument.run_after_pass(self.module, step)

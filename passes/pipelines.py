@@ -149,7 +149,7 @@ SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
-MAIN_PIPELINE, TIMED_MAIN_PIPELINE = text_of(MAIN), text_of((*MAIN, *CLOCKS))
+MAIN_PIPELINE = text_of(MAIN)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
 
@@ -163,6 +163,12 @@ NEEDED_BELOW = {
 def main_steps(timed: bool) -> Sequence[Step]:
     """The passes of `@main` alone, after its kernels."""
     return (*MAIN, *(CLOCKS if timed else ()), *LLVM, *ON_LLVM)
+
+
+def main_pipeline(*, keep: bool = False, timed: bool = False) -> str:
+    """Level 3 of `@main`: `keep` gives each value memory of its own, `timed` reads clocks around calls."""
+    plan = [step._replace(text=f"{step.text}{{keep=true}}") for step in MAIN] if keep else MAIN
+    return text_of([*plan, *(CLOCKS if timed else ())])
 
 
 def all_levels(graph: Sequence[Step], *, profile: bool = False) -> Mapping[str, Sequence[Step]]:

@@ -23,7 +23,7 @@ _END_SECONDS = 5
 # Ctrl-C is sent to a child too: it ends silently, also while it still imports. Replies go to the standard
 # output that it was started with: what the program or a plugin prints goes to standard error.
 _START = """
-import gc, importlib, json, os, signal, sys
+import importlib, json, os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 replies = os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)
@@ -34,9 +34,9 @@ if start["memory"] is not None:
     resource.setrlimit(resource.RLIMIT_AS, (start["memory"], start["memory"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 module, function = start["program"].split(":")
-gc.disable()
-program = getattr(importlib.import_module(module), function)
-gc.enable()
+from stepwell.runtime.collector import compiler_imports
+with compiler_imports():
+    program = getattr(importlib.import_module(module), function)
 program(sys.stdin.buffer, replies)
 """
 

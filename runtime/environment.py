@@ -42,7 +42,12 @@ BACKGROUND = Variable(
     'how many models of a process compile at once after `start="now"`; others wait for their turn',
     "1",
 )
-VARIABLES = (BACKGROUND, CACHE, MODELS, PERF)
+LOG = Variable(
+    "STEPWELL_LOG",
+    "what is logged, by pass and module: fuse-ops=2,passes/tensor=1,DEFAULT=0 (docs/log-and-trace.md)",
+    "nothing",
+)
+VARIABLES = (BACKGROUND, CACHE, LOG, MODELS, PERF)
 
 
 def variables_text() -> str:

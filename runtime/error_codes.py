@@ -102,6 +102,8 @@ CODES: dict[str, ErrorCode] = {
         "Compile the model's own file; an artifact contains code, and no program."),
     "not-a-pass": ErrorCode("a model is wrong with every pass off that can be skipped",
         "`stepwell validate` judges the passes that cannot; `bisect` without `--test` finds them too."),
+    "no-value": ErrorCode("a value is named that the model or the compiled program does not have",
+        "`stepwell debug MODEL --list` has all values, and why some are gone."),
     "out-of-memory": ErrorCode("an allocation failed",
         "Fix smaller shapes with `--input-shape`, or try `--memory low`."),
     "pass-failed": ErrorCode("a pass of xDSL refused the IR",

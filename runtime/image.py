@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weight_check import WeightCheck
 from stepwell.runtime.host import Callee
 from stepwell.runtime.interface import Array, Interface
-from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_sizes, as_text
+from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_sizes, as_text, as_texts
 from stepwell.runtime.link.code import Code
 from stepwell.runtime.timing import TimedCall
 
@@ -112,6 +113,31 @@ def _below(index: int, count: int) -> int:
     return index
 
 
+class KeptBuffer(NamedTuple):
+    """The memory of a value of `main` after a call, of a model compiled with kept values."""
+
+    value: str
+    """The name that the value has in the IR; empty for one that is in no buffer, a size or an object."""
+    memory: str
+    """`arena`; `slot`, allocated by the call; `output`, the caller's array; `host`, which is gone by then."""
+    number: int
+    """That of the slot or output."""
+    offset: Dim
+    """Bytes from the begin of the arena."""
+    dims: tuple[Dim, ...]
+    dtype: str
+    layout: str = ""
+    """The layout of a feature map in blocks, such as `NCHW16c`; empty for the model's own."""
+
+    @staticmethod
+    def from_json(data: Sequence[object], layout: str = "") -> KeptBuffer:
+        """The buffer that a list of its fields describes. Raises: ValueError, TypeError."""
+        value, memory, number, offset, dims, dtype = as_list(data, 6)
+        sizes = tuple(map(Dim.of, as_texts(dims)))
+        at = Dim.of(as_text(offset))
+        return KeptBuffer(as_text(value), as_text(memory), as_size(number), at, sizes, as_text(dtype), layout)
+
+
 class ModelImage(NamedTuple):
     """The contents of a compiled model: functions by name, weights, and facts about both."""
 
@@ -124,6 +150,11 @@ class ModelImage(NamedTuple):
     """The effort of this compilation: `seconds` of each step, `cached kernels`. Not stored."""
     ir: Mapping[str, str] = {}
     """The IR at each level as text, if asked for."""
+    buffers: tuple[KeptBuffer, ...] = ()
+    """
+    The memory of the results of all calls in `main`, in order, those in branches and loops included; empty
+    without `keep_values`. Not stored.
+    """
     weight_check: WeightCheck | None = None
     """The check of weights that come from a file, to wait for before their first use."""
 

@@ -97,6 +97,10 @@ class Memory:
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         return memory[:size].view(dtype).reshape(shape)
 
+    def slot(self, number: int) -> Array | None:
+        """The bytes of a slot, from its last use on; None for one that no call has used."""
+        return self._slots.get(number)
+
     def _allocate(self, context: int, slot: int, size_bytes: int) -> int:
         found = self._slots.get(slot)
         if found is None or found.nbytes < size_bytes:

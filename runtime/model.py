@@ -19,6 +19,8 @@ from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, load_im
 from stepwell.runtime.host import HostFrame, load_callee
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, Binding, Interface, TensorSpec, checked_input, checked_object
+from stepwell.runtime.link.code import LinkedCode
+from stepwell.runtime.machine.chunk_times import ChunkTime
 from stepwell.runtime.machine.demands import check_features, missing_features
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
@@ -246,6 +248,21 @@ class CompiledModel(ModelInfo):
             self._collect(frame, binding, outputs)
         frames.append(frame)
         return tuple(outputs)
+
+    def take_chunks(self) -> list[list[ChunkTime]]:
+        """
+        The chunks of parallel loops that the caller and each worker computed since the last call of this.
+
+        They are recorded where the model was compiled with `profile=True`. Other models of the process that
+        were have theirs among them: `loop_bodies` tells the loops of this one.
+        """
+        return [] if self._pool is None else self._pool.workers.take_chunks()
+
+    def loop_bodies(self) -> Mapping[int, str]:
+        """Maps addresses of bodies of parallel loops to the symbols of their kernels."""
+        code = self.variant.code
+        names = code.functions if isinstance(code, LinkedCode) else ()
+        return {self._library.address(name): name.partition(".")[0] for name in names if "." in name}
 
     def _new_frame(self) -> _Frame:
         entry, functions = self._entry, self._host_functions

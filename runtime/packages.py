@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,15 +46,16 @@ def installed_version(name: str) -> str:
 
 def has_entry_points(prefix: str) -> bool:
     """Whether an installed package may have entry points of a group whose name begins so."""
-    return any(_mentions(Path(folder), prefix) for folder in sys.path)
+    return any(text is None or f"[{prefix}" in text for folder in sys.path for text in _groups(folder))
 
 
-def _mentions(folder: Path, group: str) -> bool:
-    """Whether a package's metadata in a folder may have a group whose name begins so; an archive's may."""
-    if not folder.is_dir():
-        return folder.exists()
-    files = [*folder.glob("*.dist-info/entry_points.txt"), *folder.glob("*.egg-info/entry_points.txt")]
-    return any(f"[{group}" in file.read_text("utf-8", "replace") for file in files)
+@cache
+def _groups(folder: str) -> list[str | None]:
+    """The texts that list the entry points of the packages in a folder; None for an archive."""
+    if not (path := Path(folder)).is_dir():
+        return [None] if path.exists() else []
+    files = [*path.glob("*.dist-info/entry_points.txt"), *path.glob("*.egg-info/entry_points.txt")]
+    return [file.read_text("utf-8", "replace") for file in files]
 
 
 @contextmanager

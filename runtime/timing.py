@@ -67,6 +67,11 @@ class KernelTimes:
         seconds, nanoseconds = self._times[:, -1 - WORDS_PER_TIME : -1].astype(np.float64).T
         return seconds + 1e-9 * nanoseconds
 
+    def last(self) -> npt.NDArray[np.int64]:
+        """Begin and end of each timed call in nanoseconds of the monotonic clock, the last in a loop."""
+        words = self._times[:, : 2 * WORDS_PER_TIME].reshape(-1, 2, WORDS_PER_TIME)
+        return words[:, :, 0] * 10**9 + words[:, :, 1]
+
     def counts(self) -> npt.NDArray[np.int64]:
         """The number of runs of each timed call."""
         return self._times[:, -1].copy()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stepwell.passes.instruments import Snapshots as Snapshots
     from stepwell.passes.instruments import VerifyEach as VerifyEach
     from stepwell.passes.registry import register_pass as register_pass
+    from stepwell.passes.trace_events import TraceEvents as TraceEvents
     from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.model import CompiledModel as CompiledModel
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from stepwell.tools.api.reading import import_onnx as import_onnx
     from stepwell.tools.api.reading import parse as parse
     from stepwell.tools.api.reading import read as read
+    from stepwell.tools.debug.session import debug as debug
     from stepwell.tools.driver.options import CompileOptions as CompileOptions
 
 __version__ = "0.1.0"
@@ -61,10 +63,12 @@ _LAZY = {
     "Snapshots": "stepwell.passes.instruments:Snapshots",
     "StepwellError": "stepwell.runtime.errors:StepwellError",
     "Timing": "stepwell.tools.api.instruments:Timing",
+    "TraceEvents": "stepwell.passes.trace_events:TraceEvents",
     "VerifyEach": "stepwell.passes.instruments:VerifyEach",
     "amx": "stepwell.dialects.amx",
     "arith": "stepwell.dialects.arith",
     "compile": "stepwell.tools.api.compile:compile",
+    "debug": "stepwell.tools.debug.session:debug",
     "graph": "stepwell.dialects.graph",
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
     "llvm": "stepwell.dialects.llvm",
@@ -98,10 +102,12 @@ __all__ = [
     "Snapshots",
     "StepwellError",
     "Timing",
+    "TraceEvents",
     "VerifyEach",
     "amx",
     "arith",
     "compile",
+    "debug",
     "graph",
     "import_onnx",
     "llvm",
@@ -126,14 +132,15 @@ def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module 'stepwell' has no attribute {name!r}")
     module, _, attribute = _LAZY[name].partition(":")
-    if not module.startswith("stepwell.runtime."):
+    if module.startswith("stepwell.runtime."):
+        value = import_module(module)
+    else:
+        from stepwell.runtime.collector import compiler_imports
         from stepwell.runtime.installation import expect_compiler
 
         expect_compiler(f"stepwell.{name}")
-    from stepwell.runtime.collector import collector_paused
-
-    with collector_paused():
-        value = import_module(module)
+        with compiler_imports():
+            value = import_module(module)
     value = getattr(value, attribute) if attribute else value
     globals()[name] = value
     return value

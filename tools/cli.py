@@ -9,22 +9,26 @@ from argparse import RawDescriptionHelpFormatter
 from collections.abc import Container, Sequence
 from importlib import import_module
 
-from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.environment import variables_text
 from stepwell.runtime.installation import expect_compiler
 from stepwell.tools.arguments import WRONG_USAGE, CommandLine, warnings_for_users
 from stepwell.tools.failure import user_error
 from stepwell.tools.json_facts import add_json, facts_as_json, with_joined_places
+from stepwell.tools.log_options import add_log, logged
 
 # Subcommand -> (module in tools/commands, one line); the module is imported when the subcommand runs.
 COMMANDS = {
     "compile": "compile a model to one artifact file, or to the IR of a level",
     "run": "run a model or an artifact on given or made-up inputs",
+    "debug": "the values of a model's nodes: list, show, change, watch and compare them",
     "bench": "measure a model against the engines that are installed",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
     "inspect": "what is in a model or artifact, and what is supported",
     "bisect": "which pass, kernel and rewrite make a model wrong",
+    "trace": "write the times of a compilation and of calls, by kernel and thread, for ui.perfetto.dev",
     "cache": "show or clear the caches of kernels and models",
+    "lsp": "serve an editor: names, errors, documentation of .mlir files",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }
 
@@ -59,8 +63,9 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
         found[name] = command = commands.add_parser(name, help=line, description=line)
         command.add_argument("--debug", action="store_true", help="show tracebacks")
         add_json(command)
+        add_log(command.add_argument)
         if name in chosen:
-            with collector_paused():
+            with compiler_imports():
                 import_module(f"stepwell.tools.commands.{name}").add_arguments(command)
     return found
 
@@ -79,7 +84,7 @@ def _main(arguments: Sequence[str]) -> int:
         return WRONG_USAGE
     try:
         expect_compiler("the command `stepwell`")
-        with warnings_for_users(), facts_as_json(args.json) as args.facts:
+        with warnings_for_users(), logged(args), facts_as_json(args.json) as args.facts:
             return import_module(f"stepwell.tools.commands.{args.command}").run(args)
     except BrokenPipeError:
         sys.stderr.close()

@@ -11,12 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from stepwell.dialects import onnx
-from stepwell.dialects._xdsl import StepwellContext, matched_op_types
+from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.onnx.base import domain_of
 from stepwell.dialects.plugins.operators import operator_of
 from stepwell.frontend.graphs import INITIALIZER
-from stepwell.lowering.onnx_to_graph import CONTRIB, CONTRIB_ON_HOST, ONNX_TO_GRAPH, contrib_meaning_of
-from stepwell.runtime.files.weights import WeightStore
+from stepwell.lowering.onnx_to_graph import CONTRIB, contrib_on_host, converted_operators
 
 if TYPE_CHECKING:
     from stepwell.frontend import ModelSource
@@ -29,13 +28,7 @@ MEANINGS = {
 }
 
 
-@cache
-def _converted(on_host: bool) -> frozenset[type[Operation]]:
-    """
-    The operators converted by patterns that make host calls (`on_host`), or by patterns that make kernels.
-    """
-    patterns = (pattern(WeightStore()) for pattern in ONNX_TO_GRAPH if pattern.ON_HOST == on_host)
-    return frozenset(op_type for pattern in patterns for op_type in matched_op_types(pattern))
+_converted = cache(converted_operators)
 
 
 def _has_strings(op: onnx.OnnxOp) -> bool:
@@ -63,10 +56,10 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
         if operator_of(op) is not None:
             return NATIVE
         local = any((f.domain, f.op_type) == (op.domain, op.op_type) for f in functions)
-        if not local and contrib_meaning_of(op) is not None:
-            return HOST if op.op_type.data in CONTRIB_ON_HOST else NATIVE
+        if not local and (on_host := contrib_on_host(op)) is not None:
+            return HOST if on_host else NATIVE
         return BODY if local else MISSING
-    native, host = type(op) in _converted(on_host=False), type(op) in _converted(on_host=True)
+    native, host = op.name in _converted(on_host=False), op.name in _converted(on_host=True)
     if host or native:
         return HOST if not native or _has_strings(op) else NATIVE
     named = (domain_of(op.name), op.name.rpartition(".")[2])

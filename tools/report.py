@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import cast
 
 from stepwell.runtime.dims import Dim
@@ -44,6 +44,26 @@ def _arena_text(size: Dim) -> str:
     except ZeroDivisionError:
         return "that grows with the inputs (--print-memory-plan says how)"
     return f"{ones} where each open size is 1 (--print-memory-plan says how it grows)"
+
+
+def shortened(text: str, chars: int) -> str:
+    """A text of at most so many characters, the last of which says that there were more."""
+    return text if len(text) <= chars else f"{text[: chars - 1]}…"
+
+
+def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Container[int] = ()) -> str:
+    """Rows as lines of text, in columns; those in `numbers` are aligned to the right."""
+    lines = [header, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+
+    def aligned(line: Sequence[str]) -> str:
+        cells = [
+            cell.rjust(width) if column in numbers else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join(map(aligned, lines))
 
 
 def readable_bytes(size: object) -> str:

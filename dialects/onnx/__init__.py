@@ -1,10 +1,10 @@
 """The `onnx` dialect: level 0, exactly the model file; one op class a name, over all versions of the op."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Dialect
 
+from stepwell.dialects.onnx import ops
 from stepwell.dialects.onnx.base import (
     OPSET,
     OPSETS,
@@ -21,6 +21,7 @@ from stepwell.dialects.onnx.base import (
     parameter_names,
     signature,
 )
+from stepwell.dialects.onnx.op_class import op_class
 from stepwell.dialects.onnx.structure import STRUCTURE_OPS, CallOp, FunctionOp, YieldOp
 from stepwell.dialects.onnx.types import (
     ATTRIBUTES,
@@ -39,24 +40,18 @@ from stepwell.dialects.onnx.versions import LATEST
 
 if TYPE_CHECKING:
     from stepwell.dialects.onnx.ops import *  # noqa: F403
-    from stepwell.dialects.onnx.ops import OPS as OPS
 
     Onnx: Dialect
 
 
 def __getattr__(name: str) -> object:
-    """
-    The dialect, or a class of an operator: 200 classes are made (25 ms) when the first is used.
-
-    Programs and plugins that begin on level 1 need none of them.
-    """
-    operators = vars(import_module("stepwell.dialects.onnx.ops"))
-    made = {each: operators[each] for each in (*operators["__all__"], "OPS")}
-    made["Onnx"] = Dialect("onnx", [*made["OPS"], *STRUCTURE_OPS], [*ATTRIBUTES])
-    if name not in made:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals().update(made)
-    return made[name]
+    """The dialect, or a class of an operator, made when it is first used."""
+    if name == "Onnx":
+        value = Dialect("onnx", [*ops.OPS, *STRUCTURE_OPS], [*ATTRIBUTES])
+    else:
+        value = getattr(ops, name)
+    globals()[name] = value
+    return value
 
 
 __all__ = [
@@ -84,6 +79,7 @@ __all__ = [
     "YieldOp",
     "domain_of",
     "group_size",
+    "op_class",
     "opset_of",
     "parameter_names",
     "signature",

@@ -22,13 +22,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    AttrSizedRegionSegments,
-    AttrSizedResultSegments,
-    BaseAttr,
-    IRDLOperation,
-)
+from xdsl.irdl import BaseAttr, IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.onnx.types import string_bytes
@@ -54,14 +48,11 @@ _DOMAINS = {prefix: domain for domain, prefix in PREFIXES.items()}
 IntAttribute: TypeAlias = IntegerAttr[IntegerType]
 FloatAttribute: TypeAlias = FloatAttr[AnyFloat]
 
-# What the fields of the generated classes share.
+# What the fields of the op classes share.
 INTS = DenseArrayBase.constr(i64)
 FLOATS = DenseArrayBase.constr(f32) | BaseAttr[ArrayAttr[Attribute]](ArrayAttr)
 STRING = BaseAttr(StringAttr) | BaseAttr(BytesAttr)
 STRINGS = BaseAttr[ArrayAttr[Attribute]](ArrayAttr)
-OPERAND_SEGMENTS = AttrSizedOperandSegments(as_property=True)
-RESULT_SEGMENTS = AttrSizedResultSegments(as_property=True)
-REGION_SEGMENTS = AttrSizedRegionSegments(as_property=True)
 
 
 @dataclass(frozen=True)
@@ -96,13 +87,13 @@ class Signature:
     attributes: Mapping[str, AttributeSpec]
 
 
-def _parameters(text: str) -> tuple[Parameter, ...]:
-    parameters: list[Parameter] = []
-    for word in text.split():
-        name, star, arity = word.partition("*")
-        optional = name.endswith("?")
-        parameters.append(Parameter(name.rstrip("?"), optional, bool(star), int(arity or 0)))
-    return tuple(parameters)
+def parameters(text: str) -> tuple[Parameter, ...]:
+    """The formal parameters in a column of the version table."""
+    words = (word.partition("*") for word in text.split())
+    return tuple(
+        Parameter(name.rstrip("?"), name.endswith("?"), bool(star), int(arity or 0))
+        for name, star, arity in words
+    )
 
 
 def default_attribute(kind: str, value: object) -> Attribute | None:
@@ -130,8 +121,8 @@ def _signatures(op_name: str) -> tuple[Signature, ...]:
         Signature(
             since,
             bool(deprecated),
-            _parameters(inputs),
-            _parameters(outputs),
+            parameters(inputs),
+            parameters(outputs),
             {
                 name: AttributeSpec(kind, value is ..., default_attribute(kind, value))
                 for name, kind, value in attributes

@@ -18,7 +18,7 @@ from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS, UNARY
 
 # Ops of one operand and no attribute, the inverse of the import's table; `not` is two operators.
 PLAIN_UNARY: Mapping[type[Operation], type[onnx.OnnxOp]] = {
-    target: source for source, target in UNARY.items() if target is not graph.NotOp
+    target: onnx.op_class(f"onnx.{source}") for source, target in UNARY.items() if target is not graph.NotOp
 }
 BINARY: Mapping[type[Operation], type[onnx.OnnxOp]] = {
     graph.AddOp: onnx.AddOp,

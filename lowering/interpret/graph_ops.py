@@ -44,7 +44,11 @@ def prepare_graph_op(op: Operation, compiler: Compiler) -> Step:
         rest = iter(values)
         properties = _properties(op, frame.scope.symbols) if fixed is None else fixed
         operands = [next(rest) if there else None for there in present]
+        if (noise := compiler.machine.noise) is not None:
+            operands = noise.on_operands(op.name, operands)
         results = evaluate(op.name, operands, properties, quick=compiler.machine.quick)
+        if noise is not None:
+            results = noise.on_results(results)
         return results[0] if single else results
 
     return run
@@ -85,7 +89,9 @@ def prepare_closed_region(op: graph.FusedOp | graph.CompositeOp, compiler: Compi
     def run(frame: Frame, *values: Value) -> Value:
         results = body.run(frame, values)
         if observe is not None:
-            observe(op, values, results, frame.scope.symbols)
+            with compiler.machine.noisy():
+                others = body.run(frame, values)
+            observe(op, values, results, others, frame.scope.symbols)
         return results[0] if single else tuple(results)
 
     return run

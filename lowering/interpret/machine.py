@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +20,14 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 
 if TYPE_CHECKING:
+    from stepwell.lowering.interpret.noise import Noise
     from stepwell.lowering.interpret.sampling import Sampling
 
-Observer = Callable[[Operation, Sequence[Value], Sequence[Value], Mapping[str, int]], None]
-"""Called after a `graph.fused` with the op, the values of its operands and results, and the symbols."""
+Observer = Callable[[Operation, Sequence[Value], Sequence[Value], Sequence[Value], Mapping[str, int]], None]
+"""
+Called after a `graph.fused` with the op, the values of its operands, those of its results without noise and
+with it, and the symbols.
+"""
 
 
 def interpret(
@@ -33,18 +38,19 @@ def interpret(
     *,
     sampling: Sampling | None = None,
     observe: Observer | None = None,
+    noise: Noise | None = None,
 ) -> list[Array]:
     """
     Run a function on arrays.
 
     Args: `inputs` are the function's tensors, or its input buffers, and are not changed; outputs, scratch and
-    the values of symbols are added. `sampling` runs some iterations of loops only, and `observe` is called
-    with each kernel that ran.
+    the values of symbols are added. `sampling` runs some iterations of loops only, `observe` is called with
+    each kernel that ran, and `noise` changes the results of ops on level 1.
     Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
     Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`; TooManyOps of
     `sampling`.
     """
-    return Program(module, ctx, function, sampling=sampling, observe=observe)(inputs)
+    return Program(module, ctx, function, sampling=sampling, observe=observe, noise=noise)(inputs)
 
 
 class Program:
@@ -59,13 +65,14 @@ class Program:
         quick: bool = False,
         sampling: Sampling | None = None,
         observe: Observer | None = None,
+        noise: Noise | None = None,
     ):
         """
         Args: `quick` computes some ops by quicker forms, which round in other places than their meanings;
-        `sampling` and `observe` as for `interpret`.
+        `sampling`, `observe` and `noise` as for `interpret`.
         Raises: StepwellError `unsupported-op`, `unknown-function`; `unsupported` for outputs of unknown size.
         """
-        self._machine = _Machine(module, ctx, quick, sampling, observe)
+        self._machine = _Machine(module, ctx, quick, sampling, observe, noise)
         functions = self._machine.functions
         if function not in functions:
             help = f"there are: {', '.join(functions)}"
@@ -95,15 +102,33 @@ class _Machine:
     """A module, its functions and weights, ready to be interpreted."""
 
     def __init__(
-        self, module: ModuleOp, ctx: Context, quick: bool, sampling: Sampling | None, observe: Observer | None
+        self,
+        module: ModuleOp,
+        ctx: Context,
+        quick: bool,
+        sampling: Sampling | None,
+        observe: Observer | None,
+        noise: Noise | None,
     ):
         self.module = module
         self.weights = weights_of(ctx)
         self.quick = quick
         self.sampling = sampling
         self.observe = observe
+        self.noise = noise
         self.functions = {f.sym_name.data: f for f in module.walk() if isinstance(f, func.FuncOp)}
         self._prepared: dict[str, tuple[Compiler, Steps]] = {}
+
+    @contextmanager
+    def noisy(self) -> Generator[None]:
+        """A context in which ops of level 1 have noise."""
+        from stepwell.lowering.interpret.noise import Noise
+
+        self.noise, quiet = Noise(), self.noise
+        try:
+            yield
+        finally:
+            self.noise = quiet
 
     def prepared(self, name: str, at: Operation) -> tuple[Compiler, Steps]:
         """The steps of a function. Raises: StepwellError `unsupported-op`, `unknown-function`."""

@@ -7,15 +7,18 @@ from traceback import extract_tb
 from typing import Any, cast
 
 from stepwell.passes.context import PassContext
+from stepwell.passes.trace_events import TraceEvents, traces_of
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.frames import Head
+from stepwell.runtime.log import spec_data, use_spec_data
 from stepwell.runtime.plugins import LOADED
 
 
 def handed_over(context: PassContext) -> Head:
-    """A message with the plugins of this process, and a pass context without its instruments."""
+    """A message with the plugins and the log's specification of this process, and a pass context."""
     plugins = [[plugin.name, plugin.digest] for plugin in LOADED.values()]
-    return {"plugins": plugins, "context": context.as_data()}
+    log, trace = spec_data(), bool(traces_of(context))
+    return {"plugins": plugins, "log": log, "trace": trace, "context": context.as_data()}
 
 
 def taken_over(request: Head, load: Callable[[str], None]) -> PassContext:
@@ -29,10 +32,11 @@ def taken_over(request: Head, load: Callable[[str], None]) -> PassContext:
         load(name)
         if digest not in [plugin.digest for plugin in LOADED.values()]:
             raise StepwellError("bad-plugin", name, "it has changed since it was loaded")
+    use_spec_data(cast("list[object]", request["log"]))
     data = cast("dict[str, Any]", request["context"])
     config = cast("dict[str, object]", data.pop("config"))  # JSON has lists where options are tuples
     config = {key: tuple(cast("list[object]", v)) if isinstance(v, list) else v for key, v in config.items()}
-    return PassContext(config=config, **data)
+    return PassContext(config=config, instruments=[TraceEvents()] if request["trace"] else [], **data)
 
 
 def described(error: Exception) -> Head:

@@ -18,6 +18,7 @@ from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext, Remark
 from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.passes.reproducer import Reproducer
+from stepwell.passes.trace_events import span
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.machine.target import TargetDescription
 
@@ -88,7 +89,10 @@ def compile_kernel(
     step(LOOP_PIPELINE)
     (kernel,) = [found for op in module.ops if (found := kernel_of(op)) is not None]
     step(LLVM_PIPELINE)
-    code = compile_to_object(emit_llvm(module), target, optimize=not has_vectors(module))
+    with span("emit_llvm", "step"):
+        text = emit_llvm(module)
+    with span("machine code", "step"):
+        code = compile_to_object(text, target, optimize=not has_vectors(module))
     meta: dict[str, object] = {"scratch": kernel.scratch.data}
     if context.remarks:
         meta["remarks"] = [[r.pass_name, r.where, r.message] for r in context.remarks]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from threading import Thread
 from time import perf_counter
 
@@ -13,25 +12,34 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.costs.kernels import COMPILER
+from stepwell.dialects.locations import node_names
 from stepwell.lowering.kernels.kernel import KernelObject, compile_kernel
 from stepwell.lowering.kernels.worker import Worker
 from stepwell.passes.context import PassContext
 from stepwell.passes.pass_limit import next_runs, numbered, skip_numbers
 from stepwell.passes.pipelines import KERNEL_RUNS
+from stepwell.passes.trace_events import current_trace, span
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import free_young_cycles
 from stepwell.runtime.cores import usable_cores
+from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.log import Record, collecting, logger, report
 from stepwell.runtime.machine.target import TargetDescription
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 def workers_for(nodes: int, processes: int | None) -> int:
     """The number of workers to start for a model of which only the number of nodes is known."""
-    if PassContext.current().instruments:
+    if _watches_here(PassContext.current()):
         return 0
     return min((processes or usable_cores()) - 1, nodes // COMPILER.nodes_a_worker)
+
+
+def _watches_here(context: PassContext) -> bool:
+    """Whether instruments watch passes, and those of this process alone."""
+    return not all(instrument.in_workers for instrument in context.instruments)
 
 
 def compile_kernels(
@@ -60,18 +68,32 @@ def compile_kernels(
         if (entry := kept[key].load(key)) is not None:
             done[key] = KernelObject(*entry)
     hits = len(done)
-    _LOG.debug("%d kernels, %d of them in the cache", len(kernels), hits)
+    _note_cached(kernels, done)
     waiting = [key for key in kernels if key not in done]
-    if context.instruments:
+    if _watches_here(context):
         processes = 1  # they watch passes of this process, in the order of kernels
-    else:  # large kernels first, so that no core waits for a last long one
+    if not context.instruments:  # large kernels first, so that no core waits for a last long one
         waiting.sort(key=lambda key: -len(kernels[key][1]))
     pool = _Pool(kernels, target, kept, done, deque(waiting), progress)
-    pool.run(context, runs, processes or usable_cores(), children or [])
+    try:
+        pool.run(context, runs, processes or usable_cores(), children or [])
+    finally:
+        for key in kernels:  # in this order, whoever compiled them
+            node = describe_location(kernels[key][0])
+            report(m if m.node else m._replace(node=node) for m in pool.messages.get(key, ()))
     skip_numbers(KERNEL_RUNS * len(kernels))
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits
+
+
+def _note_cached(kernels: Mapping[str, tuple[FuncOp, str]], cached: Collection[str]) -> None:
+    """Tell the trace and the log which kernels there are, and which of them came from the cache."""
+    if (trace := current_trace()) is not None:
+        trace.nodes |= {key: list(node_names(func.location)) for key, (func, _) in kernels.items()}
+        for key in cached:
+            trace.add_cached(key)
+    _log(1, "{} kernels, {} of them in the cache", len(kernels), len(cached))
 
 
 class _Pool:
@@ -89,6 +111,7 @@ class _Pool:
         self.kernels, self.target, self.kept = kernels, target, kept
         self.done, self.waiting, self.progress = done, waiting, progress
         self.errors: list[Exception] = []
+        self.messages: dict[str, list[Record]] = {}
 
     def run(
         self, context: PassContext, runs: Mapping[str, range], processes: int, children: list[Child]
@@ -102,9 +125,9 @@ class _Pool:
         size = sum(len(self.kernels[key][1]) for key in self.waiting)
         helpers = min(processes - 1, len(self.waiting) - 1) if size >= COMPILER.worker_pays else 0
         threads: list[Thread] = []
-        for _ in range(helpers):
+        for number in range(1, helpers + 1):
             child = children.pop() if children else None
-            threads.append(Thread(target=self._serve_worker, args=(context, child), daemon=True))
+            threads.append(Thread(target=self._serve_worker, args=(context, child, number), daemon=True))
             threads[-1].start()
         ctx = StepwellContext()
         self._drain(lambda key: self._compile_here(key, ctx, runs[key]))
@@ -115,14 +138,14 @@ class _Pool:
 
     def _compile_here(self, key: str, ctx: StepwellContext, runs: range) -> KernelObject:
         """The object of a kernel, whose IR is freed."""
-        with numbered(runs.start - 1 if runs else None):
+        with numbered(runs.start - 1 if runs else None), span(key, "kernel"):
             kernel = compile_kernel(lambda: _module_of(self.kernels[key][0]), ctx, self.target)
         free_young_cycles()
         return kernel
 
-    def _serve_worker(self, context: PassContext, child: Child | None) -> None:
+    def _serve_worker(self, context: PassContext, child: Child | None, number: int) -> None:
         """Feed kernels to one worker process until the queue is empty."""
-        worker = Worker(context, child)
+        worker = Worker(context, child, number)
         try:
             if worker.refusal is None:  # else the other processes compile all kernels
                 self._drain(lambda key: worker.compile(key, _text_of(self.kernels[key]), self.target))
@@ -146,8 +169,9 @@ class _Pool:
     def _finish(self, key: str, compile_one: Callable[[str], KernelObject]) -> None:
         """Compile one kernel, store its object, and report the progress."""
         start = perf_counter()
-        kernel = compile_one(key)
-        _LOG.debug("kernel %s compiled: %.2f ms", key, 1e3 * (perf_counter() - start))
+        with collecting() as self.messages[key]:
+            kernel = compile_one(key)
+            _log(2, "kernel {} compiled: {:.2f} ms", key, 1e3 * (perf_counter() - start))
         self.done[key] = kernel
         if (cache := self.kept.get(key)) is not None:
             cache.store(key, kernel.code, kernel.meta)

@@ -18,13 +18,22 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from string import Template
+from time import CLOCK_MONOTONIC
 
 from stepwell.dialects.costs.kernels import THREADS
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.abi import WORD_BYTES, CtxField
 from stepwell.runtime.link.code import Code
 from stepwell.runtime.machine.loader import linked
-from stepwell.runtime.machine.pool_state import StateField
+from stepwell.runtime.machine.pool_state import (
+    RECORD_BYTES,
+    RECORDING_WORKER,
+    RING_RECORDS,
+    WORKER,
+    RecordField,
+    RingField,
+    StateField,
+)
 from stepwell.runtime.machine.target import TargetDescription
 
 _LINUX_FUTEX = {"x86_64": 202, "aarch64": 98}
@@ -72,7 +81,7 @@ done:
   ret void
 }
 
-define internal void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 %one) {
+define internal void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 %one$ring_parameter) {
 entry:
   %taken.slot = getelementptr i8, ptr %state, i64 $TAKEN
   %from.front = icmp eq i64 %one, 1
@@ -89,8 +98,8 @@ run:
   %back = sub i64 %last, %behind
   %chunk = select i1 %from.front, i64 %front, i64 %back
   %end = add i64 %chunk, 1
-  call void %body(ptr %arg, i64 %chunk, i64 %end)
-  br label %take
+$begin_record  call void %body(ptr %arg, i64 %chunk, i64 %end)
+$end_record  br label %take
 done:
   ret void
 }
@@ -141,7 +150,7 @@ rouse:
   call void @wake(ptr %epoch.word, i32 %count)
   br label %work
 work:
-  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 1)
+$load_ring  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 1$ring)
   %closed = atomicrmw and ptr %state, i64 $NOT_OPEN seq_cst
   br label %wait
 wait:
@@ -173,9 +182,9 @@ done:
   ret void
 }
 
-define void @stepwell_worker(ptr %state) {
+define void @$worker(ptr $worker_argument) {
 entry:
-  %stop.slot = getelementptr i8, ptr %state, i64 $STOP
+$load_state  %stop.slot = getelementptr i8, ptr %state, i64 $STOP
   %epoch.word = getelementptr i8, ptr %state, i64 $EPOCH
   %sleepers = getelementptr i8, ptr %state, i64 $SLEEPERS
   %spins.slot = getelementptr i8, ptr %state, i64 $WORKER_SPINS_SLOT
@@ -243,7 +252,7 @@ work:
   %body = load ptr, ptr %body.slot, align 8
   %arg = load ptr, ptr %arg.slot, align 8
   %chunks = load i64, ptr %chunks.slot, align 8
-  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 4294967296)
+  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 4294967296$ring)
   %before = atomicrmw sub ptr %state, i64 1 seq_cst
   %others = and i64 %before, $ACTIVE
   %last = icmp eq i64 %others, 1
@@ -272,14 +281,55 @@ define void @stepwell_stop(ptr %state) {
 $pause_declaration
 """)
 
+# What records the begin and end of each chunk in the ring of its thread, and the code that does not.
+_UNRECORDED = dict.fromkeys(
+    ("ring_parameter", "ring", "load_ring", "begin_record", "end_record", "load_state"), ""
+) | {"worker": WORKER, "worker_argument": "%state"}
+_RECORDED = {
+    "ring_parameter": ", ptr %ring",
+    "ring": ", ptr %ring",
+    "worker": RECORDING_WORKER,
+    "worker_argument": "%ring",
+    "load_state": "  %state = load ptr, ptr %ring, align 8\n",
+    "load_ring": f"""\
+  %ring.slot = getelementptr i8, ptr %state, i64 {StateField.CHUNK_TIMES:d}
+  %ring = load ptr, ptr %ring.slot, align 8
+""",
+    "begin_record": f"""\
+  %count.slot = getelementptr i8, ptr %ring, i64 {RingField.COUNT:d}
+  %count = load i64, ptr %count.slot, align 8
+  %index = urem i64 %count, {RING_RECORDS}
+  %offset = mul i64 %index, {RECORD_BYTES}
+  %records = getelementptr i8, ptr %ring, i64 {RingField.RECORDS:d}
+  %record = getelementptr i8, ptr %records, i64 %offset
+  store ptr %body, ptr %record, align 8
+  %chunk.slot = getelementptr i8, ptr %record, i64 {RecordField.CHUNK:d}
+  store i64 %chunk, ptr %chunk.slot, align 8
+  %clock.slot = getelementptr i8, ptr %ring, i64 {RingField.CLOCK:d}
+  %clock = load ptr, ptr %clock.slot, align 8
+  %begin.slot = getelementptr i8, ptr %record, i64 {RecordField.BEGIN:d}
+  %begun = call i32 %clock(i32 {CLOCK_MONOTONIC}, ptr %begin.slot)
+""",
+    "end_record": f"""\
+  %end.slot = getelementptr i8, ptr %record, i64 {RecordField.END:d}
+  %ended = call i32 %clock(i32 {CLOCK_MONOTONIC}, ptr %end.slot)
+  %more = add i64 %count, 1
+  store i64 %more, ptr %count.slot, align 8
+""",
+}
 
-def pool_code(arch: str, is_linux: bool) -> str:
-    """The IR for an architecture; raises KeyError for one that no pool has been written for."""
+
+def pool_code(arch: str, is_linux: bool, records: bool = False) -> str:
+    """
+    The IR for an architecture; raises KeyError for one that no pool has been written for.
+
+    Args: `records`: whether threads record the begin and end of each chunk.
+    """
     futex = _LINUX_FUTEX.get(arch) if is_linux else None
     sleep = _SLEEP_PORTABLE if futex is None else Template(_SLEEP_LINUX).substitute(futex=futex)
     fields = {field.name: field.value for field in StateField if field is not StateField.WORKER_SPINS}
     code = _CODE.substitute(
-        fields,
+        fields | (_RECORDED if records else _UNRECORDED),
         WORKER_SPINS_SLOT=int(StateField.WORKER_SPINS),
         POOL=CtxField.POOL * WORD_BYTES,
         OPEN=1 << 31,
@@ -294,13 +344,15 @@ def pool_code(arch: str, is_linux: bool) -> str:
     return sleep + code
 
 
-def pool_of(target: TargetDescription) -> Code:
+def pool_of(target: TargetDescription, *, records: bool = False) -> Code:
     """
     The thread pool's machine code for the system of a target.
 
     It is the same for all CPUs of an architecture: models for different ones share the pool of a process.
+    Args: `records`: whether threads record the begin and end of each chunk, which they do on Linux only.
     """
-    text = pool_code(target.arch, is_linux="linux" in target.triple)
+    is_linux = "linux" in target.triple
+    text = pool_code(target.arch, is_linux, records and is_linux)
     return _compiled(text, replace(target, features=()))
 
 

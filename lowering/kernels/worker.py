@@ -7,7 +7,6 @@ process. The first request has the plugins of the parent and its pass context, w
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, cast
@@ -20,13 +19,15 @@ from stepwell.lowering.kernels.handover import described, error_of, handed_over,
 from stepwell.lowering.kernels.kernel import KERNEL_PIPELINES, KernelObject, compile_kernel
 from stepwell.passes import parse_passes
 from stepwell.passes.context import PassContext
+from stepwell.passes.trace_events import Span, current_trace, span, traces_of
 from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
+from stepwell.runtime.log import Record, collecting, logger, report
 from stepwell.runtime.machine.target import TargetDescription
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 PROGRAM = "stepwell.tools.driver.kernel_worker:main"
 """Plugins are loaded by a folder above this one."""
 
@@ -49,12 +50,13 @@ def started(count: int) -> Generator[list[Child]]:
 class Worker:
     """The parent's side of a worker process."""
 
-    def __init__(self, context: PassContext, child: Child | None = None):
+    def __init__(self, context: PassContext, child: Child | None = None, number: int = 1):
         """
-        Args: `context` is the pass context that the process has too, without instruments; `child` is a
-        process of `started` (default: a new one).
+        Args: `context` is the pass context that the process has too, without instruments but `TraceEvents`;
+        `child` is a process of `started` (default: a new one); `number` is that of its thread in the trace.
         """
         self._child = child or Child(PROGRAM)
+        self._traces, self._number = traces_of(context), number
         self.refusal: object = None
         """Why the process cannot load the plugins of this one, and is of no use; None where it has."""
         try:
@@ -63,7 +65,7 @@ class Worker:
         except ChildError as error:
             self.refusal = str(error)
         if self.refusal is not None:
-            _LOG.debug("a worker is of no use: %s", self.refusal)
+            _log(1, "a worker is of no use: {}", self.refusal)
 
     def compile(self, name: str, text: str, target: TargetDescription) -> KernelObject:
         """
@@ -73,10 +75,13 @@ class Worker:
         died.
         """
         try:
-            head, code = self._child.ask({"target": target.to_json()}, text.encode())
+            head, code = self._child.ask({"target": target.to_json(), "name": name}, text.encode())
         except ChildError as error:
             message = f"the worker that compiled kernel {name} gave no answer: {error.reason}"
             raise InternalError(name, message, note=error.last_output or ()) from None
+        report(Record(*row) for row in cast("list[list[Any]]", head["log"]))
+        for trace in self._traces:
+            trace.add(self._number, [Span(*row) for row in cast("list[list[Any]]", head["spans"])])
         if "error" in head:
             raise error_of(cast("dict[str, Any]", head["error"]), f"kernel {name}")
         return KernelObject(code, cast(Mapping[str, object], head["meta"]))
@@ -102,12 +107,18 @@ def _answer(request: Frame) -> tuple[Head, bytes]:
         assert isinstance(module, ModuleOp)
         return module
 
-    try:
-        target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
-        kernel = compile_kernel(parsed, ctx, target)
-    except Exception as error:  # the parent reports it
-        return {"error": described(error)}, b""
-    return {"meta": dict(kernel.meta)}, kernel.code
+    with collecting() as messages:
+        try:
+            target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
+            with span(str(request.head["name"]), "kernel"):
+                kernel = compile_kernel(parsed, ctx, target)
+        except Exception as error:  # the parent reports it
+            return {"error": described(error), "log": messages, "spans": _taken_spans()}, b""
+    return {"meta": dict(kernel.meta), "log": messages, "spans": _taken_spans()}, kernel.code
+
+
+def _taken_spans() -> list[Span]:
+    return [] if (trace := current_trace()) is None else trace.take()
 
 
 def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -> None:

@@ -1,5 +1,6 @@
 """`plan-memory`: `@main`, which calls kernels on tensors, becomes a function on buffers in one arena."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from stepwell.lowering.main_to_buffers.facts import (
@@ -15,10 +16,15 @@ from stepwell.lowering.main_to_buffers.facts import (
 )
 
 if TYPE_CHECKING:
+    from stepwell.lowering.main_to_buffers.kept import CALLS
+    from stepwell.lowering.main_to_buffers.live_buffers import VIEWS
     from stepwell.lowering.main_to_buffers.plan import MainPlan
+    from stepwell.lowering.main_to_buffers.plan_diagram import diagram, letter_of, value_of
     from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass
 
 __all__ = [
+    "CALLS",
+    "VIEWS",
     "MainPlan",
     "PlanMemoryPass",
     "assertion_symbols",
@@ -26,18 +32,21 @@ __all__ = [
     "fallible_ops",
     "input_symbols",
     "inputs_of",
+    "letter_of",
     "object_indices",
+    "diagram",
     "published_symbols",
     "returned_values",
     "signature_of",
+    "value_of",
 ]
+
+_LATE = {"CALLS": "kept", "MainPlan": "plan", "PlanMemoryPass": "plan_memory", "VIEWS": "live_buffers"}
+_LATE |= dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
 
 
 def __getattr__(name: str) -> object:
     """The pass and its plan, imported when they are first used: answers from level 1 need the facts alone."""
-    if name not in ("MainPlan", "PlanMemoryPass"):
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from stepwell.lowering.main_to_buffers.plan import MainPlan
-    from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass
-
-    return MainPlan if name == "MainPlan" else PlanMemoryPass
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

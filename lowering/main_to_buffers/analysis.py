@@ -22,13 +22,14 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
 
 
-def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> LiveBuffers:
+def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature], *, keep: bool) -> LiveBuffers:
     """
     Find the buffer of every tensor value of `@main`.
 
+    Args: `keep` gives the results of all calls memory of their own.
     Raises: StepwellError `unsupported-op` for an op that is neither a kernel call, a constant nor a view.
     """
-    analysis = _RegionAnalysis(main, kernels)
+    analysis = _RegionAnalysis(main, kernels, keep)
     analysis.visit_block(main.body.block)
     return analysis.found
 
@@ -36,8 +37,8 @@ def analyse_main(main: func.FuncOp, kernels: dict[str, KernelSignature]) -> Live
 class _RegionAnalysis(BlockAnalysis):
     """Finds the buffers of the values in nested regions too."""
 
-    def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
-        super().__init__(main, kernels)
+    def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature], keep: bool):
+        super().__init__(main, kernels, keep)
         self._next = 0
         self._position: dict[Operation, int] = {}
 
@@ -117,11 +118,12 @@ class _RegionAnalysis(BlockAnalysis):
     ) -> bool:
         """
         Whether a kernel call, or another of `makers`, in the reader's block defines a value that has no other
-        use.
+        use, so that it may be in the reader's memory; never where values are kept.
         """
         owner = value.owner
         return (
-            isinstance(owner, makers)
+            not self.keep
+            and isinstance(owner, makers)
             and owner.parent is reader.parent
             and value.has_one_use()
             and self.found.of[value].kind in ("arena", "slot")

@@ -92,8 +92,10 @@ class LiveBuffers:
 class BlockAnalysis:
     """Finds the buffers of ops without regions, in order, and records them in `found`."""
 
-    def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature]):
+    def __init__(self, main: func.FuncOp, kernels: dict[str, KernelSignature], keep: bool):
+        """Args: `keep` gives each value memory that nothing else is written to until the call ends."""
         self.kernels = kernels
+        self.keep = keep
         self.found = LiveBuffers(frozenset(known_symbols(main)), object_indices(main))
         indices = [arg for arg in main.args if isinstance(arg.type, IndexType)]
         self.found.symbols |= zip(indices, symbols_of(main), strict=True)
@@ -195,9 +197,20 @@ class BlockAnalysis:
             else:
                 # The caller's own input, a weight, a result of a host call, or a second name for an output.
                 self.found.copies.append((value, index))
+        if self.keep:
+            self._stretch_lifetimes()
         for index, buffer in enumerate(self.found.arena):
             buffer.index = index
         _share_slots(self.found.allocated, first_slot=len(op.operands))
+
+    def _stretch_lifetimes(self) -> None:
+        """Let all memory but scratch be alive during the whole call."""
+        scratch = set(map(id, self.found.scratch.values()))
+        buffers = [*self.found.arena, *self.found.allocated]
+        end = max((buffer.last for buffer in buffers), default=0)
+        for buffer in buffers:
+            if id(buffer) not in scratch:
+                buffer.first, buffer.last = 0, end
 
     def own(
         self, value: SSAValue, dims: tuple[Dim, ...], kind: Kind, position: int, index: int = 0

@@ -101,10 +101,11 @@ class MainPlan:
     """The number of allocations that a call reuses."""
 
     @classmethod
-    def of(cls, module: Operation) -> MainPlan:
+    def of(cls, module: Operation, *, keep: bool = False) -> MainPlan:
         """
         The plan of the function `@main` of a module on tensors, with the kernels that it calls.
 
+        Args: `keep` gives the result of each call memory of its own, in which it is after `@main` has run.
         Raises: StepwellError `no-main`, `bad-main`, and `unsupported-op` for an op that is neither a kernel
         call, a constant nor a view.
         """
@@ -114,7 +115,7 @@ class MainPlan:
             raise StepwellError("no-main", module, "a memory plan is of a function @main with a body")
         if any(isinstance(arg.type, MemRefType) for arg in main.args):
             raise StepwellError("bad-main", main, "the memory of @main is planned already: it is on buffers")
-        live = analyse_main(main, {name: KernelSignature.of(f) for name, f in functions.items()})
+        live = analyse_main(main, {name: KernelSignature.of(f) for name, f in functions.items()}, keep=keep)
         return _plan(main, live)
 
     def has_late_shape(self, value: SSAValue) -> bool:

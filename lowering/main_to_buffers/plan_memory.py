@@ -27,14 +27,18 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers
-from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
+from stepwell.dialects.sched_program import BUFFERS, PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.main_to_buffers import calls, control_flow, sizes
 from stepwell.lowering.main_to_buffers.conversion import MainOnBuffers, MainPattern
+from stepwell.lowering.main_to_buffers.kept import kept_buffers
 from stepwell.lowering.main_to_buffers.kernel_signature import declaration
 from stepwell.lowering.main_to_buffers.plan import MainPlan
+from stepwell.lowering.main_to_buffers.plan_diagram import diagram
 from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.runtime.log import logger
 
+_log = logger(__name__)
 _PATTERNS: Sequence[type[MainPattern]] = (
     calls.KernelCallLowering,
     calls.HostCallLowering,
@@ -62,13 +66,16 @@ class PlanMemoryPass(ModulePass):
     kernels, or their declarations, in the module. Kernels on tensors become declarations on buffers, kernels
     on buffers stay; a kernel's scratch is in the plan as its `#sched.kernel` says, which `bufferize` changes.
     The attribute `#sched.program` of `@main` has the arena's size in bytes as a dimension expression, and the
-    number of slots. `print` shows the plan on standard error (`--print-memory-plan`).
+    number of slots. `print` shows the plan on standard error (`--print-memory-plan`), with a diagram for open
+    sizes of 1. `keep` gives the result of each call memory of its own, scratch excepted, and `@main` the
+    attribute `sched.buffers`, which says where: the debugger reads them after a run.
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
     result.
     """
 
     name = "plan-memory"
 
+    keep: bool = False
     print: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -77,7 +84,8 @@ class PlanMemoryPass(ModulePass):
         main = functions.pop("main", None)
         if main is None:
             return
-        plan = MainPlan.of(op)
+        plan = MainPlan.of(op, keep=self.keep)
+        kept = kept_buffers(main, plan) if self.keep else None
         for kernel in functions.values():
             if not (is_kernel(kernel) and is_on_buffers(kernel)):
                 op.body.block.insert_op_before(declaration(kernel), kernel)
@@ -85,9 +93,12 @@ class PlanMemoryPass(ModulePass):
                 kernel.erase(safe_erase=False)
         main.detach()
         op.body.block.add_op(main)
+        _log(1, "an arena of {} bytes for {} buffers", plan.arena.total, len(plan.arena.offsets))
         convert_main(main, plan)
+        if kept is not None:
+            main.attributes[BUFFERS] = kept
         if self.print:
-            sys.stderr.write(str(plan))
+            sys.stderr.write(f"{plan}{diagram(plan, dict.fromkeys(plan.known, 1))}")
 
 
 def convert_main(main: FuncOp, plan: MainPlan) -> None:

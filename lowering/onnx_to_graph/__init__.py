@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 from xdsl.context import Context
@@ -12,66 +12,37 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import onnx
-from stepwell.dialects._xdsl import matched_op_types, weights_of
+from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.dialects.plugins.operators import OPERATORS, operator_of
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.onnx_to_graph import (
-    contrib,
-    control,
-    host,
-    math,
-    ml,
-    nn,
-    operators,
-    quantized,
-    sequence,
-    tensor,
-)
 from stepwell.lowering.onnx_to_graph.agreement import check_agreement
 from stepwell.lowering.onnx_to_graph.contrib import DOMAIN as CONTRIB
-from stepwell.lowering.onnx_to_graph.contrib import ON_HOST as CONTRIB_ON_HOST
-from stepwell.lowering.onnx_to_graph.contrib import meaning_of as contrib_meaning_of
-from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering
 from stepwell.lowering.onnx_to_graph.declared import check_declared
+from stepwell.lowering.onnx_to_graph.elementwise_tables import UNARY
 from stepwell.lowering.onnx_to_graph.host.string_movement import move_strings
-from stepwell.lowering.onnx_to_graph.math.elementwise import UNARY
-from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS, OnnxLowering
+from stepwell.lowering.onnx_to_graph.pattern_files import FILES, OnnxPatterns, operators_of, patterns_in_file
+from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
 from stepwell.passes.registry import load_pass
 from stepwell.patterns.driver.conversion import convert
-from stepwell.patterns.driver.pattern_set import patterns_in
+from stepwell.patterns.driver.pattern_set import PatternSet
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.plugins import described
 
 __all__ = [
     "CONTRIB",
-    "CONTRIB_ON_HOST",
     "ELEMENT_NUMBERS",
-    "ONNX_TO_GRAPH",
     "UNARY",
     "ConvertOnnxToGraphPass",
-    "contrib_meaning_of",
+    "contrib_on_host",
+    "converted_operators",
 ]
 
 _NOT_A_NAME = re.compile(r"\W")
-
-# A list of patterns per category of ONNX; the pattern of an op is found by the op's class.
-ONNX_TO_GRAPH: list[type[OnnxLowering]] = [
-    *patterns_in(OnnxLowering, operators),
-    *contrib.PATTERNS,
-    *control.PATTERNS,
-    *host.PATTERNS,
-    *math.PATTERNS,
-    *ml.PATTERNS,
-    *nn.PATTERNS,
-    *quantized.PATTERNS,
-    *sequence.PATTERNS,
-    *tensor.PATTERNS,
-]
 
 
 class ConvertOnnxToGraphPass(ModulePass):
@@ -90,10 +61,7 @@ class ConvertOnnxToGraphPass(ModulePass):
         Name open dimensions, inline functions, convert until only illegal ops are left, then check the
         outputs.
         """
-        patterns: list[RewritePattern] = [pattern(weights_of(ctx)) for pattern in ONNX_TO_GRAPH]
-        for pattern in patterns:
-            if isinstance(pattern, RegionLowering):
-                pattern.patterns = patterns
+        patterns = OnnxPatterns(weights_of(ctx))
         declared: dict[FuncOp, Sequence[Attribute]] = {}
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
@@ -101,13 +69,12 @@ class ConvertOnnxToGraphPass(ModulePass):
                 declared[function] = function.function_type.outputs.data
         if any(isinstance(inner, onnx.FunctionOp) for inner in op.ops):
             _expand_functions(ctx, op, (), ready=False)
-        converted = {op_type for pattern in patterns for op_type in matched_op_types(pattern)}
-        if with_graphs := _names_of(o for o in op.walk() if o.regions and type(o) not in converted):
+        if with_graphs := _names_of(o for o in op.walk() if o.regions and not patterns.of(type(o))):
             # Function bodies expect the subgraphs unconverted.
             _expand_functions(ctx, op, with_graphs, ready=False)
         convert(op, patterns, illegal=["onnx"], convert_new_ops=True, partial=True)
         seen: set[onnx.OnnxOp] = set()
-        while left := _without_conversion(op, converted) - seen:
+        while left := _without_conversion(op, patterns) - seen:
             # These may have a function body; the input types that some bodies depend on are known by now.
             seen |= left
             _expand_functions(ctx, op, _names_of(left), ready=True)
@@ -119,6 +86,19 @@ class ConvertOnnxToGraphPass(ModulePass):
                 _set_result_types(function)
                 check_declared(function, declared.get(function, ()))
                 check_agreement(function)
+
+
+def converted_operators(*, on_host: bool) -> set[str]:
+    """The operators, by name in the IR, of patterns that make host calls (`on_host`), or kernels."""
+    patterns = (pattern(WeightStore()) for file in FILES for pattern in patterns_in_file(file))
+    return {name for pattern in patterns if pattern.ON_HOST == on_host for name in operators_of(pattern)}
+
+
+def contrib_on_host(op: onnx.CallOp) -> bool | None:
+    """Whether the host computes an operator of ONNX Runtime's domain; None for one without conversion."""
+    from stepwell.lowering.onnx_to_graph.contrib.patterns import ON_HOST, meaning_of
+
+    return None if meaning_of(op) is None else op.op_type.data in ON_HOST
 
 
 def _names_of(ops: Iterable[Operation]) -> tuple[str, ...]:
@@ -158,13 +138,13 @@ def _missing_plugin(ops: Sequence[Operation]) -> str | None:
     )
 
 
-def _without_conversion(module: ModuleOp, converted: Set[type[Operation]]) -> set[onnx.OnnxOp]:
+def _without_conversion(module: ModuleOp, patterns: PatternSet) -> set[onnx.OnnxOp]:
     """The operators without pattern whose inputs are all converted."""
     return {
         op
         for op in module.walk()
         if isinstance(op, onnx.OnnxOp)
-        and type(op) not in converted
+        and not patterns.of(type(op))
         and not any(isinstance(value.owner, onnx.OnnxOp) for value in op.operands)
     }
 

@@ -4,8 +4,8 @@ The base class of the patterns from `onnx`, with constant operands, axes, elemen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -36,6 +36,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.patterns.driver.pattern_set import PatternSet
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -49,10 +50,12 @@ class OnnxLowering(RewritePattern):
     ON_HOST: ClassVar[bool] = False
     """Whether the host computes the pattern's operators, not compiled code."""
 
-    takes: ClassVar[tuple[type[Operation], ...]] = ()
+    operators: ClassVar[Collection[str]] = ()
     """The operators of a table-driven pattern, whose method is typed for any op."""
 
     weights: WeightStore
+    patterns: PatternSet = field(default_factory=lambda: PatternSet(()))
+    """All patterns of the conversion, for the graphs of an operator."""
 
     def array(self, value: SSAValue | None) -> Array | None:
         """The array of a constant operand; None for any other operand, and for an absent one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,8 +13,6 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.patterns.driver.lineage import Lineage, name_of
-
-_LOG = logging.getLogger(__name__)
 
 
 class Rewrites(Protocol):
@@ -144,7 +141,6 @@ def carry_out(
         return None
     if changed is not None:
         changed([op, *matched, *made, *([around] if around is not None else [])])
-    _LOG.debug("%s rewrote %s at %s", done, op.name, location)
     for listener in listeners:
         listener.rewrote(name_of(done), op, made)
     if lineage is not None:

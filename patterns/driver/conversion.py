@@ -29,7 +29,7 @@ _WATCHED_DEPTH = 8
 
 def convert(
     module: Operation,
-    patterns: Sequence[RewritePattern],
+    patterns: Sequence[RewritePattern] | PatternSet,
     illegal: Iterable[str],
     *,
     type_converter: Callable[[Attribute], Attribute] | None = None,
@@ -54,7 +54,8 @@ def convert(
     lineage = (
         Lineage(module, MAX_DEPTH, "let no pattern convert an op to its like") if convert_new_ops else None
     )
-    walk = _Walk(PatternSet(patterns), _Illegal(set(illegal), tuple(legal_ops)), type_converter, lineage)
+    patterns = patterns if isinstance(patterns, PatternSet) else PatternSet(patterns)
+    walk = _Walk(patterns, _Illegal(set(illegal), tuple(legal_ops)), type_converter, lineage)
     walk.visit_regions(module)
     if not partial:
         walk.refuse_leftovers(hint or (lambda op: ""), help or (lambda ops: None))

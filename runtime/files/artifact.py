@@ -13,7 +13,6 @@ import json
 import os
 import re
 import struct
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import accumulate
@@ -38,7 +37,9 @@ from stepwell.runtime.image import MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_size, as_sizes, as_text, as_texts
 from stepwell.runtime.link.code import Code, LinkedCode, ObjectFiles
+from stepwell.runtime.log import logger
 
+_log = logger(__name__)
 _MODEL, _CALLEES, _IR = "model", "callees", "ir"
 _CODE = re.compile(r"code\.\d{1,6}")
 _WEIGHT_ALIGNMENT = 64
@@ -77,11 +78,8 @@ def load_image(path: str | os.PathLike[str]) -> ModelImage:
             raise StepwellError("no-file", place, message) from None
         raise _not_whole(place, error) from None
     image = _checked_image(data.view(np.ndarray), place)
-    if (logging := sys.modules.get("logging")) is not None:
-        # Nobody listens where it was not imported, which takes 4 ms.
-        milliseconds = 1e3 * (perf_counter() - start)
-        message = "artifact %s read: %d bytes, %.2f ms"
-        logging.getLogger(__name__).debug(message, place, data.size, milliseconds)
+    milliseconds = 1e3 * (perf_counter() - start)
+    _log(1, "artifact {} read: {} bytes, {:.2f} ms", place, data.size, milliseconds)
     return image
 
 

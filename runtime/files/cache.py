@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -61,6 +62,12 @@ class CacheFolder:
     def path(self, key: str) -> Path:
         """The file of an entry."""
         return self.folder / f"{key}.{self._suffix}"
+
+    def has_any(self, prefix: str) -> bool:
+        """Whether there are entries whose keys begin with a prefix."""
+        with suppress(OSError):
+            return any(name.startswith(prefix) for name in os.listdir(self.folder))
+        return False
 
     def trim(self) -> None:
         """Drop the least recently used entries until the folder is within its bound."""

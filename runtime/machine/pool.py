@@ -15,9 +15,16 @@ import threading
 
 import numpy as np
 
-from stepwell.runtime.link.code import Code
+from stepwell.runtime.link.code import Code, LinkedCode
+from stepwell.runtime.machine.chunk_times import ChunkTime, Ring
 from stepwell.runtime.machine.loader import Library
-from stepwell.runtime.machine.pool_state import STATE_BYTES, WORKER_SPINS, StateField
+from stepwell.runtime.machine.pool_state import (
+    RECORDING_WORKER,
+    STATE_BYTES,
+    WORKER,
+    WORKER_SPINS,
+    StateField,
+)
 
 _CACHE_LINE = 64
 _JOIN_SECONDS = 1.0
@@ -63,14 +70,38 @@ class Workers:
         self._library: Library = Library(code)
         self._library.keep()
         self.parallel_for_address = self._library.address("stepwell_parallel_for")
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address("stepwell_worker"))
+        self._records = isinstance(code, LinkedCode) and RECORDING_WORKER in code.functions
+        worker = self._library.address(RECORDING_WORKER if self._records else WORKER)
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(worker)
         self._stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address("stepwell_stop"))
         memory = np.zeros(STATE_BYTES + _CACHE_LINE, np.uint8)
         start = -memory.ctypes.data % _CACHE_LINE
         self._state = memory[start : start + STATE_BYTES]
         self.state_address = int(self._state.ctypes.data)
         self._threads: list[threading.Thread] = []
+        self._rings: list[Ring] = []
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set what a state without workers has besides zeros."""
         self.set_patience(WORKER_SPINS)
+        if self._records:
+            at = StateField.CHUNK_TIMES
+            self._state[at : at + 8].view(np.uint64)[0] = self._ring(0).address
+
+    def _ring(self, thread: int) -> Ring:
+        """The ring of a thread: of the caller, 0, or of a worker."""
+        if thread == len(self._rings):
+            self._rings.append(Ring(self.state_address))
+        return self._rings[thread]
+
+    def take_chunks(self) -> list[list[ChunkTime]]:
+        """
+        For the caller and each worker the chunks since the last call of this; empty where none are recorded.
+
+        No parallel loop may run meanwhile.
+        """
+        return [ring.take() for ring in self._rings]
 
     def set_patience(self, spins: int) -> None:
         """Set the number of times that an idle worker looks for work before it sleeps."""
@@ -89,7 +120,7 @@ class Workers:
         while len(self._threads) < count:
             thread = threading.Thread(
                 target=self._run,
-                args=(self.state_address,),
+                args=(self._ring(len(self._threads) + 1).address if self._records else self.state_address,),
                 name=f"stepwell-worker-{len(self._threads)}",
                 daemon=True,
             )
@@ -102,7 +133,7 @@ class Workers:
         count = len(self._threads)
         self._threads = []
         self._state[:] = 0
-        self.set_patience(WORKER_SPINS)
+        self._prepare()
         self.ensure(count)
 
     def end(self) -> None:
@@ -118,7 +149,8 @@ def get_pool(code: Code, threads: int) -> Pool:
     The pool for running on `threads` threads, the caller among them, once it is started. All pools of the
     same code share workers.
 
-    Args: `code` defines `stepwell_parallel_for`, `stepwell_worker` and `stepwell_stop`.
+    Args: `code` defines `stepwell_parallel_for`, `stepwell_stop`, and `stepwell_worker` or, where it records
+    the times of chunks, `stepwell_recording_worker`.
     Raises: ValueError for less than one thread or more than `MAX_THREADS`.
     """
     if not 1 <= threads <= MAX_THREADS:

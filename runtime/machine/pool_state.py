@@ -29,7 +29,34 @@ class StateField(IntEnum):
     WAITING = 384
     """i32: 1 while the caller sleeps until its workers are done."""
 
+    CHUNK_TIMES = 448
+    """In a pool that records chunks: the address of the caller's ring."""
 
-STATE_BYTES = 448
+
+class RingField(IntEnum):
+    """Offsets into the ring of a thread in a pool that records chunks, in bytes."""
+
+    STATE = 0
+    COUNT = 8
+    """i64: the number of records that were ever written."""
+    CLOCK = 16
+    """`i32 clock_gettime(i32 clock, ptr time)` of the C library."""
+    RECORDS = 64
+
+
+class RecordField(IntEnum):
+    """Offsets into the record of a chunk, in bytes; times are i64 of seconds and nanoseconds."""
+
+    BODY = 0
+    CHUNK = 8
+    BEGIN = 16
+    END = 32
+
+
+WORKER, RECORDING_WORKER = "stepwell_worker", "stepwell_recording_worker"
+"""The functions that workers run; the second one takes the address of a ring, not of the state."""
+RECORD_BYTES = 48
+RING_RECORDS = 1 << 16
+STATE_BYTES = 512
 WORKER_SPINS = 16000
 """Half a millisecond: a model's next parallel kernel comes sooner, and waking a sleeper takes 20 us."""

@@ -2,9 +2,9 @@
 The numpy meaning of each graph op: the reference that every pass and lowering is checked against.
 
 `evaluate(name, operands, properties)` runs one op: None for an absent optional operand, results as a tuple.
-Families register their functions with `@meaning("graph.relu")`, one file a family. A call of a function for
-host calls imports its file; any other imports all files. Some ops have a second, quicker form in the folder
-`quick`, for answers before there is compiled code.
+Families register their functions with `@meaning("graph.relu")`, one file a family, imported when one of its
+ops is asked for. Some ops have a second, quicker form in the folder `quick`, for answers before there is
+compiled code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -25,7 +24,36 @@ Form = TypeVar("Form", bound=Meaning)
 _MEANINGS: dict[str, Meaning] = {}
 _QUICK_FORMS: dict[str, Meaning] = {}
 
-# The functions for host calls by file: an artifact calls one or two, and importing all files takes 50 ms.
+GRAPH_OPS: Mapping[str, str] = {
+    "attention": "attention",
+    "binary": (
+        "add subtract multiply maximum minimum equal not_equal less less_equal and or xor divide "
+        "remainder power shift_left shift_right where"
+    ),
+    "casts": "bitcast cast",
+    "contraction": "matmul matmul_integer einsum bias_add conv conv_transpose",
+    "detection": "non_max_suppression join_parts",
+    "elementwise": (
+        "neg abs sign not exp expm1 log log1p sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh "
+        "atanh floor ceil trunc round is_nan erf rsqrt is_inf relu sigmoid softplus leaky_relu elu silu "
+        "gelu clip"
+    ),
+    "indexing": "gather gather_elements gather_nd scatter_elements scatter_nd one_hot",
+    "layout": "layout_transform",
+    "movement": "transpose concat split slice insert_slice pad tile reverse",
+    "norm": "batch_norm layer_norm rms_norm instance_norm group_norm lp_norm lrn",
+    "ordering": "top_k reverse_sequence",
+    "quantized": "quantize dequantize requantize words conv_integer",
+    "recurrent": "rnn",
+    "reduction": "reduce argmax argmin scan softmax log_softmax",
+    "resize": "resize",
+    "shape": "reshape expand_dims squeeze broadcast_to shape_of extents full iota range",
+    "trees": "tree_ensemble",
+    "window": "pool",
+    "winograd": "winograd_conv",
+}
+"""The ops of level 1 by file: a model has a few, and importing all files takes 8 ms."""
+
 HOST_FUNCTIONS: Mapping[str, str] = {
     "chances": "couple_chances",
     "images": "image_decoder",
@@ -43,6 +71,7 @@ HOST_FUNCTIONS: Mapping[str, str] = {
         "string_to_number number_to_string positions string_where tf_idf take_string take encode_labels"
     ),
 }
+"""The functions for host calls by file."""
 
 
 def meaning(name: str) -> Callable[[Meaning], Meaning]:
@@ -70,7 +99,8 @@ def quick_form(name: str) -> Callable[[Form], Form]:
 
 def has_meaning(name: str) -> bool:
     """Whether an op has a numpy meaning."""
-    _load_all()
+    if name not in _MEANINGS:
+        _load(name)
     return name in _MEANINGS
 
 
@@ -86,8 +116,8 @@ def evaluate(
     a constant must give the same digits as the view that it was folded from. (Operands of host functions may
     be lists.)
     """
-    if name not in _MEANINGS:
-        _load(name)
+    if not has_meaning(name):
+        raise KeyError(name)
     if quick and (results := _quick_results(name, operands, properties)) is not None:
         return results
     dense = [np.asarray(x, order="C") if isinstance(x, np.ndarray) else x for x in operands]
@@ -110,19 +140,11 @@ def _quick_results(
 
 
 def _load(name: str) -> None:
-    """Import the file of a function."""
-    for file, names in HOST_FUNCTIONS.items():
-        if name.removeprefix("host.") in names.split():
+    """Import the file of an op or a function."""
+    dialect, _, title = name.partition(".")
+    for file, names in {"graph": GRAPH_OPS, "host": HOST_FUNCTIONS}.get(dialect, {}).items():
+        if title in names.split():
             import_module(f"{__name__}.{file}")
-            return
-    _load_all()
-
-
-@cache
-def _load_all() -> None:
-    for module in iter_modules(__path__):
-        if not module.ispkg:
-            import_module(f"{__name__}.{module.name}")
 
 
 @cache

@@ -1,14 +1,18 @@
-"""Packages that some tests want and an installation may lack: asked for here, listed when the tests end."""
+"""
+Packages and programs that some tests want and an installation may lack: asked for here, listed when the tests
+end.
+"""
 
 from __future__ import annotations
 
+import shutil
 from importlib import import_module
 from typing import Any
 
 import pytest
 
 MISSING: set[str] = set()
-"""The packages that tests of this process wanted and did not find."""
+"""The packages and programs that tests of this process wanted and did not find."""
 
 
 def needs(name: str) -> Any:
@@ -20,3 +24,11 @@ def needs(name: str) -> Any:
     except ImportError:
         MISSING.add(name)
         pytest.skip(f"{name} is not installed", allow_module_level=True)
+
+
+def needs_program(name: str) -> str:
+    """The path of a program; the test, or the file of tests, that asks for it is skipped without it."""
+    if (path := shutil.which(name)) is None:
+        MISSING.add(name)
+        pytest.skip(f"{name} is not installed", allow_module_level=True)
+    return path

@@ -84,9 +84,9 @@ def _argument(text: str) -> str:
     return f"memref<{shape}{element}> {{graph.dims = #graph.dims<[{encoded}]>{notes}}}"
 
 
-def host_pool(threads: int) -> Pool:
-    """The pool of this process for a number of threads, started."""
-    pool = get_pool(pool_of(host_target()), threads)
+def host_pool(threads: int, *, records: bool = False) -> Pool:
+    """The pool of this process for a number of threads, started; `records`: one that records chunks."""
+    pool = get_pool(pool_of(host_target(), records=records), threads)
     pool.start()
     return pool
 

@@ -24,6 +24,7 @@ from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, LOOP_PIPELINE, SCHE
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.model_source import Level
 from stepwell.tools.api.levels import functions_in, level_of
+from stepwell.tools.driver.compilation import Compilation
 from stepwell.tools.driver.levels import to_level_1
 from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.reading import start
@@ -115,6 +116,11 @@ def kernels_of(model: Model, options: CompileOptions, working: Work) -> Kernels:
     compilation = start(model, options)
     to_level_1(compilation, options)
     to_level_2(compilation, options)
+    return kernels_in(compilation, working)
+
+
+def kernels_in(compilation: Compilation, working: Work) -> Kernels:
+    """The kernels of a program of level 2 or below by name."""
     nodes: dict[str, tuple[str, ...]] = {}
     for op in compilation.module.walk():
         if isinstance(op, func.CallOp):

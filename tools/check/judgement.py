@@ -42,12 +42,13 @@ def judged(
     *,
     sampled: bool = False,
     of_model: bool = False,
+    slack: Sequence[float] = (),
 ) -> Judgement:
     """
     The worst of some results.
 
     Args: `sampled` compares only elements that are something else than undefined; `of_model` is for outputs
-    of a whole model.
+    of a whole model; `slack` has what roundings may do to each result, if that is more than usual.
     """
     if len(found) != len(wanted):
         return Judgement(_INFINITE, 0.0, 1.0, f"{len(found)} results instead of {len(wanted)}")
@@ -57,6 +58,10 @@ def judged(
     ]
     if not rows:
         return Judgement(0.0, 0.0, 1.0)
+    if slack and numerics is not Numerics.EXACT:
+        pairs = zip(rows, slack, strict=False)
+        rows = [row if row.right else row._replace(allowed=max(row.allowed, more)) for row, more in pairs]
+        rows = [row._replace(note="" if row.right else row.note) for row in rows]
     worst = max(rows, key=lambda row: (not row.right, row._excess))  # pyright: ignore[reportPrivateUsage]
     return worst._replace(covered=min(row.covered for row in rows))
 

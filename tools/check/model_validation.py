@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret.noise import Noise
 from stepwell.passes import PassContext
 from stepwell.passes.base import Numerics
 from stepwell.passes.pipelines import (
@@ -35,6 +37,7 @@ from stepwell.tools.check.validation import (
     failed_row,
     judged_row,
     known_functions,
+    slack_of,
     validated_pipeline,
 )
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
@@ -50,6 +53,14 @@ if TYPE_CHECKING:
 
 MACHINE = "machine"
 """The name of all that comes after level 3: its conversion to `llvm`, and LLVM."""
+
+
+def expect_above_loops(module: ModuleOp) -> None:
+    """Require a program of level 2 or above. Raises: StepwellError `bad-option`."""
+    if is_on_loops(module):
+        message = "the program is below level 2 already"
+        help = "validate single passes: stepwell validate F.mlir -p expand-math"
+        raise StepwellError("bad-option", module, message, help=help)
 
 
 @dataclass
@@ -70,14 +81,9 @@ class ModelValidation:
         """
         Compile the model pass by pass and add the rows.
 
-        Raises: StepwellError for a file that is no valid model; `bad-option` for a program below level 2.
+        Raises: StepwellError for a file that is no valid model.
         """
         compilation = start(self.path, self.options)
-        if is_on_loops(compilation.module):
-            help = "a pass of it: stepwell validate F.mlir -p hoist-addresses"
-            raise StepwellError(
-                "bad-option", str(self.path), "the program is below level 2 already", help=help
-            )
         if is_lowered(compilation.module):
             self._below(compilation, self._made_up(compilation, seed))
             return
@@ -88,14 +94,19 @@ class ModelValidation:
                 quantized = self._from_onnx(compilation, feeds)
                 self._graph(compilation, inputs, quantized, context)
                 compile_partitions(compilation, self.options)
-            observation = Observation(compilation, inputs)
         except StepwellError as error:
             if not self.rows or self.rows[-1].status is not Status.FAILED:
                 self.rows.append(failed_row(error, "graph", None))
             return
+        try:
+            observation = Observation(compilation, inputs)
+        except StepwellError as error:
+            note = f"level 1 does not run on these inputs ({error.message}): give --inputs or --input-shape"
+            self.rows.append(Row("tensor", TO_KERNELS, None, Status.UNJUDGED, note=note))
+            return
         self._to_kernels(compilation, observation, seed)
         if "llvm" in self.levels:
-            self._machine_of_model(feeds, observation.results, quantized)
+            self._machine_of_model(feeds, observation, quantized)
 
     def _from_onnx(self, compilation: Compilation, feeds: Mapping[str, Array]) -> Numerics:
         """
@@ -122,7 +133,6 @@ class ModelValidation:
     def _against_reference(
         self, compilation: Compilation, feeds: Mapping[str, Array], row: Row, numerics: Numerics
     ) -> Row:
-        from stepwell.lowering.interpret import interpret
         from stepwell.tools.check.check import reference_outputs
 
         try:
@@ -134,7 +144,9 @@ class ModelValidation:
         except StepwellError as error:
             status = Status.UNJUDGED if error.code in CANNOT_RUN else Status.FAILED
             return replace(row, status=status, note=f"{error.code}: {error.message}")
-        return judged_row(row, judged(wanted, found, numerics, of_model=True))
+        noisy = interpret(compilation.module, compilation.ctx, "main", list(feeds.values()), noise=Noise())
+        slack = slack_of(noisy, found)
+        return judged_row(row, judged(wanted, found, numerics, of_model=True, slack=slack))
 
     def _graph(
         self, compilation: Compilation, inputs: Sequence[Array], least: Numerics, context: PassContext
@@ -183,11 +195,11 @@ class ModelValidation:
                 continue
             if symbol in found and name == TO_KERNELS:
                 continue  # a kernel of several calls is the same op for each
-            found.setdefault(symbol, (known, observed.numerics))
             if "tensor" in self.levels:
                 instrument = self._instrument(compilation, symbol, known, observed.numerics, "tensor", seed)
-                module = ModuleOp([kernel.clone()])
-                self.rows += instrument.judge(module, name, observed.numerics)
+                self.rows += instrument.judge(ModuleOp([kernel.clone()]), name, observed.numerics)
+                known = instrument.known[symbol]
+            found.setdefault(symbol, (known, observed.numerics))
         return found
 
     def _instrument(
@@ -225,6 +237,7 @@ class ModelValidation:
                 instrument = self._instrument(compilation, symbol, each, least, level, seed)
                 if level in self.levels:
                     self.rows += validated_pipeline(module, pipeline, compilation.ctx, instrument)
+                    each = instrument.known[symbol]
                     if self.rows[-1].status is Status.FAILED:
                         break
                 elif "loop" in self.levels:
@@ -244,18 +257,19 @@ class ModelValidation:
             note = f"{error.code}: {error.message}"
             status = Status.FAILED if error.code == "internal" else Status.UNJUDGED
             return replace(row, status=status, note=note)
-        row = judged_row(row, judged(known.results, found, numerics))
+        row = judged_row(row, judged(known.results, found, numerics, slack=known.slack))
         return replace(row, seconds=perf_counter() - begin)
 
     def _machine_of_model(
-        self, feeds: Mapping[str, Array], results: Sequence[Array], numerics: Numerics
+        self, feeds: Mapping[str, Array], observation: Observation, numerics: Numerics
     ) -> None:
         """The row of the whole model as machine code: its `@main`, memory plan, and kernels together."""
         begin = perf_counter()
         row = Row("llvm", MACHINE, None, Status.UNJUDGED)
         try:
             found = list(compile(self.path, self.options).run(feeds).values())
-            row = judged_row(row, judged(results, found, numerics, of_model=True))
+            wanted, slack = observation.results, observation.slack
+            row = judged_row(row, judged(wanted, found, numerics, of_model=True, slack=slack))
         except StepwellError as error:
             row = replace(row, status=Status.FAILED, note=f"{error.code}: {error.message}")
         self.rows.append(replace(row, seconds=perf_counter() - begin))

@@ -8,23 +8,26 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.sched_kernel import kernel_of
+from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.machine import interpret
+from stepwell.lowering.interpret.noise import Noise
 from stepwell.passes.base import Numerics
 from stepwell.runtime.meaning import Array
-from stepwell.tools.check.validation import Known
+from stepwell.tools.check.validation import Known, slack_of
 from stepwell.tools.driver.compilation import Compilation, kernels_of
 
 
 @dataclass(frozen=True)
 class Observed:
-    """A `graph.fused` that ran: values of operands and results, the symbols, and the class of its roundings."""
+    """A `graph.fused` that ran: values of operands and results, symbols, the class of its roundings."""
 
     operands: Sequence[Array]
     results: Sequence[Array]
+    slack: Sequence[float]
     symbols: Mapping[str, int]
     numerics: Numerics
 
@@ -38,7 +41,19 @@ class Observed:
                 sizes[position] = self.symbols.get(name)
         if None in sizes or len(self.operands) != interface.inputs.data:
             return None
-        return Known([*self.operands, *(np.array(size) for size in sizes)], self.results)
+        given = _as(self.operands, kernel.function_type.inputs.data)
+        wanted = _as(self.results, kernel.function_type.outputs.data)
+        return Known([*given, *(np.array(size) for size in sizes)], wanted, self.slack)
+
+
+def _as(arrays: Sequence[Array], types: Sequence[Attribute]) -> list[Array]:
+    """Arrays with the elements of types of level 2, on which integers have no sign."""
+    found: list[Array] = []
+    for array, type in zip(map(np.asarray, arrays), types, strict=False):
+        dtype = numpy_dtype(type)
+        same_bits = {array.dtype.kind, dtype.kind} == {"i", "u"} and array.dtype.itemsize == dtype.itemsize
+        found.append(array.view(dtype) if same_bits else array)
+    return found
 
 
 def _constant(value: SSAValue) -> int | None:
@@ -58,17 +73,27 @@ class Observation:
 
     def __init__(self, compilation: Compilation, inputs: Sequence[Array]):
         self._seen: dict[Operation, Observed] = {}
-        self._order = [op for f in _with_bodies(compilation.module) for op in f.body.walk()]
-        self._order = [op for op in self._order if isinstance(op, graph.FusedOp)]
-        self.results = interpret(compilation.module, compilation.ctx, "main", inputs, observe=self._observe)
+        functions = _with_bodies(compilation.module)
+        self._order = [op for f in functions for op in f.body.walk() if isinstance(op, graph.FusedOp)]
+        module, ctx = compilation.module, compilation.ctx
+        self.results = interpret(module, ctx, "main", inputs, observe=self._observe)
+        self.slack = slack_of(interpret(module, ctx, "main", inputs, noise=Noise()), self.results)
+        """For each result of the program, what roundings may do."""
 
     def _observe(
-        self, op: Operation, operands: Sequence[Array], results: Sequence[Array], symbols: Mapping[str, int]
+        self,
+        op: Operation,
+        operands: Sequence[Array],
+        results: Sequence[Array],
+        noisy: Sequence[Array],
+        symbols: Mapping[str, int],
     ) -> None:
         if op not in self._seen:
             rounds = any("quantize" in inner.name for inner in op.walk())
             numerics = Numerics.QUANTIZED if rounds else Numerics.ROUNDING
-            self._seen[op] = Observed(list(operands), list(results), dict(symbols), numerics)
+            self._seen[op] = Observed(
+                list(operands), list(results), slack_of(noisy, results), dict(symbols), numerics
+            )
 
     def calls(self, module: ModuleOp) -> list[tuple[func.FuncOp, func.CallOp, Observed]]:
         """

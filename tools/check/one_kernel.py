@@ -12,6 +12,8 @@ from xdsl.ir import Attribute, Block, Region
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
+from stepwell.lowering.interpret.signature import Signature
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import CompileOptions
@@ -22,10 +24,14 @@ def run_compiled(kernel: func.FuncOp, ctx: StepwellContext, inputs: Sequence[Arr
     """
     The results of a kernel of level 2 as compiled code, from the cache where it is there.
 
-    Raises: StepwellError of the pass that failed; of the call.
+    Raises: StepwellError of the pass that failed; of the call; `unsupported` where no input has a size.
     """
     interface = kernel_of(kernel)
     assert interface is not None
+    sized = {name for dims in Signature.of(kernel).dims for dim in dims for name in dim.symbols()}
+    if unknown := [name for name in interface.symbol_names if name not in sized]:
+        message = f"no input of the kernel has the size {unknown[0]}, so that it cannot be called alone"
+        raise StepwellError("unsupported", kernel, message)
     compiled = compile(Program(program_of_kernel(kernel), ctx.clone()), CompileOptions())
     feeds = {f"input{n}": np.asarray(inputs[n]) for n in range(interface.inputs.data)}
     return list(compiled.run(feeds).values())

@@ -3,7 +3,7 @@ Corrected operators, for those that onnx 1.23's reference evaluator computes oth
 says.
 
 Its other faults that we know of: MaxPool and AveragePool take the pads of the first dimensions only, or count
-those of SAME; GlobalMaxPool and GlobalAveragePool of one dimension reduce the channels too; QLinearConv and
+those of SAME; QLinearConv and
 ConvInteger take SAME for VALID; Adam's first result is f64. tests/fuzz leaves these out.
 """
 
@@ -81,6 +81,24 @@ class DynamicQuantizeLinear(OpRun):
         return y.astype(np.uint8), np.asarray(scale), np.asarray(zero_point.astype(np.uint8))
 
 
+class GlobalMaxPool(OpRun):
+    """GlobalMaxPool over all axes after the channels; of one such axis, the evaluator reduces those too."""
+
+    op_domain = ""
+
+    def _run(self, x: Array) -> tuple[Array, ...]:
+        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+class GlobalAveragePool(OpRun):
+    """GlobalAveragePool over the axes after the channels, as `GlobalMaxPool`."""
+
+    op_domain = ""
+
+    def _run(self, x: Array) -> tuple[Array, ...]:
+        return (x.mean(axis=tuple(range(2, x.ndim)), keepdims=True).astype(x.dtype),)
+
+
 class LRN(OpRun):
     """LRN over all channels; the evaluator uses the size of the batch as the number of channels."""
 
@@ -131,5 +149,13 @@ class Loop(UncorrectedLoop):
         return (*results[: self.N], *(stacked or results[self.N :]))
 
 
-CORRECTED: tuple[type[OpRun], ...] = (BatchNormalization, DynamicQuantizeLinear, LRN, LpNormalization, Loop)
+CORRECTED: tuple[type[OpRun], ...] = (
+    BatchNormalization,
+    DynamicQuantizeLinear,
+    GlobalAveragePool,
+    GlobalMaxPool,
+    LRN,
+    LpNormalization,
+    Loop,
+)
 """The operators given to each evaluator that our results are compared with."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -18,12 +19,14 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects.verify import verify_module
 from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret.noise import Noise
 from stepwell.lowering.interpret.sampling import Sampling, TooManyOps
 from stepwell.passes import Pass, PassContext, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import Instrument, module_text
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
+from stepwell.tools.check.differences import relative_difference
 from stepwell.tools.check.function_inputs import inputs_of_function
 from stepwell.tools.check.judgement import Judgement, judged
 from stepwell.tools.check.rows import Row, Status
@@ -31,8 +34,10 @@ from stepwell.tools.check.rows import Row, Status
 # Errors of a run after a pass that need not be the fault of the pass: it may fix sizes that were open,
 # declare kernels that it had with their bodies, or make ops that the interpreter does not know.
 CANNOT_RUN = ("bad-inputs", "unsupported", "unsupported-op", "unknown-function")
-_MAX_OPS = 300_000
+_MAX_OPS = 150_000
 """The ops of the interpreter in one run, from where on iterations of loops are sampled: one second or two."""
+_ORDERS = 8
+"""The roundings of compiled code may be so many times those of one run with noise."""
 _SAMPLES = ((0, 0), (12, 3), (4, 2))
 """The iterations of outermost and inner loops that run, tried in this order."""
 
@@ -43,12 +48,23 @@ class Known:
 
     inputs: Sequence[Array]
     results: Sequence[Array]
+    slack: Sequence[float] = ()
+    """For each result, the `relative_difference` that roundings alone may make, where that is known."""
+
+
+def slack_of(noisy: Sequence[Array], plain: Sequence[Array]) -> list[float]:
+    """What roundings may do to results, of which some were computed with noise."""
+    pairs = zip(noisy, plain, strict=True)
+    exact = Numerics.EXACT
+    return [_ORDERS * relative_difference(np.asarray(a), np.asarray(b), exact) for a, b in pairs]
 
 
 class Validate(Instrument):
     """
     Runs functions of a module after each pass that changed its text, and compares with the results before.
 
+    Attributes: `rows`, and `known`, whose results are those after the last pass, right or wrong, so that a
+    wrong pass alone differs.
     Args: `known` has functions by name, with inputs and results; `level` and `kernel` are for the rows;
     `least` is the least class of passes that round at all, `quantized` for programs that round to steps;
     `of_model` is for functions that are whole models; `full` never samples.
@@ -68,7 +84,7 @@ class Validate(Instrument):
     ):
         self.rows: list[Row] = []
         self.level, self.kernel = level, kernel
-        self._ctx, self._known = ctx, dict(known)
+        self._ctx, self.known = ctx, dict(known)
         self._least, self._of_model = least, of_model
         self._full, self._seed = full, seed
         self._first_sample = 0
@@ -96,7 +112,7 @@ class Validate(Instrument):
         except StepwellError as error:
             return [replace(row, status=Status.FAILED, note=f"broken IR: {error.message}")]
         rows: list[Row] = []
-        for name, known in self._known.items():
+        for name, known in self.known.items():
             start = perf_counter()
             found = self._of_function(module, name, known, numerics)
             rows.append(replace(found, level=self.level, pass_name=pass_name, kernel=self.kernel or name))
@@ -114,10 +130,12 @@ class Validate(Instrument):
             status = Status.UNJUDGED if error.code in CANNOT_RUN else Status.FAILED
             return replace(unjudged, status=status, note=f"{error.code}: {error.message}")
         if not sampled:
-            self._known[name] = Known(known.inputs, results)
+            self.known[name] = replace(known, results=results)
         if numerics is not Numerics.EXACT:
             numerics = max(numerics, self._least, key=list(Numerics).index)
-        judgement = judged(known.results, results, numerics, sampled=sampled, of_model=self._of_model)
+        judgement = judged(
+            known.results, results, numerics, sampled=sampled, of_model=self._of_model, slack=known.slack
+        )
         return judged_row(unjudged, judgement)
 
     def _run(self, module: ModuleOp, name: str, inputs: Sequence[Array]) -> tuple[list[Array], bool]:
@@ -174,7 +192,9 @@ def known_functions(
         given = (inputs or {}).get(name)
         try:
             arrays = inputs_of_function(function, symbols, seed) if given is None else given
-            known[name] = Known(arrays, interpret(module, ctx, name, arrays))
+            results = interpret(module, ctx, name, arrays)
+            noisy = interpret(module, ctx, name, arrays, noise=Noise())
+            known[name] = Known(arrays, results, slack_of(noisy, results))
         except (StepwellError, TypeError) as error:
             note = f"does not run before the passes: {getattr(error, 'message', error)}"
             rows.append(Row("", "", name, Status.UNJUDGED, note=note))

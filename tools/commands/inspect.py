@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from math import prod
 
 from xdsl.dialects import func
@@ -17,7 +18,14 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.host import FALLBACK, NUMPY
 from stepwell.runtime.link.code import Code, LinkedCode
-from stepwell.tools.commands.options import add_load, add_model, load_plugins
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_model,
+    compile_options,
+    expect_full_start,
+    load_plugins,
+    watched,
+)
 from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.model_interface import KINDS, named_types, tensor_spec
 from stepwell.tools.driver.options import check_suffix
@@ -28,14 +36,45 @@ from stepwell.tools.report import readable_bytes
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments: the model, and plugins."""
+    """Add the arguments: the model, tables of its compilation, and the options of that."""
     add_model(parser)
-    add_load(parser)
+    add_compile_options(parser)
+    parser.conflict_handler = "resolve"  # `--memory` of other commands is `--low-memory` here
+    about = "what a compilation makes of the model, in place of what is in its file"
+    tables = parser.add_argument_group("tables", about)
+    tables.add_argument(
+        "--kernels", action="store_true", help="calls, rule, schedule, code and spills of each"
+    )
+    tables.add_argument(
+        "--memory", action="store_true", help="buffers of the arena over time, with a diagram"
+    )
+    tables.add_argument(
+        "--passes", action="store_true", help="time, ops before and after, rewrites; uses no cache"
+    )
+    tables.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        type=_size,
+        metavar="N=8",
+        help="the value of an open size in the table of memory (default: 1; given again: another)",
+    )
+    tables.add_argument("--formulas", action="store_true", help="open sizes of memory as formulas")
+    tables.add_argument("--low-memory", action="store_true", help="as `stepwell compile --memory low`")
+
+
+def _size(text: str) -> tuple[str, int]:
+    name, _, value = text.rpartition("=")
+    if not name or not value.isdecimal():
+        raise ArgumentTypeError(f"expected NAME=NUMBER, found {text!r}")
+    return name, int(value)
 
 
 def run(args: Namespace) -> int:
     """Print the contents of the file; returns the exit status: 1 when an operator is not supported."""
     check_suffix(args.model)
+    if args.kernels or args.memory or args.passes:
+        return _inspect_compilation(args)
     load_plugins(args)
     if args.model.suffix == ".stepwell":
         return _inspect_artifact(args)
@@ -63,6 +102,32 @@ def run(args: Namespace) -> int:
         if any(how == found for _, found in kinds):
             print(f"{how}: {meaning}")
     return 1 if any(how == MISSING for _, how in kinds) else 0
+
+
+def _inspect_compilation(args: Namespace) -> int:
+    """Print the tables of a compilation; returns the exit status."""
+    from stepwell.tools.api import tables
+
+    shows_memory, args.memory = args.memory, "low" if args.low_memory else "normal"
+    expect_full_start(args, {"a table of `stepwell inspect`": True})
+    check_suffix(args.model, (".onnx", ".mlir"))
+    with watched(args):
+        found = tables.inspected(args.model, compile_options(args), passes=args.passes)
+    args.facts["schema"] = "stepwell-inspect/1"
+    texts: list[str] = []
+    if args.kernels:
+        kernels = found.kernels()
+        args.facts["kernels"] = [asdict(row) for row in kernels]
+        texts.append(tables.kernels_text(kernels))
+    if shows_memory:
+        memory = found.memory(dict(args.size))
+        args.facts["memory"] = asdict(memory)
+        texts.append(tables.memory_text(memory, formulas=args.formulas))
+    if args.passes:
+        args.facts["passes"] = [asdict(row) for row in found.passes]
+        texts.append(tables.passes_text(found.passes))
+    print("\n\n".join(texts))
+    return 0
 
 
 def _inspect_artifact(args: Namespace) -> int:

@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.whole_files import check_place, whole_file
+from stepwell.runtime.files.whole_files import check_place, whole_file, write_text
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.check.check import differences_from_reference, expect_reference
@@ -20,6 +20,7 @@ from stepwell.tools.commands.options import (
     add_model,
     add_seed,
     add_threads,
+    compile_options,
     expect_full_start,
     positive,
     ready_model,
@@ -47,6 +48,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--repeat", type=positive, default=1, metavar="N", help="run N times and show the times"
     )
     parser.add_argument("--profile", action="store_true", help="show the time of each kernel")
+    parser.add_argument(
+        "--roofline", type=Path, metavar="F.svg", help="with --profile: draw kernels under the limits"
+    )
     parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
     add_threads(parser)
     add_compile_options(parser)
@@ -57,6 +61,12 @@ def run(args: Namespace) -> int:
     expect_full_start(args, {"--profile": args.profile, "--remarks": args.remarks})
     if args.outputs is not None:
         check_place(args.outputs)
+    if args.roofline is not None:
+        if not args.profile:
+            raise StepwellError(
+                "bad-usage", None, "--roofline draws what --profile measures, which is not given"
+            )
+        check_place(args.roofline)
     if args.check:
         expect_reference(args.model)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
@@ -128,6 +138,12 @@ def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace)
     rows = profile(model, feeds, max(args.repeat, _PROFILED_RUNS), limits)
     args.facts |= profile_json(rows, limits, model.threads)
     print(profile_text(rows, limits, model.threads))
+    if args.roofline is not None:
+        from stepwell.tools.measure.roofline import roofline_svg
+
+        write_text(args.roofline, roofline_svg(args.model.name, rows, limits, model.threads))
+        args.facts["roofline"] = args.roofline
+        print(f"wrote {args.roofline}", file=sys.stderr)
 
 
 def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
@@ -137,9 +153,13 @@ def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, A
     print(*differences, sep="\n")
     if all(difference.ok for difference in differences):
         return 0
-    from stepwell.tools.check.first_difference import first_difference
+    from stepwell.tools.debug.session import debug
 
-    print(first_difference(args.model, feeds))
+    session = debug(args.model, compile_options(args), threads=args.threads)
+    session.run(feeds)
+    first = session.compare().first
+    args.facts["first"] = None if first is None else first.to_json()
+    print(first or "no single node departs: only the outputs do")
     return 1
 
 

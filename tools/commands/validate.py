@@ -126,14 +126,16 @@ def _level_of(pass_name: str) -> str:
 
 def _model_rows(args: Namespace) -> list[Row]:
     """The rows of the passes that compile a model."""
-    from stepwell.tools.check.model_validation import ModelValidation
+    from stepwell.tools.check.model_validation import ModelValidation, expect_above_loops
     from stepwell.tools.driver.compilation import main_of
     from stepwell.tools.driver.model_interface import read_interface
     from stepwell.tools.driver.reading import start
 
     options = compile_options(args)
     validation = ModelValidation(args.model, options, args.level, full=args.full)
-    interface = read_interface(main_of(start(args.model, options).module))
+    module = start(args.model, options).module
+    expect_above_loops(module)
+    interface = read_interface(main_of(module))
     given = by_input(read_arrays(args.inputs), interface) if args.inputs is not None else {}
     for seed in range(args.seed, args.seed + args.seeds):
         sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}

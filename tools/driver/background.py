@@ -58,7 +58,7 @@ class Request:
             "folder": os.getcwd(),
             "model": str(model) if is_file else None,
             "stamp": stamp,
-            "key": None if kept is None else kept.key,
+            "compilation": None if kept is None else kept.compilation,
             "target": None,
         }
         if isinstance(model, Program):
@@ -146,7 +146,7 @@ class Background:
     """
     A compilation in a process of its own, started at once when few enough run.
 
-    Args: `key` is that of the model in the cache.
+    Args: `key` is the same for the same model and options.
     Raises: StepwellError `bad-option` for a bad `STEPWELL_BACKGROUND`.
     """
 

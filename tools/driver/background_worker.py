@@ -17,7 +17,7 @@ from tempfile import mkdtemp
 from threading import Thread
 from typing import IO, Any, cast
 
-from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 
 NICENESS = 5
@@ -34,7 +34,7 @@ def main(requests: IO[bytes], replies: IO[bytes]) -> None:
     given: SimpleQueue[Frame] = SimpleQueue()
     listener = Thread(target=_listen, args=(requests, given), daemon=True)
     listener.start()
-    with collector_paused():
+    with compiler_imports():
         from stepwell.tools.driver import lower  # takes half a second, while the parent reads the model
     del lower
     write_frame(replies, _answer(given.get()))
@@ -87,7 +87,7 @@ def compiled(head: Mapping[str, Any], body: bytes) -> Head:
     if head["stamp"] is not None:
         path, stamp = Path(head["model"]), tuple(head["stamp"])
         expect_unchanged(path, stamp)
-        kept = None if head["key"] is None else KeptModel(path, head["key"], stamp)
+        kept = None if head["compilation"] is None else KeptModel(path, head["compilation"], stamp)
     with taken_over(cast(Head, head), load_plugin):
         model = head["model"] or body
         if head["target"] is not None:

@@ -18,6 +18,7 @@ from stepwell.dialects.types import Tensor, check_extents, dims_of
 from stepwell.lowering.main_to_buffers import inputs_of
 from stepwell.passes import run_pipeline
 from stepwell.passes.reproducer import Reproducer
+from stepwell.passes.trace_events import span
 from stepwell.runtime.errors import StepwellError
 
 MODEL = "sched.model"
@@ -43,7 +44,8 @@ class Compilation:
     def timed(self, level: str) -> Generator[None]:
         """Add the time of a `with` block to that of a level."""
         start = perf_counter()
-        yield
+        with span(level, "level"):
+            yield
         self.seconds[level] = self.seconds.get(level, 0.0) + perf_counter() - start
 
     def run(self, level: str, pipeline: str) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from threading import RLock
 from typing import TYPE_CHECKING, TypeGuard, Unpack
 
-from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.collector import collector_paused, compiler_imports
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
+from stepwell.runtime.log import logger
 from stepwell.runtime.machine.cpu_features import process_triple
 from stepwell.runtime.machine.demands import missing_features
 from stepwell.runtime.machine.target import TargetDescription, runnable_levels, target_from
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.tools.driver.kept_models import KeptModel, kept_model
+from stepwell.tools.driver.log_spec import expect_log_spec
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
 
 if TYPE_CHECKING:  # the compiler itself is imported when something is to be compiled
@@ -23,7 +24,7 @@ if TYPE_CHECKING:  # the compiler itself is imported when something is to be com
     from stepwell.tools.driver.program import Program
 
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 TURN = RLock()
 """
 The lock of the running passes of this process, which share state; kernels have processes of their own.
@@ -51,6 +52,7 @@ def compile(
     before anything is compiled, for a target whose code this machine cannot run.
     """
     with collector_paused():
+        expect_log_spec()
         options = options_with(options, keywords, ("threads", "progress"))
         threads = checked_threads(threads)
         _expect_runnable(_target_of(model, options))
@@ -58,8 +60,8 @@ def compile(
         image = _from_cache(kept)
         if image is None and options.start == "now":
             with TURN:
-                from stepwell.tools.driver.staged_model import staged_model
-
+                with compiler_imports():
+                    from stepwell.tools.driver.staged_model import staged_model
                 if (staged := staged_model(model, options, kept, threads)) is not None:
                     return staged
         return CompiledModel(image or _built(model, options, kept, progress), threads=threads)
@@ -91,13 +93,14 @@ def build_image(model: Model, options: CompileOptions, *, progress: Progress | N
 
     Raises: as `compile`, but for `wrong-cpu`.
     """
+    expect_log_spec()
     kept = kept_model(model, options)
     return _from_cache(kept) or _built(model, options, kept, progress)
 
 
 def _from_cache(kept: KeptModel | None) -> ModelImage | None:
     image = kept.load() if kept is not None else None
-    _LOG.debug("the model is%s in the cache", "" if image is not None else " not")
+    _log(1, "the model is {}in the cache{}", *(("not ", "") if image is None else ("", ", so no pass runs")))
     return image
 
 
@@ -106,6 +109,7 @@ def _built(
 ) -> ModelImage:
     """A model compiled by this process, and put into the cache."""
     with TURN:
-        from stepwell.tools.driver.lower import lower_and_compile
+        with compiler_imports():
+            from stepwell.tools.driver.lower import lower_and_compile
 
         return lower_and_compile(model, options, kept, progress)

@@ -64,7 +64,7 @@ def _require_above(module: ModuleOp, wanted: int) -> None:
         raise StepwellError("bad-option", module, message)
 
 
-def emit(model: Path, options: CompileOptions, level: str) -> str:
+def emit(model: Path | Program, options: CompileOptions, level: str) -> str:
     """The text of a level. Raises: StepwellError of the pass that failed."""
     if level in ("ll", "asm"):
         compilation = lower_to(model, options, "llvm")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import work_told_on
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import set_scratch, symbols_of
-from stepwell.dialects.sched_program import planned_program
+from stepwell.dialects.sched_program import buffers_of, planned_program
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
@@ -38,13 +37,7 @@ from stepwell.lowering.main_to_buffers import (
 )
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pass_limit import next_runs
-from stepwell.passes.pipelines import (
-    LLVM_PIPELINE,
-    MAIN_PIPELINE,
-    SHARE_PIPELINE,
-    TIMED_MAIN_PIPELINE,
-    main_steps,
-)
+from stepwell.passes.pipelines import LLVM_PIPELINE, SHARE_PIPELINE, main_pipeline, main_steps
 from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused, free_young_cycles
@@ -52,14 +45,16 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
-from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant
+from stepwell.runtime.image import MAIN, Entry, KeptBuffer, ModelImage, RuntimeErrorRow, Variant
 from stepwell.runtime.interface import Array, Interface
+from stepwell.runtime.json_values import as_list
+from stepwell.runtime.log import logger
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.timing import TimedCall
 from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
 
-_LOG = logging.getLogger(__name__)
+_log = logger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """A progress callback: called with the step's name, the amount done, and the total."""
@@ -75,6 +70,7 @@ def compile_image(
     *,
     passes: PassContext | None = None,
     timed: bool = False,
+    keep: bool = False,
     processes: int | None = None,
     children: list[Child] | None = None,
     progress: Progress | None = None,
@@ -83,7 +79,8 @@ def compile_image(
     Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
     Args: `passes` says whether kernels are shared (default: the current context); `timed` makes a `main` that
-    records the times of its kernels; `children` as for `compile_kernels`.
+    records the times of its kernels, `keep` one that keeps their results; `children` as for
+    `compile_kernels`.
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
@@ -110,12 +107,13 @@ def compile_image(
     weights = tuple(constant_array(op, store) for op in _constants(main_of(compilation.module)))
     calls = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
-        main = _compile_main(compilation, cache, timed)
+        main = _compile_main(compilation, cache, timed=timed, keep=keep)
     entry = planned_entry(entry, main.meta)._replace(timed=calls)
     return ModelImage(
         {MAIN: with_code(entry, [*(kernel.code for kernel in objects.values()), main.code], target)},
         weights,
         summary=summary(compilation, entry.interface, weights),
+        buffers=tuple(map(KeptBuffer.from_json, map(as_list, as_list(main.meta.get("buffers", []))))),
         effort={
             "cached kernels": hits,
             "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
@@ -141,9 +139,9 @@ def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
 
 
 def main_facts(main: func.FuncOp) -> dict[str, object]:
-    """The memory of a planned `@main`, for the cache: bytes of the arena, number of slots."""
+    """The memory of a planned `@main`, for the cache: bytes of the arena, number of slots, kept values."""
     program = planned_program(main)
-    return {"arena": program.arena.data, "slots": program.slots.data}
+    return {"arena": program.arena.data, "slots": program.slots.data, "buffers": buffers_of(main)}
 
 
 def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
@@ -158,7 +156,7 @@ def with_code(entry: Entry, objects: Sequence[bytes], target: TargetDescription)
         target.triple,
         target.needed_features,
         linked(objects),
-        pool=pool_of(target),
+        pool=pool_of(target, records=bool(entry.timed)),
         tile_check=tile_check_code() if target.has_tile_products else None,
     )
     return entry._replace(variants=(*entry.variants, variant))
@@ -264,7 +262,9 @@ def _timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str
 
 
 @collector_paused()
-def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bool) -> KernelObject:
+def _compile_main(
+    compilation: Compilation, cache: KernelCache | None, *, timed: bool, keep: bool
+) -> KernelObject:
     """
     The object code of `@main`; its metadata are the arena's size as a dimension expression and the number of
     slots.
@@ -272,12 +272,13 @@ def _compile_main(compilation: Compilation, cache: KernelCache | None, timed: bo
     module = compilation.module
     if PassContext.current().alters(next_runs(len(main_steps(timed)))):
         cache = None
-    key = _key_of_main(compilation, timed) if cache is not None else ""
+    pipeline = main_pipeline(keep=keep, timed=timed)
+    key = _key_of_main(compilation, pipeline) if cache is not None else ""
     if cache is not None and (entry := cache.load(key)) is not None:
-        _LOG.debug("@main is in the cache")
+        _log(1, "@main is in the cache")
         code, meta = entry
         return KernelObject(code, meta)
-    meta = _lower_main(compilation, timed)
+    meta = _lower_main(compilation, pipeline)
     text = emit_llvm(module)
     effort = 2
     if len(text) > LARGE_MAIN_CHARS:
@@ -296,22 +297,22 @@ def _free_ops(module: ModuleOp) -> None:
     free_young_cycles()
 
 
-def _lower_main(compilation: Compilation, timed: bool) -> Mapping[str, object]:
+def _lower_main(compilation: Compilation, pipeline: str) -> Mapping[str, object]:
     """From calls of kernels on tensors to `llvm`; returns what `main_facts` says of the plan in between."""
     module, reproducer = compilation.module, Reproducer.of_copy(compilation.module)
-    run_pipeline(module, TIMED_MAIN_PIPELINE if timed else MAIN_PIPELINE, compilation.ctx, reproducer)
+    run_pipeline(module, pipeline, compilation.ctx, reproducer)
     facts = main_facts(main_of(module))
     run_pipeline(module, LLVM_PIPELINE, compilation.ctx, reproducer)
     return facts
 
 
-def _key_of_main(compilation: Compilation, timed: bool) -> str:
+def _key_of_main(compilation: Compilation, pipeline: str) -> str:
     module = compilation.module
     signatures = "".join(
         f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
         for f in kernels_of(module)
     )
-    options = f"{'timed ' if timed else ''}main {_options_text(compilation.ctx.target)}"
+    options = f"main {pipeline} {_options_text(compilation.ctx.target)}"
     return kernel_key(canonical_text(main_of(module)) + signatures, options)
 
 

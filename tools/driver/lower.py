@@ -69,6 +69,7 @@ def _lowered(
         KernelCache() if options.use_cache else None,
         passes=chosen_passes(options),
         timed=options.profile,
+        keep=options.keep_values,
         processes=options.processes,
         children=children,
         progress=progress,

@@ -84,6 +84,11 @@ class CompileOptions:
     use_cache: bool = field(default=True, metadata=_about("tuning", "free"))
     profile: bool = field(default=False, metadata=_about("tuning", "never"))
     """Whether the model records the times of its kernels (`stepwell run --profile`), which costs time."""
+    keep_values: bool = field(default=False, metadata=_about("tuning", "never"))
+    """
+    Whether the result of each kernel has memory of its own in which it is after a call (`stepwell debug`), in
+    as much memory as all of them need. The kernels are those of a compilation without.
+    """
     processes: int | None = field(default=None, metadata=_about("tuning", "free"))
     """How many kernels compile at once; default: one a core."""
 
@@ -126,6 +131,7 @@ class CompileKeywords(TypedDict, total=False):
     start: Start
     use_cache: bool
     profile: bool
+    keep_values: bool
     processes: int | None
 
 
@@ -186,7 +192,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "winograd": _one_of(WINOGRAD),
     "memory": _one_of(MEMORY),
     **dict.fromkeys(_LISTS, _NAMES),
-    **dict.fromkeys(("fallback", "use_cache", "profile"), _one_of((True, False))),
+    **dict.fromkeys(("fallback", "use_cache", "profile", "keep_values"), _one_of((True, False))),
     "processes": (
         "a number from 1 on, or None",
         lambda value: value is None or (type(value) is int and value > 0),

@@ -7,25 +7,20 @@ page is stale.
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from importlib import import_module
-from inspect import Parameter, Signature, cleandoc, getfile, getsource, signature
+from inspect import Parameter, Signature, getfile, signature
 from pathlib import Path
-from textwrap import dedent
-from typing import TypeVar, cast, get_type_hints
+from typing import TypeVar, cast
 
 from xdsl.ir import Attribute, Dialect, Operation
-from xdsl.irdl import IRDLOperation, OptOperandDef, OptPropertyDef, VarOperandDef
-from xdsl.passes import ModulePass
-from xdsl.utils.hints import type_repr
+from xdsl.irdl import IRDLOperation
 
 from stepwell.dialects._xdsl import DIALECTS, matched_op_types
-from stepwell.dialects.graph.base import GraphOp
 from stepwell.lowering.graph_to_linalg import GRAPH_TO_LINALG
 from stepwell.passes.base import Pass
 from stepwell.passes.pipelines import GRAPH, PARTITION, all_levels
@@ -35,6 +30,7 @@ from stepwell.runtime.error_codes import CODES
 from stepwell.runtime.meaning import has_meaning
 from stepwell.tools import opt
 from stepwell.tools.cli import COMMANDS, command_lines
+from stepwell.tools.generators.reference import code_list, markdown, op_facts, option_rows, sentence
 
 ClassT = TypeVar("ClassT", type[Operation], type[Attribute])
 
@@ -104,7 +100,7 @@ def commands_page() -> str:
     """The page of commands: the arguments of all commands, and the environment variables."""
     lines = ["# Commands", "", _GENERATED, "", "Every command, its arguments, and the environment variables."]
     for parser in (*command_lines(COMMANDS).values(), opt.command_line()):
-        lines += ["", f"## `{parser.prog}`", "", _sentence(parser.description or ""), ""]
+        lines += ["", f"## `{parser.prog}`", "", sentence(parser.description or ""), ""]
         lines += ["| argument | meaning |", "|---|---|"]
         lines += [f"| `{argument}` | {text} |" for argument, text in parser.arguments()]
     lines += ["", "## Environment variables", "", "| name | what it is for | default |", "|---|---|---|"]
@@ -138,43 +134,20 @@ def _pass_lines(name: str, entry: Entry) -> Iterator[str]:
     pass_class = load_pass(name)
     yield f"### `{name}`"
     yield ""
-    facts = [_sentence(entry.summary)]
+    facts = [sentence(entry.summary)]
     if issubclass(pass_class, Pass):
         facts += [f"From `--opt-level {pass_class.opt_level}` on."] if pass_class.opt_level else []
-        facts += [f"Requires {_code_list(pass_class.required)}."] if pass_class.required else []
-    facts += [f"TVM: {_code_list(entry.aliases)}."] if entry.aliases else []
+        facts += [f"Requires {code_list(pass_class.required)}."] if pass_class.required else []
+    facts += [f"TVM: {code_list(entry.aliases)}."] if entry.aliases else []
     yield " ".join(facts)
     yield ""
     yield f"File: {_file_link(pass_class)}"
-    if body := _markdown(pass_class.__doc__ if "__doc__" in vars(pass_class) else None, pass_class.__name__):
+    if body := markdown(pass_class.__doc__ if "__doc__" in vars(pass_class) else None, pass_class.__name__):
         yield ""
         yield from body
-    rows = list(_option_rows(pass_class))
+    rows = list(option_rows(pass_class))
     if rows:
         yield from ("", "| option | type | default | |", "|---|---|---|---|", *rows)
-
-
-def _option_rows(pass_class: type[ModulePass]) -> Iterator[str]:
-    hints = get_type_hints(pass_class)
-    texts = _field_texts(pass_class)
-    for field in fields(pass_class):
-        if field.init and field.name != "name":
-            default = "required" if field.default is MISSING else f"`{field.default!r}`"
-            kind = type_repr(hints[field.name]).replace("|", "\\|")
-            yield f"| `{field.name.replace('_', '-')}` | {kind} | {default} | {texts.get(field.name, '')} |"
-
-
-def _field_texts(pass_class: type[ModulePass]) -> dict[str, str]:
-    """Maps the fields of a class to the docstrings below them."""
-    body = cast(ast.ClassDef, ast.parse(dedent(getsource(pass_class))).body[0]).body
-    return {
-        field.target.id: " ".join(cast(str, text.value.value).split())
-        for field, text in zip(body, body[1:], strict=False)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-    }
 
 
 def dialects_page() -> str:
@@ -195,9 +168,9 @@ def dialects_page() -> str:
         dialect = cast(Dialect, getattr(import_module(module), attribute))
         ops = sorted(_ours(dialect.operations), key=lambda op: op.name)
         attributes = sorted(_ours(dialect.attributes), key=lambda attr: attr.name)
-        lines += ["", f"## `{name}`", "", *_markdown(import_module(module).__doc__, name)]
+        lines += ["", f"## `{name}`", "", *markdown(import_module(module).__doc__, name)]
         for attribute_class in attributes:
-            lines += ["", f"### `#{attribute_class.name}`", "", *_markdown(attribute_class.__doc__, "")]
+            lines += ["", f"### `#{attribute_class.name}`", "", *markdown(attribute_class.__doc__, "")]
         for op in ops:
             lines += ["", *_op_lines(op)]
     return "\n".join(lines) + "\n"
@@ -210,27 +183,11 @@ def _ours(classes: Iterable[ClassT]) -> Iterator[ClassT]:
 def _op_lines(op: type[Operation]) -> Iterator[str]:
     yield f"### `{op.name}`"
     yield ""
-    yield from _markdown(op.__doc__, op.__name__)
+    yield from markdown(op.__doc__, op.__name__)
     if not issubclass(op, IRDLOperation):
         return
-    definition = op.get_irdl_definition()
-    operands = [
-        name + ("?" if isinstance(kind, OptOperandDef) else "…" if isinstance(kind, VarOperandDef) else "")
-        for name, kind in definition.operands
-    ]
-    properties = [
-        name + ("?" if isinstance(kind, OptPropertyDef) else "")
-        for name, kind in definition.properties.items()
-        if name != "operandSegmentSizes"
-    ]
-    facts = [f"operands {_code_list(operands)}"] if operands else []
-    facts += [f"properties {_code_list(properties)}"] if properties else []
-    facts += [f"results {_code_list(name for name, _ in definition.results)}"] if definition.results else []
-    if issubclass(op, GraphOp):
-        facts.append(f"fusion kind {op.KIND.name.lower()}")
-    if facts:
-        text = "; ".join(facts)
-        yield from ("", f"{text[0].upper()}{text[1:]}.")
+    if facts := op_facts(op):
+        yield from ("", facts)
     yield from ("", "; ".join(_code_lines(op)) + ".")
 
 
@@ -273,25 +230,6 @@ def _file_link(defined: type) -> str:
 def _link(file: Path) -> str:
     path = file.resolve().relative_to(DOCS.parent).as_posix()
     return f"[`{path}`](../{path})"
-
-
-def _markdown(docstring: str | None, owner: str) -> list[str]:
-    """A docstring as markdown: constraints become a list, labelled lines paragraphs of their own."""
-    if not docstring or docstring.startswith(f"{owner}("):  # the docstring that @dataclass makes
-        return []
-    lines: list[str] = []
-    in_code = False
-    for line in cleandoc(docstring).split("\n"):
-        if line.startswith("```"):
-            if not in_code and lines and lines[-1]:
-                lines.append("")
-            in_code = not in_code
-        elif not in_code:
-            if re.match(r"(Constraints|Source|Args|Returns|Raises):", line) and lines and lines[-1]:
-                lines.append("")
-            line = re.sub(r"^\s*(\(C\d+\))", r"- \1", line)
-        lines.append(line)
-    return lines
 
 
 @dataclass(frozen=True)
@@ -357,10 +295,6 @@ def errors_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:].rstrip('.')}."
-
-
 def lowering_page() -> str:
     """The written page of lowering, with a new table of the passes of all levels between its marks."""
     begin, end = "<!-- pipelines: written by `make docs` -->\n", "<!-- end of pipelines -->"
@@ -372,10 +306,6 @@ def lowering_page() -> str:
         rows += [f"| {level} | `{s.text}` | {s.level or ''} | {s.reason} |" for s in steps]
     table = "\n".join(rows)
     return f"{before}{begin}\n{table}\n\n{end}{rest.partition(end)[2]}"
-
-
-def _code_list(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def main() -> int:

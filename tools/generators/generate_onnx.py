@@ -1,5 +1,5 @@
 """
-Generate `dialects/onnx/ops.py` and `dialects/onnx/versions.py` from the operator schemas of the installed
+Generate `dialects/onnx/ops.pyi` and `dialects/onnx/versions.py` from the operator schemas of the installed
 onnx.
 
 Run `python -m stepwell.tools.generators.generate_onnx` after changing the pinned onnx; a test fails when the
@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import keyword
 from collections import defaultdict
-from collections.abc import Sequence
+from importlib import import_module, reload
 from pathlib import Path
 from typing import cast
 
 from onnx import AttributeProto, defs, helper
 from onnx.defs import OpSchema
 
-from stepwell.dialects.onnx.base import PREFIXES, OnnxOp
+from stepwell.dialects.onnx.base import PREFIXES
+from stepwell.dialects.onnx.op_class import fields_of, op_class
+from stepwell.dialects.onnx.versions import VERSIONS
 
 FOLDER = Path(__file__).resolve().parents[2] / "dialects" / "onnx"
 
@@ -29,17 +31,24 @@ RENAMED: dict[tuple[str, str], dict[str, str]] = {
     ("Split", "output"): {"outputs...": "outputs"},
 }
 
-# Kind of an attribute -> its constraint in the op class; any attribute for the others.
-CONSTRAINTS = {
-    "int": "IntegerAttr",
-    "float": "FloatAttr",
-    "string": "STRING",
-    "ints": "INTS",
-    "floats": "FLOATS",
-    "strings": "STRINGS",
+TYPES = {
+    "operand": "SSAValue",
+    "opt_operand": "SSAValue | None",
+    "var_operand": "VarOperand",
+    "result": "OpResult",
+    "opt_result": "OpResult | None",
+    "var_result": "VarOpResult",
+    "region": "Region",
+    "opt_region": "Region | None",
+    "int": "IntegerAttr | None",
+    "float": "FloatAttr[AnyFloat] | None",
+    "string": "StringAttr | BytesAttr | None",
+    "ints": "DenseArrayBase[IntegerType] | None",
+    "floats": "DenseArrayBase[Float32Type] | ArrayAttr[Attribute] | None",
+    "strings": "ArrayAttr[Attribute] | None",
+    **dict.fromkeys(("tensor", "type", "sparse_tensor"), "Attribute | None"),
 }
-
-Schemas = Sequence[OpSchema]
+"""The types of the fields of op classes by their kind."""
 
 
 def all_schemas() -> dict[str, list[OpSchema]]:
@@ -109,133 +118,29 @@ def version_row(schema: OpSchema) -> str:
     return f"        ({', '.join(fields)}, ({attributes.rstrip(' ')})),"
 
 
-def union(versions: Schemas, what: str) -> dict[str, str]:
-    """
-    The inputs or outputs of all versions: name -> `single`, `opt` or `var`. The newest version's come first,
-    in order; those of older versions follow.
-    """
-    names: dict[str, None] = {}
-    for schema in reversed(versions):
-        names |= dict.fromkeys(formal_name(schema, what, p) for p in parameters(schema, what))
-    found: dict[str, list[OpSchema.FormalParameterOption]] = defaultdict(list)
-    for schema in versions:
-        for parameter in parameters(schema, what):
-            found[formal_name(schema, what, parameter)].append(parameter.option)
-    kinds: dict[str, str] = {}
-    for name in names:
-        options = found[name]
-        if OpSchema.FormalParameterOption.Variadic in options:
-            kinds[name] = "var"
-        elif len(options) < len(versions) or OpSchema.FormalParameterOption.Optional in options:
-            kinds[name] = "opt"
-        else:
-            kinds[name] = "single"
-    return kinds
-
-
-def op_class(op_name: str, versions: Schemas) -> list[str]:
-    """The lines of one op class."""
-    newest = versions[-1]
-    operands, results = union(versions, "input"), union(versions, "output")
-    attributes = {name: kind for schema in versions for name, kind in attribute_kinds(schema).items()}
-    mixed = {
-        name
-        for schema in versions
-        for name, kind in attribute_kinds(schema).items()
-        if kind != attributes[name]
-    }
-    # Operands and results, then attributes: as regions for graphs, else as optional properties.
-    fields = [(name, definition("operand", kind)) for name, kind in operands.items()]
-    fields += [(name, definition("result", kind)) for name, kind in results.items()]
-    taken = set(dir(OnnxOp)) | {name for name, _ in fields}
-    regions = [name for name, kind in sorted(attributes.items()) if kind == "graph"]
-    required = all(schema.attributes[name].required for schema in versions for name in regions)
-    for name, kind in sorted(attributes.items()):
-        if kind == "graph":
-            fields.append((name, "region_def()" if required else "opt_region_def()"))
-            continue
-        arguments = [CONSTRAINTS[kind]] if kind in CONSTRAINTS and name not in mixed else []
-        if clash := name in taken or keyword.iskeyword(name):
-            arguments.append(f"prop_name={name!r}")
-        fields.append((f"{name}_attr" if clash else name, f"opt_prop_def({', '.join(arguments)})"))
-    assert len({name for name, _ in fields}) == len(fields), op_name
-    assert not {name for name, _ in fields} & set(dir(OnnxOp)), op_name
-    # The text of the class.
-    since = ", ".join(str(schema.since_version) for schema in versions)
-    lines = [
-        "@irdl_op_definition",
-        f"class {newest.name}Op(OnnxOp):",
-        f'    """ONNX `{newest.name}`{f" of `{newest.domain}`" if newest.domain else ""}, since {since}."""',
-        "",
-        f"    name = {op_name!r}",
-        *(f"    {name} = {text}" for name, text in fields),
-    ]
-    options = segment_options(operands, results, regions if not required else [])
-    return lines + (
-        [f"    irdl_options = ({''.join(f'{o}, ' for o in options).rstrip()})"] if options else []
-    )
-
-
-def attribute_kinds(schema: OpSchema) -> dict[str, str]:
-    """Name -> kind of the attributes of one version."""
-    return {name: kind_of(attribute) for name, attribute in schema.attributes.items()}
-
-
-def definition(what: str, kind: str) -> str:
-    """The field definition of an operand or result."""
-    return f"{'' if kind == 'single' else kind + '_'}{what}_def()"
-
-
-def segment_options(operands: dict[str, str], results: dict[str, str], regions: list[str]) -> list[str]:
-    """The xDSL options for operands, results or regions of several optional groups."""
-    options: list[str] = []
-    if sum(kind != "single" for kind in operands.values()) > 1:
-        options.append("OPERAND_SEGMENTS")
-    if sum(kind != "single" for kind in results.values()) > 1:
-        options.append("RESULT_SEGMENTS")
-    if len(regions) > 1:
-        options.append("REGION_SEGMENTS")
-    return options
-
-
 def ops_source() -> str:
-    """The text of `ops.py`."""
-    header = '''# fmt: off
-# ruff: noqa: E501, E741, I001
-"""One op class for each operator of onnx {version}. Made by `tools.generators.generate_onnx`: do not edit."""
-
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.irdl import (
-    irdl_op_definition,
-{imports}
-)
-
-from stepwell.dialects.onnx.base import {base}
-'''
-    bodies = [op_class(op_name, versions) for op_name, versions in all_schemas().items()]
-    text = "\n\n\n".join("\n".join(lines) for lines in bodies)
-    names = [f"{versions[-1].name}Op" for versions in all_schemas().values()]
-    assert len(set(names)) == len(names)
-    definitions = ("operand", "opt_operand", "opt_prop", "opt_region", "opt_result", "region", "result")
-    definitions = sorted(f"{d}_def" for d in (*definitions, "var_operand", "var_result"))
-    imports = "\n".join(f"    {d}," for d in definitions if f" {d}(" in text)
-    base = sorted(
-        n
-        for n in (
-            "FLOATS",
-            "INTS",
-            "STRING",
-            "STRINGS",
-            "OPERAND_SEGMENTS",
-            "RESULT_SEGMENTS",
-            "REGION_SEGMENTS",
-        )
-        if any(f"{n}{end}" in text for end in ",)")
-    )
-    head = header.format(version=onnx_version(), imports=imports, base=", ".join([*base, "OnnxOp"]))
-    listed = "\n".join(f"    {name}," for name in names)
-    exported = "\n".join(f'    "{name}",' for name in [*names, "OPS"])
-    return f"{head}\n\n{text}\n\n\nOPS = (\n{listed}\n)\n\n__all__ = [\n{exported}\n]\n"
+    """The text of `ops.pyi`: the type of each field of the op classes."""
+    lines = [
+        "# ruff: noqa: E501, E741, I001",
+        f'"""The op classes of onnx {onnx_version()}, for type checkers.',
+        "",
+        "Made by `tools.generators.generate_onnx`: do not edit.",
+        '"""',
+        "",
+        "from xdsl.dialects.builtin import AnyFloat, ArrayAttr, BytesAttr, DenseArrayBase, Float32Type",
+        "from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr",
+        "from xdsl.ir import Attribute, OpResult, Region, SSAValue",
+        "from xdsl.irdl import VarOperand, VarOpResult",
+        "",
+        "from stepwell.dialects.onnx.base import OnnxOp",
+        "",
+        "OPS: tuple[type[OnnxOp], ...]",
+    ]
+    assert len({name.rpartition(".")[2] for name in VERSIONS}) == len(VERSIONS)
+    for op_name in VERSIONS:
+        lines += ["", f"class {op_class(op_name).__name__}(OnnxOp):"]
+        lines += [f"    {name}: {TYPES[field.kind]}" for name, field in fields_of(op_name).items()]
+    return "\n".join(lines) + "\n"
 
 
 def versions_source() -> str:
@@ -283,9 +188,11 @@ def onnx_version() -> str:
 
 
 def main() -> None:
-    """Write both files."""
+    """Write both files; the classes are those of the new table."""
     FOLDER.joinpath("versions.py").write_text(versions_source())
-    FOLDER.joinpath("ops.py").write_text(ops_source())
+    VERSIONS.clear()
+    VERSIONS.update(reload(import_module("stepwell.dialects.onnx.versions")).VERSIONS)
+    FOLDER.joinpath("ops.pyi").write_text(ops_source())
 
 
 if __name__ == "__main__":

@@ -79,8 +79,8 @@ class OnnxRuntime(Engine):
         return lambda: session.run(None, feeds)
 
 
-def onnxruntime_session(path: Path, threads: int, *, optimize: bool = True) -> Any:
-    """An ONNX Runtime session; without `optimize` it is the reference for numbers."""
+def onnxruntime_session(model: Path | bytes, threads: int, *, optimize: bool = True) -> Any:
+    """An ONNX Runtime session of a file or its bytes; without `optimize` it is the reference for numbers."""
     ort = _package("onnxruntime")
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
@@ -90,7 +90,9 @@ def onnxruntime_session(path: Path, threads: int, *, optimize: bool = True) -> A
     options.add_session_config_entry("session.force_spinning_stop", "1")
     if not optimize:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(
+        model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"]
+    )
 
 
 class OpenVino(Engine):

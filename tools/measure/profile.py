@@ -17,6 +17,7 @@ from stepwell.runtime.model_source import ProfileRow
 from stepwell.runtime.timing import KernelTimes, work_of
 from stepwell.tools.measure.calibrate import MachineLimits
 from stepwell.tools.measure.host_time import of_total
+from stepwell.tools.report import shortened
 
 MAX_NODES_CHARS = 70
 _WARM_UP = 2
@@ -54,11 +55,7 @@ def profile(
     times = times_of(model)
     inputs = [feeds[spec.name] for spec in model.interface.inputs]
     *seconds, allocation, total = _mean_times(model, times, inputs, runs)
-    # The least time of each call by the machine's limits: arithmetic or memory traffic.
-    shapes = [np.asarray(value).shape for value in inputs]
-    flops, moved = work_of(model.image.main.timed, model.interface.bind(shapes).values)
-    most_bytes = np.array([limits.bandwidth(model.threads, size) for size in moved])
-    least = np.maximum(flops / limits.flops(model.threads), moved / most_bytes)
+    work = Work(model, inputs, limits)
 
     def shares(time: float) -> tuple[float, float]:
         return round(1e6 * time, 3), round(100 * time / total, 2)
@@ -68,22 +65,40 @@ def profile(
     for i, (call, time, count) in enumerate(
         zip(model.image.main.timed, seconds, times.counts(), strict=True)
     ):
-        per_second = int(count) / time if time > 0 else 0.0
         row = ProfileRow(
             call.kind,
             call.name,
             call.symbol,
             call.nodes,
             *shares(time),
-            gflops=round(float(flops[i]) * per_second / 1e9, 2),
-            gigabytes_per_second=round(float(moved[i]) * per_second / 1e9, 2),
-            percent_of_peak=round(100 * float(least[i]) * per_second, 1),
+            *work.rates(i, int(count) / time if time > 0 else 0.0),
             arithmetic=call.arithmetic,
         )
         rows.append(row)
     if model.image.main.slots:
         rows.append(ProfileRow("allocation", "", "", (), *shares(allocation)))
     return [*rows, ProfileRow("outside", "", "", (), *shares(total - sum(seconds) - allocation))]
+
+
+class Work:
+    """The work of each timed call, and the least time for it by the machine's limits."""
+
+    def __init__(self, model: CompiledModel, inputs: Sequence[object], limits: MachineLimits):
+        shapes = [np.asarray(value).shape for value in inputs]
+        binding = model.interface.bind(shapes)
+        self.arena_bytes = binding.arena_bytes
+        self.flops, self.bytes = work_of(model.image.main.timed, binding.values)
+        most_bytes = np.array([limits.bandwidth(model.threads, size) for size in self.bytes])
+        self._least = np.maximum(self.flops / limits.flops(model.threads), self.bytes / most_bytes)
+
+    def rates(self, call: int, per_second: float) -> tuple[float, float, float]:
+        """GFLOP/s, GB/s, and percent of the peak of a call that runs as often in a second."""
+        flops, moved, least = (float(each[call]) for each in (self.flops, self.bytes, self._least))
+        return (
+            round(flops * per_second / 1e9, 2),
+            round(moved * per_second / 1e9, 2),
+            round(100 * least * per_second, 1),
+        )
 
 
 def _mean_times(model: CompiledModel, times: KernelTimes, inputs: Sequence[object], runs: int) -> list[float]:
@@ -132,8 +147,7 @@ def _described(row: ProfileRow) -> str:
     """The nodes of a row, else its kind and name, cut to the width of the table."""
     text = _KINDS.get(row.kind) or ", ".join(row.nodes) or row.name
     what = row.name.removeprefix("host.") if row.kind == "host" else row.arithmetic
-    text = f"{what}: {text}" if what else text
-    return text if len(text) <= MAX_NODES_CHARS else f"{text[: MAX_NODES_CHARS - 1]}…"
+    return shortened(f"{what}: {text}" if what else text, MAX_NODES_CHARS)
 
 
 def profile_json(rows: Sequence[ProfileRow], limits: MachineLimits, threads: int) -> dict[str, object]:

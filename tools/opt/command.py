@@ -9,6 +9,7 @@ from pathlib import Path
 from stepwell.tools.arguments import CommandLine, warnings_for_users
 from stepwell.tools.failure import user_error
 from stepwell.tools.limits import add_limits
+from stepwell.tools.log_options import add_log, logged
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from stepwell.tools.opt.optimize import run  # numpy and the IR, which `--help` does not need
 
-        with warnings_for_users():
+        with warnings_for_users(), logged(args):
             return run(args)
     except BrokenPipeError:
         return 0  # the reader of our output has closed the pipe
@@ -66,6 +67,7 @@ def command_line() -> CommandLine:
     printing.add_argument("--snapshots", type=Path, metavar="FOLDER", help="write the IR after each pass")
     printing.add_argument("--print-op-counts", action="store_true", help="ops before and after each pass")
     printing.add_argument("--remarks", action="store_true", help="print the remarks of passes")
+    add_log(printing.add_argument)
     printing.add_argument(
         "--print-analysis", metavar="NAME", help="print an analysis of the result in place of the result"
     )

@@ -30,8 +30,6 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.meaning import Array
 
-DOMAIN = "com.microsoft"
-
 
 class ContribNode:
     """A call of an operator without an op class."""

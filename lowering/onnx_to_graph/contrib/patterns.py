@@ -9,6 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import onnx
 from stepwell.lowering.onnx_to_graph.contrib import (
+    DOMAIN,
     activation,
     attention,
     cache,
@@ -18,7 +19,7 @@ from stepwell.lowering.onnx_to_graph.contrib import (
     rotary,
     standard,
 )
-from stepwell.lowering.onnx_to_graph.contrib.node import DOMAIN, ContribNode, Meaning
+from stepwell.lowering.onnx_to_graph.contrib.node import ContribNode, Meaning
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 
 OPERATORS: Mapping[str, Meaning] = {

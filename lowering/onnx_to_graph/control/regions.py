@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph, onnx
@@ -22,12 +21,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
 
-@dataclass
 class RegionLowering(OnnxLowering):
     """A pattern for an op with graphs: converts the graphs first, whose result types determine the op's."""
-
-    patterns: list[RewritePattern] = field(default_factory=lambda: list[RewritePattern]())
-    """All patterns of the conversion."""
 
     def known_number(self, value: SSAValue | None) -> int | None:
         """

@@ -2,87 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import reduce
 
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.dialects.graph.binary import BinaryOp
-from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.lowering.onnx_to_graph.broadcasting import agreeing, legacy_broadcast
+from stepwell.lowering.onnx_to_graph.elementwise_tables import BINARY, CHAINS, SWAPPED, UNARY
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit, has_strings
-
-UNARY: Mapping[type[onnx.OnnxOp], type[UnaryOp]] = {
-    onnx.AbsOp: graph.AbsOp,
-    onnx.AcosOp: graph.AcosOp,
-    onnx.AcoshOp: graph.AcoshOp,
-    onnx.AsinOp: graph.AsinOp,
-    onnx.AsinhOp: graph.AsinhOp,
-    onnx.AtanOp: graph.AtanOp,
-    onnx.AtanhOp: graph.AtanhOp,
-    onnx.BitwiseNotOp: graph.NotOp,
-    onnx.CeilOp: graph.CeilOp,
-    onnx.CosOp: graph.CosOp,
-    onnx.CoshOp: graph.CoshOp,
-    onnx.ErfOp: graph.ErfOp,
-    onnx.ExpOp: graph.ExpOp,
-    onnx.FloorOp: graph.FloorOp,
-    onnx.IsNaNOp: graph.IsNanOp,
-    onnx.LogOp: graph.LogOp,
-    onnx.NegOp: graph.NegOp,
-    onnx.NotOp: graph.NotOp,
-    onnx.ReluOp: graph.ReluOp,
-    onnx.RoundOp: graph.RoundOp,
-    onnx.SigmoidOp: graph.SigmoidOp,
-    onnx.SignOp: graph.SignOp,
-    onnx.SinOp: graph.SinOp,
-    onnx.SinhOp: graph.SinhOp,
-    onnx.SoftplusOp: graph.SoftplusOp,
-    onnx.SqrtOp: graph.SqrtOp,
-    onnx.TanOp: graph.TanOp,
-    onnx.TanhOp: graph.TanhOp,
-}
-
-BINARY: Mapping[type[onnx.OnnxOp], type[BinaryOp]] = {
-    onnx.AddOp: graph.AddOp,
-    onnx.AndOp: graph.AndOp,
-    onnx.BitwiseAndOp: graph.AndOp,
-    onnx.BitwiseOrOp: graph.OrOp,
-    onnx.BitwiseXorOp: graph.XorOp,
-    onnx.DivOp: graph.DivideOp,
-    onnx.EqualOp: graph.EqualOp,
-    onnx.LessOp: graph.LessOp,
-    onnx.LessOrEqualOp: graph.LessEqualOp,
-    onnx.MulOp: graph.MultiplyOp,
-    onnx.OrOp: graph.OrOp,
-    onnx.PowOp: graph.PowerOp,
-    onnx.SubOp: graph.SubtractOp,
-    onnx.XorOp: graph.XorOp,
-}
-
-SWAPPED: Mapping[type[onnx.OnnxOp], type[BinaryOp]] = {
-    onnx.GreaterOp: graph.LessOp,
-    onnx.GreaterOrEqualOp: graph.LessEqualOp,
-}
-
-CHAINS: Mapping[type[onnx.OnnxOp], type[BinaryOp]] = {
-    onnx.MaxOp: graph.MaximumOp,
-    onnx.MeanOp: graph.AddOp,
-    onnx.MinOp: graph.MinimumOp,
-    onnx.SumOp: graph.AddOp,
-}
 
 
 class UnaryLowering(OnnxLowering):
     """An operator on one tensor, without attributes → the op in `UNARY`."""
 
-    takes = tuple(UNARY)
+    operators = UNARY
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
         """Replace the op by its counterpart in `UNARY`."""
-        rewriter.replace(op, UNARY[type(op)](op.operands[0]))
+        rewriter.replace(op, UNARY[op.op_type](op.operands[0]))
 
 
 class BinaryLowering(OnnxLowering):
@@ -90,7 +28,7 @@ class BinaryLowering(OnnxLowering):
     An operator on two tensors that broadcast → the op in `BINARY`, or in `SWAPPED` with exchanged operands.
     """
 
-    takes = (*BINARY, *SWAPPED)
+    operators = (*BINARY, *SWAPPED)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
@@ -99,10 +37,10 @@ class BinaryLowering(OnnxLowering):
         """
         if has_strings(op):
             return
-        target = BINARY.get(type(op)) or SWAPPED[type(op)]
+        target = BINARY.get(op.op_type) or SWAPPED[op.op_type]
         lhs, rhs = op.operands
         lhs, rhs = agreeing(op, [lhs, legacy_broadcast(op, lhs, rhs, rewriter)], self, rewriter)
-        rewriter.replace(op, target(rhs, lhs) if type(op) in SWAPPED else target(lhs, rhs))
+        rewriter.replace(op, target(rhs, lhs) if op.op_type in SWAPPED else target(lhs, rhs))
 
 
 class ChainLowering(OnnxLowering):
@@ -110,12 +48,12 @@ class ChainLowering(OnnxLowering):
     An operator on any number of tensors → a chain of the op in `CHAINS`; a mean is divided by their number.
     """
 
-    takes = tuple(CHAINS)
+    operators = CHAINS
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
         """Fold the operands from left to right; a `Mean` is divided by their number."""
-        target = CHAINS[type(op)]
+        target = CHAINS[op.op_type]
         operands = agreeing(op, op.operands, self, rewriter)
         result = reduce(lambda a, b: emit(target(a, b), rewriter), operands)
         if isinstance(op, onnx.MeanOp) and len(op.operands) > 1:

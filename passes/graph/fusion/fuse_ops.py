@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -27,6 +28,9 @@ from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate, blocks_of
 from stepwell.patterns.partitioning import TableRow, partition_table
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.log import logger
+
+_log = logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class FuseOpsPass(Pass):
                     if isinstance(inner, graph.CompositeOp):
                         _claim(inner)
                 self._fuse_block(block)
+        if _log.on(1):
+            _log_kernels(op)
 
     def _fuse_block(self, block: Block) -> None:
         groups = fusion_groups(block, self.max_ops)
@@ -85,6 +91,17 @@ class FuseOpsPass(Pass):
             fused.attributes["kind"] = StringAttr(group.kind)
         count("kernels", len(groups))
         _sort(block)
+
+
+def _log_kernels(module: ModuleOp) -> None:
+    """Log the number of kernels of each kind, and each kernel."""
+    kernels = [op for op in module.walk() if isinstance(op, graph.FusedOp)]
+    kinds = [cast(StringAttr, kernel.attributes["kind"]).data for kernel in kernels]
+    counted = ", ".join(f"{number} {kind}" for kind, number in Counter(kinds).most_common())
+    _log(1, "{} kernels: {}", len(kernels), counted or "none")
+    for kind, kernel in zip(kinds, kernels, strict=True):
+        names = [op.name.removeprefix("graph.") for op in kernel.body.block.ops]
+        _log(2, "{} kernel: {}", kind, ", ".join(names[:-1]), node=kernel)
 
 
 def _claim(composite: graph.CompositeOp) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, cast
@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects import graph
 from stepwell.dialects.constants import Constant, array_of, derived_attr
 from stepwell.dialects.graph.structure import constant_of
-from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.dialects.types import WeightAttr, dims_of, dtype_of, tensor_of
 from stepwell.passes.graph.constant_operands import along_axis
 from stepwell.runtime.files.weights import WeightStore
@@ -60,6 +60,8 @@ class FoldOutputScale(RewritePattern):
             folded = self._folded_constants(value, scale)
             if folded is not None:
                 put_constants(folded, rewriter)
+                for scaled in _scaled_ops(value, [user for user, _, _ in folded]):
+                    scaled.location = fused_location([scaled, op])
                 rewriter.replace(op, [], [value])
                 return
 
@@ -139,6 +141,9 @@ class FoldInputScale(RewritePattern):
         if any(one is None for one in folded):
             return
         put_constants([one for one in folded if one is not None], rewriter)
+        for inner in (*between, scaling):  # their values are others now, or none
+            inner.location = fused_location([inner, op])
+        op.location = fused_location([scaling, op])
         rewriter.replace(scaling, [], [value])
 
     def _way_up(self, value: SSAValue) -> list[Operation] | None:
@@ -186,6 +191,19 @@ def put_constants(folded: Sequence[Folded], rewriter: PatternRewriter) -> None:
         rewriter.insert(constant, InsertPoint.before(user))
         user.operands[operand] = constant.result
         rewriter.notify_op_modified(user)
+
+
+def _scaled_ops(root: SSAValue, users: Sequence[Operation]) -> Iterator[Operation]:
+    """The ops whose values a scale of `root` changes: those with scaled constants, and those in between."""
+    waiting = [root]
+    while waiting:
+        op = waiting.pop().owner
+        assert isinstance(op, Operation)
+        yield op
+        if isinstance(op, graph.ReluOp) or op not in users:
+            waiting += op.operands
+        elif not isinstance(op, Contraction):
+            waiting += [value for value in op.operands if not isinstance(value.owner, graph.ConstantOp)]
 
 
 def _float_constant(value: SSAValue, weights: WeightStore) -> Numbers | None:

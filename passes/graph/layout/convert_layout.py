@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -16,6 +17,9 @@ from stepwell.passes.graph.layout.feature_map_layouts import FeatureMapLayout, F
 from stepwell.passes.graph.layout.layout_rewrites import LAYOUT_REWRITES, Rewrites, conv, elementwise
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.log import logger
+
+_log = logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,12 @@ class ConvertLayoutPass(FunctionPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         layout = layout_from(self.conv) if self.conv else FeatureMapLayout(self.block, winograd=self.winograd)
         convert_function(func, layout, weights_of(ctx), {graph.ConvOp: conv})
+        if _log.on(1):
+            ops = list(func.walk())
+            layouts = Counter(op.data_layout.data for op in ops if isinstance(op, graph.ConvOp))
+            transforms = sum(isinstance(op, graph.LayoutTransformOp) for op in ops)
+            found = ", ".join(f"{count} in {name}" for name, count in layouts.most_common())
+            _log(1, "convolutions: {}; {} transforms of layouts", found or "none", transforms)
 
 
 def layout_from(text: str) -> FeatureMapLayout:

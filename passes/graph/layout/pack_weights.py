@@ -19,6 +19,7 @@ from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimLike, dims_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.context import count
 from stepwell.passes.graph.layout.scaled_panels import scaled_panels
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
@@ -171,6 +172,7 @@ class _Packer:
         assert isinstance(constant, graph.ConstantOp)
         if (value, form) not in self._made:
             made = constant.derived(form, arrange, shape, self._weights)
+            count("weights packed")
             self._made[value, form] = IRBuilder.after(constant).value(made)
         return self._made[value, form]
 

@@ -26,7 +26,7 @@ from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.context import remark
+from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.pack_weights import panel_width
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -86,6 +86,7 @@ class WinogradConvPass(FunctionPass):
         made: dict[tuple[SSAValue, int], SSAValue] = {}
         for plan in _within(plans, room):
             _rewrite(plan, weights, self.lanes, made)
+            count(f"convolutions of tile {plan.tile}")
 
 
 def is_eligible(op: graph.ConvOp) -> bool:

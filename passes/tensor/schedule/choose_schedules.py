@@ -22,7 +22,10 @@ from stepwell.passes.tensor.schedule.elementwise import schedule_by_rows, schedu
 from stepwell.passes.tensor.schedule.row import schedule_along, schedule_reduction
 from stepwell.passes.tensor.schedule.tile_product import is_tile_product, schedule_after_tiles
 from stepwell.passes.tensor.schedule.trees import schedule_trees
+from stepwell.runtime.log import logger
 from stepwell.runtime.machine.target import TargetDescription, target_from
+
+_log = logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,10 @@ class ChooseSchedulesPass(FunctionPass):
         # Ops share loops with others of their block only: those of a step of a recurrence with each other.
         for views in blocks.values():
             _Chooser(views, target).run()
+        if _log.on(1):
+            chosen = [(op.name, schedule) for op in func.walk() if (schedule := schedule_of(op)) is not None]
+            texts = [f"{name} {schedule.form or list(schedule.tile)}" for name, schedule in chosen]
+            _log(1, "schedules: {}", ", ".join(texts) or "none", node=func)
 
 
 class _Chooser:

@@ -22,7 +22,7 @@ from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers, symbols_of
 from stepwell.dialects.types import Tensor, element_bytes
 from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.passes.base import Pass
-from stepwell.passes.context import remark
+from stepwell.passes.context import count, remark
 from stepwell.passes.tensor.sharing.answers import Answer, answers
 from stepwell.passes.tensor.sharing.families import Member, Opening, families_of, is_large
 from stepwell.passes.tensor.sharing.opened import opened
@@ -118,6 +118,8 @@ class _Sharing:
             bounds = ", ".join(f"{name} from {low} to {high}" for name, (low, high) in opening.bounds.items())
             remark(part[0].kernel, f"shared: {_names(part)}: one function, {bounds}")
             self._replace(part, opening, shared.kernel)
+            count("functions")
+            count("kernels in them", len(part))
 
     def _answers(self, kernels: Sequence[FuncOp]) -> list[Answer]:
         ctx = StepwellContext()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from onnx import defs
@@ -36,7 +39,7 @@ def onnx_op_of(line: str, opset: int | None = None) -> onnx.OnnxOp:
 
 def test_generated_files_are_fresh() -> None:
     """`python -m stepwell.tools.generators.generate_onnx` changes nothing."""
-    assert FOLDER.joinpath("ops.py").read_text() == ops_source()
+    assert FOLDER.joinpath("ops.pyi").read_text() == ops_source()
     assert FOLDER.joinpath("versions.py").read_text() == versions_source()
 
 
@@ -55,6 +58,15 @@ def test_counts() -> None:
     assert len(VERSIONS) == len({(s.domain, s.name) for s in defs.get_all_schemas_with_history()})
     assert onnx.ConvOp.name == "onnx.Conv"
     assert onnx.domain_of("onnx.ml.Scaler") == "ai.onnx.ml"
+    assert onnx.op_class("onnx.ml.Scaler") is onnx.ScalerOp and onnx.ScalerOp in onnx.OPS
+    with pytest.raises(AttributeError, match="module 'stepwell.dialects.onnx' has no attribute 'NoSuchOp'"):
+        onnx.NoSuchOp  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_classes_are_made_when_they_are_used() -> None:
+    program = "from stepwell.dialects import onnx; onnx.ConvOp; print(onnx.op_class.cache_info().currsize)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
 
 
 @pytest.mark.parametrize(("opset", "alpha"), [(1, 1.6732), (5, 1.6732), (6, 1.6732632423543772)])

@@ -135,7 +135,7 @@ def test_the_nearest_option(
 def test_an_option_that_is_like_none(capsys: Capture) -> None:
     """It is said of the command that it follows."""
     with pytest.raises(SystemExit):
-        cli.main(["inspect", "m.onnx", "--threads", "2"])
+        cli.main(["inspect", "m.onnx", "--quux", "2"])
     printed = capsys.readouterr().err
     assert "--> stepwell inspect\n  = help: `stepwell inspect --help` lists" in printed
 

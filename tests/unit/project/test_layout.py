@@ -32,6 +32,8 @@ LIBRARIES = (
     "passes/registry.py",
     "passes/reproducer.py",
     "passes/text_diff.py",
+    "passes/trace_events.py",
+    "passes/trace_format.py",
 )
 # Folders of `lowering/` that other folders import file by file.
 OPEN_FOLDERS = ("lowering/backends/", "lowering/kernels/")

@@ -21,7 +21,7 @@ from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.machine.demands import check_features, missing_features
 from stepwell.runtime.machine.loader import Library, linked, load_objects
 from stepwell.runtime.machine.pool import Pool, get_pool
-from stepwell.runtime.machine.pool_state import WORKER_SPINS
+from stepwell.runtime.machine.pool_state import RING_RECORDS, WORKER_SPINS
 from stepwell.runtime.machine.target import host_target, target_from
 from tests.support.native_code import host_pool
 
@@ -123,9 +123,10 @@ class Runner:
         self._parallel_for(self.ctx.ctypes.data, self._library.address(body), arg, chunks)
 
 
-@pytest.fixture(params=[2, 5])
+@pytest.fixture(params=[(2, False), (5, False), (5, True)])
 def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
-    yield Runner(host_pool(int(request.param)))
+    threads, records = request.param
+    yield Runner(host_pool(threads, records=records))
 
 
 @pytest.mark.parametrize("chunks", [1, 2, 3, 16, 1000])
@@ -182,6 +183,37 @@ def test_callers_from_several_threads(runner: Runner) -> None:
     assert not failures
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="chunks are recorded on Linux")
+def test_chunks_are_recorded_where_they_run() -> None:
+    pool = host_pool(3, records=True)
+    runner = Runner(pool)
+    pool.workers.take_chunks()
+    before = time.perf_counter_ns()
+    runner.count(100, 5)
+    after = time.perf_counter_ns()
+    threads = pool.workers.take_chunks()
+    found = [chunk for thread in threads for chunk in thread]
+    assert sorted(chunk.chunk for chunk in found) == sorted([*range(100)] * 5)
+    for thread in threads:
+        times = [each for chunk in thread for each in (chunk.begin, chunk.end)]
+        assert times == sorted(times) and all(before <= each <= after for each in times)
+    assert threads[0] and not any(pool.workers.take_chunks())
+    assert not host_pool(3).workers.take_chunks()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="chunks are recorded on Linux")
+def test_a_full_ring_has_the_last_chunks() -> None:
+    pool = host_pool(2, records=True)
+    runner = Runner(pool)
+    pool.workers.take_chunks()
+    chunks = 3 * RING_RECORDS
+    runner.count(chunks, 1)
+    caller, worker = pool.workers.take_chunks()[:2]
+    assert RING_RECORDS in (len(caller), len(worker)) and len(caller) + len(worker) <= 2 * RING_RECORDS
+    assert [c.chunk for c in caller] == sorted(c.chunk for c in caller)
+    assert [c.chunk for c in worker] == sorted((c.chunk for c in worker), reverse=True)
+
+
 def test_pools_of_other_code_have_workers_of_their_own() -> None:
     target = target_from("x86-64" if host_target().arch == "x86_64" else "aarch64")
     pools = [
@@ -213,9 +245,11 @@ def test_threads_are_bounded() -> None:
 
 @pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
 @pytest.mark.parametrize("is_linux", [True, False])
-def test_pool_code_compiles_everywhere(arch: str, is_linux: bool) -> None:
+@pytest.mark.parametrize("records", [True, False])
+def test_pool_code_compiles_everywhere(arch: str, is_linux: bool, records: bool) -> None:
     target = target_from("x86-64-v2" if arch == "x86_64" else "aarch64")
-    assert compile_to_object(pool_code(arch, is_linux), target, optimize=False).startswith(b"\x7fELF")
+    code = compile_to_object(pool_code(arch, is_linux, records), target, optimize=False)
+    assert code.startswith(b"\x7fELF")
 
 
 SCRIPT = """

@@ -103,17 +103,28 @@ print([name.rpartition(".")[2] for name in sys.modules if name.startswith("stepw
     assert run_without_packages(code).splitlines() == ["([1, 2],)", "['sequences']"]
 
 
-def test_the_files_of_all_host_functions_are_listed() -> None:
-    assert meaning.has_meaning("host.identity")  # with the import of all files
-    files = {
-        name: function.__module__.rpartition(".")[2]
-        for name, function in vars(meaning)["_MEANINGS"].items()
-        if name.startswith("host.")
-    }
+def test_the_files_of_all_meanings_are_listed() -> None:
+    tables = {"graph": meaning.GRAPH_OPS, "host": meaning.HOST_FUNCTIONS}
     listed = {
-        f"host.{name}": file for file, names in meaning.HOST_FUNCTIONS.items() for name in names.split()
+        f"{dialect}.{name} {file}"
+        for dialect, table in tables.items()
+        for file, names in table.items()
+        for name in names.split()
     }
-    assert listed == files
+    code = """
+from importlib import import_module
+from stepwell.runtime import meaning
+register = meaning.meaning
+def recorded(name):
+    print(name, sys._getframe(1).f_globals["__name__"].rpartition(".")[2])
+    return register(name)
+meaning.meaning = recorded
+for name in sys.argv[1:]:
+    import_module(f"stepwell.runtime.meaning.{name}")
+"""
+    files = [file.stem for file in (ROOT / "runtime" / "meaning").glob("*.py") if file.stem != "__init__"]
+    assert set(run_without_packages(code, *files).splitlines()) == listed
+    assert not meaning.has_meaning("graph.no_such_op") and not meaning.has_meaning("other.op")
 
 
 def test_a_missing_package_is_an_error_with_its_name() -> None:

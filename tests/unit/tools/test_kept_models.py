@@ -17,6 +17,7 @@ import stepwell
 from stepwell.passes import Instrument, PassContext
 from stepwell.runtime.files.model_cache import MAX_BYTES, ModelCache
 from stepwell.runtime.model import CompiledModel
+from stepwell.tools.driver import kept_models
 from stepwell.tools.driver.kept_models import KeptModel, kept_model
 from stepwell.tools.driver.options import OPTION_GROUPS, CompileOptions
 from tests.onnx_models import onnx_model
@@ -105,6 +106,23 @@ def test_what_the_key_depends_on(tmp_path: Path) -> None:
     assert kept_model(tmp_path / "missing.onnx", CompileOptions()) is None
     with PassContext():
         assert kept_model(path, CompileOptions()) is None
+
+
+def test_sources_are_read_when_the_model_was_compiled_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = scaling_model(tmp_path / "m.onnx", 3)
+    stepwell.compile(path)
+
+    def edited(folders: tuple[str, ...]) -> str:
+        return "edited"
+
+    monkeypatch.setattr(kept_models, "compiler_fingerprint", edited)
+    assert key_of(path).load() is None and key_of(path).key.endswith("edited")
+    monkeypatch.setattr(kept_models, "compiler_fingerprint", None)
+    assert key_of(scaling_model(tmp_path / "n.onnx", 3)).load() is None
+    with pytest.raises(TypeError):
+        key_of(path).load()
 
 
 def test_each_option_says_what_it_is_to_a_key(tmp_path: Path) -> None:

@@ -103,9 +103,11 @@ def passes(m: sw.Module, folder: Path) -> None:
     names, out, counts, rewrites = Names(), StringIO(), sw.OpCounts(), sw.RewriteCounts()
     instruments: list[sw.Instrument] = [names, sw.Timing(stream=out), sw.Diff(stream=out), counts]
     instruments += [sw.VerifyEach(), sw.PrintIR(after=["cse"], stream=out), sw.Snapshots(folder / "ir")]
+    instruments.append(trace := sw.TraceEvents())
     with sw.PassContext(config={"fuse-ops.max-ops": 8}) as context:
         m.clone().run("cse", CountPass, [CountPass(), "fuse-ops"], instruments=instruments).verify()
     m.clone().run("fuse-ops", "convert-graph-to-linalg", instruments=[rewrites])
+    trace.save(folder / "trace.json")
     assert sum(rewrites.counts["convert-graph-to-linalg"].values()) > 0
     assert context.counters["count"]["ops"] == 10 and names.names == ["cse", "count", "count", "fuse-ops"]
     relu: sw.graph.ReluOp = next(m.walk(sw.graph.ReluOp))
@@ -150,6 +152,9 @@ def models(m: sw.Module, folder: Path) -> None:
     options = sw.CompileOptions(opt_level=1, mcpu="x86-64-v3")
     other = sw.compile(folder / "m.onnx", options, input_shapes={"x": (4, 8)}, memory="low")
     assert again.threads == 1 and [v.shape for v in other.inputs] == [v.shape for v in again.inputs]
+    session = sw.debug(folder / "m.onnx", options, threads=1)
+    session.run({"x": X, "w": W})
+    assert session.compare().first is None and not session.watch()
     refused(lambda: sw.compile(m, winograd="slow"))  # pyright: ignore[reportArgumentType]
     refused(lambda: sw.compile(m, opt_levle=1))  # pyright: ignore[reportCallIssue, reportUnknownLambdaType]
 

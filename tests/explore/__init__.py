@@ -1,0 +1,1 @@
+"""Tests with browsers, editors and shells: `make explore`."""

@@ -1,0 +1,249 @@
+"""`stepwell.debug`: values of nodes, whatever became of them, and parts of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from onnx import numpy_helper
+
+import stepwell
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+from stepwell.tools.check.differences import relative_difference
+from stepwell.tools.debug.session import DebugSession
+from tests.onnx_models import onnx_model
+
+F32 = npt.NDArray[np.float32]
+RANDOM = np.random.default_rng(0)
+FILTERS = ", ".join(str(n / 8) for n in range(-54, 54))
+CONV = onnx_model(
+    f"""g (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y)
+    <float[4, 3, 3, 3] w = {{{FILTERS}}}, float[4] s = {{1, 2, 3, 4}}, float[4] b = {{1, 2, 3, 4}},
+     float[4] m = {{0, 1, 0, 1}}, float[4] v = {{1, 2, 3, 4}}> {{
+      conv = Conv <pads = [1, 1, 1, 1]> (x, w)
+      bn = BatchNormalization (conv, s, b, m, v)
+      y = Relu (bn)
+    }}"""
+)
+PRODUCTS = onnx_model(
+    "g (float[N, 8] x, float[8, 8] w) => (float[N, 8] y) {"
+    + "".join(f" a{i} = Add (m{i - 1}, x) m{i} = MatMul (a{i}, w)" for i in range(1, 10)).replace("m0", "x")
+    + " y = Relu (m9) }"
+)
+LOOP = onnx_model(
+    """g (float[4] x, int64 n) => (float[4] y) <bool t = {1}> {
+      a = Relu (x)
+      y = Loop (n, t, a) <body = b (int64 i, bool c, float[4] v) => (bool d, float[4] w) {
+        d = Identity (c)
+        f = Cast <to = 1> (i)
+        u = Add (v, f)
+        w = Mul (u, u)
+      }>
+    }"""
+)
+
+
+def close(found: Array, wanted: Array, tolerance: float = 1e-4) -> None:
+    """Require arrays to be almost equal."""
+    assert relative_difference(found, wanted) <= tolerance
+
+
+def random(*shape: int) -> F32:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def infos(session: DebugSession) -> dict[str, tuple[str, str]]:
+    return {value.name: (value.how, value.note) for value in session.values() if value.node}
+
+
+def test_a_folded_value_is_gone_with_the_pass() -> None:
+    """The convolution's weights have the scale of the batch norm: its own result is nowhere any more."""
+    session = stepwell.debug(CONV)
+    found = infos(session)
+    assert list(found) == ["conv", "bn", "y"]
+    assert found["conv"] == ("gone", "folded into BatchNormalization#1 by fold-scale-axis")
+    assert found["bn"][0] in ("computed", "observed") and found["y"] == ("observed", "")
+    session.run({"x": random(1, 3, 8, 8)})
+    close(np.maximum(session.get("bn"), 0), session.get("y"))
+    with pytest.raises(StepwellError, match="folded into .* by fold-scale-axis") as error:
+        session.get("conv")
+    assert error.value.code == "no-value"
+
+
+def test_at_level_0_nothing_is_folded() -> None:
+    session = stepwell.debug(CONV, opt_level=0)
+    assert {how for how, _ in infos(session).values()} <= {"computed", "observed"}
+    session.run({"x": random(1, 3, 8, 8)})
+    assert session.compare().first is None
+    assert not session.compare().unjudged
+
+
+def test_no_value_is_overwritten_by_a_later_one() -> None:
+    """Each value of a chain, whose results share two places without the debugger, is numpy's."""
+    session = stepwell.debug(PRODUCTS)
+    x, w = random(3, 8), random(8, 8) / 4
+    session.run({"x": x, "w": w})
+    wanted = x
+    for number in range(1, 10):
+        added = wanted + x
+        wanted = added @ w
+        close(session.get(f"a{number}"), added)
+        close(session.get(f"m{number}"), wanted)
+    assert {value.shape for value in session.values() if value.node} == {(3, 8)}
+
+
+def test_the_kernels_are_those_of_production() -> None:
+    plain = stepwell.compile(PRODUCTS)
+    session = stepwell.debug(PRODUCTS)
+    feeds = {"x": random(5, 8), "w": random(8, 8) / 4}
+    np.testing.assert_array_equal(plain.run(feeds)["y"], session.run(feeds)["y"])
+    assert {value.kernel for value in session.values()} - {""} == set(plain.kernels)
+
+
+def test_threads_do_not_change_values() -> None:
+    feeds = {"x": random(64, 8), "w": random(8, 8) / 4}
+    one, two = (stepwell.debug(PRODUCTS, threads=threads) for threads in (1, 2))
+    one.run(feeds)
+    two.run(feeds)
+    for value in one.values():
+        assert np.array_equal(one.get(value.name), two.get(value.name))
+
+
+def test_a_run_goes_on_with_another_value() -> None:
+    session = stepwell.debug(PRODUCTS)
+    x, w = random(2, 8), random(8, 8) / 4
+    session.run({"x": x, "w": w})
+    border = next(v.name for v in session.values() if v.how == "observed" and v.name > "a3")
+    middle = np.full((2, 8), 2, np.float32)
+    session.set(border, middle)
+    wanted = middle @ w
+    for _ in range(int(border.removeprefix("a")) + 1, 10):
+        wanted = (wanted + x) @ w
+    reader = border.replace("a", "m")
+    found = session.run_from(next(v.node for v in session.values() if v.name == reader))
+    close(found["y"], np.maximum(wanted, 0))
+    np.testing.assert_array_equal(session.get(border), middle)
+
+
+def test_set_takes_what_fits_alone() -> None:
+    session = stepwell.debug(PRODUCTS)
+    session.run({"x": random(2, 8), "w": random(8, 8)})
+    border = next(v.name for v in session.values() if v.how == "observed")
+    with pytest.raises(StepwellError, match=rf'"{border}" must have shape \[2, 8\], found \[8, 2\]') as error:
+        session.set(border, random(8, 2))
+    assert error.value.code == "shape-mismatch"
+    with pytest.raises(StepwellError, match="must be float32, found float64") as error:
+        session.set(border, np.zeros((2, 8)))
+    assert error.value.code == "type-mismatch"
+
+
+def test_kernels_run_one_by_one() -> None:
+    session = stepwell.debug(PRODUCTS)
+    feeds = {"x": random(2, 8), "w": random(8, 8)}
+    outputs = session.run(feeds)
+    units = len(session.program.units)
+    ran = [session.step(feeds), *(session.step() for _ in range(units - 1))]
+    assert len(ran) == units and set(ran) == set(session.program.kernel_names.values())
+    np.testing.assert_array_equal(session.outputs()["y"], outputs["y"])
+    node = next(v.node for v in session.values() if v.name == "m3")
+    session.until(node, feeds)
+    assert session.outputs() == {}
+    close(session.get("m3"), np.matmul(session.get("a3").astype(np.float32), feeds["w"]))
+    with pytest.raises(StepwellError, match='"m9" was not recorded'):
+        session.get("m9")
+
+
+def test_a_kernel_runs_alone_on_every_level() -> None:
+    session = stepwell.debug(PRODUCTS)
+    session.run({"x": random(2, 8), "w": random(8, 8)})
+    name = next(v.kernel for v in session.values() if v.name == "m3")
+    results = {
+        level: session.run_kernel(name, level=level) for level in ("native", "graph", "linalg", "loops")
+    }
+    (output,) = results["native"]
+    for result in results.values():
+        close(result[output], results["native"][output])
+    doubled = session.run_node(
+        next(v.node for v in session.values() if v.name == "m3"), {"w": np.eye(8, dtype="f4")}
+    )
+    assert not np.allclose(list(doubled.values())[0], session.get("m3"))
+    with pytest.raises(StepwellError, match="no kernel is named 'k99'"):
+        session.run_kernel("k99")
+    with pytest.raises(StepwellError, match="does not run at level 'asm'"):
+        session.run_kernel(name, level="asm")
+
+
+def test_values_of_a_loop_are_those_of_an_iteration() -> None:
+    session = stepwell.debug(LOOP)
+    x = np.array([1, -1, 2, 0], np.float32)
+    session.run({"x": x, "n": np.array(3)})
+    values = [np.maximum(x, 0)]
+    for number in range(3):
+        values.append((values[-1] + number) ** 2)
+    np.testing.assert_array_equal(session.get("w"), values[3])
+    np.testing.assert_array_equal(session.get("u"), values[2] + 2)
+    session.iterate(0)
+    np.testing.assert_array_equal(session.get("w"), values[1])
+    np.testing.assert_array_equal(session.get("u"), values[0])
+    np.testing.assert_array_equal(session.get("y"), values[3])
+    session.run({"x": x, "n": np.array(0)})
+    with pytest.raises(StepwellError, match='"w" was not recorded'):
+        session.get("w")
+
+
+def test_little_memory_gives_the_same_values() -> None:
+    feeds = {"x": random(16, 8), "w": random(8, 8) / 4}
+    plain, little = stepwell.debug(PRODUCTS), stepwell.debug(PRODUCTS, max_memory=1024)
+    np.testing.assert_array_equal(plain.run(feeds)["y"], little.run(feeds)["y"])
+    names = [value.name for value in plain.values()]
+    for name in (*names, *reversed(names)):
+        np.testing.assert_array_equal(plain.get(name), little.get(name))
+
+
+def test_data_dependent_sizes() -> None:
+    """The number of positive elements is known in the middle of a run only."""
+    model = onnx_model(
+        "g (float[2, 4] x) => (float[2, M] y) { i = NonZero (x) j = Cast <to = 1> (i) s = Softmax (j)"
+        " y = Softmax <axis = 0> (s) }"
+    )
+    session = stepwell.debug(model)
+    x = np.array([[0, 1, 2, 0], [0, 3, 0, 4]], np.float32)
+    session.run({"x": x})
+    np.testing.assert_array_equal(session.get("j"), np.array(np.nonzero(x)).astype(np.float32))
+    assert session.get("s").shape == (2, 4)
+
+
+def test_blocked_layouts_are_undone() -> None:
+    """Feature maps in blocks, and padded to fill the last one, come out as the model has them."""
+    model = onnx_model(
+        """g (float[1, 16, 8, 8] x) => (float[1, 20, 8, 8] y) {
+          a = Conv <pads = [1, 1, 1, 1]> (x, w)
+          b = Relu (a)
+          c = Conv <pads = [1, 1, 1, 1]> (b, v)
+          y = Add (c, b)
+        }"""
+    )
+    weights = {"w": random(20, 16, 3, 3), "v": random(20, 20, 3, 3)}
+    model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in weights.items())
+    session = stepwell.debug(model, mcpu="x86-64-v3")
+    session.run({"x": random(1, 16, 8, 8)})
+    assert {str(layout) for layout in session.program.layouts.values()} == {"NCHW8c"}
+    assert session.get("b").shape == (1, 20, 8, 8)
+    comparison = session.compare()
+    assert comparison.first is None and not comparison.unjudged
+    session.set("b", np.zeros((1, 20, 8, 8), np.float32))
+    np.testing.assert_array_equal(session.go_on()["y"], 0)
+
+
+def test_before_a_run_there_are_no_values() -> None:
+    session = stepwell.debug(PRODUCTS)
+    with pytest.raises(StepwellError, match="the session has run nothing yet"):
+        session.get("y")
+    with pytest.raises(StepwellError, match='the model has no value "q"') as error:
+        session.get("q")
+    assert "the nearest are" in str(error.value)
+    with pytest.raises(StepwellError, match="an artifact holds no IR"):
+        stepwell.debug(Path("m.stepwell"))

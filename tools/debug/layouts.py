@@ -1,0 +1,134 @@
+"""Layouts of values: which feature maps a program stores in blocks, and the same in the model's layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import Tensor, dims_of
+from stepwell.runtime.interface import Array
+from stepwell.runtime.layout import Layout, parse_layout, plain_layout, to_layout
+
+_PLAIN_RANKS = range(3, 6)
+
+
+def layouts_of(module: ModuleOp) -> dict[SSAValue, Layout]:
+    """
+    The layouts of the values that a program of level 1 stores in blocks or in another order of axes.
+
+    Layout transforms and ops with a layout say it; all other ops preserve it from their operands to results
+    of the same rank, and the other way round.
+    """
+    found: dict[SSAValue, Layout] = {}
+    groups = _Groups()
+    for op in module.walk():
+        for value, layout in _said(op):
+            found.setdefault(groups.of(value), layout)
+        for one, other in _same(op):
+            groups.join(one, other, found)
+    return {
+        value: layout
+        for value in groups.members()
+        if (layout := found.get(groups.of(value))) is not None and not _is_plain(layout)
+    }
+
+
+def _is_plain(layout: Layout) -> bool:
+    return any(str(layout) == plain_layout("NC", rank - 2) for rank in _PLAIN_RANKS)
+
+
+def _said(op: Operation) -> Iterator[tuple[SSAValue, Layout]]:
+    """The layouts of operands and results that an op itself names."""
+    if isinstance(op, graph.LayoutTransformOp):
+        yield op.input, parse_layout(op.source.data)
+        yield op.result, parse_layout(op.target.data)
+        return
+    data = op.properties.get("data_layout")
+    if not isinstance(data, StringAttr):
+        return
+    out = op.properties.get("out_layout")
+    yield op.operands[0], parse_layout(data.data)
+    for result in op.results:
+        yield result, parse_layout(out.data if isinstance(out, StringAttr) else data.data)
+
+
+def _same(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """The pairs of values of one layout at an op: of its body's arguments, or of equal rank."""
+    if isinstance(op, graph.FusedOp | graph.CompositeOp):
+        yield from zip(op.operands, op.body.block.args, strict=True)
+        yielded = op.body.block.last_op
+        if yielded is not None:
+            yield from zip(op.results, yielded.operands, strict=True)
+    elif not isinstance(op, graph.LayoutTransformOp | CallOp) and "data_layout" not in op.properties:
+        for result in op.results:
+            for operand in op.operands:
+                if _rank(operand) == _rank(result) >= min(_PLAIN_RANKS) and _last(operand) == _last(result):
+                    yield operand, result
+
+
+def _rank(value: SSAValue) -> int:
+    type = value.type
+    return len(dims_of(cast(Tensor, type))) if type.name == TensorType.name else -1
+
+
+def _last(value: SSAValue) -> object:
+    return dims_of(value.type)[-1]
+
+
+class _Groups:
+    """Sets of values of one layout, joined by union and find."""
+
+    def __init__(self) -> None:
+        self._parent: dict[SSAValue, SSAValue] = {}
+
+    def of(self, value: SSAValue) -> SSAValue:
+        """The value that stands for the set of a value."""
+        root = value
+        while (parent := self._parent.setdefault(root, root)) is not root:
+            root = parent
+        while value is not root:
+            self._parent[value], value = root, self._parent[value]
+        return root
+
+    def join(self, one: SSAValue, other: SSAValue, layouts: dict[SSAValue, Layout]) -> None:
+        """Merge two sets, unless their layouts differ."""
+        a, b = self.of(one), self.of(other)
+        if a is b or (a in layouts and b in layouts and layouts[a] != layouts[b]):
+            return
+        self._parent[b] = a
+        if b in layouts:
+            layouts.setdefault(a, layouts.pop(b))
+
+    def members(self) -> Iterable[SSAValue]:
+        """All values that were asked about."""
+        return list(self._parent)
+
+
+def in_model_layout(array: Array, layout: Layout | None, shape: Sequence[int]) -> Array | None:
+    """
+    An array in the layout that the model has, without the padding of blocks; None if it has not that shape.
+    """
+    if layout is not None and array.ndim == layout.rank:
+        letters = tuple(sorted(layout.letters, key=_in_order))
+        array = to_layout(array, layout, Layout(tuple((letter, 0) for letter in letters)))
+    if array.ndim != len(shape) or any(a < s for a, s in zip(array.shape, shape, strict=True)):
+        return None
+    if layout is None:
+        return array if array.shape == tuple(shape) else None
+    cut = array[tuple(slice(size) for size in shape)]
+    return np.ascontiguousarray(cut) if _only_channels_are_cut(array, shape) else None
+
+
+def _in_order(letter: str) -> int:
+    """The position of an axis in the model's layout: batch, channels, then the spatial axes."""
+    return "NCUVDHW".index(letter) if letter in "NCUVDHW" else len("NCUVDHW")
+
+
+def _only_channels_are_cut(array: Array, shape: Sequence[int]) -> bool:
+    return all(a == s for axis, (a, s) in enumerate(zip(array.shape, shape, strict=True)) if axis != 1)

@@ -1,0 +1,304 @@
+"""Values of the model in the compiled program: how each is had, and its array in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.constants import array_of
+from stepwell.dialects.types import Tensor, dims_of, dtype_of
+from stepwell.lowering.main_to_buffers import inputs_of
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array, TensorSpec
+from stepwell.runtime.layout import parse_layout, plain_layout, to_layout
+from stepwell.tools.debug.layouts import in_model_layout
+from stepwell.tools.debug.meaning import KernelBody
+from stepwell.tools.debug.origins import LogicalType, NodeValue, before_views
+from stepwell.tools.debug.program import DebugProgram
+from stepwell.tools.debug.recorded import Recorded
+from stepwell.tools.driver.compilation import main_of
+
+_NEAREST = 3
+
+
+@dataclass(frozen=True)
+class ValueInfo:
+    """A value of the model, and how the debugger gets it."""
+
+    name: str
+    node: str
+    """Empty for an input."""
+    kernel: str
+    """The kernel that computes it, as in `model.kernels`; empty for none."""
+    how: str
+    """`input`, `weight`, `observed` as a kernel's result, `computed` inside of one, or `gone`."""
+    shape: tuple[int | str, ...] | None
+    """As in the model, with the sizes of the run; None where the import leaves it open."""
+    dtype: str
+    note: str = ""
+    """For a value that is gone, by which pass."""
+
+
+class Values:
+    """The values of a model by name, and their arrays in a run."""
+
+    def __init__(self, program: DebugProgram):
+        self.program = program
+        self._bodies: dict[Operation, KernelBody] = {}
+        self._nodes = {value.name: value for value in program.origins.values}
+        inputs = inputs_of(main_of(program.graph))
+        self._inputs = dict(zip((spec.name for spec in program.interface.inputs), inputs, strict=True))
+        last = main_of(program.graph).body.block.last_op
+        assert isinstance(last, func.ReturnOp)
+        self._outputs = dict(zip((s.name for s in program.interface.outputs), last.operands, strict=True))
+
+    # Names
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all values in the model's order: inputs first."""
+        return list(dict.fromkeys([*self._inputs, *self._nodes, *self._outputs]))
+
+    def node(self, name: str) -> NodeValue | None:
+        """The node's output, or initializer, of a name; None for an input."""
+        return self._nodes.get(name)
+
+    def located(self, name: str) -> SSAValue | None:
+        """The value of level 1 that a value of the model is; None for one that is gone."""
+        if name in self._inputs:
+            return self._inputs[name]
+        if (value := self._outputs.get(name)) is not None:
+            return value
+        value = self.program.located.get(self._nodes[name]) if name in self._nodes else None
+        return value if value is not None and not self._stored_otherwise(name, value) else None
+
+    def _stored_otherwise(self, name: str, value: SSAValue) -> str:
+        """The type of a value in the program, if that is not the model's in blocks or in another shape."""
+        logical = self._logical(name)
+        type = value.type
+        if logical is None or type.name != TensorType.name:
+            return ""
+        tensor = cast(Tensor, type)
+        dims, dtype = dims_of(tensor), dtype_of(tensor.element_type).name
+        in_blocks = any(source in self.program.layouts for source in before_views(value))
+        fits = in_blocks or (
+            len(dims) == len(logical.dims)
+            and all(
+                a == b or not (a.is_static and b.is_static) for a, b in zip(dims, logical.dims, strict=True)
+            )
+        )
+        return "" if fits and dtype == logical.dtype else f"{dtype}[{', '.join(map(str, dims))}]"
+
+    def is_input(self, name: str) -> bool:
+        """Whether a value is an input of the model."""
+        return name in self._inputs
+
+    def expect_name(self, name: str) -> None:
+        """Require a value of the model. Raises: StepwellError `no-value`."""
+        if name not in self._inputs and name not in self._nodes and name not in self._outputs:
+            raise _unknown(name, self.names)
+
+    def expect(self, name: str) -> SSAValue:
+        """The value of level 1 of a name. Raises: StepwellError `no-value`."""
+        self.expect_name(name)
+        if (value := self.located(name)) is None:
+            raise self.gone(name)
+        return value
+
+    def gone(self, name: str, note: str | None = None) -> StepwellError:
+        why = note or self._note(name)
+        message = f'"{name}" is no value of the compiled program: {why}'
+        help = (
+            "--opt-level 0 keeps it, or --disable-pass NAME where the pass runs at 0 too "
+            "(padding, common subexpressions, dead code)"
+        )
+        return StepwellError("no-value", None, message, help=help)
+
+    def _note(self, name: str) -> str:
+        node = self._nodes[name].node
+        value = self.program.located.get(self._nodes[name])
+        if value is not None and (stored := self._stored_otherwise(name, value)):
+            return f"the program stores it as {stored}"
+        return self.program.origins.gone.get(node, "no op of the program names its node")
+
+    @cached_property
+    def by_value(self) -> Mapping[SSAValue, str]:
+        """The name of each value of level 1 that is one of the model."""
+        found: dict[SSAValue, str] = {}
+        for name in self.names:
+            if (value := self.located(name)) is not None:
+                for source in before_views(value):
+                    found.setdefault(source, name)
+        return found
+
+    # Facts
+
+    def infos(self, recorded: Recorded | None = None) -> list[ValueInfo]:
+        """All values in the model's order, with the shapes of a run if there was one."""
+        return [self.info(name, recorded) for name in self.names]
+
+    def info(self, name: str, recorded: Recorded | None = None) -> ValueInfo:
+        """The facts of a value."""
+        node = self._nodes.get(name)
+        value = self.located(name)
+        logical = self._logical(name)
+        shape = None if logical is None else tuple(_size(dim, recorded) for dim in logical.dims)
+        dtype = "" if logical is None else logical.dtype
+        where = "" if node is None or node.weight is not None else node.node
+        if node is not None and node.weight is not None:
+            return ValueInfo(name, "", "", "weight", shape, dtype)
+        if value is None:
+            return ValueInfo(name, where, "", "gone", shape, dtype, self._note(name))
+        how, kernel = self._how(value)
+        if how == "observed" and kernel is None:
+            how = "input" if name in self._inputs else how
+        return ValueInfo(
+            name, where, "" if kernel is None else self.program.name_of(kernel), how, shape, dtype
+        )
+
+    def _how(self, value: SSAValue) -> tuple[str, Operation | None]:
+        *_, source = before_views(value)
+        owner = source.owner
+        if isinstance(owner, graph.ConstantOp):
+            return "weight", None
+        if source in self._inputs.values():
+            return "input", None
+        kernel = self.program.kernel_of(source)
+        return ("observed" if self.border(source) is not None else "computed"), kernel
+
+    def border(self, value: SSAValue) -> SSAValue | None:
+        """The value outside of kernels that a value is: itself, or the result that a kernel yields."""
+        owner = value.owner
+        parent = owner.parent_op() if isinstance(owner, Operation) else None
+        if not isinstance(parent, graph.FusedOp):
+            return value
+        last = parent.body.block.last_op
+        if last is not None:
+            for yielded, result in zip(last.operands, parent.results, strict=True):
+                if value in before_views(yielded):
+                    return result
+        return None
+
+    def _logical(self, name: str) -> LogicalType | None:
+        specs = (*self.program.interface.inputs, *self.program.interface.outputs)
+        for spec in specs:
+            if spec.name == name:
+                return _of_spec(spec)
+        node = self._nodes.get(name)
+        return None if node is None else self.program.origins.logical.get(node)
+
+    # Arrays
+
+    def array(self, name: str, recorded: Recorded) -> Array:
+        """
+        The array of a value in a run, as the model has it, as a copy.
+
+        Raises: StepwellError `no-value` for one that is gone, or was not recorded.
+        """
+        if (node := self._nodes.get(name)) is not None and node.weight is not None:
+            return array_of(node.weight, self.program.ctx.weights).copy()
+        value = self.expect(name)
+        array = self.stored(value, recorded)
+        if array is None:
+            message = f'"{name}" was not recorded: its kernel has not run, or it is no array in memory'
+            raise StepwellError("no-value", None, message)
+        logical = self._logical(name)
+        shape = None if logical is None else [_size(dim, recorded) for dim in logical.dims]
+        if shape is None or any(isinstance(size, str) for size in shape):
+            return array.copy()
+        source = next((v for v in before_views(value) if v in self.program.layouts), value)
+        if source is not value:
+            array = self.stored(source, recorded)
+        sizes = [int(size) for size in shape]
+        found = None if array is None else in_model_layout(array, self.program.layouts.get(source), sizes)
+        if found is None:
+            stored = "unknown" if array is None else list(array.shape)
+            raise self.gone(name, f"the program stores it as {stored}, not as {sizes}")
+        return found.copy()
+
+    def stored(self, value: SSAValue, recorded: Recorded) -> Array | None:
+        """The array of a value of level 1 as the program stores it; computed, inside of a kernel."""
+        owner = value.owner
+        kernel = owner.parent_op() if isinstance(owner, Operation) else None
+        if not isinstance(kernel, graph.FusedOp):
+            return recorded.array(value)
+        if (border := self.border(value)) is not None:
+            array, shape = recorded.array(border), recorded.shape(value)
+            return array if array is None or shape is None else array.reshape(shape)
+        inside = self.inside(kernel, recorded)
+        return None if inside is None else inside.get(value)
+
+    def inside(self, kernel: graph.FusedOp, recorded: Recorded) -> Mapping[SSAValue, Array] | None:
+        """The values inside a kernel, by its meaning on its recorded inputs; None where one is missing."""
+        if kernel not in recorded.inside:
+            inputs = self.inputs(kernel, recorded)
+            if inputs is None:
+                return None
+            recorded.inside.clear()  # one kernel at a time: all of them are the memory of the whole model
+            recorded.inside[kernel] = self.body(kernel)(inputs, recorded.known_sizes())[0]
+        return recorded.inside[kernel]
+
+    def inputs(self, kernel: graph.FusedOp, recorded: Recorded) -> list[Array] | None:
+        """The recorded inputs of a kernel; None where one is missing."""
+        arrays = [recorded.array(operand) for operand in kernel.operands]
+        found = [array for array in arrays if array is not None]
+        return found if len(found) == len(arrays) else None
+
+    def body(self, kernel: graph.FusedOp) -> KernelBody:
+        """The meaning of a kernel. Raises: StepwellError `unsupported-op`."""
+        if kernel not in self._bodies:
+            self._bodies[kernel] = KernelBody(kernel, self.program.ctx)
+        return self._bodies[kernel]
+
+    def as_stored(self, name: str, value: SSAValue, array: Array, recorded: Recorded) -> Array:
+        """
+        An array of the model as the program stores the value.
+
+        Raises: StepwellError `shape-mismatch`, `type-mismatch`.
+        """
+        logical = self._logical(name)
+        if logical is not None:
+            shape = [_size(dim, recorded) for dim in logical.dims]
+            if array.dtype.name != logical.dtype:
+                message = f'"{name}" must be {logical.dtype}, found {array.dtype.name}'
+                raise StepwellError("type-mismatch", None, message)
+            if list(array.shape) != shape:
+                message = f'"{name}" must have shape {shape}, found {list(array.shape)}'
+                raise StepwellError("shape-mismatch", None, message)
+        if (layout := self.program.layouts.get(value)) is not None:
+            plain = parse_layout(plain_layout("NC", len(layout.spatial)))
+            return np.ascontiguousarray(to_layout(array, plain, layout))
+        stored = recorded.shape(value)
+        return np.ascontiguousarray(array).reshape(array.shape if stored is None else stored)
+
+
+def _size(dim: Dim, recorded: Recorded | None) -> int | str:
+    """The number of a dimension in a run, or its text if that is unknown."""
+    if dim.is_static:
+        return dim.value
+    sizes = {name: None if recorded is None else recorded.size(name) for name in dim.symbols()}
+    known = {name: size for name, size in sizes.items() if size is not None}
+    return dim.evaluate(known) if len(known) == len(sizes) else str(dim)
+
+
+def _of_spec(spec: TensorSpec) -> LogicalType | None:
+    return None if spec.is_object else LogicalType(spec.dims, spec.dtype.name)
+
+
+def _unknown(name: str, names: Sequence[str]) -> StepwellError:
+    """The error for a name that no value has, with the nearest ones."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, _NEAREST, 0.0)
+    nearest = f"the nearest are {', '.join(near)}; " if near else ""
+    message = f'the model has no value "{name}"'
+    return StepwellError("no-value", None, message, help=f"{nearest}--list has all")
