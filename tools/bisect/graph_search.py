@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret.noise import Noise
 from stepwell.passes import PassContext, parse_passes, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import module_text
@@ -20,7 +21,7 @@ from stepwell.runtime.interface import Array
 from stepwell.tools.bisect.finding import Finding
 from stepwell.tools.bisect.rewrites import wrong_rewrite
 from stepwell.tools.check.judgement import Judgement, judged
-from stepwell.tools.check.validation import numerics_of
+from stepwell.tools.check.validation import numerics_of, slack_of
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.levels import from_onnx, steps_of
 from stepwell.tools.driver.model_interface import read_interface
@@ -47,6 +48,7 @@ class GraphSearch:
         self.last = 0
         """The number of the pass run that began last."""
         self._counted = RewriteLimit({})
+        self._slack: Sequence[float] = ()
 
     def from_onnx(self, wanted: Sequence[Array] | None) -> Finding | None:
         """Convert to level 1; the finding where results are not the `wanted` ones, if these are known."""
@@ -56,10 +58,14 @@ class GraphSearch:
         from_onnx(self.compilation)
         if any("quantize" in op.name for op in self.compilation.module.walk()):
             self.numerics = Numerics.QUANTIZED
-        found = None if wanted is None else self._results(self.compilation.module)
-        if wanted is None or found is None:
+        found = self._results(self.compilation.module)
+        if found is None:
             return None
-        judgement = judged(wanted, found, self.numerics, of_model=True)
+        noisy = interpret(self.compilation.module, self.compilation.ctx, "main", self.inputs, noise=Noise())
+        self._slack = slack_of(noisy, found)
+        if wanted is None:
+            return None
+        judgement = judged(wanted, found, self.numerics, of_model=True, slack=self._slack)
         return None if judgement.right else self._finding(FROM_ONNX, judgement)
 
     def passes(self, context: PassContext) -> Finding | None:
@@ -99,7 +105,7 @@ class GraphSearch:
         numerics = numerics_of(made)
         if numerics is not Numerics.EXACT:
             numerics = max(numerics, self.numerics, key=list(Numerics).index)
-        return judged(wanted, found, numerics, of_model=True)
+        return judged(wanted, found, numerics, of_model=True, slack=self._slack)
 
     def _with_rewrite(
         self, before: ModuleOp, step: str, wanted: Sequence[Array], judgement: Judgement, earlier: int

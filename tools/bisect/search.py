@@ -62,6 +62,7 @@ class Search:
     kernel: ModuleOp | None = field(default=None, init=False)
     """The kernel that is wrong, as it is on level 2."""
     compilation: Compilation = field(init=False)
+    _numerics: Numerics = Numerics.ROUNDING
 
     def run(self, feeds: Mapping[str, Array], wanted: Sequence[Array] | None) -> Finding | None:
         """
@@ -84,11 +85,13 @@ class Search:
             with context.active():
                 found = graph.from_onnx(wanted) or graph.passes(context)
             self.runs += graph.runs
+            self._numerics = graph.numerics
             if found is not None:
                 return found
         if not {*self.levels} - {"graph"}:
             return None
         compile_partitions(self.compilation, self.options)
+        self._numerics = graph.numerics
         observation = Observation(self.compilation, inputs)
         self.runs += 1
         return self._kernels(observation, graph.last) or self._main(observation, feeds)
@@ -112,7 +115,7 @@ class Search:
         for limit in (finding.run.number - 1, finding.run.number):
             with PassContext.current().watched_by([PassLimit(limit)]):
                 outputs = compile(self.path, self.options).run(feeds)
-            judgement = judged(wanted, list(outputs.values()), Numerics.ROUNDING, of_model=True)
+            judgement = judged(wanted, list(outputs.values()), self._numerics, of_model=True)
             wrong.append(not judgement.right)
         self.runs += 2
         if wrong == [False, True]:
@@ -181,7 +184,13 @@ class Search:
         """The finding of a wrong model whose kernels are all right."""
         self.runs += 1
         outputs = compile(self.path, self.options).run(feeds)
-        judgement = judged(observation.results, list(outputs.values()), Numerics.ROUNDING, of_model=True)
+        judgement = judged(
+            observation.results,
+            list(outputs.values()),
+            self._numerics,
+            of_model=True,
+            slack=observation.slack,
+        )
         if judgement.right:
             return None
         run = PassRun(self._end + 1, "loop", MAIN_NAME, MAIN[0].name, skippable=False)
