@@ -24,9 +24,12 @@ COMMANDS = {
     "inspect": "what is in a model or artifact, and what is supported",
     "cache": "show or clear the caches of kernels and models",
     "lsp": "serve an editor: names, errors, documentation of .mlir files",
+    "completion": "print the script by which a shell completes these commands",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }
 
+_COMPLETE = "__complete"
+"""The command of the scripts of `stepwell completion`, which no page lists."""
 # The last rounds of the collector would walk all classes of the compiler: 0.3 s at the end of each command.
 atexit.register(gc.freeze)
 
@@ -65,6 +68,10 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
 
 
 def _main(arguments: Sequence[str]) -> int:
+    if arguments[:1] == [_COMPLETE] and len(arguments) > 2:
+        from stepwell.tools.completion import main as complete
+
+        return complete(arguments[1:])
     chosen = next((a for a in arguments if not a.startswith("-")), "")
     parser = command_lines((chosen,))["stepwell"]
     args = parser.parse_args(with_joined_places(arguments))
