@@ -69,9 +69,7 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
 
 def _main(arguments: Sequence[str]) -> int:
     if arguments[:1] == [_COMPLETE] and len(arguments) > 2:
-        from stepwell.tools.completion import main as complete
-
-        return complete(arguments[1:])
+        return import_module("stepwell.tools.completion").main(arguments[1:])
     chosen = next((a for a in arguments if not a.startswith("-")), "")
     parser = command_lines((chosen,))["stepwell"]
     args = parser.parse_args(with_joined_places(arguments))

@@ -1,5 +1,5 @@
 """
-`stepwell __complete SHELL WORD…`: the candidates for the last word of a command line, from the parsers.
+`stepwell __complete SHELL ARGUMENT…`: candidates for the last argument of a command line, from the parsers.
 
 The scripts of `stepwell completion` call it at each Tab; a line of its output is a candidate, a tab, a text.
 """
@@ -34,9 +34,9 @@ class Candidate(NamedTuple):
 
 def complete(shell: str, words: Sequence[str]) -> list[Candidate]:
     """
-    The candidates for the last word of a command line, whose first is the name of a command of ours.
+    The candidates for the last argument of a command line, which begins with the name of a program of ours.
 
-    Args: `shell` decides what a candidate replaces: bash splits words at `=`.
+    Args: `shell` decides what a candidate replaces: bash splits arguments at `=`.
     """
     name, *given, current = _joined(words)
     parser, given = _parser(Path(name).name, given)
@@ -54,7 +54,7 @@ def complete(shell: str, words: Sequence[str]) -> list[Candidate]:
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """The words of a line that bash has split at `=`."""
+    """The arguments of a line that bash has split at `=`."""
     joined: list[str] = []
     for word in words:
         if joined and (word == "=" or joined[-1].endswith("=")) and joined[-1].startswith("--"):
@@ -65,7 +65,7 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 
 def _parser(program: str, given: Sequence[str]) -> tuple[CommandLine, Sequence[str]]:
-    """The parser of a line, and the words after its name."""
+    """The parser of a line, and the arguments after its name."""
     if program == "stepwell-opt":
         from stepwell.tools.opt.command import command_line
 
@@ -83,7 +83,7 @@ def _option(parser: CommandLine, word: str) -> Action | None:
 
 
 def _expected(parser: CommandLine, given: Sequence[str]) -> Action | None:
-    """The argument that the next word gives a value to: an option's, else that of a position."""
+    """The argument whose value comes next: an option's, else that of a position."""
     pending: Action | None = None
     positions = 0
     for word in given:
@@ -191,7 +191,7 @@ _LISTS = ("--backend", "--passes")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the candidates of a shell and its words; returns the exit status."""
+    """Print the candidates for a shell and its arguments; returns the exit status."""
     shell, *words = arguments
     for candidate in complete(shell, words):
         print(f"{candidate.text}\t{candidate.meaning}")
