@@ -34,6 +34,8 @@ _OP_NAME = re.compile(
     r'(?:^|[\s=({])([A-Za-z_]\w*(?:\.[\w$.]+)?)\s*(?:"?(?:private|public|nested|external|internal|constant)"?\s*)*$'
 )
 _DEFINES = re.compile(r"(?:^|\.)(?:func|module|global|function|global_memory_bank)$|(?:^|\.)(?:rule|pattern)")
+_MOST_BEFORE = 200
+"""How many characters before a symbol decide whether an op defines it."""
 _SYMBOL_NAME = re.compile(r"\bsym_name\s*=\s*$")
 
 
@@ -194,7 +196,8 @@ class Scan:
 
     def _symbol(self, token: str, start: int) -> None:
         span = Span(start, start + len(token))
-        line = self.text[self.text.rfind("\n", 0, start) + 1 : start]
+        begin = max(0, start - _MOST_BEFORE)  # of a program in one line, not all of it for each symbol
+        line = self.text[max(begin, self.text.rfind("\n", begin, start) + 1) : start]
         op = _OP_NAME.search(line)
         if op is None or "=" in line or _DEFINES.search(op[1]) is None:
             self._use(token, start)
