@@ -29,9 +29,12 @@ COMMANDS = {
     "trace": "write the times of a compilation and of calls, by kernel and thread, for ui.perfetto.dev",
     "cache": "show or clear the caches of kernels and models",
     "lsp": "serve an editor: names, errors, documentation of .mlir files",
+    "completion": "print the script by which a shell completes these commands",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }
 
+_COMPLETE = "__complete"
+"""The command of the scripts of `stepwell completion`, which no page lists."""
 # The last rounds of the collector would walk all classes of the compiler: 0.3 s at the end of each command.
 atexit.register(gc.freeze)
 
@@ -71,6 +74,8 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
 
 
 def _main(arguments: Sequence[str]) -> int:
+    if arguments[:1] == [_COMPLETE] and len(arguments) > 2:
+        return import_module("stepwell.tools.completion").main(arguments[1:])
     chosen = next((a for a in arguments if not a.startswith("-")), "")
     parser = command_lines((chosen,))["stepwell"]
     args = parser.parse_args(with_joined_places(arguments))
