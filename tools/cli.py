@@ -21,6 +21,7 @@ COMMANDS = {
     "compile": "compile a model to one artifact file, or to the IR of a level",
     "run": "run a model or an artifact on given or made-up inputs",
     "bench": "measure a model against the engines that are installed",
+    "explore": "show what became of a model, as one page: nodes, kernels, IR, assembly, times",
     "inspect": "what is in a model or artifact, and what is supported",
     "cache": "show or clear the caches of kernels and models",
     "calibrate": "measure what this machine can do: arithmetic and memory",

@@ -151,7 +151,7 @@ def _centres(
 
 
 def _aligned(rows: Layers, before: Neighbours, widths: Sequence[float], real: int) -> list[float]:
-    """One alignment: blocks of vertices with one x, each as far left as the blocks before it allow."""
+    """The x of each vertex in one alignment: blocks of vertices are as far left as others allow."""
     position = [0.0] * len(widths)
     for row in rows:
         _number(row, position)
