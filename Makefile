@@ -10,7 +10,7 @@ PYRIGHT := $(BIN)/pyright --pythonpath $(BIN)/python
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models conformance fuzz mutants emulated bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models conformance fuzz mutants emulated explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -48,6 +48,10 @@ mutants: .venv/with-test .venv/with-mutants
 # Code for aarch64, run on an emulated CPU.
 emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
+
+# The explorer's page in a browser, Chromium; skipped, aloud, where there is none.
+explore: .venv/with-test
+	$(BIN)/python -m pytest -q -rs tests/explore
 
 bench: .venv/with-bench
 	$(BIN)/python -m benchmarks.run

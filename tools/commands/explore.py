@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +18,7 @@ from stepwell.tools.commands.options import (
     add_threads,
     compile_options,
     expect_full_start,
+    positive,
     watched,
 )
 from stepwell.tools.driver.options import check_suffix
@@ -34,6 +35,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="F", help="the file to write (default: MODEL.html beside you)"
     )
     parser.add_argument("--format", choices=FORMATS, default="html", help="what to write (default: html)")
+    parser.add_argument(
+        "--max-size", type=positive, default=20, metavar="MB", help="the largest page (default: 20)"
+    )
+    parser.add_argument("--open", action="store_true", help="show the page in the browser")
     parser.add_argument("--no-run", action="store_true", help="leave out the times: compile, do not run")
     parser.add_argument(
         "--inputs", type=Path, metavar="F.npz", help="arrays by input name, or F.npy, the only input"
@@ -66,11 +71,23 @@ def run(args: Namespace) -> int:
             threads=args.threads,
             progress=progress,
         )
-    write_text(output, json.dumps(data, allow_nan=False, separators=(",", ":")) + "\n")
+    write_text(output, _written(args, data))
+    if args.open:
+        import webbrowser
+
+        webbrowser.open(output.resolve().as_uri())
     args.facts |= {"schema": data["schema"], "file": str(output), "bytes": output.stat().st_size}
     args.facts |= {name: len(cast("list[object]", data[name])) for name in ("nodes", "kernels", "calls")}
     print(f"wrote {output}: {args.facts['nodes']} nodes in {args.facts['kernels']} kernels", file=sys.stderr)
     return 0
+
+
+def _written(args: Namespace, data: Mapping[str, object]) -> str:
+    if args.format == "json":
+        return json.dumps(data, allow_nan=False, separators=(",", ":")) + "\n"
+    from stepwell.tools.explore.page_file import explorer_page
+
+    return explorer_page(data, args.max_size * 1_000_000)
 
 
 def command_text(args: Namespace) -> str:

@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 import numpy as np
+from xdsl.dialects import func
 from xdsl.dialects.builtin import StringAttr
 
 from stepwell.dialects import graph
 from stepwell.dialects.locations import node_names
 from stepwell.passes.context import PassContext, Remark
 from stepwell.passes.pipelines import SHARE_PIPELINE, WORK_PIPELINE
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.model import CompiledModel
-from stepwell.runtime.timing import work_of
-from stepwell.tools.driver.compilation import Compilation, is_lowered, kernels_of, main_of
-from stepwell.tools.driver.image import Progress, compile_image, deduplicate
+from stepwell.runtime.timing import TimedCall, work_of
+from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
+from stepwell.tools.driver.image import Progress, compile_image, deduplicate, timed_calls
 from stepwell.tools.driver.levels import chosen_passes, to_level_1
 from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.model_interface import read_interface
@@ -70,18 +72,36 @@ def collect(
     """
     Compile a model, run it unless `run` is False, and return the explorer's data.
 
-    Args: `options` with `profile`, so that calls have work; `feeds` are arrays by input name (default: made
-    up); `command` is shown.
+    Args: `options` with `profile` where it is run; `feeds` are arrays by input name (default: made up);
+    `command` is shown.
     Raises: StepwellError of the step that failed.
     """
+    return collect_and_compile(
+        model, options, command=command, feeds=feeds, run=run, threads=threads, progress=progress
+    )[0]
+
+
+def collect_and_compile(
+    model: Path,
+    options: CompileOptions,
+    *,
+    command: str = "",
+    feeds: Mapping[str, object] | None = None,
+    run: bool = True,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Data, ModelImage]:
+    """The explorer's data, as `collect`, and the compiled model."""
     found = _to_kernels(model, options)
     compilation = found.compilation
     interface = read_interface(main_of(compilation.module))
     shared = Compilation(compilation.module.clone(), compilation.ctx)
+    names = [op.callee.string_value() for op in main_of(shared.module).walk() if isinstance(op, func.CallOp)]
     with chosen_passes(options).active():
         shared.run("kernels", SHARE_PIPELINE)
     deduplicate(shared.module, compilation.ctx.target)
     kernels = {f.sym_name.data: f for f in kernels_of(shared.module)}
+    timed = timed_calls(main_of(shared.module), kernels, names)
     details = collect_kernels(kernels, compilation.ctx.target, options.processes)
     cache = KernelCache() if options.use_cache else None
     image = compile_image(
@@ -95,9 +115,9 @@ def collect(
     )
     given = dict(feeds or {})
     arrays = made_up_inputs(image.main.interface, "random", 0, _shapes(given)) | given
-    calls = _calls(found, image, arrays, run, threads)
-    listed = _kernels(found, image, details, calls)
-    sizes = _sizes(image, arrays)
+    calls = _calls(found, timed, image, arrays, run=run, threads=threads)
+    listed = _kernels(found, timed, image, details, calls)
+    sizes = _sizes(image, arrays, run)
     buffers = buffers_of(shared.module, details, calls, sizes)
     _link_nodes(found, calls)
     data: Data = {
@@ -119,34 +139,44 @@ def collect(
         "timeline": [{"name": name, "ms": round(1e3 * s, 3)} for name, s in compilation.seconds.items()],
         "overlays": [],
     }
-    return data | {"drawing": drawing_of(found.model.nodes, found.model.edges, calls)}
+    data |= {"drawing": drawing_of(found.model.nodes, found.model.edges, calls)}
+    return data, image
 
 
 def _to_kernels(model: Path, options: CompileOptions) -> Collection:
     """The model on level 2, with what was recorded on the way."""
     with PassContext(instruments=[passes := GraphPasses()], config={"fuse-ops.explain": True}) as context:
         compilation = start(model, options)
+        if is_on_loops(compilation.module):
+            message = "below level 2 a program has no kernels on tensors to show"
+            raise StepwellError("bad-option", str(model), message, help="give the model it was made from")
         found = Collection(compilation, passes, ModelGraph.of(main_of(compilation.module)))
         to_level_1(compilation, options)
         for op in compilation.module.walk():
             if isinstance(op, graph.FusedOp):
                 fused = Fused(_word(op, "kind"), _word(op, "pattern"), Printed.of(op))
                 found.fused.setdefault(tuple(node_names(op.location)), fused)
-        if options.profile and not is_lowered(compilation.module):
+        if not is_lowered(compilation.module):
             compilation.run("graph", WORK_PIPELINE)
         passes.level = "tensor"
         to_level_2(compilation, options)
     found.model.complete(passes.types)
     found.remarks = context.remarks
+    PassContext.current().remarks += [remark for remark in context.remarks if remark.pass_name != "fuse-ops"]
     return found
 
 
 def _calls(
-    found: Collection, image: ModelImage, feeds: Mapping[str, object], run: bool, threads: int | None
+    found: Collection,
+    timed: Sequence[TimedCall],
+    image: ModelImage,
+    feeds: Mapping[str, object],
+    *,
+    run: bool,
+    threads: int | None,
 ) -> list[Data]:
     """The calls of `@main`, with work, and times and shares of the peak where the model is run."""
-    timed = image.main.timed
-    flops, moved = work_of(timed, _sizes(image, feeds))
+    flops, moved = work_of(timed, _sizes(image, feeds, run))
     us: Sequence[Data | None] = [None] * len(timed)
     shares: Sequence[float | None] = [None] * len(timed)
     if run:
@@ -179,14 +209,18 @@ def _calls(
 
 
 def _kernels(
-    found: Collection, image: ModelImage, details: Mapping[str, Data], calls: Sequence[Data]
+    found: Collection,
+    timed: Sequence[TimedCall],
+    image: ModelImage,
+    details: Mapping[str, Data],
+    calls: Sequence[Data],
 ) -> list[Data]:
     """The kernels in the order of their first calls; each call gets the sets of nodes of its lines."""
-    symbols = dict.fromkeys(call.symbol for call in image.main.timed if call.symbol)
+    symbols = dict.fromkeys(call.symbol for call in timed if call.symbol)
     listed: list[Data] = []
     for index, symbol in enumerate(symbols):
         own = [call for call in calls if call["kernel"] == f"k{index}"]
-        nodes = [call.nodes for call in image.main.timed if call.symbol == symbol]
+        nodes = [call.nodes for call in timed if call.symbol == symbol]
         detail, fused = details[symbol], found.fused.get(nodes[0])
         sets = {tuple(names): i for i, names in enumerate(cast("list[list[str]]", detail["sets"]))}
         steps = cast("list[Data]", detail["steps"])
@@ -261,9 +295,15 @@ def _code_bytes(image: ModelImage, symbol: str) -> int | None:
     return sum(size for name, (_, size) in code.functions.items() if name.partition(".")[0] == symbol)
 
 
-def _sizes(image: ModelImage, feeds: Mapping[str, object]) -> Mapping[str, int]:
+def _sizes(image: ModelImage, feeds: Mapping[str, object], run: bool) -> Mapping[str, int]:
+    """The symbols of a call; none where made-up sizes do not fit a model that is not run."""
     interface = image.main.interface
-    return interface.bind([np.asarray(feeds[spec.name]).shape for spec in interface.inputs]).values
+    try:
+        return interface.bind([np.asarray(feeds[spec.name]).shape for spec in interface.inputs]).values
+    except StepwellError:
+        if run:
+            raise
+        return {}
 
 
 def _shapes(feeds: Mapping[str, object]) -> dict[str, tuple[int, ...]]:

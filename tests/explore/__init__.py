@@ -1,0 +1,1 @@
+"""The explorer's page in a browser; `make explore` runs these tests."""
