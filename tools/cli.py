@@ -23,6 +23,7 @@ COMMANDS = {
     "run": "run a model or an artifact on given or made-up inputs",
     "debug": "the values of a model's nodes: list, show, change, watch and compare them",
     "bench": "measure a model against the engines that are installed",
+    "explore": "show what became of a model, as one page: nodes, kernels, IR, assembly, times",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
     "inspect": "what is in a model or artifact, and what is supported",
     "bisect": "which pass, kernel and rewrite make a model wrong",
