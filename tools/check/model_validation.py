@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.lowering.interpret import interpret
-from stepwell.lowering.interpret.noise import Noise
+from stepwell.lowering.interpret import Noise, interpret
 from stepwell.passes import PassContext
 from stepwell.passes.base import Numerics
 from stepwell.passes.pipelines import (
