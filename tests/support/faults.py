@@ -30,11 +30,12 @@ def apply(self, ctx, op):
 
 Faulty.apply = apply
 '''
-_BY_PATTERN = '''"""A fault: {name} swaps the operands of each subtraction that a relu reads, by a rewrite."""
+_BY_PATTERN = '''"""A fault: {name} swaps the operands of {op}, by a rewrite, once each."""
 from stepwell.dialects import graph
 from stepwell.passes.registry import load_pass
 from stepwell.patterns import register_predicate
 from stepwell.patterns.driver.greedy import apply_patterns_once
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.pattern_rewriter import RewritePattern, op_type_rewrite_pattern
 
@@ -42,22 +43,22 @@ Faulty = load_pass("{name}")
 plain = Faulty.apply
 register_predicate("{stem}.any")(lambda value: True)
 
-class SwapUnderRelu(RewritePattern):
+class SwapOperands(RewritePattern):
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.SubtractOp, rewriter):
-        readers = [use.operation for use in op.result.uses]
-        if "swapped" in op.attributes or not any(isinstance(reader, graph.ReluOp) for reader in readers):
+    def match_and_rewrite(self, op: {kind}, rewriter):
+        if "swapped" in op.attributes:
             return
-        swapped = graph.SubtractOp(op.rhs, op.lhs)
+        swapped = {kind}(op.operands[1], op.operands[0])
         swapped.attributes["swapped"] = UnitAttr()
         rewriter.replace(op, swapped)
 
 def apply(self, ctx, op):
     plain(self, ctx, op)
-    apply_patterns_once(op.walk(), [SwapUnderRelu()])
+    apply_patterns_once(op.walk(), [SwapOperands()])
 
 Faulty.apply = apply
 '''
+_CLASSES = {"graph.subtract": "graph.SubtractOp", "arith.subf": "arith.SubfOp"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ FAULTS: Mapping[str, Fault] = {
     "fold-scale-axis": Fault("graph", "graph.subtract"),
     "fuse-ops": Fault("graph", "graph.subtract"),
     "convert-graph-to-linalg": Fault("tensor", "arith.subf"),
-    "vectorize": Fault("tensor", "arith.subf"),
+    "vectorize": Fault("tensor", "arith.subf", by_pattern=True),
     "bufferize": Fault("loop", "arith.subf"),
     "expand-math": Fault("loop", "arith.subf"),
     "convert-loops-to-llvm": Fault("llvm", "llvm.fsub"),
@@ -87,7 +88,7 @@ def plugin_text(name: str) -> str:
     """The text of the plugin that plants a fault."""
     fault, stem = FAULTS[name], f"fault_{name.replace('-', '_')}"
     text = _BY_PATTERN if fault.by_pattern else _BY_HAND
-    return text.format(name=name, stem=stem, op=fault.op)
+    return text.format(name=name, stem=stem, op=fault.op, kind=_CLASSES.get(fault.op))
 
 
 def planted(name: str, folder: Path) -> Path:

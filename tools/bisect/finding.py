@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stepwell.passes.pass_limit import PassRun
 from stepwell.patterns.driver.records import RewriteRecord
@@ -17,6 +17,11 @@ class Rewrite:
 
     record: RewriteRecord
     count: int
+
+    def after(self, earlier: int) -> Rewrite:
+        """The rewrite with its number after those of earlier runs of the pass."""
+        record = replace(self.record, number=self.record.number + earlier)
+        return Rewrite(record, self.count + earlier)
 
     def facts(self) -> Facts:
         """The rewrite as JSON values."""

@@ -20,7 +20,7 @@ from stepwell.runtime.interface import Array
 from stepwell.tools.bisect.finding import Finding
 from stepwell.tools.bisect.rewrites import wrong_rewrite
 from stepwell.tools.check.judgement import Judgement, judged
-from stepwell.tools.check.validation import numerics_of
+from stepwell.tools.check.validation import Known, known_functions, numerics_of
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.levels import from_onnx, steps_of
 from stepwell.tools.driver.model_interface import read_interface
@@ -47,26 +47,31 @@ class GraphSearch:
         self.last = 0
         """The number of the pass run that began last."""
         self._counted = RewriteLimit({})
+        self._first: Known | None = None
+        """The results after the conversion to level 1, and what roundings may do to them."""
 
     def from_onnx(self, wanted: Sequence[Array] | None) -> Finding | None:
         """Convert to level 1; the finding where results are not the `wanted` ones, if these are known."""
         self.last += 1
-        if not any(op.name.startswith("onnx.") for op in main_of(self.compilation.module).walk()):
-            return None
-        from_onnx(self.compilation)
+        has_nodes = any(op.name.startswith("onnx.") for op in main_of(self.compilation.module).walk())
+        if has_nodes:
+            from_onnx(self.compilation)
         if any("quantize" in op.name for op in self.compilation.module.walk()):
             self.numerics = Numerics.QUANTIZED
-        found = None if wanted is None else self._results(self.compilation.module)
-        if wanted is None or found is None:
+        self.runs += 2
+        known, _ = known_functions(self.compilation.module, self.compilation.ctx, {"main": self.inputs})
+        self._first = known.get("main")
+        if wanted is None or self._first is None or not has_nodes:
             return None
-        judgement = judged(wanted, found, self.numerics, of_model=True)
+        slack = self._first.slack
+        judgement = judged(wanted, self._first.results, self.numerics, of_model=True, slack=slack)
         return None if judgement.right else self._finding(FROM_ONNX, judgement)
 
     def passes(self, context: PassContext) -> Finding | None:
         """Run the passes of level 1 under a context until one is wrong; the finding, if one is."""
         module, ctx = self.compilation.module, self.compilation.ctx
         self.compilation.reproducer = None
-        wanted = self._results(module)
+        wanted = None if self._first is None else self._first.results
         with context.watched_by([self._counted]):
             for step in steps_of(self.options, ctx.target, context):
                 self.last += 1
@@ -99,7 +104,8 @@ class GraphSearch:
         numerics = numerics_of(made)
         if numerics is not Numerics.EXACT:
             numerics = max(numerics, self.numerics, key=list(Numerics).index)
-        return judged(wanted, found, numerics, of_model=True)
+        slack = () if self._first is None else self._first.slack
+        return judged(wanted, found, numerics, of_model=True, slack=slack)
 
     def _with_rewrite(
         self, before: ModuleOp, step: str, wanted: Sequence[Array], judgement: Judgement, earlier: int
@@ -114,9 +120,7 @@ class GraphSearch:
         rewrite = wrong_rewrite(before, step, self.compilation.ctx, is_wrong)
         if rewrite is None:
             return finding
-        record = replace(rewrite.record, number=rewrite.record.number + earlier)
-        rewrite = replace(rewrite, record=record, count=rewrite.count + earlier)
-        return replace(finding, rewrite=rewrite, node=record.where)
+        return replace(finding, rewrite=rewrite.after(earlier), node=rewrite.record.where)
 
     def _finding(self, step: str, judgement: Judgement | None) -> Finding:
         (made,) = parse_passes(step)

@@ -51,17 +51,18 @@ class KernelSearch:
         self._number = first - 1
 
     def is_wrong_compiled(self) -> bool:
-        """Whether the kernel's machine code is wrong, or its compilation ends with an error."""
+        """Whether the kernel's machine code is wrong, or a pass ends with an error."""
         self.runs += 1
         try:
             found = run_compiled(self.kernel, self.ctx, self.known.inputs)
-        except StepwellError:
-            return True
-        return not judged(self.known.results, found, self.numerics).right
+        except StepwellError as error:  # not all kernels can be called alone
+            return any(note.startswith("in pass ") for note in error.notes)
+        return not judged(self.known.results, found, self.numerics, slack=self.known.slack).right
 
     def find(self) -> Finding:
         """The first pass after which the kernel is wrong, or that ends with an error."""
         module = ModuleOp([self.kernel.clone()])
+        validate = self._validate()  # one for all passes: it remembers how much of long loops it can run
         for level, steps in _LEVELS:
             for step in steps:
                 self._number += 1
@@ -72,22 +73,24 @@ class KernelSearch:
                     return self._of_run(self._number, level, step.text, f"{error.code}: {error.message}")
                 if module_text(module) == text:
                     continue
-                row = self._row(level, step.text, module)
+                row = self._row(validate, step.text, module)
                 if row.status in WRONG:
                     return self._finding(level, step.text, row, before)
         return self._of_machine()
 
-    def _row(self, level: Level, step: str, module: ModuleOp) -> Row:
+    def _validate(self) -> Validate:
+        return Validate(self.ctx, {self.kernel.sym_name.data: self.known}, least=self.numerics)
+
+    def _row(self, validate: Validate, step: str, module: ModuleOp) -> Row:
         self.runs += 1
-        instrument = Validate(
-            self.ctx, {self.kernel.sym_name.data: self.known}, level=level, least=self.numerics
-        )
-        return instrument.judge(module, step, Numerics.ROUNDING)[0]
+        return validate.judge(module, step, Numerics.ROUNDING)[0]
 
     def _finding(self, level: Level, step: str, row: Row, before: ModuleOp) -> Finding:
-        rewrite = wrong_rewrite(
-            before, step, self.ctx, lambda module: self._row(level, step, module).status in WRONG
-        )
+        def is_wrong(module: ModuleOp) -> bool:
+            # The results of a wrong program would be the wanted ones of the next judgement.
+            return self._row(self._validate(), step, module).status in WRONG
+
+        rewrite = wrong_rewrite(before, step, self.ctx, is_wrong)
         finding = self._of_run(self._number, level, step, row.note if row.difference is None else "")
         node = finding.node if rewrite is None else rewrite.record.where
         return Finding(finding.run, node, "", row.difference, rewrite, finding.note)

@@ -15,7 +15,7 @@ from stepwell.lowering.kernels.kernel import canonical_text
 from stepwell.passes.base import Numerics
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import module_text
-from stepwell.passes.pass_limit import PassLimit, PassRun
+from stepwell.passes.pass_limit import PassLimit, PassRun, RewriteLimit
 from stepwell.passes.pipelines import KERNEL_RUNS, KERNELS, MAIN, SHARE, SHARE_PIPELINE, TO_KERNELS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN as MAIN_NAME
@@ -28,7 +28,7 @@ from stepwell.tools.check.observed import Observation
 from stepwell.tools.check.rows import LEVELS, WRONG
 from stepwell.tools.check.validation import Known, Validate
 from stepwell.tools.driver.compilation import Compilation, is_lowered
-from stepwell.tools.driver.compile import compile
+from stepwell.tools.driver.compile import build_image, compile
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.pass_runs import compiled_kernels
@@ -62,6 +62,7 @@ class Search:
     kernel: ModuleOp | None = field(default=None, init=False)
     """The kernel that is wrong, as it is on level 2."""
     compilation: Compilation = field(init=False)
+    _numerics: Numerics = Numerics.ROUNDING
 
     def run(self, feeds: Mapping[str, Array], wanted: Sequence[Array] | None) -> Finding | None:
         """
@@ -84,14 +85,27 @@ class Search:
             with context.active():
                 found = graph.from_onnx(wanted) or graph.passes(context)
             self.runs += graph.runs
+            self._numerics = graph.numerics
             if found is not None:
                 return found
         if not {*self.levels} - {"graph"}:
             return None
         compile_partitions(self.compilation, self.options)
+        self._numerics = graph.numerics
         observation = Observation(self.compilation, inputs)
         self.runs += 1
         return self._kernels(observation, graph.last) or self._main(observation, feeds)
+
+    def counted(self, finding: Finding) -> Finding:
+        """A finding whose rewrite in a kernel is numbered over all kernels, as limits count."""
+        run, rewrite = finding.run, finding.rewrite
+        if rewrite is None or run.kernel is None:
+            return finding
+        name = run.name.partition("{")[0]
+        earlier = RewriteLimit({}, recorded=[name])
+        with PassContext.current().watched_by([PassLimit(run.number - 1), earlier]):
+            build_image(self.path, self.options)
+        return replace(finding, rewrite=rewrite.after(earlier.counts[name]))
 
     def confirmed(self, finding: Finding, feeds: Mapping[str, Array], wanted: Sequence[Array]) -> Finding:
         """A finding, with a note unless outputs are right without the run and wrong with it."""
@@ -101,7 +115,7 @@ class Search:
         for limit in (finding.run.number - 1, finding.run.number):
             with PassContext.current().watched_by([PassLimit(limit)]):
                 outputs = compile(self.path, self.options).run(feeds)
-            judgement = judged(wanted, list(outputs.values()), Numerics.ROUNDING, of_model=True)
+            judgement = judged(wanted, list(outputs.values()), self._numerics, of_model=True)
             wrong.append(not judgement.right)
         self.runs += 2
         if wrong == [False, True]:
@@ -170,7 +184,13 @@ class Search:
         """The finding of a wrong model whose kernels are all right."""
         self.runs += 1
         outputs = compile(self.path, self.options).run(feeds)
-        judgement = judged(observation.results, list(outputs.values()), Numerics.ROUNDING, of_model=True)
+        judgement = judged(
+            observation.results,
+            list(outputs.values()),
+            self._numerics,
+            of_model=True,
+            slack=observation.slack,
+        )
         if judgement.right:
             return None
         run = PassRun(self._end + 1, "loop", MAIN_NAME, MAIN[0].name, skippable=False)

@@ -100,6 +100,7 @@ def _by_levels(args: Namespace, options: CompileOptions) -> tuple[Finding | None
     finding = search.run(feeds, wanted := _wanted(args, feeds))
     if finding is None:
         return None, search.runs
+    finding = search.counted(finding)
     if wanted is not None:
         finding = search.confirmed(finding, feeds, wanted)
     inputs = [] if args.inputs is None else ["--inputs", str(args.inputs)]

@@ -152,7 +152,7 @@ def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace)
 def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
     """Compare with the reference and print; returns the exit status."""
     differences = differences_from_reference(args.model, feeds, outputs)
-    args.facts["check"] = [d._asdict() for d in differences]
+    args.facts["check"] = [d._asdict() | {"ok": d.ok} for d in differences]
     print(*differences, sep="\n")
     if all(difference.ok for difference in differences):
         return 0

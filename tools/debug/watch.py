@@ -70,7 +70,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Kind:
-    """What is suspect about an element."""
+    """A kind of suspect elements."""
 
     name: str
     test: Test
