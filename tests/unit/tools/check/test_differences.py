@@ -24,8 +24,9 @@ def f32(*values: float) -> Array:
     [
         (f32(0, 11), f32(0, 10), 0.1),
         (f32(-10, 11), f32(-10, 10), 0.05),  # the range, not the largest
-        (f32(100, 100.5), f32(100, 100), 0.5 / (100 / 1024)),  # a range of nothing: a share of the largest
+        (f32(100, 100.5), f32(100, 100), 0.5 / (100 / 64)),  # a range of nothing: a share of the largest
         (f32(0, 0.5), f32(0, 0), 0.5),
+        (f32(101), f32(100), 0.01),  # one number has no range
         (f32(1, 2), f32(1, 2, 3), INFINITE),
         (f32(1, np.nan), f32(1, np.nan), 0.0),
         (f32(1, np.nan), f32(1, 2), INFINITE),
