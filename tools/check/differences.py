@@ -13,8 +13,8 @@ ULPS = 4
 """A difference below this many units in the last place of the largest element is none."""
 LEAST_RANGE = 2.0**-6
 """
-The least range that counts, relative to the largest element; 1 after passes of the class `approximate`, and for
-a single element, which has none.
+The least range that counts, relative to the largest element; 1 after passes of the class `approximate`, and
+for a single element, which has no range.
 """
 
 # Sums of a few hundred terms in another order, relative to the range.
