@@ -58,7 +58,7 @@ bench: .venv/with-bench
 
 docs: .venv/with-test
 	$(BIN)/python -m stepwell.tools.generators.generate_docs
-	$(BIN)/python -m stepwell.tools.generators.editor_grammar
+	$(BIN)/python -m stepwell.tools.lsp.grammar
 
 # `dist/stepwell_runtime-*.whl`: what runs artifacts, with numpy alone, installed in place of `stepwell`.
 runtime-wheel: .venv/with-test

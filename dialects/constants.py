@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TypeAlias, cast
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerType, TensorType
@@ -25,7 +24,7 @@ MAX_INLINE_ELEMS = 16
 LATE_BYTES = 1 << 15
 """Derived constants from this size on are computed late; passes look into smaller ones, such as biases."""
 
-_SUB_BYTE_INTS = {np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.int2)}
+_SUB_BYTE_INTS = ("int4", "int2")
 
 
 def is_inline(array: Array) -> bool:
@@ -89,7 +88,7 @@ def inline_attr(array: Array) -> DenseIntOrFPElementsAttr:
     type = tensor_type(element_of(array.dtype), array.shape)
     if array.dtype == np.bool_:
         stored = np.where(array, np.uint8(0xFF), np.uint8(0)).tobytes()
-    elif array.dtype in _SUB_BYTE_INTS:
+    elif array.dtype.name in _SUB_BYTE_INTS:
         stored = array.astype(np.int8).tobytes()
     else:
         stored = array.tobytes()
@@ -113,7 +112,7 @@ def array_of(value: Attribute, weights: WeightStore) -> Array:
     stored, shape = dense.data.data, dense.get_shape()
     if dtype == np.bool_:
         return (np.frombuffer(stored, np.uint8) != 0).reshape(shape)
-    if dtype in _SUB_BYTE_INTS:
+    if dtype.name in _SUB_BYTE_INTS:
         return np.frombuffer(stored, np.int8).astype(dtype).reshape(shape)
     return np.frombuffer(stored, dtype).reshape(shape)
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
-from types import MappingProxyType
 from typing import TypeAlias, cast
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import builtin
@@ -35,7 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import MAX_TENSOR_BYTES
+from stepwell.runtime.interface import MAX_TENSOR_BYTES, dtype_from_name
 
 Tensor: TypeAlias = TensorType[Attribute]
 DimLike: TypeAlias = int | str | Dim
@@ -194,7 +192,7 @@ def check_extents(element: Attribute, dims: Sequence[Dim]) -> None:
     shape = ", ".join(map(str, dims))
     if min(extents, default=0) < 0:
         raise StepwellError("bad-shape", None, f"a tensor cannot have the shape [{shape}]")
-    dtype = _ELEMENT_TO_DTYPE.get(element)
+    dtype = _dtype_of(element)
     size = prod(extents) * (dtype.itemsize if dtype is not None else 1)
     if size > MAX_TENSOR_BYTES:
         raise StepwellError(
@@ -245,44 +243,45 @@ def tensor_of(value: SSAValue) -> Tensor:
 _SIGNLESS = builtin.Signedness.SIGNLESS
 _UNSIGNED = builtin.Signedness.UNSIGNED
 
-# IR element type <-> numpy dtype. Signed integers are signless (as MLIR's linalg wants them), unsigned ones
-# `ui8`.
-_ELEMENT_TO_DTYPE: dict[Attribute, np.dtype[np.generic]] = {
-    builtin.f16: np.dtype(np.float16),
-    builtin.bf16: np.dtype(ml_dtypes.bfloat16),
-    builtin.f32: np.dtype(np.float32),
-    builtin.f64: np.dtype(np.float64),
-    builtin.i1: np.dtype(np.bool_),
-    **{builtin.IntegerType(n, _SIGNLESS): np.dtype(f"int{n}") for n in (8, 16, 32, 64)},
-    **{builtin.IntegerType(n, _UNSIGNED): np.dtype(f"uint{n}") for n in (8, 16, 32, 64)},
-    builtin.ComplexType(builtin.f32): np.dtype(np.complex64),
-    builtin.ComplexType(builtin.f64): np.dtype(np.complex128),
-    builtin.IntegerType(4, _SIGNLESS): np.dtype(ml_dtypes.int4),
-    builtin.IntegerType(4, _UNSIGNED): np.dtype(ml_dtypes.uint4),
-    builtin.IntegerType(2, _SIGNLESS): np.dtype(ml_dtypes.int2),
-    builtin.IntegerType(2, _UNSIGNED): np.dtype(ml_dtypes.uint2),
-    builtin.Float8E4M3FNType(): np.dtype(ml_dtypes.float8_e4m3fn),
-    builtin.Float8E4M3FNUZType(): np.dtype(ml_dtypes.float8_e4m3fnuz),
-    builtin.Float8E5M2Type(): np.dtype(ml_dtypes.float8_e5m2),
-    builtin.Float8E5M2FNUZType(): np.dtype(ml_dtypes.float8_e5m2fnuz),
-    builtin.Float8E8M0FNUType(): np.dtype(ml_dtypes.float8_e8m0fnu),
-    builtin.Float6E2M3FNType(): np.dtype(ml_dtypes.float6_e2m3fn),
-    builtin.Float6E3M2FNType(): np.dtype(ml_dtypes.float6_e3m2fn),
-    builtin.Float4E2M1FNType(): np.dtype(ml_dtypes.float4_e2m1fn),
+# IR element types by the names of numpy and ml_dtypes. Signed integers are signless (as MLIR's linalg wants
+# them), unsigned ones `ui8`.
+_ELEMENTS: Mapping[str, Attribute] = {
+    "float16": builtin.f16,
+    "bfloat16": builtin.bf16,
+    "float32": builtin.f32,
+    "float64": builtin.f64,
+    "bool": builtin.i1,
+    **{f"int{n}": builtin.IntegerType(n, _SIGNLESS) for n in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{n}": builtin.IntegerType(n, _UNSIGNED) for n in (2, 4, 8, 16, 32, 64)},
+    "complex64": builtin.ComplexType(builtin.f32),
+    "complex128": builtin.ComplexType(builtin.f64),
+    "float8_e4m3fn": builtin.Float8E4M3FNType(),
+    "float8_e4m3fnuz": builtin.Float8E4M3FNUZType(),
+    "float8_e5m2": builtin.Float8E5M2Type(),
+    "float8_e5m2fnuz": builtin.Float8E5M2FNUZType(),
+    "float8_e8m0fnu": builtin.Float8E8M0FNUType(),
+    "float6_e2m3fn": builtin.Float6E2M3FNType(),
+    "float6_e3m2fn": builtin.Float6E3M2FNType(),
+    "float4_e2m1fn": builtin.Float4E2M1FNType(),
 }
-_DTYPE_TO_ELEMENT = {dtype: element for element, dtype in _ELEMENT_TO_DTYPE.items()}
+_NAMES: Mapping[Attribute, str] = {element: name for name, element in _ELEMENTS.items()}
 
 
 def dtype_of(element: Attribute) -> np.dtype[np.generic]:
     """The numpy dtype of an element type. Raises: TypeError for one that numpy and ml_dtypes lack."""
-    if (dtype := _ELEMENT_TO_DTYPE.get(element)) is None:
+    if (dtype := _dtype_of(element)) is None:
         raise TypeError(f"element type {element} has no numpy dtype")
     return dtype
 
 
+@lru_cache
+def _dtype_of(element: Attribute) -> np.dtype[np.generic] | None:
+    return None if (name := _NAMES.get(element)) is None else dtype_from_name(name)
+
+
 def dtypes() -> Mapping[Attribute, np.dtype[np.generic]]:
     """The element types that numpy and ml_dtypes have, with their dtypes."""
-    return MappingProxyType(_ELEMENT_TO_DTYPE)
+    return {element: dtype_of(element) for element in _NAMES}
 
 
 def element_bytes(element: Attribute) -> int:
@@ -293,7 +292,7 @@ def element_bytes(element: Attribute) -> int:
     """
     if isinstance(element, IndexType):
         return 8
-    if (dtype := _ELEMENT_TO_DTYPE.get(element)) is not None:
+    if (dtype := _dtype_of(element)) is not None:
         return dtype.itemsize
     bits = getattr(element, "bitwidth", None)
     if not isinstance(bits, int):
@@ -303,9 +302,10 @@ def element_bytes(element: Attribute) -> int:
 
 def element_of(dtype: npt.DTypeLike) -> Attribute:
     """The element type of a numpy dtype. Raises: TypeError for one that the IR lacks."""
-    if (dtype := np.dtype(dtype)) not in _DTYPE_TO_ELEMENT:
+    dtype = np.dtype(dtype)
+    if not dtype.isnative or (element := _ELEMENTS.get(dtype.name)) is None:
         raise TypeError(f"numpy dtype {dtype} has no element type")
-    return _DTYPE_TO_ELEMENT[dtype]
+    return element
 
 
 DIMS = "graph.dims"

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.panel import Panel
 
 import stepwell as sw
-from stepwell.tools.driver.dump import compile_and_dump  # what `stepwell compile --dump` calls
+from stepwell.tools.explore.dump import compile_and_dump  # what `stepwell compile --dump` calls
 
 HERE = Path(__file__).parent
 MODEL = HERE / "digits.onnx"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -51,8 +51,21 @@ __all__ = [
 ]
 
 
+def _import_late(package: str, name: str) -> None:
+    """Let a module of a package be executed when something in it is asked for."""
+    spec = find_spec(f"{package}.{name}")
+    if spec is None or spec.loader is None or spec.name in sys.modules:
+        return
+    spec.loader = loader = LazyLoader(spec.loader)
+    sys.modules[spec.name] = module = module_from_spec(spec)
+    loader.exec_module(module)
+    setattr(import_module(package), name, module)
+
+
 def _messages() -> ModuleType:
     """The module of the classes; where it cannot be found alone, from the package."""
+    # protobuf's messages in Python (5 ms), which it always imports and seldom uses: it has them in C.
+    _import_late("google.protobuf.internal", "python_message")
     package = find_spec("onnx")
     spec = None if package is None else PathFinder.find_spec(_NAME, package.submodule_search_locations)
     if _NAME in sys.modules or spec is None or spec.loader is None:

@@ -77,9 +77,9 @@ class TraceEvents(Instrument):
         return self.spans.pop(0, [])
 
     def ends(self) -> Mapping[str, tuple[int, int]]:
-        """Maps the symbol of each compiled kernel to its thread, and the end of its compilation."""
+        """Maps the symbol of each compiled kernel to its thread, and the last moment of its compilation."""
         rows = ((thread, span) for thread, spans in self.spans.items() for span in spans)
-        return {span.name: (thread, span.end) for thread, span in rows if span.kind == "kernel"}
+        return {span.name: (thread, span.end - 1) for thread, span in rows if span.kind == "kernel"}
 
     def events(self) -> list[Event]:
         """The events of the compilation, process 1 of a trace."""

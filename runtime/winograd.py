@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from math import prod
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 FILTER = 3
 """Points of a filter along one axis."""
 
 # Besides infinity. For m = 4 the usual 0, 1, 2 err four times as much (7.4e-6 of the output's range against
 # 2.4e-6 over 256 channels); these are exact in binary too, and come in pairs of opposite sign likewise.
-_POINTS: dict[int, tuple[Fraction, ...]] = {
-    2: (Fraction(0), Fraction(1), Fraction(-1)),
-    4: (Fraction(0), Fraction(3, 4), Fraction(-3, 4), Fraction(3, 2), Fraction(-3, 2)),
-}
+_POINTS = {2: (0.0, 1.0, -1.0), 4: (0.0, 0.75, -0.75, 1.5, -1.5)}
 TILES = tuple(_POINTS)
 """The tile sizes with matrices."""
 
-Matrix = tuple[tuple[Fraction, ...], ...]
+Matrix: TypeAlias = "tuple[tuple[Fraction, ...], ...]"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,9 @@ def transforms(tile: int) -> Transforms:
     Networks"; on points that err less: Barabasz et al. 2018, "Error Analysis and Improving the Accuracy of
     Winograd Convolution".
     """
-    points, zero, one = _POINTS[tile], Fraction(0), Fraction(1)
+    from fractions import Fraction
+
+    points, zero, one = [Fraction(point) for point in _POINTS[tile]], Fraction(0), Fraction(1)
     output = tuple((*(p**i for p in points), one if i == tile - 1 else zero) for i in range(tile))
     filters: list[tuple[Fraction, ...]] = []
     inputs: list[tuple[Fraction, ...]] = []
@@ -67,6 +69,8 @@ def transforms(tile: int) -> Transforms:
 
 def _with_roots(roots: Sequence[Fraction]) -> list[Fraction]:
     """The coefficients of the polynomial with these roots, the constant one first."""
+    from fractions import Fraction
+
     coefficients = [Fraction(1)]
     for root in roots:
         shifted = [Fraction(0), *coefficients]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
@@ -64,6 +64,11 @@ class CommandLine(ArgumentParser):
         options = [option for action in self._actions for option in action.option_strings]
         hints = (did_you_mean(word, options) for word in _OPTION.findall(message))
         return next(filter(None, hints), "")
+
+    @property
+    def actions(self) -> Sequence[Action]:
+        """The arguments, `--help` and commands too."""
+        return self._actions
 
     def arguments(self) -> Iterator[tuple[str, str]]:
         """Each argument but `--help`, as it is written, and its help text: for the page of commands."""

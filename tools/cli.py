@@ -23,15 +23,19 @@ COMMANDS = {
     "run": "run a model or an artifact on given or made-up inputs",
     "debug": "the values of a model's nodes: list, show, change, watch and compare them",
     "bench": "measure a model against the engines that are installed",
+    "explore": "show what became of a model, as one page: nodes, kernels, IR, assembly, times",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
     "inspect": "what is in a model or artifact, and what is supported",
     "bisect": "which pass, kernel and rewrite make a model wrong",
     "trace": "write the times of a compilation and of calls, by kernel and thread, for ui.perfetto.dev",
     "cache": "show or clear the caches of kernels and models",
     "lsp": "serve an editor: names, errors, documentation of .mlir files",
+    "completion": "print the script by which a shell completes these commands",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }
 
+_COMPLETE = "__complete"
+"""The command of the scripts of `stepwell completion`, which no page lists."""
 # The last rounds of the collector would walk all classes of the compiler: 0.3 s at the end of each command.
 atexit.register(gc.freeze)
 
@@ -71,6 +75,8 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
 
 
 def _main(arguments: Sequence[str]) -> int:
+    if arguments[:1] == [_COMPLETE] and len(arguments) > 2:
+        return import_module("stepwell.tools.completion").main(arguments[1:])
     chosen = next((a for a in arguments if not a.startswith("-")), "")
     parser = command_lines((chosen,))["stepwell"]
     args = parser.parse_args(with_joined_places(arguments))

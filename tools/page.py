@@ -1,39 +1,62 @@
-"""Self-contained HTML pages: one file each, which loads nothing from elsewhere."""
+"""Self-contained HTML pages: one file each, which loads nothing from elsewhere, as its policy says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
 from html import escape
+from pathlib import Path
+from zlib import compress
 
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; color: #222; }
-body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; }
-th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid #ddd; }
-th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-tr.same { color: #999; } code, pre { font: 13px/1.4 ui-monospace, monospace; }
-.bar { display: inline-block; height: .6rem; background: #4a7; vertical-align: baseline; }
-pre { background: #f6f6f4; padding: .6rem; overflow-x: auto; max-height: 30rem; }
-ins { color: #176b2c; text-decoration: none; } del { color: #a11; text-decoration: none; }
-summary { cursor: pointer; color: #245; }
-@media (prefers-color-scheme: dark) {
-  body { background: #1b1b1b; color: #ddd; } a { color: #8bf; } pre { background: #262626; }
-  th, td { border-color: #444; } tr.same { color: #777; } ins { color: #7d8; } del { color: #f88; }
-  summary { color: #9bd; }
-}
-"""
+_IMPORT = re.compile(r'^import .* from "\./(?P<file>[\w-]+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=async |class |const |function )", re.MULTILINE)
+_LEVEL = 9
 
 
-def self_contained_page(title: str, body: Iterable[str]) -> str:
+def self_contained_page(title: str, folder: Path, chunks: Mapping[str, object]) -> str:
     """
-    A page as HTML, light or dark as its reader's system is.
+    A page as HTML: the modules that `main.js` of a folder imports, as one script, `page.css`, and data.
 
-    Args: `title` is text; `body` is HTML, whose text the caller has escaped. The style has the classes `n`
-    (numbers), `same` (grey rows) and `bar`, and colours for `ins` and `del`.
+    Args: `title` is text; `chunks` are JSON values by id, which the script reads from elements `chunk-ID` as
+    base64 of deflated JSON. The policy of the page allows its own script and style by their hashes.
     """
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
-    )
+    script, style = joined_modules(folder, "main.js"), (folder / "page.css").read_text(encoding="utf-8")
+    policy = f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; img-src data:"
+    data = [
+        f'<script type="text/plain" id="chunk-{id}">{_packed(value)}</script>' for id, value in chunks.items()
+    ]
+    head = [
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">',
+        '<meta name="viewport" content="width=device-width">',
+        f"<title>{escape(title)}</title><style>{style}</style></head><body>",
+    ]
+    return "\n".join([*head, *data, f'<script type="module">{script}</script>', "</body></html>", ""])
+
+
+def joined_modules(folder: Path, main: str) -> str:
+    """One script of a module and all that it imports from the same folder, each after what it imports."""
+    joined: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        text = (folder / name).read_text(encoding="utf-8")
+        for match in _IMPORT.finditer(text):
+            if match["file"] not in joined:
+                add(match["file"])
+        joined[name] = _EXPORT.sub("", _IMPORT.sub("", text))
+
+    add(main)
+    return "".join(joined.values())
+
+
+def _source(text: str) -> str:
+    """The hash of an inline script or style, as a policy has it."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _packed(value: object) -> str:
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return b64encode(compress(text.encode(), _LEVEL)).decode()

@@ -77,6 +77,8 @@ class FunctionEmitter:
                     raise StepwellError(
                         error.code, op, f"{op.name}: {error.message}", note=error.notes, help=error.help
                     ) from None
+                if self.module.debug is not None:
+                    text += self.module.debug.suffix(op)
                 lines.append(f"  {self.name(op.results[0])} = {text}" if op.results else f"  {text}")
         return [*lines, *self._detours]
 

@@ -8,6 +8,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from stepwell.lowering.emit_llvm.debug_lines import DebugLines
 from stepwell.lowering.emit_llvm.function import FunctionEmitter
 from stepwell.lowering.emit_llvm.instructions import INSTRUCTIONS
 from stepwell.lowering.emit_llvm.intrinsics import INTRINSICS
@@ -55,14 +56,16 @@ _HEADER_PROPERTIES = {
 }
 
 
-def emit_llvm(module: ModuleOp) -> str:
+def emit_llvm(module: ModuleOp, *, lines: bool = False) -> str:
     """
     The LLVM IR text of a module of `llvm.func` and `llvm.mlir.global`.
 
+    Args: `lines` gives each instruction a debug location, the line of its op in the module's text; the code
+    is the same.
     Raises: StepwellError `unsupported-op` for anything that cannot be expressed, so that nothing is dropped
     silently; `invalid-ir` for a vector load or store without alignment.
     """
-    return ModuleEmitter().emit(module)
+    return ModuleEmitter().emit(module, lines=lines)
 
 
 class ModuleEmitter:
@@ -73,10 +76,13 @@ class ModuleEmitter:
         self._declarations: dict[str, str] = {}
         self._defined: set[str] = set()
         self._metadata: list[str] = []
+        self.debug: DebugLines | None = None
 
-    def emit(self, module: ModuleOp) -> str:
+    def emit(self, module: ModuleOp, *, lines: bool = False) -> str:
         """The text of the module."""
         parts: list[str] = []
+        if lines:
+            self.debug = DebugLines(self.metadata, module)
         for op in module.ops:
             match op:
                 case llvm.FuncOp():
@@ -93,7 +99,8 @@ class ModuleEmitter:
                     )
         declared = [text for name, text in self._declarations.items() if name not in self._defined]
         nodes = [f"!{index} = {text}" for index, text in enumerate(self._metadata)]
-        return "\n".join([*parts, *declared, *nodes, ""])
+        named = [] if self.debug is None else self.debug.named
+        return "\n".join([*parts, *declared, *named, *nodes, ""])
 
     def declare(self, name: str, result: Attribute | None, args: Iterable[Attribute]) -> None:
         """Declare a function of another module or an intrinsic, unless it is declared already."""
@@ -139,7 +146,8 @@ class ModuleEmitter:
         words += _function_attributes(op)
         if not has_body:
             return " ".join(words)
-        return "\n".join([" ".join(words) + " {", *f.emit(op, _EMITTERS), "}"])
+        debug = "" if self.debug is None else self.debug.function(op)
+        return "\n".join([f"{' '.join(words)}{debug} {{", *f.emit(op, _EMITTERS), "}"])
 
     def _linkage(self, linkage: llvm.LinkageAttr, has_body: bool) -> list[str]:
         """The linkage keyword; none for external definitions and most declarations."""

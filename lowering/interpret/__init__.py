@@ -1,5 +1,34 @@
 """The interpreter: levels 1, 2 and 3 on numpy, the reference for every pass and conversion."""
 
-from stepwell.lowering.interpret.machine import Program, interpret
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["Program", "interpret"]
+from stepwell.lowering.interpret.elements import numpy_dtype
+from stepwell.lowering.interpret.engine import STEP_WATCHER
+from stepwell.lowering.interpret.machine import Program, interpret
+from stepwell.lowering.interpret.signature import Signature
+
+if TYPE_CHECKING:
+    from stepwell.lowering.interpret.noise import Noise
+    from stepwell.lowering.interpret.sampling import Sampling, TooManyOps, written
+
+__all__ = [
+    "STEP_WATCHER",
+    "Noise",
+    "Program",
+    "Sampling",
+    "Signature",
+    "TooManyOps",
+    "interpret",
+    "numpy_dtype",
+    "written",
+]
+
+_LATE = {"Noise": "noise"} | dict.fromkeys(("Sampling", "TooManyOps", "written"), "sampling")
+
+
+def __getattr__(name: str) -> object:
+    """Noise and sampling, imported when they are first used: answers from level 1 need neither."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

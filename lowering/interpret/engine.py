@@ -8,6 +8,7 @@ single elements and, the same way, on whole grids of them: operators of numpy an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -36,6 +37,11 @@ Binary: TypeAlias = Callable[[Value, Value], Value]
 """A step on two operands."""
 InFrame: TypeAlias = Callable[["Frame"], Value]
 """A step of an op without operands, which sees the frame."""
+
+StepWatcher: TypeAlias = Callable[[Operation, Sequence[Value], Value], None]
+"""Called after each step with the op, the operands' values and the result."""
+STEP_WATCHER: ContextVar[StepWatcher | None] = ContextVar("stepwell_step_watcher", default=None)
+"""The watcher of steps that are prepared now; without one, a step costs nothing more."""
 
 MAX_CALLS = 100
 """The greatest depth of nested calls, which stops endless recursion."""
@@ -267,11 +273,24 @@ class Compiler:
             raise StepwellError(
                 "unsupported-op", op, f"the interpreter cannot run {op.name}: {error}"
             ) from error
+        if (watcher := STEP_WATCHER.get()) is not None:
+            step = _watched(step, op, watcher, handler.has_regions)
         read = _reader([self.slot(value) for value in op.operands])
         results = tuple(self.slot(r) for r in op.results)
         result = results[0] if len(results) == 1 else None
         dead = tuple(self.slot(value) for value in last_read)
         return _Prepared(step, read, result, results, dead, handler.has_regions, op)
+
+
+def _watched(step: Step, op: Operation, watcher: StepWatcher, in_frame: bool) -> Step:
+    """A step that reports each of its runs."""
+
+    def run(*values: Value) -> Value:
+        outcome = step(*values)
+        watcher(op, values[1:] if in_frame else values, outcome)
+        return outcome
+
+    return run
 
 
 def _last_read(block: Block) -> dict[Operation, list[SSAValue]]:

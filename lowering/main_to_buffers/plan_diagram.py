@@ -40,7 +40,7 @@ def diagram(plan: MainPlan, symbols: Mapping[str, int]) -> str:
             first, last = buffer.first * width // end, buffer.last * width // end
             lines[row][first : last + 1] = letter_of(number) * (last + 1 - first)
     labels = [f"{(total * row) // _ROWS:>{_MARGIN - 2}} |" for row in range(_ROWS)]
-    axis = f"{'0':>{_MARGIN}}{f'op {end - 1}':>{width - 1}}"
+    axis = f"{'0':>{_MARGIN}} {f'op {end - 1}':>{max(0, width - 2)}}"
     rows = [f"{label}{''.join(line)}".rstrip() for label, line in zip(labels, lines, strict=True)]
     return "\n".join([*reversed(rows), axis]) + "\n"
 

@@ -23,7 +23,8 @@ FILES: Mapping[str, str] = {
     "control.sequence_maps": "SequenceMap",
     "host.data": "Bernoulli ImageDecoder Multinomial RandomNormal RandomNormalLike RandomUniform "
     "RandomUniformLike",
-    "host.strings": "Cast CastLike Constant Equal RegexFullMatch StringConcat StringNormalizer StringSplit "
+    "host.string_constants": "Constant",
+    "host.strings": "Cast CastLike Equal RegexFullMatch StringConcat StringNormalizer StringSplit "
     "TfIdfVectorizer Where",
     "math.contraction": "Gemm MatMul",
     "math.determinant": "Det",

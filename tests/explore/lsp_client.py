@@ -21,7 +21,7 @@ SECONDS = 60
 class Editor:
     """An editor with files that are open."""
 
-    def __init__(self, folder: Path, arguments: Sequence[str]):
+    def __init__(self, folder: Path, arguments: Sequence[str], shows_results: bool, encoding: str):
         self.folder = folder
         self.loop = asyncio.new_event_loop()
         self.client = LanguageClient("tests", "1")
@@ -35,8 +35,9 @@ class Editor:
         Thread(target=self.loop.run_forever, daemon=True).start()
         command = [sys.executable, "-m", "stepwell.tools.cli", "lsp", *arguments]
         self._await(self.client.start_io(*command))
-        options = {"showsResults": True}
-        capabilities = types.ClientCapabilities()
+        options = {"showsResults": shows_results}
+        general = types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(encoding)])
+        capabilities = types.ClientCapabilities(general=general)
         root = types.InitializeParams(capabilities, root_uri=folder.as_uri(), initialization_options=options)
         self.capabilities = self.ask("initialize", root).capabilities
         self.client.initialized(types.InitializedParams())
@@ -105,9 +106,11 @@ class Editor:
 
 
 @contextmanager
-def editor(folder: Path, *arguments: str) -> Generator[Editor]:
+def editor(
+    folder: Path, *arguments: str, shows_results: bool = True, encoding: str = "utf-16"
+) -> Generator[Editor]:
     """An editor with a server, which ends with the block."""
-    made = Editor(folder, arguments)
+    made = Editor(folder, arguments, shows_results, encoding)
     try:
         yield made
     finally:

@@ -221,3 +221,32 @@ def test_a_large_file_has_names_alone(opened: Editor) -> None:
     assert (note.code, note.severity) == ("too-large", types.DiagnosticSeverity.Information)
     found = opened.ask("text_document_definition", params(types.DefinitionParams, uri, at(text, "add |%s")))
     assert found.range.start == at(text, "|%s = ")
+
+
+def test_results_are_files_for_editors_that_do_not_show_them(tmp_path: Path) -> None:
+    with editor(tmp_path, shows_results=False) as opened:
+        uri = opened.open("shown.mlir", PART)
+        opened.run("stepwell.runPass", uri, 3, "fuse-ops")
+        path = Path(opened.told("written to").partition("written to ")[2])
+        assert path.name == "shown.diff" and "graph.fused" in path.read_text()
+    assert not path.exists()
+
+
+def test_columns_are_counted_as_the_editor_counts(tmp_path: Path) -> None:
+    """After a character beyond the first plane: two units of UTF-16, four of UTF-8."""
+    text = '%x = "test.op"() {a = "😀"} : () -> i32 "test.op"(%x) : (i32) -> ()\n'
+    end = text.index("(%x)") + 1
+    for encoding, column in (("utf-16", end + 1), ("utf-8", end + 3), ("utf-32", end)):
+        with editor(tmp_path, encoding=encoding) as opened:
+            uri = opened.open("wide.mlir", text)
+            place = types.Position(0, column)
+            found = opened.ask(
+                "text_document_references",
+                params(
+                    types.ReferenceParams,
+                    uri,
+                    place,
+                    context=types.ReferenceContext(include_declaration=True),
+                ),
+            )
+            assert [use.range.start.character for use in found] == [0, column]

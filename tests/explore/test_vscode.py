@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from stepwell.tools.generators.editor_grammar import GRAMMAR
+from stepwell.tools.lsp.grammar import GRAMMAR
 from tests.support.components import needs_program
 
 pytestmark = pytest.mark.slow

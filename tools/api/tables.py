@@ -189,7 +189,7 @@ class Inspection:
                 value_of(buffer.size, sizes),
                 buffer.first,
                 buffer.last,
-                (str(buffer.offset), str(buffer.size)),
+                (str(buffer.offset) if buffer.kind == "arena" else "-", str(buffer.size)),
             )
             for number, buffer in enumerate(plan.buffers)
         ]
@@ -233,7 +233,8 @@ def _rules(ops: Iterable[Operation]) -> Iterator[tuple[tuple[str, ...], str]]:
     """The nodes of each kernel, and the kind of its group."""
     for op in ops:
         if isinstance(op, graph.FusedOp) and isinstance(kind := op.attributes.get("kind"), StringAttr):
-            yield tuple(node_names(op.location)), kind.data
+            if nodes := tuple(node_names(op.location)):  # text has none
+                yield nodes, kind.data
 
 
 def kernels_text(rows: Sequence[KernelRow]) -> str:

@@ -115,7 +115,7 @@ class CommandSearch:
         return Rewrite(records[number - 1], len(records))
 
     def _is_bad(self, limit: int | None, rewrites: Mapping[str, int] | None = None) -> bool | None:
-        """What the command says of the artifact that is compiled with limits; None without a verdict."""
+        """Whether the command calls the artifact that is compiled with limits bad; None without a verdict."""
         with TemporaryDirectory(prefix="stepwell-", ignore_cleanup_errors=True) as folder:
             artifact = Path(folder, self.path.stem + ".stepwell")
             try:

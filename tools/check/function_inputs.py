@@ -8,8 +8,7 @@ from itertools import count
 import numpy as np
 from xdsl.dialects import func
 
-from stepwell.lowering.interpret.scalars import numpy_dtype
-from stepwell.lowering.interpret.signature import Signature
+from stepwell.lowering.interpret import Signature, numpy_dtype
 from stepwell.runtime.meaning import Array
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepwell.lowering.interpret.sampling import written
+from stepwell.lowering.interpret import written
 from stepwell.passes.base import Numerics
 from stepwell.runtime.meaning import Array
 from stepwell.tools.check.differences import allowed_difference, relative_difference
@@ -28,7 +28,8 @@ class Judgement(NamedTuple):
         return self.difference <= self.allowed
 
     @property
-    def _excess(self) -> float:
+    def excess(self) -> float:
+        """The difference relative to the allowed one."""
         return self.difference / self.allowed if self.allowed else self.difference and float("inf")
 
 
@@ -62,7 +63,7 @@ def judged(
         pairs = zip(rows, slack, strict=False)
         rows = [row if row.right else row._replace(allowed=max(row.allowed, more)) for row, more in pairs]
         rows = [row._replace(note="" if row.right else row.note) for row in rows]
-    worst = max(rows, key=lambda row: (not row.right, row._excess))  # pyright: ignore[reportPrivateUsage]
+    worst = max(rows, key=lambda row: (not row.right, row.excess))
     return worst._replace(covered=min(row.covered for row in rows))
 
 

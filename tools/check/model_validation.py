@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.lowering.interpret import interpret
-from stepwell.lowering.interpret.noise import Noise
+from stepwell.lowering.interpret import Noise, interpret
 from stepwell.passes import PassContext
 from stepwell.passes.base import Numerics
 from stepwell.passes.pipelines import (
@@ -49,6 +48,7 @@ from stepwell.tools.driver.reading import is_ir, start
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from stepwell.tools.driver.image import Progress
     from stepwell.tools.driver.options import CompileOptions
 
 MACHINE = "machine"
@@ -68,13 +68,15 @@ class ModelValidation:
     """
     A validation under way.
 
-    Args: `levels` are those that are judged; `full` runs all iterations of loops.
+    Args: `levels` are those that are judged; `full` runs all iterations of loops; `progress` is called before
+    each kernel.
     """
 
     path: Path
     options: CompileOptions
     levels: Collection[str] = LEVELS
     full: bool = False
+    progress: Progress | None = None
     rows: list[Row] = field(default_factory=list[Row])
 
     def run(self, feeds: Mapping[str, Array], seed: int = 0) -> None:
@@ -226,7 +228,10 @@ class ModelValidation:
         self, compilation: Compilation, known: Mapping[str, tuple[Known, Numerics]], seed: int = 0
     ) -> None:
         """Levels 2 and 3, and machine code, of each kernel alone."""
-        for kernel in kernels_of(compilation.module):
+        kernels = kernels_of(compilation.module)
+        for number, kernel in enumerate(kernels):
+            if self.progress is not None:
+                self.progress("kernels", number, len(kernels))
             symbol = kernel.sym_name.data
             if symbol not in known:
                 self.rows.append(Row("tensor", "", symbol, Status.UNJUDGED, note="it did not run"))

@@ -12,9 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.sched_kernel import kernel_of
-from stepwell.lowering.interpret.elements import numpy_dtype
-from stepwell.lowering.interpret.machine import interpret
-from stepwell.lowering.interpret.noise import Noise
+from stepwell.lowering.interpret import Noise, interpret, numpy_dtype
 from stepwell.passes.base import Numerics
 from stepwell.runtime.meaning import Array
 from stepwell.tools.check.validation import Known, slack_of
@@ -66,7 +64,7 @@ def _constant(value: SSAValue) -> int | None:
 
 class Observation:
     """
-    One run of level 1, with what each kernel got and gave in its first call.
+    A run of level 1, with the inputs and results of each kernel in its first call.
 
     Args: `compilation` is at level 1, and goes on to level 2 later: `calls` finds the kernels there.
     """

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Region
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
-from stepwell.lowering.interpret.signature import Signature
+from stepwell.lowering.interpret import Signature
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from stepwell.tools.driver.compile import compile

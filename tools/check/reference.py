@@ -68,10 +68,12 @@ def _matrix_ops() -> list[type[OpRun]]:
 def _on_matrix(name: str, compute: Callable[[Matrix], Matrix]) -> type[OpRun]:
     """
     An op of the evaluator that applies `compute` to the input as a matrix; the class name is the op's name.
+
+    Without the attribute the axis is 1; the evaluator passes the default of later opsets, -1.
     """
 
-    def run(self: OpRun, x: Matrix, axis: int | None = None) -> tuple[Matrix]:
-        axis = 1 if axis is None else axis
+    def run(self: OpRun, x: Matrix, **_: object) -> tuple[Matrix]:
+        axis = next((a.i for a in self.onnx_node.attribute if a.name == "axis"), 1)
         rows = x.reshape(prod(x.shape[:axis]) if axis >= 0 else prod(x.shape[: x.ndim + axis]), -1)
         return (compute(rows).reshape(x.shape).astype(x.dtype),)
 

@@ -18,9 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.verify import verify_module
-from stepwell.lowering.interpret import interpret
-from stepwell.lowering.interpret.noise import Noise
-from stepwell.lowering.interpret.sampling import Sampling, TooManyOps
+from stepwell.lowering.interpret import Noise, Sampling, TooManyOps, interpret
 from stepwell.passes import Pass, PassContext, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import Instrument, module_text
@@ -53,7 +51,7 @@ class Known:
 
 
 def slack_of(noisy: Sequence[Array], plain: Sequence[Array]) -> list[float]:
-    """What roundings may do to results, of which some were computed with noise."""
+    """For each result, the `relative_difference` that roundings may make, from a run with noise."""
     pairs = zip(noisy, plain, strict=True)
     exact = Numerics.EXACT
     return [_ORDERS * relative_difference(np.asarray(a), np.asarray(b), exact) for a, b in pairs]

@@ -190,6 +190,6 @@ def _image(args: Namespace, options: CompileOptions) -> ModelImage:
     with shown_progress() as progress:
         if args.dump is None:
             return build_image(args.model, options, progress=progress)
-        from stepwell.tools.driver.dump import compile_and_dump
+        from stepwell.tools.explore.dump import compile_and_dump
 
         return compile_and_dump(args.model, options, args.dump, progress)

@@ -19,10 +19,14 @@ from stepwell.tools.commands.options import (
     add_seed,
     add_threads,
     compile_options,
+    input_texts,
+    option_texts,
     positive,
     watched,
 )
 from stepwell.tools.commands.run import described_array
+from stepwell.tools.debug.guilt import with_guilt
+from stepwell.tools.debug.meaning import LEVELS
 from stepwell.tools.debug.session import DebugSession, debug
 from stepwell.tools.debug.values import ValueInfo
 from stepwell.tools.debug.watch import kinds_of
@@ -57,6 +61,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="KINDS",
         help="find the ops that make nan, inf, overflow, denormal, zeros, saturated, range=LO:HI; "
         "some with commas between",
+    )
+    parser.add_argument(
+        "--level",
+        choices=LEVELS[1:],
+        default="graph",
+        help="what --watch looks at: the ops of the model, or those of kernels in the interpreter",
     )
     parser.add_argument(
         "--against", metavar="WHAT", help="compare with reference, onnxruntime, or the arrays of F.npz"
@@ -112,6 +122,8 @@ def run(args: Namespace) -> int:
     is_bad = args.watch is not None and _watch(session, args)
     if args.against is not None:
         comparison = session.compare(args.against)
+        if args.pass_limit is None and not args.rewrite_limit and not args.set:
+            comparison = with_guilt(session, comparison, option_texts(args), input_texts(args))
         facts |= comparison.to_json()
         print(comparison)
         is_bad |= comparison.first is not None
@@ -157,7 +169,7 @@ def _only_array(path: Path) -> Array:
 
 def _watch(session: DebugSession, args: Namespace) -> bool:
     """Print what is found; returns whether anything is."""
-    watching = session.watched(args.watch)
+    watching = session.watched(args.watch, level=args.level)
     args.facts["findings"] = [asdict(finding) for finding in watching.findings]
     for finding in watching.findings:
         print(finding)

@@ -217,6 +217,13 @@ def compile_options(args: Namespace) -> CompileOptions:
     )
 
 
+def input_texts(args: Namespace) -> list[str]:
+    """The options about inputs that are not the defaults, as a command line has them."""
+    texts = [] if args.inputs is None else ["--inputs", str(args.inputs)]
+    texts += [] if args.fill == "random" else ["--fill", args.fill]
+    return texts + (["--seed", str(args.seed)] if args.seed else [])
+
+
 def option_texts(args: Namespace) -> list[str]:
     """The options of a compilation that are not the defaults, as a command line has them."""
     add_compile_options(parser := ArgumentParser())

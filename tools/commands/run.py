@@ -22,8 +22,11 @@ from stepwell.tools.commands.options import (
     add_threads,
     compile_options,
     expect_full_start,
+    input_texts,
+    option_texts,
     positive,
     ready_model,
+    watched,
 )
 from stepwell.tools.inputs import FILLS, by_input, made_up_inputs, made_up_sizes, read_arrays
 from stepwell.tools.json_facts import Facts
@@ -149,15 +152,21 @@ def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace)
 def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
     """Compare with the reference and print; returns the exit status."""
     differences = differences_from_reference(args.model, feeds, outputs)
-    args.facts["check"] = [d._asdict() for d in differences]
+    args.facts["check"] = [d._asdict() | {"ok": d.ok} for d in differences]
     print(*differences, sep="\n")
     if all(difference.ok for difference in differences):
         return 0
     from stepwell.tools.debug.session import debug
 
-    session = debug(args.model, compile_options(args), threads=args.threads)
+    with watched(args):
+        session = debug(args.model, compile_options(args), threads=args.threads)
     session.run(feeds)
-    first = session.compare().first
+    comparison = session.compare()
+    if args.pass_limit is None and not args.rewrite_limit:
+        from stepwell.tools.debug.guilt import with_guilt
+
+        comparison = with_guilt(session, comparison, option_texts(args), input_texts(args))
+    first = comparison.first
     args.facts["first"] = None if first is None else first.to_json()
     print(first or "no single node departs: only the outputs do")
     return 1

@@ -67,6 +67,7 @@ def run(args: Namespace) -> int:
     events = [*trace.events(), *runs.events(trace.ends())]
     write_text(args.output, trace_text(events))
     args.facts |= {
+        "schema": "stepwell-trace/1",
         "trace": args.output,
         "events": len(events),
         "compile": model.image.effort,

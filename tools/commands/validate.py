@@ -130,14 +130,16 @@ def _model_rows(args: Namespace) -> list[Row]:
     from stepwell.tools.driver.compilation import main_of
     from stepwell.tools.driver.model_interface import read_interface
     from stepwell.tools.driver.reading import start
+    from stepwell.tools.progress import shown_progress
 
     options = compile_options(args)
-    validation = ModelValidation(args.model, options, args.level, full=args.full)
     module = start(args.model, options).module
     expect_above_loops(module)
     interface = read_interface(main_of(module))
     given = by_input(read_arrays(args.inputs), interface) if args.inputs is not None else {}
-    for seed in range(args.seed, args.seed + args.seeds):
-        sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
-        validation.run(made_up_inputs(interface, "random", seed, sizes) | given, seed)
+    with shown_progress() as progress:
+        validation = ModelValidation(args.model, options, args.level, full=args.full, progress=progress)
+        for seed in range(args.seed, args.seed + args.seeds):
+            sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
+            validation.run(made_up_inputs(interface, "random", seed, sizes) | given, seed)
     return validation.rows

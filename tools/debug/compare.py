@@ -9,8 +9,10 @@ reference's: it alone is wrong when a pass of level 1 or an earlier kernel is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from textwrap import indent
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.ir import Operation
@@ -25,6 +27,9 @@ from stepwell.tools.debug.program import DebugProgram
 from stepwell.tools.debug.recorded import Recorded
 from stepwell.tools.debug.references import Reference
 from stepwell.tools.debug.values import Values
+
+if TYPE_CHECKING:
+    from stepwell.tools.bisect.finding import Finding
 
 _QUANTIZING = ("Quantize", "QLinear", "Integer")
 """Parts of the names of operators whose results round to integers."""
@@ -76,6 +81,8 @@ class Departure:
     kernel: KernelDifference | None
     is_rounding: bool = False
     """Whether each node is right on the inputs that it had, so that only roundings have grown."""
+    guilty: Finding | None = None
+    """The pass run at fault, where it was searched for."""
 
     @property
     def is_of_graph(self) -> bool:
@@ -95,7 +102,11 @@ class Departure:
             "pass": None,
             "rewrite": None,
             "replay": None,
+            **({} if self.guilty is None else self._guilt(self.guilty.facts())),
         }
+
+    def _guilt(self, facts: Mapping[str, object]) -> dict[str, object]:
+        return {**{key: facts[key] for key in ("level", "pass", "rewrite")}, "replay": facts["bad"]}
 
     def __str__(self) -> str:
         value, kernel = self.value, self.kernel
@@ -111,7 +122,8 @@ class Departure:
         if kernel.is_right:
             guilt = "and so is each node: roundings grow" if self.is_rounding else "so a graph pass did it"
         nodes = " ".join(kernel.nodes)
-        return f"{line}\n  kernel {kernel.name} = {nodes}, on its own inputs: {local}      {guilt}"
+        line = f"{line}\n  kernel {kernel.name} = {nodes}, on its own inputs: {local}      {guilt}"
+        return line if self.guilty is None else f"{line}\n{indent(str(self.guilty), '  ')}"
 
 
 @dataclass(frozen=True)
@@ -127,6 +139,8 @@ class Comparison:
     """The values without a reference, or without memory."""
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     """By node that the reference cannot run: why."""
+    wanted: Sequence[Array] | None = None
+    """The reference's outputs, where it has all of them."""
 
     def to_json(self) -> dict[str, object]:
         """The kernels and the departure as JSON values."""
@@ -211,7 +225,16 @@ class _Comparing:
         judged = sorted(self._judged.values(), key=lambda value: order[value.name])
         kernels = [k for op, k in self._of_kernel.items() if isinstance(op, graph.FusedOp)]
         unjudged = sorted(self._unjudged, key=order.__getitem__)
-        return Comparison(kernels, judged, self._first(judged), unjudged, self._reference.refused)
+        outputs = [self._reference.values.get(spec.name) for spec in self._program.interface.outputs]
+        known = [array for array in outputs if array is not None]
+        return Comparison(
+            kernels,
+            judged,
+            self._first(judged),
+            unjudged,
+            self._reference.refused,
+            known if len(known) == len(outputs) else None,
+        )
 
     def _local(self, kernel: graph.FusedOp) -> tuple[float] | None:
         """The largest difference of a kernel's results from its meaning on its inputs."""

@@ -36,7 +36,7 @@ class NodeValue(NamedTuple):
     number: int
     """The number of the output among those of its node."""
     weight: Attribute | None = None
-    """The constant of an initializer."""
+    """The constant of an initializer, or of a node of constants."""
 
 
 class LogicalType(NamedTuple):
@@ -58,7 +58,7 @@ def values_of(main: FuncOp) -> list[NodeValue]:
         for number, result in enumerate(op.results):
             name = texts[number] if number < len(texts) else result.name_hint or f"{node}:{number}"
             if name:
-                weight = op.properties.get("value") if "onnx.initializer" in op.attributes else None
+                weight = op.properties.get("value") if isinstance(op, onnx.ConstantOp) else None
                 found.append(NodeValue(name, node, op.name.partition(".")[2], number, weight))
     return found
 
@@ -90,9 +90,14 @@ class Origins(Instrument):
         """The nodes that a pass computed, so that their outputs are constants."""
         self.logical: dict[NodeValue, LogicalType] = {}
         self._present = set(self._order)
+        self._ops: Mapping[str, Sequence[Operation]] = {}
+        """The ops of each node after the last pass."""
+        self._lost: set[str] = set()
+        """The nodes whose last op went, while one before it, with part of the node's work, stays."""
 
     def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
         holders = self._holders(module)
+        self._lose_halves(holders)
         for node in [n for n in self._order if n in self._present and n not in holders.results]:
             self._present.discard(node)
             if node in holders.constants and step.name in ("fold-constant", "convert-onnx-to-graph"):
@@ -106,6 +111,20 @@ class Origins(Instrument):
                 type = _logical_type(found)
                 if type is not None:
                     self.logical[value] = type
+
+    def _lose_halves(self, holders: _Holders) -> None:
+        """
+        Notice nodes of which only a part is left, such as a convolution by scaled filters whose bias has been
+        added to another node's: earlier ops with the locations of several nodes are not a node's output.
+        """
+        now = {node: [_maker(result) for result in results] for node, results in holders.results.items()}
+        for node, ops in self._ops.items():
+            left = now.get(node, [])
+            if left and ops[-1] not in left and left[-1] in ops and len(node_names(left[-1].location)) > 1:
+                self._lost.add(node)
+        for node in self._lost:
+            holders.results.pop(node, None)
+        self._ops = now
 
     def located(self, module: ModuleOp) -> Mapping[NodeValue, SSAValue]:
         """Maps each value in a module to the op result or constant."""
@@ -135,7 +154,12 @@ class Origins(Instrument):
         results = holders.results.get(value.node, [])
         if value.weight is not None or (not results and value.node in self.folded):
             results = holders.constants.get(value.node, [])
-        if not results or value.node in self.gone and value.node not in self._present | self.folded:
+        if (
+            not results
+            or value.node in self._lost
+            or value.node in self.gone
+            and value.node not in self._present | self.folded
+        ):
             return None
         if len(self._outputs[value.node]) > 1:
             return _numbered(value, self._outputs[value.node], results)
@@ -148,6 +172,11 @@ def _numbered(value: NodeValue, outputs: Sequence[NodeValue], results: Sequence[
     if [hint_of(output.name) for output in outputs].count(hint) == 1:
         return next((r for r in reversed(results) if r.name_hint == hint), None)
     return results[value.number] if len(results) == len(outputs) else None
+
+
+def _maker(value: SSAValue) -> Operation:
+    assert isinstance(value.owner, Operation)
+    return value.owner
 
 
 def _logical_type(value: SSAValue) -> LogicalType | None:

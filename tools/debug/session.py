@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
@@ -97,10 +98,13 @@ class DebugSession:
             from stepwell.tools.debug.little_memory import run_in_parts
 
             run_in_parts(self.program, self._windows, recorded, self.max_memory)
+            found = self.outputs()
         else:
-            recorded.record(self.model.run_kept(recorded.feeds), self.program.results)
+            run = self.model.run_kept(recorded.feeds)
+            recorded.record(run, self.program.results)
+            found = {name: copy(value) for name, value in run.outputs.items()}  # arrays, lists or maps
         self._next = units
-        return self.outputs()
+        return found
 
     def _begin(self, feeds: Mapping[str, object]) -> Recorded:
         """Start a recording. Raises: StepwellError for inputs that do not fit."""
@@ -141,21 +145,28 @@ class DebugSession:
         reference = reference_values(against, self.source, self.recorded.feeds)
         return compare_run(self.found, self.recorded, reference)
 
-    def watch(self, *kinds: str) -> list[Finding]:
+    def watch(self, *kinds: str, level: str = "graph") -> list[Finding]:
         """
         The ops that make suspect values, inside of kernels too; without kinds, `nan,overflow`.
 
         Args: `kinds` are `nan`, `inf`, `overflow`, `denormal`, `zeros`, `saturated`, `range=LO:HI`, or some
-        with commas between.
+        with commas between; below `graph`, at `linalg`, `vector` or `loops`, each op of the kernels' loops is
+        watched in the interpreter, which takes long.
         Raises: StepwellError `bad-option`.
         """
-        return self.watched(*kinds).findings
+        return self.watched(*kinds, level=level).findings
 
-    def watched(self, *kinds: str) -> Watched:
+    def watched(self, *kinds: str, level: str = "graph") -> Watched:
         """The findings of `watch`, with the number of later values."""
         from stepwell.tools.debug.watch import DEFAULT, kinds_of, watch_run
 
-        return watch_run(self.found, self.recorded, kinds_of(*(kinds or (DEFAULT,))))
+        chosen = kinds_of(*(kinds or (DEFAULT,)))
+        if level == "graph":
+            return watch_run(self.found, self.recorded, chosen)
+        from stepwell.tools.debug.watch_levels import watch_at_level
+
+        expect_level(level, LEVELS[1:])
+        return watch_at_level(self.found, self.recorded, chosen, level)
 
     def write(self, folder: str | Path) -> None:
         """
@@ -288,9 +299,7 @@ class DebugSession:
         Returns: the outputs by name.
         Raises: StepwellError `unknown-function`, `bad-option`; of the interpreter.
         """
-        if level not in LEVELS:
-            message = f"a kernel does not run at level {level!r}"
-            raise StepwellError("bad-option", None, message, help=f"the levels are {', '.join(LEVELS)}")
+        expect_level(level, LEVELS)
         op = self._kernel(kernel)
         if level == "native":
             return self._run_alone(self.program.unit_of(op), inputs)
@@ -355,6 +364,13 @@ class DebugSession:
             value = yielded if value not in self.found.by_value else value
         assert isinstance(value.owner, Operation)
         return self.found.by_value.get(value) or value.name_hint or self.program.name_of(value.owner)
+
+
+def expect_level(level: str, levels: Sequence[str]) -> None:
+    """Require a level that kernels run at. Raises: StepwellError `bad-option`."""
+    if level not in levels:
+        message = f"a kernel does not run at level {level!r}"
+        raise StepwellError("bad-option", None, message, help=f"the levels are {', '.join(levels)}")
 
 
 def free_memory_bytes() -> int:

@@ -239,6 +239,8 @@ class Values:
 
     def inside(self, kernel: graph.FusedOp, recorded: Recorded) -> Mapping[SSAValue, Array] | None:
         """The values inside a kernel, by its meaning on its recorded inputs; None where one is missing."""
+        if not recorded.ran(kernel):
+            return None
         if kernel not in recorded.inside:
             inputs = self.inputs(kernel, recorded)
             if inputs is None:

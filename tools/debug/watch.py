@@ -69,7 +69,9 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class _Kind:
+class Kind:
+    """A kind of suspect elements."""
+
     name: str
     test: Test
     is_needed_whole: bool = False
@@ -130,23 +132,23 @@ def _outside(low: float, high: float, array: Array) -> Mask:
     return (numbers < low) | (numbers > high)
 
 
-_KINDS: Mapping[str, _Kind] = {
-    "nan": _Kind("nan", _nan),
-    "inf": _Kind("inf", _inf),
-    "overflow": _Kind("overflow", _overflow, needs_finite_inputs=True),
-    "denormal": _Kind("denormal", _denormal),
-    "zeros": _Kind("zeros", _zeros, is_needed_whole=True),
-    "saturated": _Kind("saturated", _saturated),
+_KINDS: Mapping[str, Kind] = {
+    "nan": Kind("nan", _nan),
+    "inf": Kind("inf", _inf),
+    "overflow": Kind("overflow", _overflow, needs_finite_inputs=True),
+    "denormal": Kind("denormal", _denormal),
+    "zeros": Kind("zeros", _zeros, is_needed_whole=True),
+    "saturated": Kind("saturated", _saturated),
 }
 KINDS = (*_KINDS, "range=LO:HI")
 
 
-def kinds_of(*texts: str) -> list[_Kind]:
+def kinds_of(*texts: str) -> list[Kind]:
     """The kinds in texts such as `nan,range=-10:10`. Raises: StepwellError `bad-option`."""
     return [_kind(word.strip()) for text in texts for word in text.split(",")]
 
 
-def _kind(word: str) -> _Kind:
+def _kind(word: str) -> Kind:
     if word.startswith("range="):
         try:
             match = _RANGE.fullmatch(word)
@@ -155,14 +157,14 @@ def _kind(word: str) -> _Kind:
             low = high = float("nan")
         if not low <= high:
             raise StepwellError("bad-option", None, f"range needs LO:HI, found {word!r}")
-        return _Kind(word, partial(_outside, low, high))
+        return Kind(word, partial(_outside, low, high))
     if word not in _KINDS:
         message = f"there is nothing called {word!r} to watch"
         raise StepwellError("bad-option", None, message, help=f"it is {', '.join(KINDS)}")
     return _KINDS[word]
 
 
-def watch_run(values: Values, recorded: Recorded, kinds: Sequence[_Kind]) -> Watched:
+def watch_run(values: Values, recorded: Recorded, kinds: Sequence[Kind]) -> Watched:
     """The findings in the values of a run, kernel by kernel."""
     watching = _Watching(values.program, kinds, values.by_value)
     for name in values.names:  # of weights, constants that the program has are looked at
@@ -214,7 +216,7 @@ def _with_observed(
 @dataclass
 class _Watching:
     program: DebugProgram
-    kinds: Sequence[_Kind]
+    kinds: Sequence[Kind]
     names: Mapping[SSAValue, str]
     findings: list[Finding] = field(default_factory=list[Finding])
     bearers: int = 0
@@ -224,7 +226,7 @@ class _Watching:
     def constant(self, name: str, value: SSAValue, array: Array) -> None:
         """Look at a constant; an infinite one is no overflow."""
         for kind in self.kinds:
-            if not kind.needs_finite_inputs and (mask := _suspect(kind, array)) is not None:
+            if not kind.needs_finite_inputs and (mask := suspect(kind, array)) is not None:
                 self._dirty.add((kind.name, value))
                 owner = value.owner
                 assert isinstance(owner, Operation)
@@ -239,7 +241,7 @@ class _Watching:
             if result not in arrays:
                 continue
             for kind in self.kinds:
-                if (mask := _suspect(kind, arrays[result])) is not None:
+                if (mask := suspect(kind, arrays[result])) is not None:
                     self._judge(kind, mask, op, call, result, inputs)
 
     def _aliases(self, op: Operation, call: Operation) -> dict[SSAValue, SSAValue]:
@@ -250,7 +252,7 @@ class _Watching:
 
     def _judge(
         self,
-        kind: _Kind,
+        kind: Kind,
         mask: Mask,
         op: Operation,
         call: Operation,
@@ -260,7 +262,7 @@ class _Watching:
         inherited = any(
             (name, value) in self._dirty for value, _ in inputs for name in {kind.name, "overflow", "nan"}
         )
-        bears = any(_suspect(kind, array) is not None for _, array in inputs)
+        bears = any(suspect(kind, array) is not None for _, array in inputs)
         infinite = kind.needs_finite_inputs and any(_inf(array).any() for _, array in inputs)
         if bears or infinite:
             if inherited:
@@ -271,13 +273,13 @@ class _Watching:
         if inherited:
             self._count(result)
             return
-        ranges = tuple(_range(array) for _, array in inputs if array.dtype.kind in "fVui")
+        ranges = tuple(value_range(array) for _, array in inputs if array.dtype.kind in "fVui")
         name = self.names.get(result) or result.name_hint or ""
         node = self.program.origins.last_node(op)
         kernel = self.program.name_of(call)
         self.findings.append(_finding(name, node, op.name, kernel, kind, mask, ranges))
 
-    def _mark(self, kind: _Kind, result: SSAValue, call: Operation) -> None:
+    def _mark(self, kind: Kind, result: SSAValue, call: Operation) -> None:
         self._dirty.add((kind.name, result))
         last = call.body.block.last_op if isinstance(call, graph.FusedOp) else None
         if last is not None:
@@ -291,7 +293,7 @@ class _Watching:
             self.bearers += 1
 
 
-def _suspect(kind: _Kind, array: Array) -> Mask | None:
+def suspect(kind: Kind, array: Array) -> Mask | None:
     """The suspect elements of an array; None where there are none, or too few."""
     mask = kind.test(np.asarray(array))
     is_suspect = mask.all() and mask.size if kind.is_needed_whole else mask.any()
@@ -303,7 +305,7 @@ def _finding(
     node: str,
     op: str,
     kernel: str,
-    kind: _Kind,
+    kind: Kind,
     mask: Mask,
     ranges: tuple[tuple[float, float], ...],
 ) -> Finding:
@@ -312,7 +314,8 @@ def _finding(
     return Finding(value, node, op, kernel, kind.name, first, count, count / mask.size, ranges)
 
 
-def _range(array: Array) -> tuple[float, float]:
+def value_range(array: Array) -> tuple[float, float]:
+    """The least and greatest finite element; NaN where there is none."""
     numbers = array.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     return (float(finite.min()), float(finite.max())) if finite.size else (float("nan"), float("nan"))

@@ -15,6 +15,7 @@ from xdsl.dialects import func
 from stepwell.dialects._xdsl import plugged_in_dialects
 from stepwell.lowering.interpret import Program as Interpreted
 from stepwell.lowering.main_to_buffers import input_symbols
+from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError
@@ -24,6 +25,7 @@ from stepwell.tools.driver.compilation import is_lowered, main_of
 from stepwell.tools.driver.kept_models import expect_unchanged, stamp_of
 from stepwell.tools.driver.levels import from_onnx
 from stepwell.tools.driver.model_interface import read_interface
+from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import start
 
 if TYPE_CHECKING:
@@ -46,8 +48,11 @@ class FirstStage:
         """The model's file, and its stamp before it was read; None for a model in memory."""
         with collector_paused():
             compilation = start(model, options, NumberedWeights())
+            ctx = compilation.ctx
             if is_lowered(compilation.module):
                 raise NoFirstStage
+            if not isinstance(model, Program):  # else the module would be copied (15 us an op)
+                compilation.reproducer = Reproducer(lambda: start(model, options, ctx.weights).module)
             from_onnx(compilation, ",convert-plugins-to-graph" if plugged_in_dialects() else "")
             self._weights = compilation.ctx.weights
             self.interface = _interface(main_of(compilation.module))

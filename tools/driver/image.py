@@ -103,7 +103,7 @@ def compile_image(
             set_scratch(func_op, scratch)
     entry = entry_without_code(compilation, interface)
     weights = tuple(constant_array(op, store) for op in _constants(main_of(compilation.module)))
-    calls = _timed_calls(main_of(compilation.module), kernels, names) if timed else ()
+    calls = timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
         main = _compile_main(compilation, cache, timed=timed, keep=keep)
     entry = planned_entry(entry, main.meta)._replace(timed=calls)
@@ -240,7 +240,7 @@ def _host_value(type: Attribute, own: set[str]) -> HostValue:
     return HostValue(dtype_of(cast(Tensor, type).element_type).name, len(dims), made)
 
 
-def _timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]) -> tuple[TimedCall, ...]:
+def timed_calls(main: func.FuncOp, kernels: Container[str], names: Sequence[str]) -> tuple[TimedCall, ...]:
     """
     The calls of kernels and of the host in `@main`, in order, with the work that `annotate-work` annotated.
 

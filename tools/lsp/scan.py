@@ -26,6 +26,7 @@ _TOKEN = re.compile(
 )
 _NAME = re.compile(rf"[%^#!]{SUFFIX}")
 _BINDS = re.compile(r"\s*=(?!=)\s*(\S[\w$.]*)")
+_BEFORE_TYPE = frozenset((" :", " =", "  ", " \t", " \n"))
 _HAS_TYPE = re.compile(r"\s*:(?!:)")
 # After the brace of a dictionary: a key and `=`, `,` or `:`, or a lone key on the same line.
 _DICTIONARY = re.compile(rf"\s*(?:\}}|#|(?:[\w$.]+|{STRING})\s*[=,:]|[ \t]*(?:[\w$.]+|{STRING})[ \t]*\}})")
@@ -33,6 +34,8 @@ _OP_NAME = re.compile(
     r'(?:^|[\s=({])([A-Za-z_]\w*(?:\.[\w$.]+)?)\s*(?:"?(?:private|public|nested|external|internal|constant)"?\s*)*$'
 )
 _DEFINES = re.compile(r"(?:^|\.)(?:func|module|global|function|global_memory_bank)$|(?:^|\.)(?:rule|pattern)")
+_MOST_BEFORE = 200
+"""How many characters before a symbol decide whether an op defines it."""
 _SYMBOL_NAME = re.compile(r"\bsym_name\s*=\s*$")
 
 
@@ -67,12 +70,13 @@ class Definition:
     """The op of a symbol."""
     body: Scope | None = None
     """The region of a symbol."""
-    uses: list[Span] = field(default_factory=list[Span])
+    uses: list[int] = field(default_factory=list[int])
+    """Where each use begins."""
 
     @property
     def spans(self) -> list[Span]:
         """The spans of the name: its definition, then its uses."""
-        return [self.span, *self.uses]
+        return [self.span, *(Span(start, start + len(self.name)) for start in self.uses)]
 
     @property
     def kind(self) -> Kind:
@@ -127,10 +131,10 @@ class Scan:
             elif first == '"':
                 self._named(token, start)
             elif first in "^#!" and not (first != "^" and "." in token):
-                self._use(token, Span(start, start + len(token)))
+                self._use(token, start)
         for name, span, scope in self._unseen:
             if (found := scope.find(name)) is not None:
-                found.uses.append(span)
+                found.uses.append(span.start)
             else:
                 self.unknown.append((name, span))
 
@@ -155,10 +159,11 @@ class Scan:
 
     def _value(self, token: str, start: int) -> None:
         name = token.partition("#")[0]
-        span = Span(start, start + len(name))
         end = start + len(token)
-        following = self.text[end : end + 1]
-        if following in " :=" and len(token) == len(name):
+        following = self.text[end : end + 2]
+        # Of most uses this alone is seen, without the expressions below.
+        if (following[:1] in ":=" or following in _BEFORE_TYPE) and len(token) == len(name):
+            span = Span(start, end)
             if (binds := _BINDS.match(self.text, end)) is not None:
                 if "." in binds[1] and binds[1][0].isalpha() or binds[1][0] == '"':
                     self._new_statement()
@@ -173,17 +178,17 @@ class Scan:
                 if self._function is not None:
                     self._pending.append((name, span))
                     return
-        self._use(name, span)
+        self._use(name, start)
 
-    def _use(self, name: str, span: Span) -> None:
-        if (found := self._scope.find(name)) is not None:
-            found.uses.append(span)
+    def _use(self, name: str, start: int) -> None:
+        if (found := self._scope.names.get(name) or self._scope.find(name)) is not None:
+            found.uses.append(start)
         else:
-            self._unseen.append((name, span, self._scope))
+            self._unseen.append((name, Span(start, start + len(name)), self._scope))
 
     def _define(self, name: str, span: Span, scope: Scope, detail: str = "") -> Definition:
         if (known := scope.names.get(name)) is not None:  # an error in the text: the first one counts
-            known.uses.append(span)
+            known.uses.append(span.start)
             return known
         made = scope.names[name] = Definition(name, span, scope, detail)
         self.definitions.append(made)
@@ -191,10 +196,11 @@ class Scan:
 
     def _symbol(self, token: str, start: int) -> None:
         span = Span(start, start + len(token))
-        line = self.text[self.text.rfind("\n", 0, start) + 1 : start]
+        begin = max(0, start - _MOST_BEFORE)  # of a program in one line, not all of it for each symbol
+        line = self.text[max(begin, self.text.rfind("\n", begin, start) + 1) : start]
         op = _OP_NAME.search(line)
         if op is None or "=" in line or _DEFINES.search(op[1]) is None:
-            self._use(token, span)
+            self._use(token, start)
             return
         self._new_statement()
         self._function = self._define(token, span, self.root, op[1])

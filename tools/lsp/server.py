@@ -105,7 +105,8 @@ class Server(LanguageServer):
         uri = params.text_document.uri
         text = self.workspace.get_text_document(uri).source
         if (document := self.session.documents.get(uri)) is None:
-            encoding = str(getattr(self.workspace.position_encoding, "value", "utf-16"))
+            encoding = self.workspace.position_encoding or "utf-16"
+            encoding = str(getattr(encoding, "value", encoding))  # an enumeration, or a text from the client
             self.session.documents[uri] = document = Document(uri, text, encoding)
         else:
             self.session.update(document, text)

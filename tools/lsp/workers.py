@@ -86,6 +86,11 @@ class Workers:
                     return None
                 raise
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether a text is being read."""
+        return self._reader.is_busy
+
     def cancel(self) -> None:
         """End the reading of a text that is no longer wanted."""
         with self._swap:

@@ -10,9 +10,9 @@ from stepwell.passes.trace_events import PROCESS as COMPILATION
 from stepwell.passes.trace_events import resident_bytes
 from stepwell.passes.trace_format import Event, arrow, complete, named, sample
 from stepwell.runtime.model import CompiledModel
-from stepwell.runtime.timing import TimedCall
+from stepwell.runtime.timing import KernelTimes, TimedCall
 from stepwell.tools.measure.calibrate import MachineLimits
-from stepwell.tools.measure.profile import Work, times_of
+from stepwell.tools.measure.profile import Work
 
 PROCESS = 2
 """The number of the calls in a trace; the caller is thread 0, workers of the pool have their number."""
@@ -108,9 +108,8 @@ def traced(model: CompiledModel, feeds: Mapping[str, object], runs: int, limits:
     """
     Run a model once to warm up, then `runs` times, and record its calls.
 
-    Raises: StepwellError `no-profile` for a model that was not compiled to be timed.
+    Kernels are recorded where it was compiled with `profile=True`.
     """
-    times_of(model)
     inputs = [feeds[spec.name] for spec in model.interface.inputs]
     model(*inputs)
     model.take_chunks()
@@ -118,7 +117,7 @@ def traced(model: CompiledModel, feeds: Mapping[str, object], runs: int, limits:
 
 
 def _run(model: CompiledModel, inputs: Sequence[object]) -> TracedRun:
-    times, bodies = times_of(model), model.loop_bodies()
+    times, bodies = model.kernel_times or KernelTimes(0), model.loop_bodies()
     times.clear()
     begin = perf_counter_ns()
     model(*inputs)

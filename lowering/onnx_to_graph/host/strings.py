@@ -7,33 +7,11 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import onnx
 from stepwell.dialects.graph.relations import broadcast
-from stepwell.dialects.onnx.types import StringsAttr
 from stepwell.dialects.types import dtype_of, tensor_type
 from stepwell.lowering.onnx_to_graph.host_calls import STRING, HostLowering, host_results, sized_strings
 from stepwell.lowering.onnx_to_graph.support import element_of, element_type, has_strings, shape_of
 
 _STRING_CODE = IntegerAttr(8, i64)  # TensorProto.STRING
-
-
-class StringConstantLowering(HostLowering):
-    """`Constant` of strings → a host call that creates them."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.ConstantOp, rewriter: PatternRewriter) -> None:
-        """Call `host.strings`; constants of numbers are left to `ConstantLowering`."""
-        if isinstance(op.value, StringsAttr):
-            values = [value.decode(errors="replace") for value in op.value.values()]
-            shape = list(op.value.type.get_shape())
-        elif op.has("value_string"):
-            values, shape = [op.string("value_string")], []
-        elif op.has("value_strings"):
-            values = _texts(op, "value_strings")
-            shape = [len(values)]
-        else:
-            return
-        attributes = {"values": values, "shape": shape}
-        result = tensor_type(STRING, shape)
-        rewriter.replace(op, [], host_results("host.strings", attributes, [], [result], rewriter))
 
 
 def _texts(op: onnx.OnnxOp, name: str) -> list[str]:

@@ -19,7 +19,7 @@ import sys, numpy, stepwell
 from stepwell.dialects import graph
 x = numpy.array([-1, 2], numpy.float32)
 assert stepwell.compile("m.onnx", processes=1)(x).tolist() == [0, 2]
-loaded = [(name, getattr(module, "__file__", None) or "") for name, module in sys.modules.items()]
+loaded = [(name, getattr(module, "__file__", None) or "") for name, module in list(sys.modules.items())]
 files = [(name.split(".")[0], file) for name, file in loaded]
 assert all(file.startswith(sys.argv[1]) for name, file in files if name == "stepwell")
 assert not [file for name, file in files if name in ("dialects", "runtime", "lowering")]

@@ -49,7 +49,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/schedule/tile_product.py _ROWS _COLUMNS
         runtime/machine/cpu_features.py _VECTORS _MASKS _TILES _EXTENDED AARCH64
         runtime/machine/pool.py _CACHE_LINE
-        runtime/machine/pool_state.py STATE_BYTES
+        runtime/machine/pool_state.py STATE_BYTES RECORD_BYTES
         runtime/machine/target.py F32_BYTES
         runtime/machine/tile_check.py TILE_PRODUCTS VECTORS VECTOR_PRODUCTS
         runtime/machine/tile_permission.py _SYS_ARCH_PRCTL _XFEATURE_XTILEDATA _ARCH_REQ_XCOMP_PERM
@@ -75,6 +75,7 @@ OTHERS: Mapping[str, str] = {
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
         passes/graph/layout/feature_map_layouts.py FEATURE_MAP_RANKS
+        passes/trace_events.py PROCESS
         runtime/files/cache.py _DIGEST_BYTES
         runtime/files/weight_check.py _BLOCK_BYTES _MASK
         runtime/files/weight_file.py ALIGNMENT
@@ -99,6 +100,7 @@ OTHERS: Mapping[str, str] = {
         runtime/files/cache.py MAX_BYTES _TRIM_EVERY
         runtime/files/model_cache.py MAX_BYTES
         runtime/files/weight_file.py MAX_HEADER_BYTES MAX_RANK
+        runtime/machine/pool_state.py RING_RECORDS
         runtime/machine/pool.py _JOIN_SECONDS _STACK_BYTES MAX_THREADS
     """,
     "how the tile check measures": """

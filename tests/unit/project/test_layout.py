@@ -46,7 +46,6 @@ ANNOTATION_CYCLES: Mapping[frozenset[str], str] = {
     frozenset({"passes/graph/fusion/groups.py", "passes/graph/fusion/data_flow.py"}): (
         "the data flow is over groups, a group is of its nodes"
     ),
-    frozenset({"tools/driver/dump.py", "tools/driver/dump_page.py"}): "the page shows the steps of the dump",
     frozenset(
         f"lowering/emit_llvm/{name}.py" for name in ("function", "instructions", "intrinsics", "module")
     ): ("instructions are written into the function and module that they are part of"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import subprocess
 import sys
@@ -82,6 +83,24 @@ def test_a_method_is_compiled_once() -> None:
     assert made(1) == made(1) and vars(made)["__eq__"] is compiled
 
 
+def test_constructors_of_xdsl_are_late_and_others_have_their_signature() -> None:
+    import xdsl.ir.core
+
+    modules = (__name__, xdsl.ir.core.__name__)
+    bodies = ({"__annotations__": {"number": "int"}, "__module__": name} for name in modules)
+    with compiler_imports():
+        classes: list[Any] = [dataclass(type("Made", (), body)) for body in bodies]
+    assert str(inspect.signature(classes[0])) == "(number: 'int') -> None"
+    if sys.version_info < (3, 13):
+        assert [cls.__doc__ for cls in classes] == ["Made(...)", "Made(...)"]
+        assert str(inspect.signature(classes[1])) == "(*values: 'object', **named: 'object') -> 'object'"
+    for cls in classes:
+        assert cls(1) == cls(number=1)
+        with pytest.raises(TypeError, match="missing 1 required positional argument"):
+            cls()
+        assert str(inspect.signature(cls)) == "(number: 'int') -> None"
+
+
 def test_classes_made_afterwards_are_pythons_own() -> None:
     """Also when two threads import at the same time, and the first one ends first."""
     before = vars(dataclasses).copy()
@@ -101,6 +120,21 @@ def test_classes_made_afterwards_are_pythons_own() -> None:
     with pytest.raises(ImportError), compiler_imports():
         raise ImportError
     assert vars(dataclasses) == before
+
+
+def test_imported_objects_are_old_and_frozen_ones_stay() -> None:
+    code = """
+import gc
+from stepwell.runtime.collector import compiler_imports
+for _ in range(2):
+    with compiler_imports():
+        made = [[]]
+    print([age for age in range(3) if any(each is made for each in gc.get_objects(age))], gc.isenabled())
+    gc.freeze()
+print(gc.get_freeze_count() > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[2] True", "[0] True", "True"]
 
 
 def test_the_compilers_classes_are_late() -> None:

@@ -258,7 +258,7 @@ import os, sys, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
 from tests.support.native_code import host_pool
 from tests.unit.runtime.test_engine import Runner
-runner = Runner(host_pool(3))
+runner = Runner(host_pool(3, records=sys.argv[1] == "1"))
 runner.count(16, 10)
 if hasattr(os, "fork"):
     child = os.fork()
@@ -270,9 +270,13 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_a_process_forks_and_ends_cleanly(number: int) -> None:
+@pytest.mark.parametrize("records", ["0", "1"])
+def test_a_process_forks_and_ends_cleanly(records: str) -> None:
     outcome = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, env=dict(os.environ)
+        [sys.executable, "-c", SCRIPT, records],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=dict(os.environ),
     )
     assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "done\n", "")

@@ -45,6 +45,13 @@ def test_rows_mean_what_the_opset_says(
     assert "y: ok" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
+def test_the_axis_of_old_opsets_is_1(op_type: str, tmp_path: Path) -> None:
+    model = one_node(op_type, 9, [2, 3, 1, 1])
+    del model.graph.node[0].attribute[:]
+    assert cli.main(["run", str(written(tmp_path / "m.onnx", model)), "--check"]) == 0
+
+
 def interface() -> Interface:
     specs = [("x", ["N", 4]), ("mask", ["N", "M"]), ("pairs", [Dim.of("N") + Dim.of("N")])]
     inputs = [TensorSpec(name, F32, tuple(Dim.of(d) for d in dims)) for name, dims in specs]

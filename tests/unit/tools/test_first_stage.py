@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import stepwell
-from stepwell.runtime.errors import StepwellError
+from stepwell.lowering.onnx_to_graph import ConvertOnnxToGraphPass
+from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.tools.driver.first_stage import FirstStage
 from stepwell.tools.driver.options import CompileOptions
@@ -142,3 +144,18 @@ def test_weights_are_not_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     zeros = np.zeros((1, 64), np.float32)
     assert (first([zeros], 1)[0] == np.arange(64)).all()
     assert second([zeros], 1)[0][0, -1] == 99
+
+
+def test_a_broken_pass_leaves_a_reproducer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is read again for it: no copy is made before."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path))
+    monkeypatch.setattr(ConvertOnnxToGraphPass, "apply", broken)
+    ramp = ", ".join(map(str, range(64)))
+    with pytest.raises(InternalError, match="stepwell-opt"):
+        first_stage(f"g (float[N,64] x) => (float[N,64] y) <float[64] w = {{{ramp}}}> {{ y = Add(x, w) }}")
+    (text,) = tmp_path.rglob("*.mlir")
+    assert '"onnx.Add"' in text.read_text() and text.with_suffix(".weights").exists()

@@ -120,3 +120,22 @@ def test_what_has_no_tables(net: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert cli.main(["compile", str(net), "--emit", "loops", "-o", str(tmp_path / "m.mlir")]) == 0
     capsys.readouterr()
     assert "has no kernels" in shown_error(capsys, cli.main, "inspect", tmp_path / "m.mlir", "--kernels")
+
+
+def test_buffers_whose_size_depends_on_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "g (float[N] x) => (int64[1, K] z) { a = Abs(x) z = NonZero(a) }"
+    path = written(tmp_path / "net.onnx", onnx_model(text))
+    rows = facts_of(path, "--memory", "--kernels")["memory"]["rows"]
+    late = [row for row in rows if row["offset"] is None]
+    assert late and all(row["letter"] == "" for row in late) and any(row["bytes"] is None for row in late)
+    capsys.readouterr()
+    assert cli.main(["inspect", str(path), "--memory", "--formulas"]) == 0
+    assert " - " in capsys.readouterr().out
+
+
+def test_text_of_level_1_and_2_has_kernels_without_nodes(net: Path, tmp_path: Path) -> None:
+    for level in ("graph", "linalg"):
+        path = tmp_path / f"{level}.mlir"
+        assert cli.main(["compile", str(net), "--emit", level, "-o", str(path)]) == 0
+        rows = facts_of(path, "--kernels")["kernels"]
+        assert len(rows) == 3 and not any(row["rule"] or row["nodes"] for row in rows)

@@ -59,7 +59,8 @@ def test_every_command(tmp_path: Path, capsys: Capture, monkeypatch: pytest.Monk
     assert run["outputs"][0] == {
         "name": "y", "dtype": "float32", "shape": [1, 4], "min": 1.0, "mean": 1.0, "max": 1.0
     }  # fmt: skip
-    assert run["check"] == [{"name": "y", "difference": 0.0, "ok": True}]
+    unit = {"allowed": 1e-4, "unit": "of the range"}
+    assert run["check"] == [{"name": "y", "difference": 0.0, "ok": True, **unit}]
     assert run["peak"]["gflops"] == 100.0 and run["rows"]
     assert facts(capsys, "run", artifact, "--repeat", "3")["threads"]
     assert (

@@ -175,3 +175,19 @@ def test_bad_usage(net: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
     stepwell.compile(net).save(tmp_path / "m.stepwell")
     assert "unknown-file-type" in shown_error(capsys, cli.main, "trace", tmp_path / "m.stepwell")
     assert "cannot-write" in shown_error(capsys, cli.main, "trace", net, "-o", tmp_path / "no" / "t.json")
+
+
+def test_the_facts(net: Path) -> None:
+    path = net.with_name("facts.json")
+    events = trace_of(net, "--runs", "2", "--json", str(path))
+    facts = json.loads(path.read_text())
+    assert list(facts)[0] == "schema" and facts["schema"] == "stepwell-trace/1"
+    assert facts["events"] == len(events) and facts["threads"] == 2 and len(facts["runs"]) == 2
+    for run in facts["runs"]:
+        assert 0 < run["kernel microseconds"] <= run["microseconds"]
+
+
+def test_a_model_without_kernels(tmp_path: Path, net: Path) -> None:
+    text = "g (float[4] x) => (float[4] y) { y = Identity(x) }"
+    events = trace_of(written(tmp_path / "same.onnx", onnx_model(text)), "--runs", "1")
+    assert len(by_kind(events, "run")) == 1 and not by_kind(events, "kernel")

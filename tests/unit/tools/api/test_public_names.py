@@ -71,6 +71,7 @@ PUBLIC_MODULES = {
     "stepwell.passes",
     "stepwell.patterns",
     "stepwell.plugin",
+    "stepwell.tools.highlight",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -146,3 +147,8 @@ def test_check_of_run_names_the_node_and_kernel(
     assert cli.main(["run", str(model), "--check", "--no-cache"]) == 1
     shown = capsys.readouterr().out
     assert 'wrong: node "Sub#1" (Sub), value "d"' in shown and "so a graph pass did it" in shown
+    assert "simplify-expr (level graph)" in shown and "--pass-limit" in shown
+    assert cli.main(["debug", str(model), "--against", "reference", "--no-cache", "--json"]) == 1
+    first = json.loads(capsys.readouterr().out)["first"]
+    assert (first["pass"], first["level"], first["node"]) == ("simplify-expr", "graph", "Sub#1")
+    assert first["replay"].startswith("stepwell run ")

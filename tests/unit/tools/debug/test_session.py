@@ -247,3 +247,58 @@ def test_before_a_run_there_are_no_values() -> None:
     assert "the nearest are" in str(error.value)
     with pytest.raises(StepwellError, match="an artifact holds no IR"):
         stepwell.debug(Path("m.stepwell"))
+
+
+def test_half_of_a_folded_value_is_not_the_value() -> None:
+    """
+    The scale of n goes into the filters, the offsets of b and y become one: what is left of n lacks its
+    offset.
+    """
+    model = onnx_model(
+        """g (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y)
+        <float[4] s = {1, 2, 3, 4}, float[4] o = {1, 2, 3, 4}, float[4] m = {0, 1, 0, 1},
+         float[4] v = {1, 2, 3, 4}, float[4, 1, 1] t = {2, 3, 4, 5}, float[4, 1, 1] p = {5, 6, 7, 8}> {
+          c = Conv (x, w)
+          b = BatchNormalization (c, s, o, m, v)
+          n = Mul (b, t)
+          y = Add (n, p)
+        }"""
+    )
+    model.graph.initializer.append(numpy_helper.from_array(random(4, 3, 1, 1), "w"))
+    session = stepwell.debug(model)
+    session.run({"x": random(1, 3, 8, 8)})
+    assert {name: how for name, (how, _) in infos(session).items()} == {
+        "c": "gone",
+        "b": "gone",
+        "n": "gone",
+        "y": "observed",
+    }
+    assert session.compare().first is None
+
+
+def test_a_backends_part_is_observed_as_a_whole() -> None:
+    pytest.importorskip("onnxruntime")
+    session = stepwell.debug(PRODUCTS, backends="onnxruntime")
+    feeds = {"x": random(2, 8), "w": random(8, 8) / 4}
+    wanted = stepwell.compile(PRODUCTS).run(feeds)["y"]
+    close(session.run(feeds)["y"], wanted)
+    close(session.get("y"), wanted)
+
+
+def test_branches_that_are_not_taken_have_no_values() -> None:
+    model = onnx_model(
+        """g (float[4] x, bool c) => (float[4] y) {
+          a = Relu (x)
+          y = If (c) <
+            then_branch = t () => (float[4] p) { l = Exp (a) p = Mul (l, a) },
+            else_branch = e () => (float[4] q) { r = Neg (a) q = Mul (r, a) }>
+        }"""
+    )
+    session = stepwell.debug(model)
+    x = np.array([1, -1, 2, 0], np.float32)
+    for taken, other, wanted in ((True, "r", np.exp(np.maximum(x, 0))), (False, "l", -np.maximum(x, 0))):
+        session.run({"x": x, "c": np.array(taken)})
+        close(session.get("l" if taken else "r"), wanted)
+        with pytest.raises(StepwellError, match=f'"{other}" was not recorded'):
+            session.get(other)
+        assert session.compare().first is None

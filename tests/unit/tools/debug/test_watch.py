@@ -103,3 +103,17 @@ def test_unknown_kinds(kinds: str, message: str) -> None:
     with pytest.raises(StepwellError) as error:
         session.watch(kinds)
     assert message in str(error.value) and error.value.code == "bad-option"
+
+
+def test_sums_inside_of_loops_are_watched_on_levels_below() -> None:
+    """The product's results are finite, and one of its partial sums is not."""
+    session = stepwell.debug(
+        onnx_model("g (float[1, 4] x, float[4, 1] w) => (float[1, 1] y) { y = MatMul (x, w) }")
+    )
+    large = np.array([[3e38, 3e38, -3e38, -3e38]], np.float32)
+    session.run({"x": large, "w": np.ones((4, 1), np.float32)})
+    found = session.watch("inf", level="loops")
+    assert found and all(f.node == "MatMul#0" and f.kernel == "k0" for f in found)
+    assert {f.op.partition(".")[0] for f in found} <= {"arith", "math", "vector"}
+    with pytest.raises(StepwellError, match="does not run at level 'native'"):
+        session.watch(level="native")

@@ -10,8 +10,8 @@ from importlib import import_module
 import pytest
 from pygments.token import Text, Token
 
-from stepwell.tools.generators.editor_grammar import GRAMMAR, grammar
 from stepwell.tools.highlight import MlirLexer
+from stepwell.tools.lsp.grammar import GRAMMAR, grammar
 from tests.support.imports import ROOT
 
 

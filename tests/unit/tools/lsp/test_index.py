@@ -208,3 +208,14 @@ def test_fragments(text: str) -> None:
         assert isinstance(index.spans_at(offset), list) and isinstance(index.values_at(offset), list)
     assert not index.outline() or "// -----" in text
     assert all(span.start <= span.end for span in index.folds())
+
+
+@pytest.mark.parametrize("text", [MLP, LOOPS, BROKEN])
+def test_any_beginning_and_any_end_of_a_text(text: str) -> None:
+    """What is being written is cut off anywhere; a change gives what a new index would."""
+    index = Index(text)
+    for cut in range(len(text)):
+        for changed in (text[:cut], text[cut:]):
+            index, fresh = Index(changed, index), Index(changed)
+            assert (index.outline(), index.folds()) == (fresh.outline(), fresh.folds())
+            assert index.spans_at(cut // 2) == fresh.spans_at(cut // 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
+from stepwell.tools import cli
 from stepwell.tools.lsp.document import Document, Json
 from stepwell.tools.lsp.session import Session
 from stepwell.tools.lsp.worker import answer
@@ -178,3 +180,12 @@ func.func @f(%0: i32, %c: i1) {
     assert "'start': {'line': 2, 'character': 4}, 'end': {'line': 2, 'character': 32}" in shown
     with pytest.raises(RequestError, match="another form"):  # %a#0, %a#1 cannot be written as results
         change("file:///it", 1, "generic")
+
+
+def test_the_command_names_the_package_that_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("pygls", "lsprotocol", "stepwell.tools.lsp.server"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert cli.main(["lsp"]) == 1
+    assert "error[missing-package]: the language server needs" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """
 The TextMate grammar of VS Code's folder, from the table of tokens and the registry of dialects.
 
-Run `make docs` (or `python -m stepwell.tools.generators.editor_grammar`) after a change; a test fails when it
+Run `make docs` (or `python -m stepwell.tools.lsp.grammar`) after a change; a test fails when it
 is stale.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from stepwell.dialects._xdsl import all_dialects, plugged_in_dialects
 from stepwell.tools.lsp.tokens import KINDS
 
-GRAMMAR = Path(__file__).resolve().parents[1] / "lsp" / "vscode" / "syntaxes" / "mlir.tmLanguage.json"
+GRAMMAR = Path(__file__).resolve().parent / "vscode" / "syntaxes" / "mlir.tmLanguage.json"
 _SCOPE = "source.mlir"
 
 

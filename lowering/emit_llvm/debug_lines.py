@@ -1,0 +1,48 @@
+"""Debug locations: for each instruction the line of its op in the printed `llvm` level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from stepwell.dialects.printed_lines import printed_lines
+
+_VERSION = 3
+
+
+class DebugLines:
+    """The metadata of a module's lines: a file, its compile unit, a subprogram for each function."""
+
+    def __init__(self, metadata: Callable[[str], str], module: ModuleOp):
+        """Args: `metadata` adds a node to the module's metadata, and returns the reference to it."""
+        _, self._lines = printed_lines(module)
+        self._metadata = metadata
+        self._file = self._metadata('!DIFile(filename: "kernel.mlir", directory: "")')
+        self._unit = self._metadata(
+            f"distinct !DICompileUnit(language: DW_LANG_C, file: {self._file}, emissionKind: LineTablesOnly)"
+        )
+        self._type = self._metadata(f"!DISubroutineType(types: {self._metadata('!{}')})")
+        flag = self._metadata(f'!{{i32 2, !"Debug Info Version", i32 {_VERSION}}}')
+        self.named = [f"!llvm.dbg.cu = !{{{self._unit}}}", f"!llvm.module.flags = !{{{flag}}}"]
+        self._locations: dict[tuple[str, int], str] = {}
+        self._scope = ""
+
+    def function(self, op: llvm.FuncOp) -> str:
+        """The reference to the function's subprogram, for the end of its first line."""
+        line = self._lines[op]
+        self._scope = self._metadata(
+            f'distinct !DISubprogram(name: "{op.sym_name.data}", file: {self._file}, line: {line}, '
+            f"type: {self._type}, unit: {self._unit}, spFlags: DISPFlagDefinition)"
+        )
+        return f" !dbg {self._scope}"
+
+    def suffix(self, op: Operation) -> str:
+        """The reference to the location of an instruction, for its end."""
+        key = self._scope, self._lines[op]
+        if (found := self._locations.get(key)) is None:
+            found = self._metadata(f"!DILocation(line: {key[1]}, column: 1, scope: {self._scope})")
+            self._locations[key] = found
+        return f", !dbg {found}"

@@ -1,0 +1,142 @@
+"""The page in Chromium, by its self-test: what is drawn, marked and found, and that nothing else happens."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.explore.collect import collect
+from stepwell.tools.explore.page_file import explorer_page
+from tests.commands import written
+from tests.onnx_models import onnx_model
+
+ROOT = Path(__file__).resolve().parents[2]
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+SECONDS = 120
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium here: the page is not tested in a browser"),
+]
+
+
+def browser(folder: Path, *options: str) -> str:
+    """What Chromium prints, offline and with a profile of its own."""
+    command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
+    command += [f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
+
+
+def dom(page: Path, address: str) -> str:
+    """The document after the page's script ran."""
+    return browser(page.parent, "--dump-dom", f"{page.as_uri()}#{address}&selftest")
+
+
+def selftest(page: Path, address: str = "") -> Any:
+    """The facts that the page says about itself."""
+    (found,) = re.findall(r'<pre data-testid="selftest">(.*?)</pre>', dom(page, address), re.DOTALL)
+    facts = json.loads(unescape(found))
+    assert facts["errors"] == []
+    return facts
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the digits model, without times."""
+    data = collect(ROOT / "examples" / "digits.onnx", CompileOptions(profile=True), run=False)
+    return written(tmp_path_factory.mktemp("page") / "digits.html", explorer_page(data))
+
+
+def made_up(folder: Path, count: int) -> Path:
+    """A page of a graph of so many nodes, with the kernel of a small model."""
+    data: Any = collect(ROOT / "examples" / "digits.onnx", CompileOptions(profile=True), run=False)
+    from stepwell.tools.explore.drawing import drawing_of
+
+    first, call = data["nodes"][0], data["calls"][0]
+    ops = ("MatMul", "Add", "Relu", "Softmax")
+    data["nodes"] = [
+        {**first, "id": f"n{i}", "name": f"/layer.{i // 10}/{ops[i % 4]}_{i}", "op": ops[i % 4],
+         "module": f"layer.{i // 10}", "kernels": ["c0"] if i % 4 == 0 else []}
+        for i in range(count)
+    ]  # fmt: skip
+    call["us"] = {"median": 150.0, "low": 140.0, "high": 160.0}
+    data["edges"] = [
+        {"from": f"n{i}", "to": f"n{j}", "value": "v5", "fused": i % 2 == 0, "why": "another kernel"}
+        for i in range(count)
+        for j in (i + 1, i + 4)
+        if j < count
+    ]
+    data["drawing"] = drawing_of(data["nodes"], data["edges"], data["calls"])
+    return written(folder / "many.html", explorer_page(data))
+
+
+def test_the_page_shows_the_models_nodes_and_kernels(digits: Path):
+    facts = selftest(digits)
+    assert (facts["nodes"], facts["kernels"], facts["calls"]) == (4, 3, 3)
+    text = dom(digits, "")
+    assert text.count("<li><button") == 4
+    assert all(f'data-testid="{name}"' in text for name in ("graph", "details", "levels", "tables"))
+
+
+@pytest.mark.parametrize("node", ["layer0", "relu0", "layer1", "softmax"])
+def test_a_node_marks_lines_on_every_level(digits: Path, node: str):
+    facts = selftest(digits, f"node={node}&level=graph,tensor,loop,llvm,asm")
+    assert facts["view"]["node"] == node
+    assert facts["marked"].keys() == {"graph", "tensor", "loop", "llvm", "asm"}
+    assert all(facts["marked"].values()), facts["marked"]
+
+
+def test_the_address_is_the_view(digits: Path):
+    facts = selftest(digits, "node=layer1&level=tensor,diff&pass=9&color=op&table=passes&search=op:Gemm")
+    view = facts["view"]
+    assert (view["levels"], view["pass"], view["color"], view["table"]) == (
+        ["tensor", "diff"],
+        9,
+        "op",
+        "passes",
+    )
+    assert view["hits"] == 2
+    text = dom(digits, "node=layer0&kernel=k0")
+    assert "an elementwise op joins no contraction" in dom(digits, "node=layer1")
+    assert "in the same kernel" in text
+
+
+def test_a_hostile_name_is_text(tmp_path: Path):
+    proto = onnx_model("g (float[2,8] x) => (float[2,8] y) { a = Relu(x) y = Softmax <axis=1> (a) }")
+    proto.graph.node[0].name = HOSTILE
+    model = written(tmp_path / "m.onnx", proto)
+    data = collect(model, CompileOptions(profile=True), run=False)
+    page = written(tmp_path / "m.html", explorer_page(data))
+    text = dom(page, f"node={quote(HOSTILE)}")
+    assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in text
+    assert "<img" not in text
+    assert selftest(page, f"node={quote(HOSTILE)}")["marked"]["graph"] > 0
+
+
+def test_three_thousand_nodes_open_folded_and_are_found(tmp_path: Path):
+    page = made_up(tmp_path, 3000)
+    facts = selftest(page, "search=op:MatMul+time>0.1ms")
+    assert facts["nodes"] == 3000 and facts["view"]["folded"] is True
+    assert facts["view"]["hits"] == 750
+
+
+def test_pictures(digits: Path, tmp_path: Path):
+    for name, address in {"page": "node=layer0", "passes": "node=softmax&level=tensor,diff&pass=16"}.items():
+        picture = tmp_path / f"{name}.png"
+        browser(
+            digits.parent,
+            "--window-size=1400,1100",
+            f"--screenshot={picture}",
+            f"{digits.as_uri()}#{address}",
+        )
+        assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000

@@ -1,0 +1,116 @@
+"""`stepwell explore`: a model's nodes, kernels, IR, assembly and times, as one page or as data."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.whole_files import check_place, write_text
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_model,
+    add_threads,
+    compile_options,
+    expect_full_start,
+    positive,
+    watched,
+)
+from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.inputs import read_arrays
+from stepwell.tools.progress import shown_progress
+
+FORMATS = {"html": ".html", "json": ".json"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments: model, output and options."""
+    add_model(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="F", help="the file to write (default: MODEL.html beside you)"
+    )
+    parser.add_argument("--format", choices=FORMATS, default="html", help="what to write (default: html)")
+    parser.add_argument(
+        "--max-size", type=positive, default=20, metavar="MB", help="the largest page (default: 20)"
+    )
+    parser.add_argument("--open", action="store_true", help="show the page in the browser")
+    parser.add_argument("--no-run", action="store_true", help="leave out the times: compile, do not run")
+    parser.add_argument(
+        "--inputs", type=Path, metavar="F.npz", help="arrays by input name, or F.npy, the only input"
+    )
+    add_threads(parser)
+    add_compile_options(parser)
+
+
+def run(args: Namespace) -> int:
+    """Write the page or the data; returns the exit status, 0."""
+    check_suffix(args.model)
+    expect_full_start(args, {"explore": True})
+    if args.model.suffix == ".stepwell":
+        help = "give the model that it was compiled from"
+        raise StepwellError("no-source", str(args.model), "an artifact holds no IR", help=help)
+    output = args.output or Path(args.model.name).with_suffix(FORMATS[args.format])
+    check_place(output)
+    args.profile = True
+    from stepwell.tools.explore.collect import collect
+
+    options = compile_options(args)
+    feeds = {} if args.inputs is None else read_arrays(args.inputs)
+    with watched(args), shown_progress() as progress:
+        data = collect(
+            args.model,
+            options,
+            command=command_text(args),
+            feeds=feeds,
+            run=not args.no_run,
+            threads=args.threads,
+            progress=progress,
+        )
+    write_text(output, _written(args, data))
+    if args.open:
+        import webbrowser
+
+        webbrowser.open(output.resolve().as_uri())
+    args.facts |= {"schema": data["schema"], "file": str(output), "bytes": output.stat().st_size}
+    args.facts |= {name: len(cast("list[object]", data[name])) for name in ("nodes", "kernels", "calls")}
+    print(f"wrote {output}: {args.facts['nodes']} nodes in {args.facts['kernels']} kernels", file=sys.stderr)
+    return 0
+
+
+def _written(args: Namespace, data: Mapping[str, object]) -> str:
+    if args.format == "json":
+        return json.dumps(data, allow_nan=False, separators=(",", ":")) + "\n"
+    from stepwell.tools.explore.page_file import explorer_page
+
+    return explorer_page(data, args.max_size * 1_000_000)
+
+
+def command_text(args: Namespace) -> str:
+    """A command for the same data, quoted for a shell: the model and the options with values of their own."""
+    add_arguments(parser := ArgumentParser())
+    default = vars(parser.parse_args([str(args.model)]))
+    words = ["stepwell", "explore", str(args.model)]
+    for name, usual in default.items():
+        value = cast(object, vars(args)[name])
+        option = "--" + name.replace("_", "-")
+        if value == usual or name in ("model", "output"):
+            continue
+        if value is True:
+            words.append(option)
+        elif name == "input_shape":
+            words += [word for shape in args.input_shape for word in (option, _shape_text(*shape))]
+        elif isinstance(value, list):
+            words += [word for part in cast("list[object]", value) for word in (option, str(part))]
+        else:
+            parts = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+            words += [option, ",".join(map(str, parts))]
+    return shlex.join(words)
+
+
+def _shape_text(name: str, dims: Sequence[int]) -> str:
+    return f"{name}={'x'.join(map(str, dims))}"

@@ -1,0 +1,151 @@
+"""One kernel from level 2 to assembly: its text after each pass, with the nodes of the model of each line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.locations import node_names
+from stepwell.dialects.printed_lines import printed_lines
+from stepwell.dialects.sched_kernel import kernel_of
+from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.kernels.kernel import has_vectors
+from stepwell.lowering.kernels.machine import emit_assembly, vector_spills
+from stepwell.passes.context import PassContext
+from stepwell.passes.instruments import PASS_SECONDS, Instrument
+from stepwell.passes.manager import run_pipeline
+from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.runtime.machine.target import TargetDescription
+
+Data: TypeAlias = dict[str, object]
+
+LEVELS = (("tensor", SCHEDULE_PIPELINE), ("loop", LOOP_PIPELINE), ("llvm", LLVM_PIPELINE))
+"""The levels of a kernel below the graph, and their passes."""
+SCHEDULE = "sched.schedule"
+_LOCATION = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
+_NOISE = re.compile(r"\s*\.(cfi_|file|loc|Ltmp|Lfunc_begin|ident|addrsig)|\.L(tmp|func_begin|func_end)\d+:")
+_SECTION = re.compile(r"\s*\.(section|text|data|bss)\b(?P<debug>\s+\"?\.debug)?")
+
+
+class Printed(NamedTuple):
+    """The text of IR, and for each line the nodes of the op that begins there."""
+
+    text: str
+    nodes: list[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, op: Operation) -> Printed:
+        """The text of an op with its line map."""
+        text, lines = printed_lines(op)
+        nodes: list[tuple[str, ...]] = [()] * text.count("\n")
+        for inner, line in lines.items():
+            nodes[line - 1] = tuple(dict.fromkeys(node_names(inner.location)))
+        return cls(text, nodes)
+
+    def data(self, sets: dict[tuple[str, ...], int]) -> Data:
+        """
+        Text and line map as JSON values; lines have the numbers of their sets of nodes, -1 for none.
+
+        Args: `sets` are numbered in order of their first use.
+        """
+        numbers = [sets.setdefault(names, len(sets)) if names else -1 for names in self.nodes]
+        return {"text": self.text, "lines": numbers}
+
+
+@dataclass
+class KernelSteps(Instrument):
+    """Records the text after each pass with a line map, or an equal text as `same`."""
+
+    sets: dict[tuple[str, ...], int]
+    steps: list[Data] = field(default_factory=list[Data])
+    level: str = ""
+    schedules: list[str] = field(default_factory=list[str])
+    _last: str = ""
+    _depth: int = 0
+
+    def add(self, op: Operation, name: str, ms: float) -> None:
+        """Add the step after a pass."""
+        printed = Printed.of(op)
+        step: Data = {"level": self.level, "pass": name, "ms": round(ms, 3)}
+        is_same = printed.text == self._last
+        self.steps.append(step | ({"same": True} if is_same else printed.data(self.sets)))
+        self._last = printed.text
+
+    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        self._depth += 1
+
+    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
+        self._depth -= 1
+        if self._depth:
+            return
+        self.add(module, step.name, 1e3 * PASS_SECONDS.get())
+        if step.name == "choose-schedules":
+            found = (op.attributes.get(SCHEDULE) for op in module.walk())
+            self.schedules = [str(schedule) for schedule in found if schedule is not None]
+
+
+class Assembly(NamedTuple):
+    """Assembly for readers: for each line the number of a line of the `llvm` level, 0 for none."""
+
+    text: str
+    lines: list[int]
+
+
+def located(assembly: str) -> Assembly:
+    """Assembly with debug locations, without its directives about them."""
+    texts: list[str] = []
+    lines: list[int] = []
+    line, is_debug = 0, False
+    for text in assembly.splitlines():
+        if section := _SECTION.match(text):
+            is_debug = section["debug"] is not None
+        if location := _LOCATION.match(text):
+            line = int(location[1])
+        if is_debug or _NOISE.match(text):
+            continue
+        texts.append(text)
+        lines.append(line if text.startswith("\t") and not text.startswith("\t.") else 0)
+    return Assembly("\n".join(texts) + "\n", lines)
+
+
+def kernel_data(module: ModuleOp, ctx: StepwellContext, target: TargetDescription) -> Data:
+    """
+    The steps of a kernel, its assembly, schedules and remarks, as JSON values.
+
+    Args: `module` is of level 2, with the kernel alone.
+    Raises: StepwellError when a pass refuses the kernel.
+    """
+    ctx.target = target
+    sets: dict[tuple[str, ...], int] = {}
+    recorder = KernelSteps(sets, level="tensor")
+    recorder.add(module, "convert-graph-to-linalg", 0.0)
+    context = PassContext.current().with_own_remarks()
+    scratch = StringAttr("0")
+    with context.watched_by([recorder]):
+        for recorder.level, pipeline in LEVELS:
+            run_pipeline(module, pipeline, ctx)
+            if recorder.level == "loop":
+                scratch = next(found for op in module.ops if (found := kernel_of(op)) is not None).scratch
+    optimize = not has_vectors(module)
+    assembly = emit_assembly(emit_llvm(module, lines=True), target, optimize=optimize)
+    shown = located(assembly)
+    return {
+        "steps": recorder.steps,
+        "sets": [list(names) for names in sets],
+        "schedule": recorder.schedules,
+        "asm": shown._asdict(),
+        "spills": vector_spills(assembly),
+        "scratch": scratch.data,
+        "remarks": [_remark(remark.pass_name, remark.where, remark.message) for remark in context.remarks],
+    }
+
+
+def _remark(pass_name: str, where: str, message: str) -> Mapping[str, str]:
+    return {"pass": pass_name, "where": where, "message": message}
