@@ -11,8 +11,11 @@ from stepwell.runtime.interface import Array
 
 ULPS = 4
 """A difference below this many units in the last place of the largest element is none."""
-LEAST_RANGE = 2.0**-10
-"""The least range that counts, relative to the largest element; 1 after passes of the class `approximate`."""
+LEAST_RANGE = 2.0**-6
+"""
+The least range that counts, relative to the largest element; 1 after passes of the class `approximate`, and
+for a single element, which has no range.
+"""
 
 # Sums of a few hundred terms in another order, relative to the range.
 _ROUNDING: Mapping[str, float] = {"float64": 1e-12, "float32": 2e-5, "float16": 5e-3, "bfloat16": 4e-2}
@@ -25,7 +28,7 @@ def relative_difference(found: Array, wanted: Array, numerics: Numerics = Numeri
     """
     The largest |found - wanted| relative to the scale of the wanted values; of integers, their steps apart.
 
-    The scale is the range of the finite wanted values, or 2⁻¹⁰ of the largest of them when that is more: in
+    The scale is the range of the finite wanted values, or 2⁻⁶ of the largest of them when that is more: in
     almost equal values, a range alone makes an error of a rounding. Differences below 4 units in the last
     place of the largest are 0, unless `numerics` is `exact`; passes of the class `approximate` may compute in
     another type, whose roundings are relative to the largest.
@@ -54,7 +57,8 @@ def relative_difference(found: Array, wanted: Array, numerics: Numerics = Numeri
     if numerics is not Numerics.EXACT and difference < ULPS * _last_place(largest, wanted.dtype):
         return 0.0
     spread = float(np.ptp(b)) if b.size and kind is np.float64 else largest
-    least = largest if numerics is Numerics.APPROXIMATE else LEAST_RANGE * largest
+    no_range = wanted.size == 1 or numerics is Numerics.APPROXIMATE
+    least = largest if no_range else LEAST_RANGE * largest
     return difference / (max(spread, least) or 1.0)
 
 

@@ -19,7 +19,6 @@ from xdsl.ir import Operation
 
 from stepwell.dialects import graph
 from stepwell.dialects.locations import node_names
-from stepwell.passes.base import Numerics
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.tools.check.differences import allowed_of_model, relative_difference
@@ -164,12 +163,6 @@ class Comparison:
         return "\n".join(lines)
 
 
-def _difference(found: Array, wanted: Array) -> float:
-    """The relative difference of two arrays; that of single numbers, without a range, to themselves."""
-    numerics = Numerics.APPROXIMATE if wanted.size == 1 else Numerics.ROUNDING
-    return relative_difference(found, wanted, numerics)
-
-
 def _mean_difference(found: Array, wanted: Array) -> float:
     """The root of the mean squared difference, relative to the range; infinite where shapes differ."""
     if found.shape != wanted.shape or not wanted.size or wanted.dtype.kind not in "fiu":
@@ -248,7 +241,7 @@ class _Comparing:
             return None
         self._recorded.inside = {kernel: inside}
         pairs = zip((array for array in found if array is not None), wanted, strict=True)
-        return (max(_difference(have, np.asarray(want)) for have, want in pairs),)
+        return (max(relative_difference(have, np.asarray(want)) for have, want in pairs),)
 
     def _local_allowed(self, kernel: Operation) -> float:
         arrays = [self._recorded.array(result) for result in kernel.results]
@@ -265,7 +258,7 @@ class _Comparing:
         if found is None or wanted is None:
             self._unjudged[name] = None
             return None
-        difference = _difference(found, wanted)
+        difference = relative_difference(found, wanted)
         allowed = self._allowed(wanted)
         self._judged[name] = ValueDifference(name, node.node, node.op, difference, allowed)
         return difference
@@ -291,7 +284,7 @@ class _Comparing:
             return False
         if self._is_quantized and _mean_difference(found, wanted) <= _FLIPS:
             return True
-        return _difference(found, wanted) <= value.allowed
+        return relative_difference(found, wanted) <= value.allowed
 
     def _found(self, name: str) -> Array | None:
         """The array of a value in the run; None where the program has none."""

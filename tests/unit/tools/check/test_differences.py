@@ -24,8 +24,9 @@ def f32(*values: float) -> Array:
     [
         (f32(0, 11), f32(0, 10), 0.1),
         (f32(-10, 11), f32(-10, 10), 0.05),  # the range, not the largest
-        (f32(100, 100.5), f32(100, 100), 0.5 / (100 / 1024)),  # a range of nothing: a share of the largest
+        (f32(100, 100.5), f32(100, 100), 0.5 / (100 / 64)),  # a range of nothing: a share of the largest
         (f32(0, 0.5), f32(0, 0), 0.5),
+        (f32(101), f32(100), 0.01),  # one number has no range
         (f32(1, 2), f32(1, 2, 3), INFINITE),
         (f32(1, np.nan), f32(1, np.nan), 0.0),
         (f32(1, np.nan), f32(1, 2), INFINITE),
@@ -55,11 +56,10 @@ def test_almost_equal_values_may_round() -> None:
 
 
 def test_approximate_passes_may_compute_in_another_type() -> None:
-    """1,000 and 1,001 in bf16 are 1,000 and 1,000: all of the range, a thousandth of the largest."""
-    assert relative_difference(f32(1000, 1000), f32(1000, 1001)) == pytest.approx(1 / 1)
-    assert relative_difference(f32(1000, 1000), f32(1000, 1001), Numerics.APPROXIMATE) == pytest.approx(
-        1 / 1001
-    )
+    """An error of 100 in 1,100 is all of the range, and an eleventh of the largest."""
+    assert relative_difference(f32(1000, 1000), f32(1000, 1100)) == pytest.approx(1 / 1)
+    approximate = relative_difference(f32(1000, 1000), f32(1000, 1100), Numerics.APPROXIMATE)
+    assert approximate == pytest.approx(1 / 11)
 
 
 @given(st.integers(1, 12), st.sampled_from([np.float32, np.float64, np.float16]))
