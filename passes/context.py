@@ -205,14 +205,10 @@ class PassContext:
         derived.disabled_pass = self.disabled_pass.union(_names(disabled))
         return derived
 
-    @property
-    def chooses_passes(self) -> bool:
-        """Whether this context changes passes or their options: kernels cached without it are not used."""
-        return bool(self.config or self.required_pass or self.disabled_pass)
-
     def alters(self, runs: range) -> bool:
-        """Whether an instrument may change the code that pass runs of some numbers make."""
-        return any(instrument.alters(runs) for instrument in self.instruments)
+        """Whether this context may change the code that pass runs of some numbers make: no cache has it."""
+        chooses = bool(self.config or self.required_pass or self.disabled_pass)
+        return chooses or any(instrument.alters(runs) for instrument in self.instruments)
 
     def with_own_remarks(self) -> PassContext:
         """This context with a list of remarks of its own, empty as yet."""

@@ -84,8 +84,6 @@ def compile_image(
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
-    if PassContext.current().chooses_passes:
-        cache = None  # whose keys do not describe it
     calls = [op for op in main_of(compilation.module).walk() if isinstance(op, func.CallOp)]
     names = [call.callee.string_value() for call in calls]
     with (passes or PassContext.current()).active():

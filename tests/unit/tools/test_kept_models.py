@@ -165,6 +165,6 @@ def test_a_context_that_chooses_passes_leaves_no_kernels(tmp_path: Path) -> None
     for context in (PassContext(disabled_pass=["unroll-vectors"]), PassContext(instruments=[Refusing()])):
         with context:
             model = stepwell.compile(path)
-        assert (context.chooses_passes or context.alters(range(1, 2))) and np.array_equal(model(X), 3 * X)
+        assert context.alters(range(0)) and np.array_equal(model(X), 3 * X)
         assert not list((tmp_path / "cache").glob("*.kernel"))
-    assert not PassContext().chooses_passes and not PassContext().alters(range(1, 2))
+    assert not PassContext().alters(range(0))

@@ -149,6 +149,21 @@ def test_rewrites_are_limited(way: str) -> None:
     assert sorted(op.name for op in module.walk() if "graph" in op.name) == ["graph.neg", "graph.relu"]
 
 
+@pytest.mark.parametrize("way", ONCE)
+def test_a_rewrite_is_announced_before_it_changes_anything(way: str) -> None:
+    module = sw.parse(TEXT).op
+    seen: list[tuple[str, list[str], int]] = []
+
+    class Announced(RewriteListener):
+        def rewriting(self, pattern: str, ops: Sequence[Operation]) -> None:
+            done = sum(op.name == "graph.neg" for op in module.walk())
+            seen.append((pattern, [op.name for op in ops], done))
+
+    with listening(Announced()):
+        ONCE[way](function_of(module))
+    assert seen == [("AsNeg", ["graph.relu"], done) for done in range(2)]
+
+
 @pytest.mark.parametrize("way", ENDLESS)
 def test_endless_rewriting_is_one_error(way: str) -> None:
     """It names the pattern, the limit, the op, and its node."""
