@@ -28,6 +28,7 @@ _LEFT_OUT: dict[str, str] = {}
 _RUN_BY = {
     "tests/conformance": "make conformance",
     "tests/emulated": "make emulated",
+    "tests/explore": "make explore",
     "tests/installed": "make test-runtime",
     "tests/models": "make models",
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -17,24 +15,16 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.page_file import explorer_page
 from tests.commands import written
+from tests.explore.browser import BROWSER, browser, pictures
 from tests.onnx_models import onnx_model
 
 ROOT = Path(__file__).resolve().parents[2]
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-SECONDS = 120
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(BROWSER is None, reason="no Chromium here: the page is not tested in a browser"),
 ]
-
-
-def browser(folder: Path, *options: str) -> str:
-    """What Chromium prints, offline and with a profile of its own."""
-    command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
-    command += [f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
 
 
 def dom(page: Path, address: str) -> str:
@@ -131,12 +121,5 @@ def test_three_thousand_nodes_open_folded_and_are_found(tmp_path: Path):
 
 
 def test_pictures(digits: Path, tmp_path: Path):
-    for name, address in {"page": "node=layer0", "passes": "node=softmax&level=tensor,diff&pass=16"}.items():
-        picture = tmp_path / f"{name}.png"
-        browser(
-            digits.parent,
-            "--window-size=1400,1100",
-            f"--screenshot={picture}",
-            f"{digits.as_uri()}#{address}",
-        )
+    for picture in pictures(digits, tmp_path):
         assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000
