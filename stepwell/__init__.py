@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from stepwell.runtime.model import load as load
     from stepwell.tools.api import pipelines as pipelines
     from stepwell.tools.api.compile import compile as compile
+    from stepwell.tools.api.explore import explore as explore
     from stepwell.tools.api.instruments import Diff as Diff
     from stepwell.tools.api.instruments import Timing as Timing
     from stepwell.tools.api.module import Module as Module
@@ -65,6 +66,7 @@ _LAZY = {
     "amx": "stepwell.dialects.amx",
     "arith": "stepwell.dialects.arith",
     "compile": "stepwell.tools.api.compile:compile",
+    "explore": "stepwell.tools.api.explore:explore",
     "graph": "stepwell.dialects.graph",
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
     "llvm": "stepwell.dialects.llvm",
@@ -102,6 +104,7 @@ __all__ = [
     "amx",
     "arith",
     "compile",
+    "explore",
     "graph",
     "import_onnx",
     "llvm",

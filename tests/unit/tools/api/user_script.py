@@ -150,6 +150,7 @@ def models(m: sw.Module, folder: Path) -> None:
     options = sw.CompileOptions(opt_level=1, mcpu="x86-64-v3")
     other = sw.compile(folder / "m.onnx", options, input_shapes={"x": (4, 8)}, memory="low")
     assert again.threads == 1 and [v.shape for v in other.inputs] == [v.shape for v in again.inputs]
+    assert sw.explore(folder / "m.onnx", opt_level=1).data["schema"] == "stepwell-explore/1"
     refused(lambda: sw.compile(m, winograd="slow"))  # pyright: ignore[reportArgumentType]
     refused(lambda: sw.compile(m, opt_levle=1))  # pyright: ignore[reportCallIssue, reportUnknownLambdaType]
 
