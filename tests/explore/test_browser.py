@@ -13,6 +13,7 @@ import pytest
 
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.collect import collect
+from stepwell.tools.explore.compare import compared
 from stepwell.tools.explore.page_file import explorer_page
 from tests.commands import written
 from tests.explore.browser import BROWSER, browser, pictures
@@ -111,6 +112,17 @@ def test_a_hostile_name_is_text(tmp_path: Path):
     assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in text
     assert "<img" not in text
     assert selftest(page, f"node={quote(HOSTILE)}")["marked"]["graph"] > 0
+
+
+def test_another_compilation_is_beside_this_one(tmp_path: Path):
+    model = ROOT / "examples" / "digits.onnx"
+    ours, theirs = (
+        collect(model, CompileOptions(profile=True, mcpu=mcpu), run=False)
+        for mcpu in ("x86-64-v4", "x86-64-v3")
+    )
+    page = written(tmp_path / "m.html", explorer_page({**ours, "compare": compared(ours, theirs)}))
+    text = dom(page, "node=layer0&level=asm,other&table=compare")
+    assert "%zmm" in text and "%ymm" in text and "other assembly · k0" in text
 
 
 def test_three_thousand_nodes_open_folded_and_are_found(tmp_path: Path):

@@ -21,7 +21,7 @@ from stepwell.tools.commands.options import (
     positive,
     watched,
 )
-from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.driver.options import CompileOptions, check_suffix
 from stepwell.tools.inputs import read_arrays
 from stepwell.tools.progress import shown_progress
 
@@ -42,6 +42,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--no-run", action="store_true", help="leave out the times: compile, do not run")
     parser.add_argument(
         "--inputs", type=Path, metavar="F.npz", help="arrays by input name, or F.npy, the only input"
+    )
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        metavar="MODEL2",
+        help="another model, or the data of another compilation (F.json), kernel by kernel beside this one",
     )
     parser.add_argument(
         "--overlay",
@@ -66,6 +72,7 @@ def run(args: Namespace) -> int:
     check_place(output)
     args.profile = True
     from stepwell.tools.explore.collect import collect
+    from stepwell.tools.explore.compare import compared
     from stepwell.tools.explore.overlays import read_overlay, unknown_nodes
 
     options = compile_options(args)
@@ -81,6 +88,8 @@ def run(args: Namespace) -> int:
             threads=args.threads,
             progress=progress,
         )
+        if args.compare is not None:
+            data["compare"] = compared(data, _other(args, options))
     data["overlays"] = overlays
     for path, overlay in zip(args.overlay, overlays, strict=True):
         if count := unknown_nodes(overlay, cast("list[dict[str, object]]", data["nodes"])):
@@ -94,6 +103,19 @@ def run(args: Namespace) -> int:
     args.facts |= {name: len(cast("list[object]", data[name])) for name in ("nodes", "kernels", "calls")}
     print(f"wrote {output}: {args.facts['nodes']} nodes in {args.facts['kernels']} kernels", file=sys.stderr)
     return 0
+
+
+def _other(args: Namespace, options: CompileOptions) -> Mapping[str, object]:
+    """The data to compare with: a file of it, or that of another model with the same options."""
+    from stepwell.tools.explore.collect import collect
+    from stepwell.tools.explore.overlays import read_data
+
+    if args.compare.suffix == ".json":
+        return read_data(args.compare)
+    check_suffix(args.compare, (".onnx", ".mlir"))
+    return collect(
+        args.compare, options, command=str(args.compare), run=not args.no_run, threads=args.threads
+    )
 
 
 def _written(args: Namespace, data: Mapping[str, object]) -> str:

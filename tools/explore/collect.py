@@ -34,9 +34,8 @@ from stepwell.tools.explore.kernel_steps import Data, Printed
 from stepwell.tools.explore.kernels import collect_kernels
 from stepwell.tools.explore.memory import buffers_of
 from stepwell.tools.explore.model_graph import ModelGraph
+from stepwell.tools.explore.overlays import SCHEMA
 from stepwell.tools.inputs import made_up_inputs
-
-SCHEMA = "stepwell-explore/1"
 
 
 class Fused(NamedTuple):

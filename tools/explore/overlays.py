@@ -11,6 +11,7 @@ from typing import cast
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.explore.kernel_steps import Data
 
+SCHEMA = "stepwell-explore/1"
 _ORT_TIME = "_kernel_time"
 
 
@@ -20,12 +21,7 @@ def read_overlay(path: Path) -> Data:
 
     Raises: StepwellError `no-file`, `bad-data` for a file that is neither.
     """
-    try:
-        found = cast(object, json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise StepwellError("no-file", str(path), f"cannot read the overlay: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise StepwellError("bad-data", str(path), f"an overlay is JSON: {error}") from None
+    found = _read(path)
     if isinstance(found, list):
         return _of_profile(cast("list[object]", found))
     expected = 'expected {"name", "unit", "values": {node: number or text}}, or a profile of ONNX Runtime'
@@ -41,9 +37,29 @@ def read_overlay(path: Path) -> Data:
     return {"name": name, "unit": unit, "values": by_node}
 
 
+def read_data(path: Path) -> Mapping[str, object]:
+    """The data that `stepwell explore --format json` wrote. Raises: StepwellError `no-file`, `bad-data`."""
+    found = _read(path)
+    if not isinstance(found, dict) or "schema" not in found:
+        raise StepwellError("bad-data", str(path), f"expected data of the schema {SCHEMA}")
+    data = cast("Mapping[str, object]", found)
+    if data["schema"] != SCHEMA:
+        raise StepwellError("bad-data", str(path), f"expected the schema {SCHEMA}, found {data['schema']!r}")
+    return data
+
+
 def unknown_nodes(overlay: Data, nodes: Iterable[Data]) -> int:
     """The number of names in an overlay that no node has."""
     return len(cast("dict[str, object]", overlay["values"]).keys() - {str(node["name"]) for node in nodes})
+
+
+def _read(path: Path) -> object:
+    try:
+        return cast(object, json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise StepwellError("no-file", str(path), f"cannot read the file: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise StepwellError("bad-data", str(path), f"expected JSON: {error}") from None
 
 
 def _is_shown(value: object) -> bool:

@@ -50,7 +50,7 @@ def test_a_profile_of_onnx_runtime_is_an_overlay(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "an overlay is JSON"),
+        ("{", "expected JSON"),
         ("3", "expected"),
         ('{"name": "a", "unit": "", "values": [1]}', "expected"),
         (
