@@ -116,10 +116,8 @@ def test_a_hostile_name_is_text(tmp_path: Path):
 
 def test_another_compilation_is_beside_this_one(tmp_path: Path):
     model = ROOT / "examples" / "digits.onnx"
-    ours, theirs = (
-        collect(model, CompileOptions(profile=True, mcpu=mcpu), run=False)
-        for mcpu in ("x86-64-v4", "x86-64-v3")
-    )
+    options = [CompileOptions(profile=True, mcpu=mcpu) for mcpu in ("x86-64-v4", "x86-64-v3")]
+    ours, theirs = (collect(model, each, run=False) for each in options)
     page = written(tmp_path / "m.html", explorer_page({**ours, "compare": compared(ours, theirs)}))
     text = dom(page, "node=layer0&level=asm,other&table=compare")
     assert "%zmm" in text and "%ymm" in text and "other assembly · k0" in text
