@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from io import StringIO
 
 from xdsl.ir import Operation
 from xdsl.printer import Printer
 
 
-class _Lines(StringIO):
-    """A text stream that knows its current line, from 1 on."""
+class _PositionPrinter(Printer):
+    """A printer that records the position in the text at which each op begins."""
 
-    line = 1
-
-    def write(self, text: str, /) -> int:
-        self.line += text.count("\n")
-        return super().write(text)
-
-
-class _LinePrinter(Printer):
-    """A printer that records the line on which each op begins."""
-
-    def __init__(self, stream: _Lines):
+    def __init__(self, stream: StringIO):
         super().__init__(stream)
-        self.lines: dict[Operation, int] = {}
-        self._lines = stream
+        self.positions: dict[Operation, int] = {}
+        self._tell = stream.tell
 
     def print_op(self, op: Operation) -> None:
-        self.lines[op] = self._lines.line
+        self.positions[op] = self._tell()
         super().print_op(op)
 
 
 def printed_lines(op: Operation) -> tuple[str, dict[Operation, int]]:
     """The text of an op in the custom assembly format, and the line, from 1 on, on which each op begins."""
-    printer = _LinePrinter(stream := _Lines())
+    printer = _PositionPrinter(stream := StringIO())
     printer.print_op(op)
-    return stream.getvalue() + "\n", printer.lines
+    text = stream.getvalue() + "\n"
+    ends = [at for at, character in enumerate(text) if character == "\n"]
+    return text, {inner: bisect_left(ends, at) + 1 for inner, at in printer.positions.items()}

@@ -24,6 +24,8 @@ CODES: dict[str, ErrorCode] = {
         "Compile the model again."),
     "bad-config": ErrorCode("a key or a value of the pass configuration does not exist",
         "`stepwell-opt --list-configs` lists the keys with their types."),
+    "bad-data": ErrorCode("a file of results is not of the format that it should have",
+        "Write it again; `docs/explorer.md` has the format."),
     "bad-inputs": ErrorCode("inputs cannot be read, cannot be made up, or do not fit the function",
         "Write a file with `numpy.savez`: one array for each input, by its name, and no Python objects."),
     "bad-lowering": ErrorCode("the lowering of a plugin made what cannot replace its op or node",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
@@ -124,6 +125,14 @@ class ModelInfo(ABC):
         lines += ["outputs:", *(f"  {info}" for info in self.outputs)]
         lines += [f"target: {self.target}", f"threads: {self.threads}"]
         return "\n".join([*lines, *(f"{name}: {value}" for name, value in self.image.summary.items())])
+
+    def _repr_html_(self) -> str:
+        """The facts of `summary` as a table, for notebooks."""
+        rows = [(f"input {info.name}", info.type) for info in self.inputs]
+        rows += [(f"output {info.name}", info.type) for info in self.outputs]
+        facts = {"target": self.target, "threads": self.threads, **self.image.summary}
+        cells = [(escape(str(name)), escape(str(value))) for name, value in [*rows, *facts.items()]]
+        return "".join(["<table>", *(f"<tr><th>{a}</th><td>{b}</td></tr>" for a, b in cells), "</table>"])
 
     def profile(self, *arrays: object, runs: int = DEFAULT_PROFILED_RUNS, **named: object) -> Profile:
         """

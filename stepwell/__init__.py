@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from stepwell.runtime.model import load as load
     from stepwell.tools.api import pipelines as pipelines
     from stepwell.tools.api.compile import compile as compile
+    from stepwell.tools.api.explore import explore as explore
     from stepwell.tools.api.instruments import Diff as Diff
     from stepwell.tools.api.instruments import Timing as Timing
     from stepwell.tools.api.module import Module as Module
@@ -69,6 +70,7 @@ _LAZY = {
     "arith": "stepwell.dialects.arith",
     "compile": "stepwell.tools.api.compile:compile",
     "debug": "stepwell.tools.debug.session:debug",
+    "explore": "stepwell.tools.api.explore:explore",
     "graph": "stepwell.dialects.graph",
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
     "llvm": "stepwell.dialects.llvm",
@@ -108,6 +110,7 @@ __all__ = [
     "arith",
     "compile",
     "debug",
+    "explore",
     "graph",
     "import_onnx",
     "llvm",

@@ -4,7 +4,7 @@ vim.lsp.set_log_level("ERROR")
 local function start()
   return vim.lsp.start_client({
     name = "stepwell",
-    cmd = vim.split(vim.env.STEPWELL_COMMAND, " "),
+    cmd = vim.split(vim.env.SERVER_COMMAND, " "),
     root_dir = vim.fn.getcwd(),
   })
 end

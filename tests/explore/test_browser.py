@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -15,26 +13,19 @@ import pytest
 
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.collect import collect
+from stepwell.tools.explore.compare import compared
 from stepwell.tools.explore.page_file import explorer_page
 from tests.commands import written
+from tests.explore.browser import BROWSER, browser, pictures
 from tests.onnx_models import onnx_model
 
 ROOT = Path(__file__).resolve().parents[2]
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-SECONDS = 120
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(BROWSER is None, reason="no Chromium here: the page is not tested in a browser"),
 ]
-
-
-def browser(folder: Path, *options: str) -> str:
-    """What Chromium prints, offline and with a profile of its own."""
-    command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
-    command += [f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
 
 
 def dom(page: Path, address: str) -> str:
@@ -123,6 +114,15 @@ def test_a_hostile_name_is_text(tmp_path: Path):
     assert selftest(page, f"node={quote(HOSTILE)}")["marked"]["graph"] > 0
 
 
+def test_another_compilation_is_beside_this_one(tmp_path: Path):
+    model = ROOT / "examples" / "digits.onnx"
+    options = [CompileOptions(profile=True, mcpu=mcpu) for mcpu in ("x86-64-v4", "x86-64-v3")]
+    ours, theirs = (collect(model, each, run=False) for each in options)
+    page = written(tmp_path / "m.html", explorer_page({**ours, "compare": compared(ours, theirs)}))
+    text = dom(page, "node=layer0&level=asm,other&table=compare")
+    assert "%zmm" in text and "%ymm" in text and "other assembly · k0" in text
+
+
 def test_three_thousand_nodes_open_folded_and_are_found(tmp_path: Path):
     page = made_up(tmp_path, 3000)
     facts = selftest(page, "search=op:MatMul+time>0.1ms")
@@ -131,12 +131,5 @@ def test_three_thousand_nodes_open_folded_and_are_found(tmp_path: Path):
 
 
 def test_pictures(digits: Path, tmp_path: Path):
-    for name, address in {"page": "node=layer0", "passes": "node=softmax&level=tensor,diff&pass=16"}.items():
-        picture = tmp_path / f"{name}.png"
-        browser(
-            digits.parent,
-            "--window-size=1400,1100",
-            f"--screenshot={picture}",
-            f"{digits.as_uri()}#{address}",
-        )
+    for picture in pictures(digits, tmp_path):
         assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000

@@ -27,7 +27,7 @@ def test_definition_and_diagnostics(tmp_path: Path) -> None:
     nvim = needs_program("nvim")
     (tmp_path / "test.mlir").write_text(TEXT)
     command = f"{sys.executable} -m stepwell.tools.cli lsp"
-    environment = {**os.environ, "STEPWELL_COMMAND": command, "HOME": str(tmp_path)}
+    environment = {**os.environ, "SERVER_COMMAND": command, "HOME": str(tmp_path)}
     script = Path(__file__).with_name("init.lua")
     done = subprocess.run(
         [nvim, "--headless", "--clean", "-u", script],

@@ -21,11 +21,11 @@ from stepwell.tools.commands.options import (
     positive,
     watched,
 )
-from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.driver.options import CompileOptions, check_suffix
 from stepwell.tools.inputs import read_arrays
 from stepwell.tools.progress import shown_progress
 
-FORMATS = {"html": ".html", "json": ".json"}
+FORMATS = {"html": ".html", "json": ".json", "model-explorer": ".json"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -43,6 +43,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--inputs", type=Path, metavar="F.npz", help="arrays by input name, or F.npy, the only input"
     )
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        metavar="MODEL2",
+        help="another model, or the data of another compilation (F.json), kernel by kernel beside this one",
+    )
+    parser.add_argument(
+        "--overlay",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="F.json",
+        help="values of nodes to colour by, or a profile of ONNX Runtime (given again: another)",
+    )
     add_threads(parser)
     add_compile_options(parser)
 
@@ -58,8 +72,11 @@ def run(args: Namespace) -> int:
     check_place(output)
     args.profile = True
     from stepwell.tools.explore.collect import collect
+    from stepwell.tools.explore.compare import compared
+    from stepwell.tools.explore.overlays import read_overlay, unknown_nodes
 
     options = compile_options(args)
+    overlays = [read_overlay(path) for path in args.overlay]
     feeds = {} if args.inputs is None else read_arrays(args.inputs)
     with watched(args), shown_progress() as progress:
         data = collect(
@@ -71,6 +88,12 @@ def run(args: Namespace) -> int:
             threads=args.threads,
             progress=progress,
         )
+        if args.compare is not None:
+            data["compare"] = compared(data, _other(args, options))
+    data["overlays"] = overlays
+    for path, overlay in zip(args.overlay, overlays, strict=True):
+        if count := unknown_nodes(overlay, cast("list[dict[str, object]]", data["nodes"])):
+            print(f"warning: {path}: the model has no node of {count} of its names", file=sys.stderr)
     write_text(output, _written(args, data))
     if args.open:
         import webbrowser
@@ -82,8 +105,25 @@ def run(args: Namespace) -> int:
     return 0
 
 
+def _other(args: Namespace, options: CompileOptions) -> Mapping[str, object]:
+    """The data to compare with: a file of it, or that of another model with the same options."""
+    from stepwell.tools.explore.collect import collect
+    from stepwell.tools.explore.overlays import read_data
+
+    if args.compare.suffix == ".json":
+        return read_data(args.compare)
+    check_suffix(args.compare, (".onnx", ".mlir"))
+    return collect(
+        args.compare, options, command=str(args.compare), run=not args.no_run, threads=args.threads
+    )
+
+
 def _written(args: Namespace, data: Mapping[str, object]) -> str:
-    if args.format == "json":
+    if args.format == "model-explorer":
+        from stepwell.tools.explore.model_explorer import graph_collection
+
+        data = graph_collection(data)
+    if args.format != "html":
         return json.dumps(data, allow_nan=False, separators=(",", ":")) + "\n"
     from stepwell.tools.explore.page_file import explorer_page
 

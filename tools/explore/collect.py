@@ -19,7 +19,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.link.code import LinkedCode
-from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.timing import TimedCall, work_of
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
 from stepwell.tools.driver.image import Progress, compile_image, deduplicate, timed_calls
@@ -34,9 +34,8 @@ from stepwell.tools.explore.kernel_steps import Data, Printed
 from stepwell.tools.explore.kernels import collect_kernels
 from stepwell.tools.explore.memory import buffers_of
 from stepwell.tools.explore.model_graph import ModelGraph
+from stepwell.tools.explore.overlays import SCHEMA
 from stepwell.tools.inputs import made_up_inputs
-
-SCHEMA = "stepwell-explore/1"
 
 
 class Fused(NamedTuple):
@@ -137,6 +136,7 @@ def collect_and_compile(
         "passes": found.passes.rows,
         "remarks": [_remark(remark) for remark in found.remarks if remark.pass_name != "fuse-ops"],
         "timeline": [{"name": name, "ms": round(1e3 * s, 3)} for name, s in compilation.seconds.items()],
+        "peak": _peak(threads) if run else None,
         "overlays": [],
     }
     data |= {"drawing": drawing_of(found.model.nodes, found.model.edges, calls)}
@@ -317,6 +317,14 @@ def _word(op: graph.FusedOp, key: str) -> str:
 
 def _remark(remark: Remark) -> Mapping[str, str]:
     return {"pass": remark.pass_name, "where": remark.where, "message": remark.message}
+
+
+def _peak(threads: int | None) -> Mapping[str, float]:
+    """What the machine can do: the ceilings of the roofline."""
+    from stepwell.tools.measure.calibrate import machine_limits
+
+    limits, count = machine_limits(), checked_threads(threads)
+    return {"gflops": limits.flops(count) / 1e9, "memory_gbps": limits.bandwidth(count, float("inf")) / 1e9}
 
 
 def _versions() -> Mapping[str, str]:

@@ -4,11 +4,11 @@ import { chunk, shown } from "./data.js";
 import { difference } from "./difference.js";
 import { element } from "./dom.js";
 
-export const LEVELS = ["graph", "tensor", "loop", "llvm", "asm", "diff"];
+export const LEVELS = ["graph", "tensor", "loop", "llvm", "asm", "diff", "other"];
 
 export class Levels {
-  constructor(host, index, onselect) {
-    Object.assign(this, { host, index, onselect });
+  constructor(host, compare, onselect) {
+    Object.assign(this, { host, compare, onselect });
     this.columns = {};
     this.marked = {};
   }
@@ -33,7 +33,7 @@ export class Levels {
   }
 
   column(kernel, call, level, pass) {
-    const { title, lines, sets } = content(kernel, call, level, pass);
+    const { title, lines, sets } = level === "other" ? other(this.compare, call) : content(kernel, call, level, pass);
     const body = element("pre", { tabIndex: 0 });
     const rows = lines.map((line, i) => {
       const row = element("span", { className: line.kind || "" }, `${line.text}\n`);
@@ -90,6 +90,14 @@ function content(kernel, call, level, pass) {
   if (!step) return { title: `${level}: not here`, lines: [], sets: [] };
   const lines = step.text.split("\n").slice(0, -1).map((text) => ({ text }));
   return { title: `${level} · after ${kernel.steps[at].pass}`, lines, sets: step.lines.map(named) };
+}
+
+// The assembly of the kernel that another compilation has for a call's nodes.
+function other(compare, call) {
+  const pair = compare && compare.pairs.find((each) => each.call === call.id);
+  if (!pair || !pair.kernels[1]) return { title: "other: no such kernel", lines: [], sets: [] };
+  const lines = compare.asm[pair.kernels[1]].split("\n").slice(0, -1).map((text) => ({ text }));
+  return { title: `other assembly · ${pair.kernels[1]}`, lines, sets: lines.map(() => []) };
 }
 
 function lastText(steps, at) {

@@ -22,7 +22,7 @@ class Page {
     this.state = { node: null, levels: ["graph", "tensor", "llvm", "asm"], pass: null, color: "kernel", table: "nodes", search: "", folded: data.drawing.full.open === "folded" };
     this.build();
     this.graph = new Graph(this.panes.graph, data, this.index, (id, folded) => this.select(id, folded ? { folded: false } : {}));
-    this.levels = new Levels(this.panes.levels, this.index, (id) => this.select(id));
+    this.levels = new Levels(this.panes.levels, data.compare, (id) => this.select(id));
     window.addEventListener("hashchange", () => this.readAddress());
     document.addEventListener("keydown", (event) => this.key(event));
   }
@@ -35,7 +35,7 @@ class Page {
     this.tabs = Object.keys(TABLES).map((name) => element("button", { type: "button", onclick: () => this.update({ table: name }) }, name));
     this.shownLevels = LEVELS.map((name, i) => element("button", { type: "button", title: `key ${i + 1}`, onclick: () => this.toggleLevel(name) }, name));
     this.count = element("output", { "data-testid": "hits" });
-    this.help = element("dialog", { "aria-label": "Keys" }, element("p", {}, "/ search, ↑ ↓ its hits, f fit, z fold, [ ] pass, 1–6 levels, ? this help, Esc close"));
+    this.help = element("dialog", { "aria-label": "Keys" }, element("p", {}, "/ search, ↑ ↓ its hits, f fit, z fold, [ ] pass, 1–7 levels, ? this help, Esc close"));
     const button = (text, act) => element("button", { type: "button", onclick: act }, text);
     const names = [["graph", "Graph"], ["details", "Details"], ["levels", "Levels of the kernel"], ["tables", "Tables"]];
     this.panes = Object.fromEntries(names.map(([id, label]) => [id, pane(id, label)]));

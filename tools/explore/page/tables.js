@@ -75,6 +75,17 @@ export const TABLES = {
     });
     return element("div", {}, element("p", { className: "note" }, points.length ? "GFLOP/s over operations a byte, both logarithmic" : "no times: run without --no-run"), canvas);
   },
+  compare(data, select) {
+    const { compare } = data;
+    if (!compare) return element("p", { className: "note" }, "nothing to compare with: --compare MODEL or F.json");
+    const calls = new Map(data.calls.map((call) => [call.id, call]));
+    const both = (pair) => pair.map((value) => (value === null ? "–" : value)).join(" → ");
+    const rows = compare.pairs.map((pair) => [both(pair.kernels), pair.us.map(microseconds).join(" → "), both(pair.instructions), both(pair.code_bytes),
+      both(pair.spills), pair.same ? "same code" : "", shown(pair.nodes.join(", "), 100)]);
+    const heads = ["kernel", "time", "instructions", "code bytes", "spills", "", "nodes"];
+    const choose = (i) => select(calls.get(compare.pairs[i].call).nodes[0]);
+    return element("div", {}, element("p", { className: "note" }, `compared with ${compare.command || compare.title}`), table(heads, rows, choose));
+  },
   timeline(data) {
     const most = Math.max(...data.timeline.map((part) => part.ms), 1e-9);
     const bar = (ms) => element("meter", { min: 0, max: most, value: ms, title: `${ms} ms` });

@@ -155,6 +155,7 @@ def models(m: sw.Module, folder: Path) -> None:
     session = sw.debug(folder / "m.onnx", options, threads=1)
     session.run({"x": X, "w": W})
     assert session.compare().first is None and not session.watch()
+    assert sw.explore(folder / "m.onnx", opt_level=1).data["schema"] == "stepwell-explore/1"
     refused(lambda: sw.compile(m, winograd="slow"))  # pyright: ignore[reportArgumentType]
     refused(lambda: sw.compile(m, opt_levle=1))  # pyright: ignore[reportCallIssue, reportUnknownLambdaType]
 

@@ -16,8 +16,9 @@ from stepwell.runtime.machine.target import host_target
 from stepwell.tools import cli
 from stepwell.tools.driver.emit import lower_to
 from stepwell.tools.driver.options import CompileOptions
-from stepwell.tools.explore.collect import SCHEMA, collect
+from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.kernel_steps import located
+from stepwell.tools.explore.overlays import SCHEMA
 from stepwell.tools.measure.calibrate import MachineLimits
 from tests.commands import shown_error, written
 from tests.onnx_models import onnx_model

@@ -1,0 +1,52 @@
+"""Chromium without a window; `python -m tests.explore.browser` takes the pictures of docs/explorer.md."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.explore.collect import collect
+from stepwell.tools.explore.page_file import explorer_page
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits.onnx"
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SECONDS = 120
+PICTURES = {
+    "explorer": "node=layer0",
+    "explorer-passes": "node=softmax&level=tensor,diff&pass=16&table=kernels",
+}
+"""The pictures of the docs, and the addresses of their views."""
+
+
+def browser(folder: Path, *options: str) -> str:
+    """What Chromium prints, offline and with a profile of its own."""
+    command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
+    command += [f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
+
+
+def pictures(page: Path, folder: Path) -> list[Path]:
+    """Pictures of a page in a folder."""
+    made: list[Path] = []
+    for name, address in PICTURES.items():
+        made.append(folder / f"{name}.png")
+        size, file = "--window-size=1100,850", f"--screenshot={made[-1]}"
+        browser(page.parent, size, file, f"{page.as_uri()}#{address}")
+    return made
+
+
+def main() -> None:
+    """Take the pictures again, of a page with times."""
+    with TemporaryDirectory() as folder:
+        page = Path(folder, "digits.html")
+        command = "stepwell explore examples/digits.onnx"
+        page.write_text(explorer_page(collect(DIGITS, CompileOptions(profile=True), command=command)))
+        pictures(page, ROOT / "docs" / "assets")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""Printed IR with the line of each op."""
+
+from __future__ import annotations
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.dialects.printed_lines import printed_lines
+
+TEXT = """builtin.module {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %y = graph.relu %x : tensor<4xf32> -> tensor<4xf32>
+    func.return %y : tensor<4xf32>
+  }
+}
+"""
+
+
+def test_each_op_begins_on_its_line() -> None:
+    text, lines = printed_lines(parse_module(StepwellContext(), TEXT))
+    assert text == TEXT
+    assert {op.name: line for op, line in lines.items()} == {
+        "builtin.module": 1, "func.func": 2, "graph.relu": 3, "func.return": 4
+    }  # fmt: skip
