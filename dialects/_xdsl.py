@@ -1,11 +1,10 @@
 """
-The context of a compilation, and all uses of xDSL's private names: docs/xdsl.md lists them with the reasons.
+The context of a compilation, and uses of xDSL's private names: docs/xdsl.md lists them with the reasons.
 """
 
 from __future__ import annotations
 
-from abc import ABCMeta
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -17,14 +16,14 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Attribute, Block, BlockOps, Dialect, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import AttrParser, Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 
+from stepwell.dialects._xdsl_speed import replace_methods
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription, host_target
@@ -85,69 +84,7 @@ def _format_of(text: str, op_def: OpDef) -> FormatProgram | LateFormat:
 
 
 setattr(FormatProgram, "from_str", staticmethod(_format_of))  # noqa: B010  # it has another type
-
-
-class _PlainABC(ABCMeta):
-    """
-    The metaclass of abstract classes without registered subclasses, of which instances are found as fast as
-    of others.
-
-    A compilation asks a million times whether an op is of a class, and `ABCMeta` answers in Python.
-    """
-
-    __instancecheck__ = type.__instancecheck__
-
-
-def _make_plain(cls: type) -> None:
-    """Give a class and its subclasses, those of the future too, the metaclass `_PlainABC`."""
-    if type(cls) is ABCMeta:
-        cls.__class__ = _PlainABC
-    for subclass in type.__subclasses__(cls):
-        _make_plain(subclass)
-
-
-for _root in (Attribute, Block, Operation, Region, SSAValue):
-    _make_plain(_root)
-
-
-def _values(array: object) -> object:
-    """The numbers of an array attribute, unpacked once: the accessors of operands ask for segment sizes."""
-    known = vars(array)
-    if (values := known.get(_VALUES)) is None:
-        values = known[_VALUES] = _unpack(array)
-    return values
-
-
-def _walk(self: Block, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
-    """The ops in a block, with one generator a block where xDSL makes one an op, a region and a block."""
-    for op in reversed(self.ops) if reverse else self.ops:
-        if not region_first:
-            yield op
-        for region in reversed(op.regions) if reverse else op.regions:
-            for inner in reversed(region.blocks) if reverse else region.blocks:
-                yield from _walk(inner, reverse=reverse, region_first=region_first)
-        if region_first:
-            yield op
-
-
-def _from(op: Operation | None) -> Iterator[Operation]:
-    """An op and the following ones of its block; an op may be erased when it has been yielded."""
-    while op is not None:
-        following = op.next_op
-        yield op
-        op = following
-
-
-def _ops(self: BlockOps) -> Iterator[Operation]:
-    """The ops of a block, by a generator where xDSL has an iterator written in Python."""
-    return _from(self.first)
-
-
-Block.walk = _walk
-setattr(BlockOps, "__iter__", _ops)  # noqa: B010  # it has another type
-_VALUES = "stepwell_values"
-_unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
-setattr(DenseArrayBase, "get_values", _values)  # noqa: B010  # it has overloads
+replace_methods()
 
 
 class StepwellContext(Context):

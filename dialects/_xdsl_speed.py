@@ -1,0 +1,258 @@
+"""
+Faster methods for xDSL's IR classes, which do the same: docs/xdsl.md lists them with the reasons.
+
+A compilation calls each of them 10,000 to 1,000,000 times.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, cast
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, LocationAttr
+from xdsl.ir import Attribute, Block, BlockOps, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.irdl import IRDLOperation, OptionalDef, operations
+from xdsl.irdl.operations import (
+    BaseAccessor,
+    BaseAttrAccessor,
+    BeforeVariadicSingleAccessor,
+    VarIRConstruct,
+    get_op_constructs,
+)
+
+
+class _PlainABC(ABCMeta):
+    """
+    The metaclass of abstract classes without registered subclasses, of which instances are found as fast as
+    of others.
+
+    A compilation asks a million times whether an op is of a class, and `ABCMeta` answers in Python.
+    """
+
+    __instancecheck__ = type.__instancecheck__
+
+
+def _make_plain(cls: type) -> None:
+    """Give a class and its subclasses, those of the future too, the metaclass `_PlainABC`."""
+    if type(cls) is ABCMeta:
+        cls.__class__ = _PlainABC
+    for subclass in type.__subclasses__(cls):
+        _make_plain(subclass)
+
+
+def _values(array: object) -> object:
+    """The numbers of an array attribute, unpacked once: the accessors of operands ask for segment sizes."""
+    known = vars(array)
+    if (values := known.get(_VALUES)) is None:
+        values = known[_VALUES] = _unpack(array)
+    return values
+
+
+def _array(data_type: Any, data: Sequence[Any]) -> DenseArrayBase:
+    """An array attribute; those of integers, such as segment sizes, are kept."""
+    return _integers(data_type, tuple(data)) if type(data_type) is IntegerType else _pack(data_type, data)
+
+
+@lru_cache(maxsize=1024)
+def _integers(data_type: Any, data: tuple[int, ...]) -> DenseArrayBase:
+    return _pack(data_type, data)
+
+
+def _walk_block(self: Block, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+    """The ops in a block, with one generator a block where xDSL makes one an op, a region and a block."""
+    for op in reversed(self.ops) if reverse else self.ops:
+        if not region_first:
+            yield op
+        for region in reversed(op.regions) if reverse else op.regions:
+            for inner in reversed(region.blocks) if reverse else region.blocks:
+                yield from _walk_block(inner, reverse=reverse, region_first=region_first)
+        if region_first:
+            yield op
+
+
+def _walk_region(self: Region, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+    for block in reversed(self.blocks) if reverse else self.blocks:
+        yield from _walk_block(block, reverse=reverse, region_first=region_first)
+
+
+def _walk_op(self: Operation, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+    if not region_first:
+        yield self
+    for region in reversed(self.regions) if reverse else self.regions:
+        for block in reversed(region.blocks) if reverse else region.blocks:
+            yield from _walk_block(block, reverse=reverse, region_first=region_first)
+    if region_first:
+        yield self
+
+
+def _from(op: Operation | None) -> Iterator[Operation]:
+    """An op and the following ones of its block; an op may be erased when it has been yielded."""
+    while op is not None:
+        following = op._next_op
+        yield op
+        op = following
+
+
+def _ops(self: BlockOps) -> Iterator[Operation]:
+    """The ops of a block, by a generator where xDSL has an iterator written in Python."""
+    return _from(self.first)
+
+
+def _item(self: SSAValues, index: int | slice) -> object:
+    found = _tuple_item(self, index)
+    return SSAValues(cast("tuple[SSAValue, ...]", found)) if type(index) is slice else found
+
+
+def _init_op(
+    self: Operation,
+    *,
+    operands: Sequence[SSAValue] = (),
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = {},  # noqa: B006  # copied
+    attributes: Mapping[str, Attribute] = {},  # noqa: B006  # copied
+    location: LocationAttr | None = None,
+    successors: Sequence[Block] = (),
+    regions: Sequence[Region] = (),
+) -> None:
+    """`Operation.__init__` without the setters, which first give up earlier operands and successors."""
+    self._operands = values = SSAValues(operands)
+    uses: list[Use] = []
+    for index, value in enumerate(values):
+        use = Use(self, index)
+        if (first := value.first_use) is not None:
+            use._next_use, first._prev_use = first, use
+        value.first_use = use
+        uses.append(use)
+    self._operand_uses = tuple(uses)
+    self.results = SSAValues([OpResult(type, self, index) for index, type in enumerate(result_types)])
+    self.properties, self.attributes = dict(properties), dict(attributes)
+    self.location = UNKNOWN_LOC if location is None else location
+    if successors:
+        self.successors = successors
+    self.regions = ()
+    for region in regions:
+        self.add_region(region)
+    self.__post_init__()
+
+
+def _fill_in_defaults(self: IRDLOperation) -> None:
+    """`IRDLOperation.__post_init__`, which looks for classes with defaults once."""
+    for known, name, value in _defaults(type(self)):
+        getattr(self, known).setdefault(name, value)
+    Operation.__post_init__(self)  # by which builders insert ops
+
+
+@cache
+def _defaults(cls: type[IRDLOperation]) -> Sequence[tuple[str, str, Attribute]]:
+    """The default properties and attributes of an op class, by name."""
+    definition = cls.get_irdl_definition()
+    return [
+        (known, name, one.default_value)
+        for known, definitions in (
+            ("properties", definition.properties),
+            ("attributes", definition.attributes),
+        )
+        for name, one in definitions.items()
+        if not isinstance(one, OptionalDef) and one.default_value is not None
+    ]
+
+
+def _arguments(
+    construct: VarIRConstruct, args: Sequence[Any], defs: Sequence[tuple[str, Any]], prefix: str = ""
+) -> tuple[list[Any], list[int]]:
+    """The operands, results, regions or successors of a new op; mostly it has none of some kinds."""
+    return _argument_list(construct, args, defs, prefix) if args or defs else ([], [])
+
+
+def _accessed(self: BaseAccessor, op: Operation, objtype: type | None = None) -> object:
+    """A named operand, result, region or successor, without a view of all operands."""
+    if self.construct is _OPERAND:
+        return self.index(op._operands)
+    return _access(self, op, objtype)
+
+
+def _accessed_single(
+    self: BeforeVariadicSingleAccessor, op: Operation, objtype: type | None = None
+) -> object:
+    if self.construct is _OPERAND:
+        return _tuple_item(op._operands, self.idx)
+    if self.construct is _RESULT:
+        return _tuple_item(op.results, self.idx)
+    return _access(self, op, objtype)
+
+
+def _accessed_segment(self: BaseAttrAccessor, op: Operation, objtype: type | None = None) -> object:
+    """An operand, result, region or successor of an op that has their numbers as an attribute."""
+    option = self.option
+    sizes = (op.properties if option.as_property else op.attributes)[option.attribute_name]
+    args = op._operands if self.construct is _OPERAND else get_op_constructs(op, self.construct)
+    return self.index(cast("tuple[int, ...]", _values(sizes)), args)
+
+
+def _replace_uses(self: SSAValue, value: SSAValue) -> None:
+    """`SSAValue.replace_all_uses_with` without a view of the operands for each use."""
+    if value is self:
+        return
+    for use in tuple(self.uses):
+        self.remove_use(use)
+        value.add_use(use)
+        operands = list(use._operation._operands)
+        operands[use._index] = value
+        use._operation._operands = SSAValues(operands)
+    if self._name is not None and value._name is None:
+        value.name_hint = self._name
+
+
+def _erase_value(self: SSAValue, safe_erase: bool = True) -> None:
+    """`SSAValue.erase`, which makes no erased value where there are no uses."""
+    if self.first_use is not None:
+        _erase_used(self, safe_erase)
+
+
+def _attach(self: Block, operation: Operation) -> None:
+    """`Block._attach_op`, which looks for the op among the blocks around only if it contains any."""
+    if operation.parent or operation.regions:
+        _attach_checked(self, operation)
+    else:
+        operation.parent = self
+
+
+_VALUES = "stepwell_values"
+_OPERAND, _RESULT = VarIRConstruct.OPERAND, VarIRConstruct.RESULT
+_tuple_item = cast("Callable[[object, int | slice], object]", vars(tuple)["__getitem__"])
+_unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
+_pack = cast("Callable[[Any, Any], DenseArrayBase]", DenseArrayBase.from_list)
+_argument_list = operations.irdl_build_arg_list
+_access = cast("Callable[[object, object, object], object]", vars(BaseAccessor)["__get__"])
+_erase_used, _attach_checked = SSAValue.erase, Block._attach_op
+
+
+def replace_methods() -> None:
+    """Put the functions of this file in the places of xDSL's."""
+    for root in (Attribute, Block, Operation, Region, SSAValue):
+        _make_plain(root)
+    for owner, name, faster in (
+        (Block, "walk", _walk_block),
+        (Region, "walk", _walk_region),
+        (Operation, "walk", _walk_op),
+        (BlockOps, "__iter__", _ops),
+        (DenseArrayBase, "get_values", _values),
+        (DenseArrayBase, "from_list", staticmethod(_array)),
+        (SSAValues, "__getitem__", _item),
+        (Operation, "__init__", _init_op),
+        (IRDLOperation, "__post_init__", _fill_in_defaults),
+        (operations, "irdl_build_arg_list", _arguments),
+        (BaseAccessor, "__get__", _accessed),
+        (BeforeVariadicSingleAccessor, "__get__", _accessed_single),
+        (BaseAttrAccessor, "__get__", _accessed_segment),
+        (SSAValue, "__hash__", object.__hash__),
+        (IRDLOperation, "__hash__", object.__hash__),
+        (SSAValue, "replace_all_uses_with", _replace_uses),
+        (SSAValue, "erase", _erase_value),
+        (Block, "_attach_op", _attach),
+    ):
+        setattr(owner, name, faster)
