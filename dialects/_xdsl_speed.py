@@ -249,8 +249,6 @@ def replace_methods() -> None:
         (BaseAccessor, "__get__", _accessed),
         (BeforeVariadicSingleAccessor, "__get__", _accessed_single),
         (BaseAttrAccessor, "__get__", _accessed_segment),
-        (SSAValue, "__hash__", object.__hash__),
-        (IRDLOperation, "__hash__", object.__hash__),
         (SSAValue, "replace_all_uses_with", _replace_uses),
         (SSAValue, "erase", _erase_value),
         (Block, "_attach_op", _attach),
