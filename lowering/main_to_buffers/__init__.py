@@ -41,8 +41,8 @@ __all__ = [
     "value_of",
 ]
 
-_LATE = {"CALLS": "kept", "MainPlan": "plan", "PlanMemoryPass": "plan_memory", "VIEWS": "live_buffers"}
-_LATE |= dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
+_OF_THE_PLAN = {"CALLS": "kept", "MainPlan": "plan", "PlanMemoryPass": "plan_memory", "VIEWS": "live_buffers"}
+_LATE = _OF_THE_PLAN | dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
 
 
 def __getattr__(name: str) -> object:
