@@ -83,15 +83,17 @@ class Match(dict[Pattern, list[SSAValue]]):
                 found |= dict.fromkeys((*self.get(pattern.parent, ()), *self.get(pattern.path, ())))
         return found
 
-    def embedded(self) -> set[SSAValue]:
-        """The constants that a constant or expression pattern bound."""
+    def embedded(self) -> dict[SSAValue, None]:
+        """The constants that a constant or expression pattern bound, in the pattern's post order."""
         from_constants = (
             node
             for pattern, nodes in self.in_order()
             if isinstance(pattern, Constant | Expr)
             for node in nodes
         )
-        return {node for node in from_constants if (op := owner_of(node)) is not None and is_constant_op(op)}
+        return dict.fromkeys(
+            node for node in from_constants if (op := owner_of(node)) is not None and is_constant_op(op)
+        )
 
 
 def is_core(pattern: Pattern) -> bool:

@@ -219,3 +219,23 @@ def test_works_on_any_dialect() -> None:
     multiply = is_op("arith.mulf")(a, b)
     partition(is_op("arith.addf")(multiply, W()), graph.func)
     assert ops_of(composites(graph)[0]) == "mulf_addf_"
+
+
+def test_embedded_constants_are_in_the_order_of_the_pattern() -> None:
+    """Not in one that addresses of objects decide: backends find constants by their numbers."""
+    count = 9
+    type = "tensor<4xf32>"
+    constants = [f"%c{n} = graph.constant dense<{n}.0> : {type}" for n in reversed(range(count))]
+    sums = [
+        f"%s{n} = graph.add %{f's{n - 1}' if n else 'x'}, %c{n} : ({type}, {type}) -> {type}"
+        for n in range(count)
+    ]
+    body = "\n".join([*constants, *sums])
+    graph = Graph(f"func.func @main(%x: {type}) -> {type} {{\n{body}\nfunc.return %s{count - 1} : {type}\n}}")
+    pattern: Pattern = W()
+    for _ in range(count):
+        pattern = op("add", pattern, is_constant())
+    partition(pattern, graph.func)
+    (composite,) = composites(graph)
+    found = [o for o in composite.body.block.ops if isinstance(o, g.ConstantOp)]
+    assert names(o.result for o in found) == [f"c{n}" for n in range(count)]
