@@ -247,30 +247,42 @@ class OpCounts(Instrument):
             self._report(self.changes[-1])
 
 
-class RewriteCounts(Instrument, RewriteListener):
-    """Counts the rewrites that each pattern does; `counts` has them by pass, of a pass in a pass by that."""
+class RewriteInstrument(Instrument, RewriteListener):
+    """The base class of instruments that are told of rewrites; `running` is the pass that does them."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, Counter[str]] = {}
-        self._running: list[str] = []
+        self._stack: list[str] = []
         self._listening = ExitStack()
 
+    @property
+    def running(self) -> str:
+        """The name of the innermost pass that runs; empty where none does."""
+        return self._stack[-1] if self._stack else ""
+
     def enter_pass_ctx(self) -> None:
-        self._running.clear()  # of a pass that failed
+        self._stack.clear()  # of a pass that failed
         self._listening.enter_context(listening(self))
 
     def exit_pass_ctx(self) -> None:
         self._listening.close()
 
     def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
-        self._running.append(step.name)
+        self._stack.append(step.name)
 
     def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
-        self._running.pop()
+        self._stack.pop()
+
+
+class RewriteCounts(RewriteInstrument):
+    """Counts the rewrites that each pattern does; `counts` has them by pass, of a pass in a pass by that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: dict[str, Counter[str]] = {}
 
     def rewrote(self, pattern: str, op: Operation, made: Sequence[Operation]) -> None:
-        if self._running:
-            self.counts.setdefault(self._running[-1], Counter())[pattern] += 1
+        if self.running:
+            self.counts.setdefault(self.running, Counter())[pattern] += 1
 
 
 def _count_ops(module: ModuleOp) -> Counter[str]:

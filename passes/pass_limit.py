@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -22,8 +22,7 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects.locations import fused_location
 from stepwell.passes import pipelines
-from stepwell.passes.instruments import Instrument
-from stepwell.patterns.driver.carry_out import RewriteListener, listening
+from stepwell.passes.instruments import Instrument, RewriteInstrument
 from stepwell.patterns.driver.records import RewriteRecord, texts_of
 from stepwell.runtime.errors import describe_location
 
@@ -116,7 +115,7 @@ class PassLimit(Instrument):
         return runs.stop - 1 > self.limit
 
 
-class RewriteLimit(Instrument, RewriteListener):
+class RewriteLimit(RewriteInstrument):
     """
     Lets passes do their first rewrites only; counts and records rewrites.
 
@@ -132,13 +131,12 @@ class RewriteLimit(Instrument, RewriteListener):
         recorded: Sequence[str] = (),
         stops: Mapping[str, int] | None = None,
     ):
+        super().__init__()
         self.limits, self.stops = dict(limits), dict(stops or {})
         self.counts: Counter[str] = Counter()
         self.records: list[RewriteRecord] = []
         self._recorded = frozenset(recorded)
         self._before = ""
-        self._running: list[str] = []
-        self._listening = ExitStack()
 
     @property
     def passes(self) -> set[str]:
@@ -148,42 +146,25 @@ class RewriteLimit(Instrument, RewriteListener):
     def alters(self, runs: range) -> bool:
         return not self.passes.isdisjoint(step.name for step in (*pipelines.OF_KERNELS, *pipelines.MAIN))
 
-    def enter_pass_ctx(self) -> None:
-        self._running.clear()  # of a pass that failed
-        self._listening.enter_context(listening(self))
-
-    def exit_pass_ctx(self) -> None:
-        self._listening.close()
-
-    def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
-        self._running.append(step.name)
-
-    def run_after_pass(self, module: ModuleOp, step: ModulePass) -> None:
-        self._running.pop()
-
-    @property
-    def _name(self) -> str:
-        return self._running[-1] if self._running else ""
-
     def may_rewrite(self, pattern: str, op: Operation) -> bool:
-        return self.counts[self._name] < self.limits.get(self._name, self.counts[self._name] + 1)
+        return self.counts[self.running] < self.limits.get(self.running, self.counts[self.running] + 1)
 
     def rewriting(self, pattern: str, ops: Sequence[Operation]) -> None:
-        if self._name in self._recorded:
+        if self.running in self._recorded:
             self._before = texts_of(ops)
-        if self.stops.get(self._name) == (number := self.counts[self._name] + 1):
+        if self.stops.get(self.running) == (number := self.counts[self.running] + 1):
             where = describe_location(fused_location(ops)) or ops[0].name
-            print(f"before rewrite {number} of {self._name}: {pattern} at {where}", file=sys.stderr)
+            print(f"before rewrite {number} of {self.running}: {pattern} at {where}", file=sys.stderr)
             breakpoint()  # `up` leads to the pattern
 
     def rewrote(self, pattern: str, op: Operation, made: Sequence[Operation]) -> None:
-        self.counts[self._name] += 1
-        if self._name in self._recorded:
+        self.counts[self.running] += 1
+        if self.running in self._recorded:
             changed = [new for new in made if new.parent is not None] or [op] * (op.parent is not None)
             self.records.append(
                 RewriteRecord(
-                    self.counts[self._name],
-                    self._name,
+                    self.counts[self.running],
+                    self.running,
                     pattern,
                     op.name,
                     describe_location(op),

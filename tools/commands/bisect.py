@@ -20,6 +20,7 @@ from stepwell.tools.commands.options import (
     expect_full_start,
     option_texts,
 )
+from stepwell.tools.driver.options import expect_source
 from stepwell.tools.inputs import by_input, made_up_inputs, read_arrays
 
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Search and print the finding; returns the exit status: 1 when there is one."""
     expect_full_start(args, {"bisect": True})
-    if args.model.suffix == ".stepwell":
-        help = "give it the model that this was compiled from"
-        raise StepwellError("no-source", str(args.model), "an artifact holds no IR", help=help)
+    expect_source(args.model)
     if args.pass_limit is not None or args.rewrite_limit or args.pdb_at:
         raise StepwellError("bad-option", None, "bisect sets the limits itself", help="leave them out")
     options = compile_options(args)

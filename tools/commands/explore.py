@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import check_place, write_text
 from stepwell.tools.commands.options import (
     add_compile_options,
@@ -21,7 +20,7 @@ from stepwell.tools.commands.options import (
     positive,
     watched,
 )
-from stepwell.tools.driver.options import CompileOptions, check_suffix
+from stepwell.tools.driver.options import CompileOptions, check_suffix, expect_source
 from stepwell.tools.inputs import read_arrays
 from stepwell.tools.progress import shown_progress
 
@@ -65,9 +64,7 @@ def run(args: Namespace) -> int:
     """Write the page or the data; returns the exit status, 0."""
     check_suffix(args.model)
     expect_full_start(args, {"explore": True})
-    if args.model.suffix == ".stepwell":
-        help = "give the model that it was compiled from"
-        raise StepwellError("no-source", str(args.model), "an artifact holds no IR", help=help)
+    expect_source(args.model)
     output = args.output or Path(args.model.name).with_suffix(FORMATS[args.format])
     check_place(output)
     args.profile = True

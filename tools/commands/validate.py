@@ -16,6 +16,7 @@ from stepwell.tools.commands.options import (
     load_plugins,
     positive,
 )
+from stepwell.tools.driver.options import expect_source
 from stepwell.tools.inputs import by_input, made_up_inputs, read_arrays
 
 
@@ -58,13 +59,7 @@ def _levels(text: str) -> tuple[str, ...]:
 def run(args: Namespace) -> int:
     """Validate and print a table; returns the exit status: 1 when a pass is wrong."""
     expect_full_start(args, {"validate": True})
-    if args.model.suffix == ".stepwell":
-        raise StepwellError(
-            "no-source",
-            str(args.model),
-            "an artifact holds no IR",
-            help="give it the model that this was compiled from",
-        )
+    expect_source(args.model)
     load_plugins(args)
     rows = _pipeline_rows(args) if args.pipeline is not None else _model_rows(args)
     args.facts |= {"schema": "stepwell-validate/1", "runs": [row.facts() for row in rows]}

@@ -24,7 +24,13 @@ from stepwell.tools.debug.recorded import Recorded
 from stepwell.tools.debug.values import ValueInfo, Values
 from stepwell.tools.debug.windows import Windows
 from stepwell.tools.driver.compilation import main_of
-from stepwell.tools.driver.options import CompileKeywords, CompileOptions, check_suffix, options_with
+from stepwell.tools.driver.options import (
+    CompileKeywords,
+    CompileOptions,
+    check_suffix,
+    expect_source,
+    options_with,
+)
 
 if TYPE_CHECKING:
     from stepwell.tools.debug.compare import Comparison
@@ -48,9 +54,7 @@ def debug(
     Raises: StepwellError `no-source` for an artifact; as `stepwell.compile`.
     """
     if isinstance(model, str | Path):
-        if Path(model).suffix == ".stepwell":
-            help = "give the model that it was compiled from"
-            raise StepwellError("no-source", str(model), "an artifact holds no IR", help=help)
+        expect_source(Path(model))
         check_suffix(Path(model))
     keywords["keep_values"] = True
     chosen = options_with(options, keywords, ("threads", "max_memory"))

@@ -212,3 +212,10 @@ def check_suffix(path: Path, known: Sequence[str] = (".onnx", ".mlir", ".stepwel
             if path.suffix == ".stepwell"
             else "give a model a name that says what it is",
         )
+
+
+def expect_source(path: Path) -> None:
+    """Refuse an artifact where a model's IR is needed. Raises: StepwellError `no-source`."""
+    if path.suffix == ".stepwell":
+        help = "give it the model that this was compiled from"
+        raise StepwellError("no-source", str(path), "an artifact holds no IR", help=help)
