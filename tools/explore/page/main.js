@@ -170,6 +170,7 @@ class Page {
 
 function summary(data) {
   const facts = Object.entries(data.summary).filter(([, value]) => typeof value !== "object");
+  if (data.against) facts.push([`against ${data.against.what}`, data.against.first || "nothing departs"]);
   return element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))]));
 }
 
