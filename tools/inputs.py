@@ -6,6 +6,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from math import prod
 from pathlib import Path
 from typing import IO
@@ -21,6 +22,8 @@ FILLS = ("random", "ones", "zeros")
 UNNAMED = ""
 """The name of the array of a .npy file."""
 
+_OPEN_SIZES = (1, 2, 8, 32, 64)
+"""Strides of networks that add feature maps of several scales divide one of these."""
 _ENTRY_SUFFIX = ".npy"
 
 
@@ -113,13 +116,17 @@ def by_input(arrays: Mapping[str, Array], interface: Interface) -> dict[str, Arr
 
 
 def made_up_inputs(
-    interface: Interface, fill: str, seed: int, sizes: Mapping[str, Sequence[int]] | None = None
+    interface: Interface,
+    fill: str,
+    seed: int,
+    sizes: Mapping[str, Sequence[int]] | None = None,
+    open_size: int = 1,
 ) -> dict[str, Array]:
     """
     Arrays for every input: standard normal, small non-negative integers, or a constant.
 
     Args: `sizes` are shapes of inputs by name, which also fix the symbols that other inputs share; an open
-    dimension is 1.
+    dimension is `open_size`.
     Raises: StepwellError `extra-input` for a name that no input has, `bad-inputs` for a shape that does not
     fit, and for an input of strings or lists.
     """
@@ -131,9 +138,25 @@ def made_up_inputs(
         raise StepwellError("extra-input", None, message, note=f"inputs: {', '.join(names)}")
     symbols = _fixed_symbols(interface, sizes)
     return {
-        spec.name: _fill(spec, _shape(spec, sizes.get(spec.name), symbols), fill, rng)
+        spec.name: _fill(spec, _shape(spec, sizes.get(spec.name), symbols, open_size), fill, rng)
         for spec in interface.inputs
     }
+
+
+def fitting_inputs(interface: Interface, given: Mapping[str, object]) -> dict[str, object]:
+    """
+    The given inputs and random ones, whose open dimensions have the first size of a few that the model takes.
+
+    Returns: those of size 1 where no size fits, with which a run says why.
+    Raises: StepwellError as `made_up_inputs`.
+    """
+    shapes = {name: np.asarray(value).shape for name, value in given.items()}
+    for size in _OPEN_SIZES:
+        arrays = {**made_up_inputs(interface, "random", 0, shapes, size), **given}
+        with suppress(StepwellError):
+            interface.bind([np.asarray(arrays[spec.name]).shape for spec in interface.inputs])
+            return arrays
+    return {**made_up_inputs(interface, "random", 0, shapes), **given}
 
 
 def made_up_sizes(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> list[str]:
@@ -153,9 +176,12 @@ def _fixed_symbols(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> 
     }
 
 
-def _shape(spec: TensorSpec, given: Sequence[int] | None, symbols: Mapping[str, int]) -> tuple[int, ...]:
+def _shape(
+    spec: TensorSpec, given: Sequence[int] | None, symbols: Mapping[str, int], open_size: int
+) -> tuple[int, ...]:
     if given is None:
-        return tuple(d.evaluate({name: symbols.get(name, 1) for name in d.symbols()}) for d in spec.dims)
+        sizes = {name: symbols.get(name, open_size) for dim in spec.dims for name in dim.symbols()}
+        return tuple(dim.evaluate(sizes) for dim in spec.dims)
     if len(given) != len(spec.dims) or prod(given) * spec.dtype.itemsize > MAX_TENSOR_BYTES:
         raise StepwellError("bad-inputs", None, f"input {spec.name!r} is {spec}, found shape {list(given)}")
     return tuple(given)

@@ -35,7 +35,7 @@ from stepwell.tools.explore.kernels import collect_kernels
 from stepwell.tools.explore.memory import buffers_of
 from stepwell.tools.explore.model_graph import ModelGraph
 from stepwell.tools.explore.overlays import SCHEMA
-from stepwell.tools.inputs import made_up_inputs
+from stepwell.tools.inputs import fitting_inputs
 
 
 class Fused(NamedTuple):
@@ -112,8 +112,7 @@ def collect_and_compile(
         processes=options.processes,
         progress=progress,
     )
-    given = dict(feeds or {})
-    arrays = made_up_inputs(image.main.interface, "random", 0, _shapes(given)) | given
+    arrays = fitting_inputs(image.main.interface, feeds or {})
     calls = _calls(found, timed, image, arrays, run=run, threads=threads)
     listed = _kernels(found, timed, image, details, calls)
     sizes = _sizes(image, arrays, run)
@@ -305,10 +304,6 @@ def _sizes(image: ModelImage, feeds: Mapping[str, object], run: bool) -> Mapping
         if run:
             raise
         return {}
-
-
-def _shapes(feeds: Mapping[str, object]) -> dict[str, tuple[int, ...]]:
-    return {name: np.asarray(value).shape for name, value in feeds.items()}
 
 
 def _word(op: graph.FusedOp, key: str) -> str:

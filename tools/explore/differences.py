@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-import numpy as np
-
 from stepwell.tools.debug.compare import Comparison
 from stepwell.tools.debug.session import debug
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.kernel_steps import Data
-from stepwell.tools.inputs import made_up_inputs
+from stepwell.tools.inputs import fitting_inputs
 
 NOT_FINITE = 1e30
 """A difference of values whose NaN or infinities are in other places, which JSON has no number for."""
@@ -35,9 +33,7 @@ def add_differences(
     Raises: StepwellError as `DebugSession.compare`.
     """
     session = debug(model, replace(options, profile=False), threads=threads)
-    given = dict(feeds or {})
-    shapes = {name: np.asarray(value).shape for name, value in given.items()}
-    session.run(made_up_inputs(session.model.interface, "random", 0, shapes) | given)
+    session.run(fitting_inputs(session.model.interface, feeds or {}))
     comparison = session.compare(against)
     first = comparison.first
     data["against"] = {

@@ -12,7 +12,7 @@ import pytest
 import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools import inputs
-from stepwell.tools.inputs import UNNAMED, by_input, read_arrays
+from stepwell.tools.inputs import UNNAMED, by_input, fitting_inputs, read_arrays
 from tests.onnx_models import onnx_model
 
 ARRAYS = {
@@ -94,3 +94,13 @@ def test_more_than_the_memory_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(inputs, "_memory_bytes", lambda: 1 << 20)
     with pytest.raises(StepwellError, match="this machine's memory has 1048576"):
         read_arrays(tmp_path / "x.npz")
+
+
+def test_made_up_sizes_are_those_that_the_model_takes() -> None:
+    body = "s = Constant <value_ints = [-1, 8]> () y = Reshape (x, s)"
+    interface = stepwell.compile(onnx_model(f"g (float[N] x) => (float[M, 8] y) {{ {body} }}")).interface
+    assert [np.asarray(array).shape for array in fitting_inputs(interface, {}).values()] == [(8,)]
+    given = {"x": np.ones(24, np.float32)}
+    assert fitting_inputs(interface, given)["x"] is given["x"]
+    given = {"x": np.ones(3, np.float32)}
+    assert fitting_inputs(interface, given)["x"] is given["x"]  # with which the run says what is wrong
