@@ -12,7 +12,7 @@ from importlib.util import cache_from_source
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from threading import Thread, Timer
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 from stepwell.runtime.frames import MAX_BODY_BYTES, BadFrame, Frame, read_frame, write_frame
 
@@ -39,6 +39,41 @@ with compiler_imports():
     program = getattr(importlib.import_module(module), function)
 program(sys.stdin.buffer, replies)
 """
+
+
+class Ended(NamedTuple):
+    """The end of a command: its exit status, that of a signal negative; and the end of its standard error."""
+
+    status: int
+    errors: str
+
+
+def run_command(command: str | Sequence[str], seconds: float | None) -> Ended | None:
+    """
+    Run a command of the user's without its output: text by the shell, words as they are.
+
+    Returns: None where it takes longer than `seconds`; then it is killed, with the processes it has started.
+    """
+    child = subprocess.Popen(
+        command,
+        shell=isinstance(command, str),
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        _, errors = child.communicate(timeout=seconds)
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
+            return None
+        raise
+    return Ended(child.returncode, errors[-LAST_OUTPUT_BYTES:])
 
 
 class ChildError(Exception):
