@@ -166,10 +166,17 @@ def without_attributes(names: Collection[tuple[int, str]]) -> Edit:
     return edit
 
 
-def attributes_of(module: ModuleOp) -> list[tuple[int, str]]:
-    """Attributes for `without_attributes`: op positions with names."""
+def outer_attributes(module: ModuleOp) -> list[tuple[int, str]]:
+    """As `attributes_of`, of the module and its functions alone: they may constrain types of functions."""
+    return attributes_of(module, {module, *module.ops})
+
+
+def attributes_of(module: ModuleOp, ops: Collection[Operation] | None = None) -> list[tuple[int, str]]:
+    """Attributes for `without_attributes`: op positions with names, of some ops, or of all."""
     found: list[tuple[int, str]] = []
     for position, op in enumerate(module.walk()):
+        if ops is not None and op not in ops:
+            continue
         required: set[str] = set()
         if isinstance(op, IRDLOperation):
             of_op = op.get_irdl_definition()
