@@ -34,9 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--wrong", action="store_true", help="results differ from the reference's")
-    kinds.add_argument(
-        "--error", nargs="?", const="", metavar="CODE", help="an error, of a code if one is given"
-    )
+    kinds.add_argument("--error", nargs="?", const="", metavar="CODE", help="an error, of this code")
     kinds.add_argument("--crash", action="store_true", help="the process ends by a signal")
     kinds.add_argument("--slow", type=_seconds, metavar="S", help="it takes over S seconds")
     kinds.add_argument(

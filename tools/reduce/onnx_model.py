@@ -134,9 +134,9 @@ class ModelFailure:
         """Write the command that fails to OUT.sh; returns it as it is called here."""
         inputs, script = self.output.with_suffix(".npz"), self.output.with_suffix(".sh")
         here = self._line(kind, case, str(self.output), str(inputs), quote)
-        there = [f'"$(dirname "$0")"/{quote(path.name)}' for path in (self.output, inputs)]
+        model, arrays = (f'"$(dirname "$0")"/{quote(path.name)}' for path in (self.output, inputs))
         with whole_file(script) as file:
-            file.write(f"#!/bin/sh\n{self._line(kind, case, *there, str)}\n".encode())
+            file.write(f"#!/bin/sh\n{self._line(kind, case, model, arrays, str)}\n".encode())
         script.chmod(0o755)
         return here
 
