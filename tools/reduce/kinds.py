@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -22,15 +21,11 @@ from stepwell.tools.check.rows import LEVELS
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.failure import user_error
+from stepwell.tools.reduce.judging_command import JudgingCommand
 from stepwell.tools.reduce.onnx_case import ModelCase
 from stepwell.tools.reduce.signature import Signature, of_error
 
 SignatureOf = Callable[[ModelCase], Signature | None]
-CASE, INPUTS = "{}", "{inputs}"
-_CANNOT_TELL = 125
-"""The exit status of a test that cannot judge a case."""
-_NOT_RUN = (126, 127)
-"""The exit status of a shell that cannot run a command."""
 
 
 @contextmanager
@@ -123,53 +118,15 @@ class InChild:
 
 
 @dataclass
-class Command:
-    """
-    A command of the user's that ends with 0 while a case is interesting, and with 125 where it cannot tell.
+class Tested:
+    """A case that a command of the user's calls interesting."""
 
-    Args: `command` has `{}` in place of the case's file, `{inputs}` in that of its inputs; `timeout` is in
-    seconds.
-    """
-
-    command: str
-    timeout: float
+    command: JudgingCommand
 
     def __call__(self, case: ModelCase) -> Signature | None:
-        """The signature of a case that the command calls interesting. Raises: StepwellError `bad-test`."""
+        """`test` for an interesting case. Raises: StepwellError `bad-test`."""
         with files_of(case) as (model, inputs):
-            return Signature("test") if self.is_interesting(model, inputs) else None
-
-    def is_interesting(self, case: Path, inputs: Path | None = None) -> bool:
-        """Whether the command ends with 0. Raises: StepwellError `bad-test` where it cannot be run."""
-        ended = run_command(self.text(quote(str(case)), quote(str(inputs))), self.timeout)
-        if ended is not None and ended.status in _NOT_RUN:
-            raise self.error("the shell cannot run the command", note=ended.errors.strip())
-        return ended is not None and ended.status == 0
-
-    def text(self, case: str, inputs: str) -> str:
-        """The command with the names of files, which are quoted as a shell needs it."""
-        return self.command.replace(INPUTS, inputs).replace(CASE, case)
-
-    def expect_usable(self, of_input: Callable[[], bool], of_nothing: Callable[[], bool]) -> None:
-        """
-        Require the command to say yes to the input, twice, and no to an empty program.
-
-        Raises: StepwellError `bad-test`.
-        """
-        if CASE not in self.command:
-            raise self.error("the command names no case", help="write {} where its file goes")
-        first, again = of_input(), of_input()
-        if first != again:
-            raise self.error("the test is not repeatable: two runs of the input disagree")
-        if not first:
-            help = "it has to end with 0 while a case is interesting"
-            raise self.error("the command does not call the input interesting", help=help)
-        if of_nothing():
-            raise self.error("the command calls an empty program interesting")
-
-    def error(self, message: str, *, note: str = "", help: str | None = None) -> StepwellError:
-        """A `bad-test`."""
-        return StepwellError("bad-test", self.command, message, note=note or (), help=help)
+            return Signature("test") if self.command.is_interesting(model, inputs) else None
 
 
 def levels_of(finding: Finding) -> Sequence[str]:

@@ -19,11 +19,12 @@ from stepwell.tools.debug.references import model_proto
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.progress import Progress
+from stepwell.tools.reduce.judging_command import JudgingCommand
 from stepwell.tools.reduce.kinds import (
-    Command,
     InChild,
     RaisesError,
     SignatureOf,
+    Tested,
     WrongValues,
     files_of,
     levels_of,
@@ -95,9 +96,9 @@ class ModelFailure:
                 wrong.levels = levels_of(wrong.finding)
             return parts, wrong, found
         signature_of = self._by_running(kind)
-        if isinstance(signature_of, Command):
+        if isinstance(signature_of, Tested):
             nothing = helper.make_model(helper.make_graph([], "g", [], []))
-            signature_of.expect_usable(
+            signature_of.command.expect_usable(
                 lambda: signature_of(whole) is not None,
                 lambda: signature_of(ModelCase(nothing, {})) is not None,
             )
@@ -109,7 +110,7 @@ class ModelFailure:
             case "error":
                 return RaisesError(self.options)
             case "test":
-                return Command(self.request.command, self.request.timeout)
+                return Tested(JudgingCommand(self.request.command, self.request.timeout))
             case "slow":
                 return InChild(kind, self.words, self.request.slow_seconds)
             case _:
@@ -142,7 +143,7 @@ class ModelFailure:
 
     def _line(self, kind: str, case: ModelCase, model: str, inputs: str, word: Callable[[str], str]) -> str:
         if kind == "test":
-            return Command(self.request.command, 0).text(word(model), word(inputs))
+            return JudgingCommand(self.request.command, 0).text(word(model), word(inputs))
         options = join(self.words)
         if kind != "wrong":
             return f"stepwell run {word(model)} --inputs {word(inputs)} {options}".rstrip()
