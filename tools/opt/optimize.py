@@ -117,7 +117,7 @@ def _watching(args: Namespace) -> list[Instrument]:
 def pass_context(
     args: Namespace, instruments: Sequence[Instrument] = (), *, reproducers: bool = True
 ) -> PassContext:
-    """The context that the options of the command select, with instruments after those that they ask for."""
+    """The context of the command's options, with further instruments."""
     verifying = [VerifyEach()] if args.verify_each else []
     pairs = (pair.partition("=") for pair in args.config)
     return PassContext(

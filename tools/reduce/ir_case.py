@@ -1,4 +1,4 @@
-"""A program as text with passes to run on it, and the options of `stepwell-opt` under which they run."""
+"""A program as text with a pipeline, and the options of `stepwell-opt` for a run."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _words_of_line(path: Path, text: str) -> list[str]:
 
 
 def deciding_options(args: Namespace) -> list[str]:
-    """The options of `stepwell-opt` that decide what passes do, as words."""
+    """The options of `stepwell-opt` that change the effect of passes, as arguments."""
     return list(_deciding(args))
 
 

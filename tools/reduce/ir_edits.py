@@ -22,20 +22,66 @@ class CannotEdit(Exception):
     """An edit that a module does not allow."""
 
 
-def without_ops(positions: Collection[int]) -> Edit:
-    """Remove ops by position in the walk; used results become arguments of the function around."""
+def without_ops(positions: Collection[int], *, observed: bool = False) -> Edit:
+    """
+    Remove ops by position in the walk; used results become arguments of the function around.
+
+    Args: `observed`: whether functions return what the removed ops have read, and not what they have made.
+    """
 
     def edit(module: ModuleOp) -> None:
         ops = list(module.walk())
+        read = {result for op in ops for result in op.results if result.first_use is not None}
+        arguments = {value for op in module.ops if (block := entry_of(op)) for value in block.args}
         for position in sorted(positions, reverse=True):  # users first
             _remove(ops[position])
+        for op in module.ops if observed else ():
+            _observe(op, read, arguments)
         _synchronise(module)
 
     return edit
 
 
+def _observe(op: Operation, read: Collection[SSAValue], known: Collection[SSAValue]) -> None:
+    """Return values of a function's body that had a use, and no arguments that are new."""
+    block = entry_of(op)
+    if block is None or not isinstance(end := block.last_op, func.ReturnOp):
+        return
+    unused = [r for inner in block.ops for r in inner.results if r.first_use is None and r in read]
+    new = {i for i, v in enumerate(end.operands) if isinstance(v, BlockArgument) and v not in known}
+    _keep_attributes(op, "res_attrs", new)
+    end.operands = [*(value for index, value in enumerate(end.operands) if index not in new), *unused]
+
+
+def bypassed(positions: Collection[int]) -> Edit:
+    """Remove ops by position in the walk, each of whose results is an operand of its type from then on."""
+
+    def edit(module: ModuleOp) -> None:
+        ops = list(module.walk())
+        for position in sorted(positions, reverse=True):
+            for result, operand in zip(ops[position].results, _alike(ops[position]), strict=True):
+                result.replace_all_uses_with(operand)
+            _remove(ops[position])
+
+    return edit
+
+
+def may_be_bypassed(op: Operation) -> bool:
+    """Whether each of an op's results, one at least, has the type of an operand."""
+    return 0 < len(op.results) == len(_alike(op))
+
+
+def _alike(op: Operation) -> list[SSAValue]:
+    """For each result of an op, the first operand of its type; fewer where one has none."""
+    found = (next((o for o in op.operands if o.type == result.type), None) for result in op.results)
+    return [operand for operand in found if operand is not None]
+
+
 def hoisted(position: int, region: int) -> Edit:
-    """Replace an op by the ops of one of its regions, whose arguments become those of the function."""
+    """
+    Replace an op by the ops of one of its regions; the arguments of that become operands of the op, each the
+    first left of its type (so the lower bound for a loop's index), or else arguments of the function.
+    """
 
     def edit(module: ModuleOp) -> None:
         op = list(module.walk())[position]
@@ -45,8 +91,12 @@ def hoisted(position: int, region: int) -> Edit:
             yielded = tuple(end.operands)
             end.detach()
             end.erase()
+        given = list(op.operands)
         for argument in list(block.args):
-            argument.replace_all_uses_with(_argument_for(op, argument))
+            value = next((value for value in given if value.type == argument.type), None)
+            if value is not None:
+                given.remove(value)
+            argument.replace_all_uses_with(value or _argument_for(op, argument))
         around = _block_of(op)
         for inner in list(block.ops):
             inner.detach()
@@ -117,7 +167,7 @@ def without_attributes(names: Collection[tuple[int, str]]) -> Edit:
 
 
 def attributes_of(module: ModuleOp) -> list[tuple[int, str]]:
-    """What `without_attributes` may drop."""
+    """Attributes for `without_attributes`: op positions with names."""
     found: list[tuple[int, str]] = []
     for position, op in enumerate(module.walk()):
         required: set[str] = set()
@@ -191,15 +241,18 @@ def _synchronise(module: ModuleOp) -> None:
         if (block := entry_of(op)) is None:
             continue
         inputs = [argument.type for argument in block.args]
+        counts = {"arg_attrs": len(inputs)}
         if isinstance(op, func.FuncOp):
             outputs = _returned(op.body)
             kept = op.function_type.outputs.data if outputs is None else outputs
             op.function_type = FunctionType.from_lists(inputs, kept)
+            counts["res_attrs"] = len(kept)
         elif isinstance(op, llvm.FuncOp):
             op.function_type = llvm.LLVMFunctionType(inputs, op.function_type.output)
-        if (known := _parts(op, "arg_attrs")) is not None:
-            more = [DictionaryAttr({})] * (len(inputs) - len(known))
-            op.properties["arg_attrs"] = ArrayAttr([*known, *more])
+        for name, count in counts.items():
+            if (known := _parts(op, name)) is not None:
+                more = [DictionaryAttr({})] * (count - len(known))
+                op.properties[name] = ArrayAttr([*known, *more])
 
 
 def _returned(body: Region) -> list[Attribute] | None:

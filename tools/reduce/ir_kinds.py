@@ -76,7 +76,7 @@ class IrRuns:
         self.options = deciding_options(self.args)
 
     def signature_of(self, kind: Kind, case: IrCase) -> Signature | None:
-        """How a case fails; None where it does not fail in a way of the kind."""
+        """The signature of a case's failure of a kind; None without such a failure."""
         match kind:
             case "error":
                 return self.error_signature(case)
@@ -138,7 +138,7 @@ class IrRuns:
 
     def before_pass(self, case: IrCase, pass_name: str) -> IrCase | None:
         """
-        A case of one pass alone, whose program is what the passes before it make; None without such a pass.
+        A case of a single pass, on the output of the passes before; None without such a pass.
 
         The context has the weights that the passes made.
         """
@@ -176,11 +176,12 @@ class IrRuns:
             rows = self._rows(case)
         except Exception:  # an invalid program, or one that the interpreter does not know
             return None
-        wrong = next((row for row in rows if row.status in WRONG), None)
+        # Without a function it is an error of the pass.
+        wrong = next((row for row in rows if row.status in WRONG and row.kernel is not None), None)
         if wrong is None:
             return None
-        name, where = wrong.pass_name.partition("{")[0], f"@{wrong.kernel}" if wrong.kernel else ""
-        return Signature("wrong", pass_name=name, detail=str(wrong.status), node=where)
+        name = wrong.pass_name.partition("{")[0]
+        return Signature("wrong", pass_name=name, detail=str(wrong.status), node=f"@{wrong.kernel}")
 
     def _rows(self, case: IrCase) -> list[Row]:
         module = self.read(case.text)

@@ -30,7 +30,8 @@ class IrReducer:
     A reduction of IR.
 
     Args: `read` makes a module of a text; `best` is a case that fails in the way of `probes`; `place` is the
-    location of the op at fault, where it is known; `locations`: whether cases are printed with locations.
+    location of the op at fault, where it is known; `locations`: whether cases are printed with locations;
+    `observed`: whether functions return what removed ops have read.
     """
 
     read: Callable[[str], ModuleOp]
@@ -38,6 +39,7 @@ class IrReducer:
     best: IrCase
     place: str = ""
     locations: bool = False
+    observed: bool = False
 
     def run(self) -> IrCase:
         """The smallest case found."""
@@ -46,6 +48,7 @@ class IrReducer:
             before = self.best.key
             self._functions()
             self._ops()
+            self._fewer(_bypasses, ir_edits.bypassed)
             self._regions()
             self._signatures()
             self._fewer(ir_edits.attributes_of, ir_edits.without_attributes)
@@ -74,7 +77,7 @@ class IrReducer:
             return
         parts = (range(max(0, found[0] - r), min(len(outer), found[-1] + r + 1)) for r in _RADII)
         drops = ([position for index, (position, _) in enumerate(outer) if index not in p] for p in parts)
-        self._first(self._edited(module, ir_edits.without_ops(dropped)) for dropped in drops if dropped)
+        self._first(self._edited(module, self._without_ops(dropped)) for dropped in drops if dropped)
 
     def _is_at_fault(self, op: Operation) -> bool:
         return bool(self.place) and describe_location(op) == self.place
@@ -99,7 +102,10 @@ class IrReducer:
         def positions(module: ModuleOp) -> list[int]:
             return [position for position, _ in _ops_at(module, depth)][::-1]
 
-        self._fewer(positions, ir_edits.without_ops)
+        self._fewer(positions, self._without_ops)
+
+    def _without_ops(self, positions: Collection[int]) -> Edit:
+        return ir_edits.without_ops(positions, observed=self.observed)
 
     def _regions(self) -> None:
         """Replace ops by what is in their regions."""
@@ -143,7 +149,7 @@ class IrReducer:
                 self._first([IrCase(text, passes, ops)])
 
     def _each(self, edits: Callable[[ModuleOp], Iterable[Edit]]) -> None:
-        """Make edits one by one while the case fails with one of them."""
+        """Make edits in turn while the case fails."""
         while True:
             module = self.read(self.best.text)
             if self._first(self._edited(module, edit) for edit in edits(module)) is None:
@@ -180,7 +186,7 @@ class IrReducer:
             minimized(units, first_kept)
 
     def _first(self, cases: Iterable[IrCase | None]) -> IrCase | None:
-        """The first other case that fails as the best one does, which it becomes."""
+        """The first other case with the wanted failure; the best case from then on."""
         now = self.best.key
         found = self.probes.first(case for case in cases if case is not None and case.key != now)
         self.best = found or self.best
@@ -204,6 +210,11 @@ def _ops_at(module: ModuleOp, depth: int) -> Iterator[tuple[int, Operation]]:
             depths[op] = depths[parent] + 1
         if depths[op] == depth and not op.has_trait(IsTerminator):
             yield position, op
+
+
+def _bypasses(module: ModuleOp) -> Sequence[int]:
+    """The positions in the walk of ops that can be bypassed."""
+    return [position for position, op in enumerate(module.walk()) if ir_edits.may_be_bypassed(op)]
 
 
 def _results(position: int, module: ModuleOp) -> Sequence[int]:

@@ -75,10 +75,12 @@ def reduce_ir(
         partial(task.runs.signature_of, task.kind), task.signature, task.save, any_of_kind, deadline, jobs
     )
     task.save(task.case)
-    reducer = IrReducer(task.runs.read, probes, task.case, task.signature.node, task.locations)
+    observed = task.kind == "wrong"
+    reducer = IrReducer(task.runs.read, probes, task.case, task.signature.node, task.locations, observed)
     best = reducer.run() if task.is_ir else reducer.lines()
     seconds = perf_counter() - begin
-    return IrReduction(task.ops, len(best), probes.count, seconds, task.signature, task.command_for(best))
+    signature = task.final_signature(best)
+    return IrReduction(task.ops, len(best), probes.count, seconds, signature, task.command_for(best))
 
 
 def _arguments(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
@@ -23,7 +24,7 @@ _EMPTY = IrCase("builtin.module {\n}\n", (), 0)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a case has to do; what the input does where nothing is given."""
+    """The failure that a case needs; by default that of the input."""
 
     kind: Kind | None = None
     code: str = ""
@@ -66,8 +67,7 @@ class IrTask:
         if command is not None:
             self.runs.verified = self.runs.error_of(self.case.text, "") is None
             command.expect_usable(lambda: self._fails(self.case), lambda: self._fails(_EMPTY))
-        self.kind = "test" if command is not None else self.wanted.kind or self._kind_now()
-        self.signature = self._signature(self.case)
+        self.kind, self.signature = self._failure()
         self._print()
         self._cut()
 
@@ -83,21 +83,24 @@ class IrTask:
     def _fails(self, case: IrCase) -> bool:
         return self.runs.tested(case) is not None
 
-    def _kind_now(self) -> Kind:
-        if (ended := self.runs.child_signature(self.case)) is not None:
-            return "slow" if ended.kind == "slow" else "crash"
-        for kind in ("error", "wrong"):
-            if self.runs.signature_of(kind, self.case) is not None:
-                return kind
+    def _failure(self) -> tuple[Kind, Signature]:
+        """The failure of the input that is wanted, or the first found: another process may not return."""
+        kinds: Sequence[Kind] = ("crash", "slow", "error", "wrong")
+        if (kind := "test" if self.wanted.command else self.wanted.kind) is not None:
+            kinds = (kind,)
+        elif (ended := self.runs.child_signature(self.case)) is not None:
+            return ("slow" if ended.kind == "slow" else "crash"), ended
+        for kind in kinds[-2:]:
+            if (found := self.runs.signature_of(kind, self.case)) is not None:
+                self._expect_code(found)
+                return kind, found
+        if self.wanted.kind is not None:
+            raise self._not_interesting(f"it does not fail in the way of `{kinds[0]}`")
         raise self._not_interesting("its passes succeed, and its functions compute the same after each")
 
-    def _signature(self, case: IrCase) -> Signature:
-        found = self.runs.signature_of(self.kind, case)
-        if found is None:
-            raise self._not_interesting(f"it does not fail in the way of `{self.kind}`")
+    def _expect_code(self, found: Signature) -> None:
         if self.wanted.code not in ("", found.code):
             raise self._not_interesting(f"its error is {found.code}, not {self.wanted.code}")
-        return found
 
     def _not_interesting(self, message: str) -> StepwellError:
         return StepwellError("not-interesting", self.part.name, message)
@@ -115,7 +118,7 @@ class IrTask:
         raise self._not_interesting("it does not fail so when it is printed and parsed")
 
     def _cut(self) -> None:
-        """Keep the pass that fails, with the program that it gets; then the op at fault counts."""
+        """Keep the failing pass alone, on its own input; from then on the op at fault counts."""
         if self.kind != "test" and len(self.case.passes) > 1:
             if self.kind in ("crash", "slow"):
                 cut = self.runs.before_crash(self.case)
@@ -123,8 +126,15 @@ class IrTask:
                 cut = self.runs.before_pass(self.case, self.signature.pass_name)
             if cut is not None and self.runs.signature_of(self.kind, cut) == self.signature:
                 self.case = cut
-        self.runs.with_op = True
-        self.signature = self._signature(self.case)
+        if self.kind == "error":
+            self.runs.with_op = True
+            self.signature = self.runs.signature_of("error", self.case) or self.signature
+
+    def final_signature(self, case: IrCase) -> Signature:
+        """The signature with the location that the failure has in a case."""
+        if self.kind not in ("error", "wrong"):
+            return self.signature
+        return self.runs.signature_of(self.kind, case) or self.signature
 
     def save(self, case: IrCase) -> None:
         """Write the best case so far, with the lines that make it a test."""
@@ -173,4 +183,5 @@ class IrTask:
                 return self._command("stepwell-opt", file, case)
 
     def _command(self, command: str, file: str, case: IrCase) -> str:
-        return " ".join([command, file, "-p", f"'{case.pipeline}'", *map(quote, self.runs.options)])
+        passes = ["-p", f"'{case.pipeline}'"] if case.passes else []
+        return " ".join([command, file, *passes, *map(quote, self.runs.options)])

@@ -18,7 +18,7 @@ _NOT_RUN = (126, 127)
 @dataclass
 class JudgingCommand:
     """
-    A command that ends with 0 while a case is interesting; 125 means that it cannot tell, which counts as no.
+    A command that ends with 0 while a case is interesting; any other status counts as no.
 
     Args: `command` has `{}` in place of the case's file, and `{inputs}` in that of the inputs of a model;
     `timeout` is in seconds.
