@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 Unit = TypeVar("Unit")
-Part = Sequence[Unit]
 
 
 def minimized(
@@ -18,7 +17,8 @@ def minimized(
     Args: `first_kept` returns the first of some parts that keeps the property, None where none does.
     Source: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002, section 3.
     """
-    kept, pieces = list(units), 2
+    kept: list[Unit] = list(units)
+    pieces = 2
     while kept:
         pieces = min(pieces, len(kept))
         found = first_kept(_parts(kept, pieces))
@@ -37,7 +37,8 @@ def _parts(units: Sequence[Unit], pieces: int) -> Iterator[Sequence[Unit]]:
     bounds = [len(units) * index // pieces for index in range(pieces + 1)]
     ranges = list(zip(bounds, bounds[1:], strict=False))
     if pieces == 1:
-        yield []
+        none: list[Unit] = []
+        yield none
         return
     yield from (units[begin:end] for begin, end in ranges)
     if pieces > 2:

@@ -10,7 +10,7 @@ from shlex import quote
 from stepwell.runtime.child import run_command
 from stepwell.runtime.errors import StepwellError
 
-CASE = "{}"
+CASE, INPUTS = "{}", "{inputs}"
 _NOT_RUN = (126, 127)
 """The exit status of a shell that cannot run a command."""
 
@@ -20,18 +20,23 @@ class JudgingCommand:
     """
     A command that ends with 0 while a case is interesting; any other status counts as no.
 
-    Args: `command` has `{}` in place of the case's file; `timeout` is in seconds.
+    Args: `command` has `{}` in place of the case's file, and `{inputs}` in that of the inputs of a model;
+    `timeout` is in seconds.
     """
 
     command: str
     timeout: float
 
-    def is_interesting(self, case: Path) -> bool:
+    def is_interesting(self, case: Path, inputs: Path | None = None) -> bool:
         """Whether the command ends with 0. Raises: StepwellError `bad-test` where it cannot be run."""
-        ended = run_command(self.command.replace(CASE, quote(str(case))), self.timeout)
+        ended = run_command(self.text(quote(str(case)), quote(str(inputs or ""))), self.timeout)
         if ended is not None and ended.status in _NOT_RUN:
             raise self._error("the shell cannot run the command", note=ended.errors.strip())
         return ended is not None and ended.status == 0
+
+    def text(self, case: str, inputs: str = "") -> str:
+        """The command with the names of files, quoted as a shell needs it."""
+        return self.command.replace(INPUTS, inputs).replace(CASE, case)
 
     def expect_usable(self, of_input: Callable[[], bool], of_nothing: Callable[[], bool]) -> None:
         """
