@@ -14,6 +14,7 @@ from xdsl.traits import IsTerminator
 
 Edit = Callable[[ModuleOp], None]
 _EXTENT = re.compile(r"(?<=[<x])\d+(?=x)")
+_WEIGHT = re.compile(r'#graph\.weight<"[^"]*", "\w+", tensor<[^>]*>')
 _MARKED = r"(?<![\w.%@#^\-$]){}(?![\w.])"
 """A number that is no part of a name or of a fraction."""
 
@@ -199,10 +200,11 @@ def other_sizes(text: str) -> Iterator[tuple[int, int]]:
 
 
 def resized(text: str, size: int, other: int) -> Iterator[str]:
-    """A text with another extent in all types, and with another number everywhere."""
+    """A text with another extent in all types, and with another number everywhere; weights keep theirs."""
     of_types = re.sub(rf"(?<=[<x]){size}(?=x)", str(other), text)
-    yield of_types
-    yield re.sub(_MARKED.format(size), str(other), of_types)
+    for made in (of_types, re.sub(_MARKED.format(size), str(other), of_types)):
+        if _WEIGHT.findall(made) == _WEIGHT.findall(text):
+            yield made
 
 
 def _remove(op: Operation) -> None:
