@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,10 +124,12 @@ def _reduced_model(args: Namespace) -> Reduction:
     if args.pipeline is not None:
         raise StepwellError("bad-usage", str(args.model), "-p is for .mlir files")
     options = compile_options(args)
-    interface = read_interface(main_of(start(args.model, options).module))
-    given = by_input(read_arrays(args.inputs), interface) if args.inputs is not None else {}
-    sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
-    feeds = made_up_inputs(interface, "random", args.seed, sizes) | given
+    feeds = read_arrays(args.inputs) if args.inputs is not None else {}
+    with suppress(StepwellError):  # of a model that cannot be read, which is the failure then
+        interface = read_interface(main_of(start(args.model, options).module))
+        given = by_input(feeds, interface)
+        sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
+        feeds = made_up_inputs(interface, "random", args.seed, sizes) | given
     args.input_shape = []  # a part's inputs are others
     words = option_texts(args)
     with shown_progress() as progress:

@@ -187,13 +187,24 @@ def _without_graph(model: ModelProto) -> ModelProto:
 
 
 def _types_of(model: ModelProto) -> dict[str, TypeProto]:
-    """The types of values, as far as they are declared or follow from the nodes."""
+    """The types of values, as far as they are declared or follow from nodes of known operators."""
+    known = _copy_with_known_nodes(model)
     try:
-        graph = shape_inference.infer_shapes(model, data_prop=True).graph
+        graph = shape_inference.infer_shapes(known, data_prop=True).graph
     except Exception:  # a model that is wrong, or above the largest size of a message
         graph = model.graph
     infos = [*graph.value_info, *graph.input, *graph.output]
     return {info.name: info.type for info in infos if info.type.WhichOneof("value") is not None}
+
+
+def _copy_with_known_nodes(model: ModelProto) -> ModelProto:
+    """A copy of a model without nodes of domains that it does not import, which inference refuses."""
+    domains = {"" if entry.domain == "ai.onnx" else entry.domain for entry in model.opset_import}
+    known = ModelProto()
+    known.CopyFrom(model)
+    del known.graph.node[:]
+    known.graph.node.extend(node for node in model.graph.node if node.domain in domains)
+    return known
 
 
 def _fits(type: TypeProto, recorded: TypeProto) -> bool:

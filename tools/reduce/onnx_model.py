@@ -89,6 +89,7 @@ class ModelFailure:
             wrong = WrongValues(self.options)
             parts, found = Parts(whole), wrong(whole)
             if found is None and (shown := Parts(whole, every_value=True).every()) is not None:
+                wrong.levels = ("graph",)  # kernels have been judged one by one
                 found = wrong(shown)
                 parts = Parts(shown, every_value=True)
             found = request.expect(found, where, "model")

@@ -11,6 +11,8 @@ from stepwell.tools.json_facts import Facts
 
 _QUOTED = re.compile(r"""(["'`])(.+?)\1""")
 _VALUE = re.compile(r"%[\w.$-]+|@[\w.$-]+|\^\w+")
+_WITH_BODY = re.compile(r"(, )?\b(onnx\.)?(If|Loop|Scan)\b")
+"""Op types in a message that is about a node in their body, which a reduction takes out of it."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -57,6 +59,8 @@ def of_error(error: StepwellError, op_types: Mapping[str, str]) -> Signature:
     def by_type(match: re.Match[str]) -> str:
         return op_types.get(match[2], match[0])
 
-    detail = _NUMBER.sub("#", _VALUE.sub("value", _QUOTED.sub(by_type, error.message)))
-    nodes = (op_types[name] for _, name in _QUOTED.findall(error.where) if name in op_types)
-    return Signature("error", error.code, detail=": ".join([*nodes, detail]), node=error.where)
+    message = _VALUE.sub("value", _QUOTED.sub(by_type, error.message))
+    types = [op_types[name] for _, name in _QUOTED.findall(error.where) if name in op_types]
+    detail = ": ".join([*(type for type in types if type not in message), message])
+    detail = _NUMBER.sub("#", _WITH_BODY.sub("", detail))
+    return Signature("error", error.code, detail=detail, node=error.where)
