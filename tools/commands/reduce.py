@@ -21,7 +21,6 @@ from stepwell.tools.driver.options import expect_source
 from stepwell.tools.inputs import by_input, made_up_inputs, read_arrays
 
 if TYPE_CHECKING:
-    from stepwell.tools.reduce.ir_reduction import IrReduction
     from stepwell.tools.reduce.request import Reduction, Request
 
 
@@ -138,19 +137,8 @@ def _reduced_model(args: Namespace) -> Reduction:
         ).reduced()
 
 
-def _reduced_ir(args: Namespace) -> IrReduction:
+def _reduced_ir(args: Namespace) -> Reduction:
     from stepwell.tools.reduce.ir_reduction import reduce_ir
-    from stepwell.tools.reduce.ir_task import Wanted
 
-    request = _request(args)
-    return reduce_ir(
-        args.model,
-        args.output,
-        args.pipeline,
-        Wanted(request.kind, request.code, request.command),
-        timeout=request.slow_seconds,
-        jobs=request.jobs,
-        budget=request.budget,
-        any_of_kind=request.any_of_kind,
-        options=[word for plugin in args.load for word in ("--load", plugin)],
-    )
+    options = [word for plugin in args.load for word in ("--load", plugin)]
+    return reduce_ir(args.model, args.output, args.pipeline, _request(args), options)

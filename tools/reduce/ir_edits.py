@@ -14,6 +14,7 @@ from xdsl.traits import IsTerminator
 
 Edit = Callable[[ModuleOp], None]
 _EXTENT = re.compile(r"(?<=[<x])\d+(?=x)")
+_WEIGHT = re.compile(r'#graph\.weight<"[^"]*", "\w+", tensor<[^>]*>')
 _MARKED = r"(?<![\w.%@#^\-$]){}(?![\w.])"
 """A number that is no part of a name or of a fraction."""
 
@@ -166,10 +167,17 @@ def without_attributes(names: Collection[tuple[int, str]]) -> Edit:
     return edit
 
 
-def attributes_of(module: ModuleOp) -> list[tuple[int, str]]:
-    """Attributes for `without_attributes`: op positions with names."""
+def outer_attributes(module: ModuleOp) -> list[tuple[int, str]]:
+    """As `attributes_of`, of the module and its functions alone: they may constrain types of functions."""
+    return attributes_of(module, {module, *module.ops})
+
+
+def attributes_of(module: ModuleOp, ops: Collection[Operation] | None = None) -> list[tuple[int, str]]:
+    """Attributes for `without_attributes`: op positions with names, of some ops, or of all."""
     found: list[tuple[int, str]] = []
     for position, op in enumerate(module.walk()):
+        if ops is not None and op not in ops:
+            continue
         required: set[str] = set()
         if isinstance(op, IRDLOperation):
             of_op = op.get_irdl_definition()
@@ -192,10 +200,11 @@ def other_sizes(text: str) -> Iterator[tuple[int, int]]:
 
 
 def resized(text: str, size: int, other: int) -> Iterator[str]:
-    """A text with another extent in all types, and with another number everywhere."""
+    """A text with another extent in all types, and with another number everywhere; weights keep theirs."""
     of_types = re.sub(rf"(?<=[<x]){size}(?=x)", str(other), text)
-    yield of_types
-    yield re.sub(_MARKED.format(size), str(other), of_types)
+    for made in (of_types, re.sub(_MARKED.format(size), str(other), of_types)):
+        if _WEIGHT.findall(made) == _WEIGHT.findall(text):
+            yield made
 
 
 def _remove(op: Operation) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from traceback import walk_tb
-from typing import Literal
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -36,7 +35,6 @@ from stepwell.tools.reduce.ir_case import IrCase, deciding_options
 from stepwell.tools.reduce.judging_command import JudgingCommand
 from stepwell.tools.reduce.signature import Signature, of_error
 
-Kind = Literal["error", "crash", "slow", "wrong", "test"]
 _AT_END = "after the passes: "
 _OUTSIDE = f"{os.sep}site-packages{os.sep}"
 # Neither files of internal errors nor core dumps are left behind.
@@ -75,7 +73,7 @@ class IrRuns:
     def __post_init__(self) -> None:
         self.options = deciding_options(self.args)
 
-    def signature_of(self, kind: Kind, case: IrCase) -> Signature | None:
+    def signature_of(self, kind: str, case: IrCase) -> Signature | None:
         """The signature of a case's failure of a kind; None without such a failure."""
         match kind:
             case "error":

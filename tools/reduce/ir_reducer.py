@@ -47,6 +47,7 @@ class IrReducer:
         while not self.probes.is_over:
             before = self.best.key
             self._functions()
+            self._fewer(ir_edits.outer_attributes, ir_edits.without_attributes)
             self._ops()
             self._fewer(_bypasses, ir_edits.bypassed)
             self._regions()
@@ -68,16 +69,22 @@ class IrReducer:
         return self.best
 
     def _ops_near(self) -> None:
-        """Try the op at fault alone, then with ops around it."""
+        """Try the op at fault alone, then with ops around it; with attributes of functions, then without."""
         module = self.read(self.best.text)
         outer = list(_ops_at(module, 1))
         places = {position for position, op in outer for inner in op.walk() if self._is_at_fault(inner)}
         found = [index for index, (position, _) in enumerate(outer) if position in places]
         if not found:
             return
-        parts = (range(max(0, found[0] - r), min(len(outer), found[-1] + r + 1)) for r in _RADII)
-        drops = ([position for index, (position, _) in enumerate(outer) if index not in p] for p in parts)
-        self._first(self._edited(module, self._without_ops(dropped)) for dropped in drops if dropped)
+        attributes = ir_edits.outer_attributes(module)
+
+        def near(radius: int, plain: bool) -> IrCase | None:
+            part = range(max(0, found[0] - radius), min(len(outer), found[-1] + radius + 1))
+            dropped = [position for index, (position, _) in enumerate(outer) if index not in part]
+            dropping = ir_edits.without_attributes(attributes if plain else ())
+            return self._edited(module, dropping, self._without_ops(dropped))
+
+        self._first(near(radius, plain) for plain in (False, True) for radius in _RADII)
 
     def _is_at_fault(self, op: Operation) -> bool:
         return bool(self.place) and describe_location(op) == self.place
@@ -192,11 +199,12 @@ class IrReducer:
         self.best = found or self.best
         return found
 
-    def _edited(self, module: ModuleOp, edit: Edit) -> IrCase | None:
-        """A copy of a module after an edit; None where it cannot be made or printed."""
+    def _edited(self, module: ModuleOp, *edits: Edit) -> IrCase | None:
+        """A copy of a module after edits; None where it cannot be made or printed."""
         copy = module.clone()
         try:
-            edit(copy)
+            for edit in edits:
+                edit(copy)
             return IrCase.of(copy, self.best.passes, locations=self.locations)
         except Exception:  # an op may not print without what the edit took
             return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
@@ -15,28 +14,18 @@ from stepwell.tools.driver.ir_files import Part, write_ir
 from stepwell.tools.opt.diagnostics import Expectations, line_named
 from stepwell.tools.opt.optimize import pass_context
 from stepwell.tools.reduce.ir_case import IrCase
-from stepwell.tools.reduce.ir_kinds import IrRuns, Kind
+from stepwell.tools.reduce.ir_kinds import IrRuns
 from stepwell.tools.reduce.judging_command import CASE, JudgingCommand
+from stepwell.tools.reduce.request import Request
 from stepwell.tools.reduce.signature import Signature
 
 _EMPTY = IrCase("builtin.module {\n}\n", (), 0)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The failure that a case needs; by default that of the input."""
-
-    kind: Kind | None = None
-    code: str = ""
-    """Of an error."""
-    command: str = ""
-    """For `test`: `{}` is the case's file."""
-
-
 @dataclass
 class IrTask:
     """
-    A file to reduce. Args: `part` is its text; `args` are those of `stepwell-opt`; `timeout` is in seconds.
+    A file to reduce. Args: `part` is its text; `args` are those of `stepwell-opt`.
 
     Attributes: `case` is the first case, and `signature` its failure; `ops` are those of the input;
     `is_ir`: whether its text can be parsed.
@@ -44,11 +33,10 @@ class IrTask:
 
     part: Part
     output: Path
-    wanted: Wanted
-    timeout: float
+    request: Request
     args: Namespace
     runs: IrRuns = field(init=False)
-    kind: Kind = field(init=False)
+    kind: str = field(init=False)
     case: IrCase = field(init=False)
     signature: Signature = field(init=False)
     ops: int = field(init=False)
@@ -57,9 +45,10 @@ class IrTask:
 
     def __post_init__(self) -> None:
         """Raises: StepwellError `not-interesting`, `bad-test`; as `parse_passes`."""
+        request = self.request
         ctx = StepwellContext(allow_unregistered=self.args.allow_unregistered_dialect)
-        command = JudgingCommand(self.wanted.command, self.timeout) if self.wanted.command else None
-        self.runs = IrRuns(ctx, self.args, str(self.output), self.timeout, command)
+        command = JudgingCommand(text, request.timeout) if (text := request.command) else None
+        self.runs = IrRuns(ctx, self.args, str(self.output), request.slow_seconds, command)
         with pass_context(self.args):
             passes = tuple(map(str, parse_passes(self.args.passes)))
         self.case = self._read(passes)
@@ -67,7 +56,8 @@ class IrTask:
         if command is not None:
             self.runs.verified = self.runs.error_of(self.case.text, "") is None
             command.expect_usable(lambda: self._fails(self.case), lambda: self._fails(_EMPTY))
-        self.kind, self.signature = self._failure()
+        self.signature = self._failure()
+        self.kind = self.signature.kind
         self._print()
         self._cut()
 
@@ -83,24 +73,17 @@ class IrTask:
     def _fails(self, case: IrCase) -> bool:
         return self.runs.tested(case) is not None
 
-    def _failure(self) -> tuple[Kind, Signature]:
-        """The failure of the input that is wanted, or the first found: another process may not return."""
-        kinds: Sequence[Kind] = ("crash", "slow", "error", "wrong")
-        if (kind := "test" if self.wanted.command else self.wanted.kind) is not None:
-            kinds = (kind,)
-        elif (ended := self.runs.child_signature(self.case)) is not None:
-            return ("slow" if ended.kind == "slow" else "crash"), ended
-        for kind in kinds[-2:]:
+    def _failure(self) -> Signature:
+        """The wanted failure of the input, or the first found: in this process it may not return."""
+        wanted = "test" if self.request.command else self.request.kind
+        if wanted is None and (ended := self.runs.child_signature(self.case)) is not None:
+            return ended
+        for kind in ("error", "wrong") if wanted is None else (wanted,):
             if (found := self.runs.signature_of(kind, self.case)) is not None:
-                self._expect_code(found)
-                return kind, found
-        if self.wanted.kind is not None:
-            raise self._not_interesting(f"it does not fail in the way of `{kinds[0]}`")
+                return self.request.expect(found, self.part.name, "program")
+        if wanted not in (None, "wrong"):
+            return self.request.expect(None, self.part.name, "program")
         raise self._not_interesting("its passes succeed, and its functions compute the same after each")
-
-    def _expect_code(self, found: Signature) -> None:
-        if self.wanted.code not in ("", found.code):
-            raise self._not_interesting(f"its error is {found.code}, not {self.wanted.code}")
 
     def _not_interesting(self, message: str) -> StepwellError:
         return StepwellError("not-interesting", self.part.name, message)
@@ -176,7 +159,7 @@ class IrTask:
         file = quote(str(self.output))
         match self.kind:
             case "test":
-                return self.wanted.command.replace(CASE, file)
+                return self.request.command.replace(CASE, file)
             case "wrong":
                 return self._command("stepwell validate", file, case)
             case _:
@@ -184,4 +167,7 @@ class IrTask:
 
     def _command(self, command: str, file: str, case: IrCase) -> str:
         passes = ["-p", f"'{case.pipeline}'"] if case.passes else []
-        return " ".join([command, file, *passes, *map(quote, self.runs.options)])
+        options = self.runs.options
+        if self.kind == "wrong":  # `stepwell validate` has no others of these
+            options = [word for plugin in self.args.load for word in ("--load", plugin)]
+        return " ".join([command, file, *passes, *map(quote, options)])

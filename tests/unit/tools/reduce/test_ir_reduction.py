@@ -17,13 +17,13 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.tools.opt import main as stepwell_opt
 from stepwell.tools.reduce.ir_kinds import IrRuns
 from stepwell.tools.reduce.ir_reduction import reduce_ir
-from stepwell.tools.reduce.ir_task import Wanted
+from stepwell.tools.reduce.request import Request
 from tests.support.faults import planted
 from tests.support.plugins import forgotten_plugins
 from tests.support.shell import run_line
 
 TYPE = "tensor<4x8xf32>"
-ERROR, WRONG = Wanted("error"), Wanted("wrong")
+ERROR, WRONG = Request("error"), Request("wrong")
 LOOP = """func.func @main(%x: memref<8xf32>, %y: memref<8xf32>) {
   %n = arith.constant 8 : index
   %zero = arith.constant 0 : index
@@ -108,7 +108,7 @@ def test_an_internal_error_becomes_one_op_and_one_pass(folder: Path, monkeypatch
     path, output = written(folder, LARGE)
     pipeline = "simplify-inference,fold-constant,simplify-expr,dead-code-elimination"
     found = reduce_ir(path, output, pipeline, ERROR)
-    assert (found.ops_before, found.ops_after, ops_of(output)) == (301, 1, ["graph.subtract"])
+    assert (found.before, found.after, ops_of(output)) == (301, 1, ["graph.subtract"])
     assert found.signature.pass_name == "simplify-expr" and found.probes < 40
     assert not (folder / "cache").exists()  # a probe leaves no reproducer
     assert run_line_of(output) == "stepwell-opt %s -p 'simplify-expr' --verify-diagnostics"
@@ -131,7 +131,7 @@ def test_a_reproducer_needs_no_option(
     assert stepwell_opt([str(path), "-p", "fold-constant,simplify-expr"]) == 1
     assert "reproduce it with" in capsys.readouterr().err
     (reproducer,) = (folder / "cache" / "reproducers").iterdir()
-    assert reduce_ir(reproducer, output, wanted=ERROR).ops_after == 1
+    assert reduce_ir(reproducer, output, request=ERROR).after == 1
 
 
 def test_an_error_of_another_op_is_another_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,14 +139,14 @@ def test_an_error_of_another_op_is_another_failure(folder: Path, monkeypatch: py
     path, output = written(folder, graph("tanh", "exp", "tanh", "subtract", "exp", "tanh"))
     reduce_ir(path, output, "simplify-expr", ERROR)
     assert sorted(ops_of(output)) == ["graph.exp", "graph.subtract"]
-    reduce_ir(path, output, "simplify-expr", ERROR, any_of_kind=True)
+    reduce_ir(path, output, "simplify-expr", Request("error", any_of_kind=True))
     assert len(ops_of(output)) == 1
 
 
 def test_a_wrong_pass_stays_the_same(folder: Path) -> None:
     load = ("--load", str(planted("simplify-expr", folder)))
     path, output = written(folder, graph("exp", "tanh", "subtract", "exp"))
-    found = reduce_ir(path, output, "fold-constant,simplify-expr", WRONG, options=load)
+    found = reduce_ir(path, output, "fold-constant,simplify-expr", WRONG, load)
     assert (found.signature.kind, found.signature.pass_name) == ("wrong", "simplify-expr")
     assert ops_of(output) == ["graph.subtract"]
     assert run_line_of(output) == f"stepwell validate %s -p 'simplify-expr' --load {load[1]}"
@@ -156,9 +156,9 @@ def test_a_wrong_pass_stays_the_same(folder: Path) -> None:
 def test_a_wrong_op_leaves_its_loop(folder: Path) -> None:
     load = ("--load", str(planted("expand-math", folder)))
     path, output = written(folder, LOOP)
-    found = reduce_ir(path, output, "expand-math", WRONG, options=load)
+    found = reduce_ir(path, output, "expand-math", WRONG, load)
     assert found.signature.pass_name == "expand-math"
-    assert found.ops_after <= 5 and "scf.for" not in ops_of(output) and "arith.subf" in ops_of(output)
+    assert found.after <= 5 and "scf.for" not in ops_of(output) and "arith.subf" in ops_of(output)
 
 
 def test_an_op_at_fault_leaves_its_loop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def test_extents_shrink_together(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_text_that_is_no_ir(folder: Path) -> None:
     path, output = written(folder, LARGE.replace("graph.subtract", "graph.subtrct"))
     found = reduce_ir(path, output, "simplify-expr", ERROR)
-    assert found.signature.code == "syntax" and found.ops_after <= 4
+    assert found.signature.code == "syntax" and found.after <= 4
     assert run_line(run_line_of(output), {"%s": str(output)}).status == 0
 
 
@@ -192,14 +192,14 @@ def test_a_crash(folder: Path) -> None:
     (folder / "crashes.py").write_text(CRASHES)
     path, output = written(folder, graph("exp"))
     options = ("--load", str(folder / "crashes.py"))
-    found = reduce_ir(path, output, "fold-constant,simplify-expr", options=options, budget=0.001)
+    found = reduce_ir(path, output, "fold-constant,simplify-expr", Request(budget=0.001), options)
     assert (found.signature.kind, found.signature.code) == ("crash", "SIGSEGV")
     assert run_line_of(output).startswith("stepwell-opt %s -p 'simplify-expr' --load ")
 
 
 def test_a_test_command(folder: Path) -> None:
     path, output = written(folder, graph("exp", "tanh", "exp"))
-    found = reduce_ir(path, output, wanted=Wanted(command="grep -q graph.tanh {}"))
+    found = reduce_ir(path, output, request=Request(command="grep -q graph.tanh {}"))
     assert ops_of(output) == ["graph.tanh"]
     assert found.command == f"grep -q graph.tanh {output}"
 
@@ -218,13 +218,13 @@ def test_a_test_command(folder: Path) -> None:
 def test_a_command_that_tells_nothing(folder: Path, command: str, message: str) -> None:
     path, output = written(folder, graph("exp"))
     with pytest.raises(StepwellError, match=message) as raised:
-        reduce_ir(path, output, wanted=Wanted(command=command.replace("FOLDER", str(folder))))
+        reduce_ir(path, output, request=Request(command=command.replace("FOLDER", str(folder))))
     assert raised.value.code == "bad-test"
 
 
 def test_nothing_wrong(folder: Path) -> None:
     path, output = written(folder, graph("exp"))
-    for wanted in (Wanted(), ERROR, WRONG):
+    for wanted in (Request(), ERROR, WRONG):
         with pytest.raises(StepwellError) as raised:
             reduce_ir(path, output, "simplify-expr", wanted)
         assert raised.value.code == "not-interesting"
@@ -236,8 +236,8 @@ def test_nothing_wrong(folder: Path) -> None:
 def test_another_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "graph.exp")
     path, output = written(folder, graph("exp"))
-    with pytest.raises(StepwellError, match="its error is internal, not unsupported-op"):
-        reduce_ir(path, output, "simplify-expr", Wanted("error", "unsupported-op"))
+    with pytest.raises(StepwellError, match=r"found error\[internal\]"):
+        reduce_ir(path, output, "simplify-expr", Request("error", "unsupported-op"))
 
 
 def test_an_interrupt_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,6 +264,6 @@ def test_jobs_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path, output = written(folder, graph("tanh", "exp", "tanh", "subtract", "exp", "tanh"))
     texts: set[str] = set()
     for jobs in (1, 3):
-        reduce_ir(path, output, "simplify-expr", ERROR, jobs=jobs)
+        reduce_ir(path, output, "simplify-expr", Request("error", jobs=jobs))
         texts.add(output.read_text())
     assert len(texts) == 1
