@@ -41,8 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     kinds.add_argument(
         "--test",
         metavar="CMD",
-        help="a command that ends with 0 while a case is interesting, with 125 where it cannot tell; {} is "
-        "the case's file, {inputs} that of a model's inputs",
+        help="a command that ends with 0 while a case is interesting, with 125 for one it cannot judge; {} "
+        "is the case's file, {inputs} that of a model's inputs",
     )
     parser.add_argument(
         "--any", action="store_true", dest="any_of_kind", help="any failure of the kind counts, at any place"

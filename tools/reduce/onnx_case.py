@@ -128,7 +128,7 @@ class Parts:
         return ModelCase(part, self.whole.values)
 
     def _add_weight(self, graph: Any, name: str) -> bool:
-        """Add an initializer, by its value where it was computed; whether there is one."""
+        """Add an initializer, or the value of a constant computation; false where there is neither."""
         if name in self._weights:
             graph.initializer.append(self._weights[name])
         elif _is_saved(array := self.whole.values.get(name)):
@@ -198,7 +198,7 @@ def _types_of(model: ModelProto) -> dict[str, TypeProto]:
 
 
 def _copy_with_known_nodes(model: ModelProto) -> ModelProto:
-    """A copy of a model without nodes of domains that it does not import, which inference refuses."""
+    """A copy of a model without nodes of domains without an opset: inference refuses them."""
     domains = {"" if entry.domain == "ai.onnx" else entry.domain for entry in model.opset_import}
     known = ModelProto()
     known.CopyFrom(model)

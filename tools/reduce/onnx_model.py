@@ -82,7 +82,7 @@ class ModelFailure:
         return Reduction("nodes", len(whole), len(case), probes.count, seconds, wanted, command)
 
     def _failure(self, whole: ModelCase) -> tuple[Parts, SignatureOf, Signature]:
-        """The parts of the model, the function that tells how a part fails, and how the model does."""
+        """The parts of the model, the function for the signature of a part, and the model's signature."""
         kind = self.request.kind or self._kind_now(whole)
         request, where = replace(self.request, kind=kind), str(self.path)
         if kind == "wrong":

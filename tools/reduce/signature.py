@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class Signature:
-    """The kind of a failure, and what tells it from others of the kind. Two are equal without `node`."""
+    """The kind of a failure with its distinctions: of two signatures, `node` is not compared."""
 
     kind: str
     code: str = ""
@@ -53,7 +53,7 @@ def of_error(error: StepwellError, op_types: Mapping[str, str]) -> Signature:
     """
     The signature of an error: its code, and its message with types of ops instead of names.
 
-    Args: `op_types` has the op type of each node's name and the word `value` for each value's.
+    Args: `op_types` has the op type of each node's name, and `value` for each value's.
     """
 
     def by_type(match: re.Match[str]) -> str:
