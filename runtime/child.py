@@ -16,8 +16,8 @@ from threading import Timer
 from typing import IO, cast
 
 from stepwell.runtime.collector import compiler_imports
-from stepwell.runtime.fork import Fork, Program, ReaderThread
 from stepwell.runtime.frames import MAX_BODY_BYTES, BadFrame, Frame, read_frame, write_frame
+from stepwell.runtime.machine.fork import Fork, Program, ReaderThread
 
 LAST_OUTPUT_BYTES = 4096
 _END_SECONDS = 5

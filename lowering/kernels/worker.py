@@ -23,9 +23,9 @@ from stepwell.passes.trace_events import Span, current_trace, span, traces_of
 from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.fork import can_fork
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 from stepwell.runtime.log import Record, collecting, logger, report
+from stepwell.runtime.machine.fork import can_fork
 from stepwell.runtime.machine.target import TargetDescription
 
 _log = logger(__name__)

@@ -17,8 +17,8 @@ from tempfile import mkdtemp
 from typing import IO, Any, cast
 
 from stepwell.runtime.collector import compiler_imports
-from stepwell.runtime.fork import ReaderThread
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
+from stepwell.runtime.machine.fork import ReaderThread
 
 NICENESS = 5
 _FOLDERS: list[str] = []

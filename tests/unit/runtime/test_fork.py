@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from stepwell.runtime.child import Child, ChildError
-from stepwell.runtime.fork import ReaderThread, can_fork
+from stepwell.runtime.machine.fork import ReaderThread, can_fork
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
 

@@ -1,4 +1,4 @@
-"""Forked processes, which have what this one has imported; only where no thread could make that unsafe."""
+"""Forked processes, with the imports of this one; only where no thread could make that unsafe."""
 
 from __future__ import annotations
 
@@ -18,19 +18,17 @@ from typing import IO, Any, NoReturn
 Program = Callable[[IO[bytes], IO[bytes]], None]
 """A program for the streams of requests and answers."""
 
-_POLL_SECONDS = 0.001
-
 
 class ReaderThread(threading.Thread):
-    """A thread that does nothing but wait for a stream: a forked process needs no lock that it may hold."""
+    """A thread that only waits for a stream: a forked process needs none of its locks."""
 
 
 def can_fork() -> bool:
     """
     Whether this process can fork: on Linux, where no other thread runs Python.
 
-    Another thread may hold a lock that nobody would release in the forked process. The C library takes care
-    of its own; idle threads of BLAS and of compiled models hold none.
+    A lock of another thread would stay locked in the forked process. The C library takes care of its own;
+    idle threads of BLAS and of compiled models have none locked.
     """
     if sys.platform != "linux":
         return False
@@ -81,7 +79,7 @@ class Fork:
             elif end is not None and monotonic() > end:
                 raise TimeoutExpired("a forked process", timeout or 0)
             else:
-                sleep(_POLL_SECONDS)
+                sleep(0.001)
         return self.returncode
 
 
