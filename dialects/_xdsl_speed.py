@@ -14,8 +14,20 @@ from functools import cache, lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, LocationAttr
-from xdsl.ir import Attribute, Block, BlockOps, Operation, OpResult, Region, SSAValue, SSAValues, Use
-from xdsl.irdl import IRDLOperation, OptionalDef, operations
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockOps,
+    Data,
+    Operation,
+    OpResult,
+    ParametrizedAttribute,
+    Region,
+    SSAValue,
+    SSAValues,
+    Use,
+)
+from xdsl.irdl import IRDLOperation, OpDef, OptionalDef, operations
 from xdsl.irdl.operations import (
     BaseAccessor,
     BaseAttrAccessor,
@@ -118,7 +130,8 @@ def _walk_backward(blocks: Iterator[Block], reverse: bool, region_first: bool) -
         for op in reversed(block.ops) if reverse else block.ops:
             if not region_first:
                 yield op
-            yield from _walk_backward(_blocks_in(op, reverse), reverse, region_first)
+            if op.regions:
+                yield from _walk_backward(_blocks_in(op, reverse), reverse, region_first)
             if region_first:
                 yield op
 
@@ -193,6 +206,51 @@ def _defaults(cls: type[IRDLOperation]) -> Sequence[tuple[str, str, Attribute]]:
         for name, one in definitions.items()
         if not isinstance(one, OptionalDef) and one.default_value is not None
     ]
+
+
+def _init_irdl_op(
+    self: IRDLOperation,
+    op_def: OpDef,
+    *,
+    operands: Sequence[SSAValue | Operation | Sequence[SSAValue | Operation] | None],
+    result_types: Sequence[Attribute | Sequence[Attribute] | None],
+    properties: Mapping[str, Attribute | None],
+    attributes: Mapping[str, Attribute | None],
+    **nested: Any,
+) -> None:
+    """The builder of ops with one value for each operand and result, and nothing else to count."""
+    is_plain = not (op_def.regions or op_def.successors or op_def.options or any(nested.values()))
+    if (
+        is_plain
+        and len(operands) == len(op_def.operands)
+        and len(result_types) == len(op_def.results)
+        and all([isinstance(operand, SSAValue) for operand in operands])
+        and all([isinstance(type, Attribute) for type in result_types])
+    ):
+        Operation.__init__(
+            self,
+            operands=cast("Sequence[SSAValue]", operands),
+            result_types=cast("Sequence[Attribute]", result_types),
+            properties={name: value for name, value in properties.items() if value is not None},
+            attributes={name: value for name, value in attributes.items() if value is not None},
+        )
+        return
+    rest: dict[str, Any] = {"properties": properties, "attributes": attributes, **nested}
+    _build_op(self, op_def, operands=operands, result_types=result_types, **rest)
+
+
+def _verify_new(self: Attribute) -> None:
+    """`Attribute.__post_init__`, which asks once a class whether there is anything to verify."""
+    if _is_verified(type(self)):
+        self._verify()
+
+
+@cache
+def _is_verified(cls: type[Attribute]) -> bool:
+    bases: tuple[type[Attribute], ...] = (Data, ParametrizedAttribute)
+    if not any(issubclass(cls, base) for base in bases):
+        raise TypeError("Attributes should only be Data or ParametrizedAttribute")
+    return (cls._verify, cls.verify) != (Attribute._verify, Attribute.verify)
 
 
 def _arguments(
@@ -302,7 +360,7 @@ _OPERAND, _RESULT = VarIRConstruct.OPERAND, VarIRConstruct.RESULT
 _tuple_item = cast("Callable[[object, int | slice], object]", vars(tuple)["__getitem__"])
 _unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
 _pack = cast("Callable[[Any, Any], DenseArrayBase]", DenseArrayBase.from_list)
-_argument_list = operations.irdl_build_arg_list
+_argument_list, _build_op = operations.irdl_build_arg_list, operations.irdl_op_init
 _access = cast("Callable[[object, object, object], object]", vars(BaseAccessor)["__get__"])
 _erase_used, _attach_checked = SSAValue.erase, Block._attach_op
 _replace_watched = PatternRewriter.replace
@@ -323,6 +381,8 @@ def replace_methods() -> None:
         (Operation, "__init__", _init_op),
         (IRDLOperation, "__post_init__", _fill_in_defaults),
         (operations, "irdl_build_arg_list", _arguments),
+        (operations, "irdl_op_init", _init_irdl_op),
+        (Attribute, "__post_init__", _verify_new),
         (BaseAccessor, "__get__", _accessed),
         (BeforeVariadicSingleAccessor, "__get__", _accessed_single),
         (BaseAttrAccessor, "__get__", _accessed_segment),
