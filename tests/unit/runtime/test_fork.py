@@ -81,6 +81,7 @@ def test_a_refused_fork_is_a_new_process(monkeypatch: pytest.MonkeyPatch) -> Non
 THREADS = """
 import ctypes, threading
 import numpy
+from stepwell.runtime.machine.fork import ReaderThread, can_fork
 found = [can_fork()]
 for kind in (threading.Thread, ReaderThread):
     end = threading.Event()
