@@ -50,7 +50,7 @@ class Ended(NamedTuple):
 
 def run_command(command: str | Sequence[str], seconds: float | None) -> Ended | None:
     """
-    Run a command of the user's without its output: text by the shell, words as they are.
+    Run a command of the user's without its output: a text by the shell, a list without one.
 
     Returns: None where it takes longer than `seconds`; then it is killed, with the processes it has started.
     """

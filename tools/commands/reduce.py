@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,8 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     kinds.add_argument(
         "--test",
         metavar="CMD",
-        help="a command that ends with 0 while a case is interesting, with 125 where it cannot tell; {} is "
-        "the case's file, {inputs} that of a model's inputs",
+        help="a command that ends with 0 while a case is interesting, with 125 for one it cannot judge; {} "
+        "is the case's file, {inputs} that of a model's inputs",
     )
     parser.add_argument(
         "--any", action="store_true", dest="any_of_kind", help="any failure of the kind counts, at any place"
@@ -122,10 +123,12 @@ def _reduced_model(args: Namespace) -> Reduction:
     if args.pipeline is not None:
         raise StepwellError("bad-usage", str(args.model), "-p is for .mlir files")
     options = compile_options(args)
-    interface = read_interface(main_of(start(args.model, options).module))
-    given = by_input(read_arrays(args.inputs), interface) if args.inputs is not None else {}
-    sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
-    feeds = made_up_inputs(interface, "random", args.seed, sizes) | given
+    feeds = read_arrays(args.inputs) if args.inputs is not None else {}
+    with suppress(StepwellError):  # of a model that cannot be read, which is the failure then
+        interface = read_interface(main_of(start(args.model, options).module))
+        given = by_input(feeds, interface)
+        sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
+        feeds = made_up_inputs(interface, "random", args.seed, sizes) | given
     args.input_shape = []  # a part's inputs are others
     words = option_texts(args)
     with shown_progress() as progress:

@@ -12,7 +12,7 @@ def minimized(
     units: Sequence[Unit], first_kept: Callable[[Iterable[Sequence[Unit]]], Sequence[Unit] | None]
 ) -> list[Unit]:
     """
-    A part of `units`, in order, that keeps a property and loses it with any one unit less.
+    A smallest part of `units` with a property: without any single unit, the property is lost.
 
     Args: `first_kept` returns the first of some parts that keeps the property, None where none does.
     Source: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002, section 3.

@@ -1,12 +1,13 @@
-"""The ways in which a model fails, each a function that runs a case and returns its signature."""
+"""Kinds of failure of models: each runs a case, and returns the signature of the failure."""
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,6 +26,7 @@ from stepwell.tools.reduce.judging_command import JudgingCommand
 from stepwell.tools.reduce.onnx_case import ModelCase
 from stepwell.tools.reduce.signature import Signature, of_error
 
+_NODE = re.compile(r'node "[^"]*"')
 SignatureOf = Callable[[ModelCase], Signature | None]
 
 
@@ -68,7 +70,7 @@ class WrongValues:
             return None
         rule = "" if self.finding.rewrite is None else self.finding.rewrite.record.rule
         pass_name = self.finding.run.name.partition("{")[0]
-        return Signature("wrong", pass_name=pass_name, detail=rule, node=self.finding.node)
+        return Signature("wrong", pass_name=pass_name, detail=rule, node=_node_in(self.finding.node))
 
 
 @dataclass
@@ -85,8 +87,15 @@ class RaisesError:
                 if len(case.feeds) == len(case.model.graph.input):
                     model.run(case.feeds)
             except Exception as error:
-                return of_error(user_error(error), case.op_types)
+                found = of_error(user_error(error), case.op_types)
+                return replace(found, node=_node_in(found.node))
         return None
+
+
+def _node_in(where: str) -> str:
+    """The node that a location names; cases have files of their own."""
+    match = _NODE.search(where)
+    return match[0] if match else ""
 
 
 @dataclass

@@ -128,7 +128,7 @@ class Parts:
         return ModelCase(part, self.whole.values)
 
     def _add_weight(self, graph: Any, name: str) -> bool:
-        """Add an initializer, by its value where it was computed; whether there is one."""
+        """Add an initializer, or the value of a constant computation; false where there is neither."""
         if name in self._weights:
             graph.initializer.append(self._weights[name])
         elif _is_saved(array := self.whole.values.get(name)):
@@ -187,13 +187,24 @@ def _without_graph(model: ModelProto) -> ModelProto:
 
 
 def _types_of(model: ModelProto) -> dict[str, TypeProto]:
-    """The types of values, as far as they are declared or follow from the nodes."""
+    """The types of values, as far as they are declared or follow from nodes of known operators."""
+    known = _copy_with_known_nodes(model)
     try:
-        graph = shape_inference.infer_shapes(model, data_prop=True).graph
+        graph = shape_inference.infer_shapes(known, data_prop=True).graph
     except Exception:  # a model that is wrong, or above the largest size of a message
         graph = model.graph
     infos = [*graph.value_info, *graph.input, *graph.output]
     return {info.name: info.type for info in infos if info.type.WhichOneof("value") is not None}
+
+
+def _copy_with_known_nodes(model: ModelProto) -> ModelProto:
+    """A copy of a model without nodes of domains without an opset: inference refuses them."""
+    domains = {"" if entry.domain == "ai.onnx" else entry.domain for entry in model.opset_import}
+    known = ModelProto()
+    known.CopyFrom(model)
+    del known.graph.node[:]
+    known.graph.node.extend(node for node in model.graph.node if node.domain in domains)
+    return known
 
 
 def _fits(type: TypeProto, recorded: TypeProto) -> bool:

@@ -1,4 +1,4 @@
-"""Edits that make a model simpler: each function gives the cases that one edit makes of a case."""
+"""Edits of a model, each a function from a case to simpler cases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def evaluated(model: ModelProto, feeds: Mapping[str, Array]) -> ModelCase:
 
 
 def fewer_outputs(case: ModelCase) -> Iterator[ModelCase]:
-    """Without one of the outputs, and what is computed for it alone."""
+    """Without an output, and without nodes for this output alone."""
     outputs = case.model.graph.output
     for index in reversed(range(len(outputs) if len(outputs) > 1 else 0)):
         copy = _copy(case)

@@ -82,13 +82,14 @@ class ModelFailure:
         return Reduction("nodes", len(whole), len(case), probes.count, seconds, wanted, command)
 
     def _failure(self, whole: ModelCase) -> tuple[Parts, SignatureOf, Signature]:
-        """The parts of the model, the function that tells how a part fails, and how the model does."""
+        """The parts of the model, the function for the signature of a part, and the model's signature."""
         kind = self.request.kind or self._kind_now(whole)
         request, where = replace(self.request, kind=kind), str(self.path)
         if kind == "wrong":
             wrong = WrongValues(self.options)
             parts, found = Parts(whole), wrong(whole)
             if found is None and (shown := Parts(whole, every_value=True).every()) is not None:
+                wrong.levels = ("graph",)  # kernels have been judged one by one
                 found = wrong(shown)
                 parts = Parts(shown, every_value=True)
             found = request.expect(found, where, "model")

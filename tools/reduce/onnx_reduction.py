@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stepwell.tools.reduce.ddmin import minimized
 from stepwell.tools.reduce.onnx_case import ModelCase, Parts
-from stepwell.tools.reduce.onnx_edits import SIMPLER, Edit
+from stepwell.tools.reduce.onnx_edits import SIMPLER
 from stepwell.tools.reduce.probes import Probes
 
 _HOPS = (0, 1, 2, 4, 8, 16)
@@ -30,49 +30,46 @@ class ModelReduction:
 
     def run(self) -> ModelCase:
         """The smallest case found that fails as the model does."""
-        best = self._fewer_nodes()
-        return self._simplest(best)
-
-    def _fewer_nodes(self) -> ModelCase:
-        whole = list(range(len(self.parts.nodes)))
-        near = self.probes.first(map(self.parts.part, list(self._near())))
-        chosen = whole if near is None else self._indices(near)
-        return self._case(minimized(chosen, self._first_part))
+        parts = self.parts
+        near = self.probes.first(map(parts.part, self._near()))
+        start = list(range(len(parts.nodes))) if near is None else _indices(parts, near)
+        case = self._fewer_nodes(parts, start)
+        while (simpler := self._simpler(case)) is not None:
+            parts = Parts(simpler, every_value=parts.every_value)  # nodes of bodies can be left out now
+            case = self._fewer_nodes(parts, range(len(parts.nodes)))
+        return case
 
     def _near(self) -> Iterator[Sequence[int]]:
         """Parts around the node at fault, from small to large; none where it is not known."""
         names = _QUOTED.findall(self.place) or [self.place]
-        seen: Collection[int] = ()
+        seen: Sequence[int] = ()
         for hops in _HOPS:
             found = self.parts.near(names, hops)
-            if found and found != seen and len(found) < len(self.parts.nodes):
+            if found != seen and len(found) < len(self.parts.nodes):
                 yield found
             seen = found
 
-    def _first_part(self, some: Iterable[Sequence[int]]) -> Sequence[int] | None:
-        case = self.probes.first(map(self.parts.part, some))
-        return None if case is None else self._indices(case)
+    def _fewer_nodes(self, parts: Parts, indices: Sequence[int]) -> ModelCase:
+        """A part that fails so, and does not with any one node less."""
 
-    def _indices(self, case: ModelCase) -> list[int]:
-        """The indices of a part's nodes, which are those of the whole: a value has one node."""
-        made = {node.output[0] for node in case.model.graph.node}
-        return [index for index, node in enumerate(self.parts.nodes) if node.output[0] in made]
+        def first_kept(some: Iterable[Sequence[int]]) -> Sequence[int] | None:
+            case = self.probes.first(map(parts.part, some))
+            return None if case is None else _indices(parts, case)
 
-    def _case(self, indices: Sequence[int]) -> ModelCase:
-        if len(indices) == len(self.parts.nodes):
-            return self.parts.whole
-        case = self.parts.part(indices)
-        return self.parts.whole if case is None else case
+        kept = minimized(indices, first_kept)
+        whole = len(kept) == len(parts.nodes)
+        return parts.whole if whole or (case := parts.part(kept)) is None else case
 
-    def _simplest(self, case: ModelCase) -> ModelCase:
-        """A case that no edit makes simpler in such a way that it still fails so."""
-        changed = True
-        while changed and not self.probes.is_over:
-            changed = False
-            for edit in SIMPLER:
-                while (simpler := self._edited(case, edit)) is not None:
-                    case, changed = simpler, True
-        return case
+    def _simpler(self, case: ModelCase) -> ModelCase | None:
+        """A case after all edits that keep the failure; None where none does."""
+        begin = case
+        for edit in SIMPLER:
+            while (simpler := self.probes.first(edit(case))) is not None:
+                case = simpler
+        return None if case is begin else case
 
-    def _edited(self, case: ModelCase, edit: Edit) -> ModelCase | None:
-        return self.probes.first(edit(case))
+
+def _indices(parts: Parts, case: ModelCase) -> list[int]:
+    """The indices of a part's nodes in the whole: a value has one node."""
+    made = {name for node in case.model.graph.node for name in node.output if name}
+    return [index for index, node in enumerate(parts.nodes) if not made.isdisjoint(node.output)]

@@ -15,9 +15,9 @@ class Request:
     """
     The request for a reduction.
 
-    Args: `kind` is `wrong`, `error`, `crash`, `slow` or `test`; None for what the program does now. `code` is
-    the error's, empty for any. Times are in seconds: from `slow_seconds` on a program is slow; one process may
-    take `timeout`; nothing is tried after `budget`. `command` is that of a test.
+    Args: `kind` is what the program does now, unless given; `code` is the error's, empty for any. Times are
+    in seconds: from `slow_seconds` on a program is slow; one process may take `timeout`; nothing is tried
+    after `budget`. `command` is that of a test.
     """
 
     kind: str | None = None

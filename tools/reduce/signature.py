@@ -11,12 +11,14 @@ from stepwell.tools.json_facts import Facts
 
 _QUOTED = re.compile(r"""(["'`])(.+?)\1""")
 _VALUE = re.compile(r"%[\w.$-]+|@[\w.$-]+|\^\w+")
+_WITH_BODY = re.compile(r"(, )?\b(onnx\.)?(If|Loop|Scan)\b")
+"""Op types in a message that is about a node in their body, which a reduction takes out of it."""
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The kind of a failure, and what tells it from others of the kind. Two are equal without `node`."""
+    """The kind of a failure with its distinctions: of two signatures, `node` is not compared."""
 
     kind: str
     code: str = ""
@@ -51,12 +53,14 @@ def of_error(error: StepwellError, op_types: Mapping[str, str]) -> Signature:
     """
     The signature of an error: its code, and its message with types of ops instead of names.
 
-    Args: `op_types` has the op type of each node's name and the word `value` for each value's.
+    Args: `op_types` has the op type of each node's name, and `value` for each value's.
     """
 
     def by_type(match: re.Match[str]) -> str:
         return op_types.get(match[2], match[0])
 
-    detail = _NUMBER.sub("#", _VALUE.sub("value", _QUOTED.sub(by_type, error.message)))
-    nodes = (op_types[name] for _, name in _QUOTED.findall(error.where) if name in op_types)
-    return Signature("error", error.code, detail=": ".join([*nodes, detail]), node=error.where)
+    message = _VALUE.sub("value", _QUOTED.sub(by_type, error.message))
+    types = [op_types[name] for _, name in _QUOTED.findall(error.where) if name in op_types]
+    detail = ": ".join([*(type for type in types if type not in message), message])
+    detail = _NUMBER.sub("#", _WITH_BODY.sub("", detail))
+    return Signature("error", error.code, detail=detail, node=error.where)

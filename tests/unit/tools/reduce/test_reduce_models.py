@@ -96,7 +96,7 @@ def test_a_wrong_rewrite_is_the_only_node_left(tmp_path: Path) -> None:
 
 
 def test_a_fault_in_a_kernel_is_kept_by_its_pass(tmp_path: Path) -> None:
-    onnx.save(chain(12, WRONG, "r"), tmp_path / "model.onnx")
+    onnx.save(chain(4, WRONG, "r"), tmp_path / "model.onnx")
     status, found = reduced(tmp_path, "--wrong", "--load", planted("expand-math", tmp_path).name)
     assert (status, found["signature"]["pass"]) == (0, "expand-math")
     assert found["nodes_after"] <= 2
@@ -130,14 +130,21 @@ def test_an_error_in_a_branch_leaves_the_branch(tmp_path: Path) -> None:
     assert found["nodes_before"] == 3
 
 
-def test_an_error_of_another_op_is_another_error(tmp_path: Path) -> None:
+def test_an_error_about_two_ops_keeps_both(tmp_path: Path) -> None:
     first = helper.make_node("Unheard", ["x1"], ["u"], "odd", domain="some.where")
     second = helper.make_node("Unknown", ["u"], ["v"], "odder", domain="some.where")
     model = chain(6, [first, second], "v")
     model.opset_import.append(helper.make_opsetid("some.where", 1))
     onnx.save(model, tmp_path / "model.onnx")
-    reduced(tmp_path)
-    assert small(tmp_path) == ["Unheard"]
+    assert reduced(tmp_path)[0] == 0
+    assert small(tmp_path) == ["Unheard", "Unknown"]
+
+
+def test_a_model_that_cannot_be_read(tmp_path: Path) -> None:
+    node = helper.make_node("Unheard", ["x1"], ["u"], "odd", domain="some.where")
+    onnx.save(chain(20, [node], "u"), tmp_path / "model.onnx")
+    status, found = reduced(tmp_path)
+    assert (status, found["signature"]["code"], small(tmp_path)) == (0, "unknown-opset", ["Unheard"])
 
 
 def test_a_command_says_what_is_interesting(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
