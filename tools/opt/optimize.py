@@ -106,7 +106,9 @@ def _watching(args: Namespace) -> list[Instrument]:
     instruments: list[Instrument] = [LevelCheck()]
     if args.time_passes:
         instruments.append(PassTiming())
-    instruments += _printing(args)
+    if args.verify_each:
+        instruments.append(VerifyEach())
+    instruments += [*_printing(args), *limits_of(args)]
     if args.snapshots is not None:
         instruments.append(Snapshots(args.snapshots))
     if args.print_op_counts:
@@ -117,15 +119,14 @@ def _watching(args: Namespace) -> list[Instrument]:
 def pass_context(
     args: Namespace, instruments: Sequence[Instrument] = (), *, reproducers: bool = True
 ) -> PassContext:
-    """The context of the command's options, with further instruments."""
-    verifying = [VerifyEach()] if args.verify_each else []
+    """The context of the command's options, with some instruments."""
     pairs = (pair.partition("=") for pair in args.config)
     return PassContext(
         opt_level=DEFAULT_OPT_LEVEL if args.opt_level is None else args.opt_level,
         required_pass=args.require_pass,
         disabled_pass=args.disable_pass,
         config={key: config_value(value) for key, _, value in pairs},
-        instruments=[*verifying, *limits_of(args), *instruments],
+        instruments=instruments,
         reproducers=reproducers,
     )
 

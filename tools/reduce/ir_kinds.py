@@ -22,7 +22,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
-from stepwell.passes.instruments import Instrument
+from stepwell.passes.instruments import Instrument, VerifyEach
 from stepwell.runtime.child import Ended, run_command
 from stepwell.runtime.environment import CACHE
 from stepwell.runtime.errors import StepwellError, describe_location
@@ -30,6 +30,7 @@ from stepwell.tools.check.rows import WRONG, Row
 from stepwell.tools.check.validation import Validate, failed_row, known_functions, validated_pipeline
 from stepwell.tools.driver.ir_files import weights_beside, write_ir
 from stepwell.tools.failure import user_error
+from stepwell.tools.limits import limits_of
 from stepwell.tools.opt.optimize import pass_context
 from stepwell.tools.reduce.ir_case import IrCase, deciding_options
 from stepwell.tools.reduce.judging_command import JudgingCommand
@@ -131,6 +132,8 @@ class IrRuns:
 
     @contextmanager
     def _passes(self, instruments: Sequence[Instrument] = ()) -> Generator[None]:
+        verifying = [VerifyEach()] if self.args.verify_each else []
+        instruments = [*verifying, *limits_of(self.args), *instruments]
         with pass_context(self.args, instruments, reproducers=False), np.errstate(all="ignore"):
             yield
 

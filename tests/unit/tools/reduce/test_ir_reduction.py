@@ -161,6 +161,41 @@ def test_a_wrong_op_leaves_its_loop(folder: Path) -> None:
     assert found.after <= 5 and "scf.for" not in ops_of(output) and "arith.subf" in ops_of(output)
 
 
+def test_a_wrong_op_of_a_fused_group(folder: Path) -> None:
+    load = ("--load", str(planted("convert-graph-to-linalg", folder)))
+    ops = graph("exp", "tanh", "subtract", "exp").splitlines()
+    fused = [
+        ops[0],
+        f"  %r = graph.fused (%p = %x : {TYPE}) -> ({TYPE}) {{",
+        *(line.replace("%x", "%p") for line in ops[1:5]),
+        f"    graph.yield %v3 : {TYPE}\n  }}\n  func.return %r : {TYPE}\n}}\n",
+    ]
+    path, output = written(folder, "\n".join(fused))
+    found = reduce_ir(path, output, "convert-graph-to-linalg,share-kernels", WRONG, load)
+    assert found.signature.pass_name == "convert-graph-to-linalg"
+    assert found.after == 3 and {"graph.fused", "graph.subtract"} < set(ops_of(output))
+
+
+def test_attributes_that_fix_the_types_of_a_function_go_first(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch, "llvm.fsub")
+    body = "\n".join(f"  %v{i + 1} = llvm.fadd %v{i}, %v{i} : f32" for i in range(40))
+    path, output = written(
+        folder,
+        f"""llvm.func @k(%args: !llvm.ptr, %dims: !llvm.ptr, %ctx: !llvm.ptr) -> i32
+            attributes {{sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}} {{
+          %status = llvm.mlir.constant(0) : i32
+          %v0 = llvm.load %args : !llvm.ptr -> f32
+          {body}
+          %s = llvm.fsub %v40, %v0 : f32
+          llvm.return %status : i32
+        }}""",
+    )
+    found = reduce_ir(path, output, "simplify-expr", ERROR)
+    assert found.after == 1 and found.probes < 30 and "sched.kernel" not in output.read_text()
+
+
 def test_an_op_at_fault_leaves_its_loop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "arith.subf")
     path, output = written(folder, LOOP)
