@@ -10,7 +10,7 @@ from stepwell.lowering.kernels.worker import started
 from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.child import Child
-from stepwell.runtime.collector import collector_paused, free_young_cycles
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
@@ -59,7 +59,6 @@ def _lowered(
     if is_on_loops(compilation.module):
         return image_of(compilation)
     to_level_1(compilation, options)
-    free_young_cycles()
     interface = read_interface(main_of(compilation.module))
     if options.profile and not is_lowered(compilation.module):
         compilation.run("graph", WORK_PIPELINE)
