@@ -24,7 +24,7 @@ PICTURES = {
 
 def browser(folder: Path, *options: str) -> str:
     """What Chromium prints, offline and with a profile of its own."""
-    command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
+    command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu"]
     command += [f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
 
@@ -35,7 +35,8 @@ def pictures(page: Path, folder: Path) -> list[Path]:
     for name, address in PICTURES.items():
         made.append(folder / f"{name}.png")
         size, file = "--window-size=1100,850", f"--screenshot={made[-1]}"
-        browser(page.parent, size, file, f"{page.as_uri()}#{address}")
+        # Without a budget, the picture is of the page before its script has drawn it.
+        browser(page.parent, "--virtual-time-budget=20000", size, file, f"{page.as_uri()}#{address}")
     return made
 
 

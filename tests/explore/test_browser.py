@@ -29,7 +29,7 @@ pytestmark = [
 
 
 def dom(page: Path, address: str) -> str:
-    """The document after the page's script ran."""
+    """The document when it has loaded, which is after the page's script ran."""
     return browser(page.parent, "--dump-dom", f"{page.as_uri()}#{address}&selftest")
 
 

@@ -38,15 +38,25 @@ class Page:
 
 
 def explore(
-    model: str | Path, feeds: Mapping[str, object] | None = None, **keywords: Unpack[CompileKeywords]
+    model: str | Path,
+    feeds: Mapping[str, object] | None = None,
+    *,
+    against: str | None = None,
+    **keywords: Unpack[CompileKeywords],
 ) -> Page:
     """
     Compile and run a model, and return the explorer's page of it.
 
-    Args: `feeds` are arrays by input name (default: made up); `keywords` are options of `compile`.
+    Args: `feeds` are arrays by input name (default: made up); `against` adds each kernel's differences from
+    `reference`, `onnxruntime` or the arrays of an .npz file; `keywords` are options of `compile`.
     Raises: StepwellError as `compile`.
     """
     from stepwell.tools.explore.collect import collect
 
     options = options_with(None, {**keywords, "profile": True})
-    return Page(collect(Path(model), options, feeds=feeds))
+    data = collect(Path(model), options, feeds=feeds)
+    if against is not None:
+        from stepwell.tools.explore.differences import add_differences
+
+        add_differences(data, Path(model), options, against, feeds=feeds)
+    return Page(data)

@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from stepwell.runtime.files.whole_files import check_place, write_text
 from stepwell.tools.commands.options import (
@@ -23,6 +23,9 @@ from stepwell.tools.commands.options import (
 from stepwell.tools.driver.options import CompileOptions, check_suffix, expect_source
 from stepwell.tools.inputs import read_arrays
 from stepwell.tools.progress import shown_progress
+
+if TYPE_CHECKING:
+    from stepwell.tools.explore.kernel_steps import Data
 
 FORMATS = {"html": ".html", "json": ".json", "model-explorer": ".json"}
 
@@ -43,6 +46,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--inputs", type=Path, metavar="F.npz", help="arrays by input name, or F.npy, the only input"
     )
     parser.add_argument(
+        "--against",
+        metavar="WHAT",
+        help="add each kernel's differences from reference, onnxruntime, or the arrays of F.npz",
+    )
+    parser.add_argument(
         "--compare",
         type=Path,
         metavar="MODEL2",
@@ -61,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Write the page or the data; returns the exit status, 0."""
+    """Write the page or the data; returns the exit status: 1 where `--against` finds a departure."""
     check_suffix(args.model)
     expect_full_start(args, {"explore": True})
     expect_source(args.model)
@@ -87,6 +95,7 @@ def run(args: Namespace) -> int:
         )
         if args.compare is not None:
             data["compare"] = compared(data, _other(args, options))
+        is_right = args.against is None or _is_right(args, data, options, feeds)
     data["overlays"] = overlays
     for path, overlay in zip(args.overlay, overlays, strict=True):
         if count := unknown_nodes(overlay, cast("list[dict[str, object]]", data["nodes"])):
@@ -99,7 +108,18 @@ def run(args: Namespace) -> int:
     args.facts |= {"schema": data["schema"], "file": str(output), "bytes": output.stat().st_size}
     args.facts |= {name: len(cast("list[object]", data[name])) for name in ("nodes", "kernels", "calls")}
     print(f"wrote {output}: {args.facts['nodes']} nodes in {args.facts['kernels']} kernels", file=sys.stderr)
-    return 0
+    return int(not is_right)
+
+
+def _is_right(args: Namespace, data: Data, options: CompileOptions, feeds: Mapping[str, object]) -> bool:
+    """Add the differences from the reference to the data; prints the first node that departs."""
+    from stepwell.tools.explore.differences import add_differences
+
+    found = add_differences(data, args.model, options, args.against, feeds=feeds, threads=args.threads)
+    args.facts["first"] = None if found.first is None else found.first.to_json()
+    if found.first is not None:
+        print(found.first)
+    return found.first is None
 
 
 def _other(args: Namespace, options: CompileOptions) -> Mapping[str, object]:

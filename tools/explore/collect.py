@@ -202,6 +202,7 @@ def _calls(
             "percent_of_peak": shares[i],
             "local": None,
             "total": None,
+            "allowed": None,
             "arena": [],
         }
         for i, call in enumerate(timed)

@@ -1,11 +1,14 @@
-// The colours of nodes: by kernel, op, time, share of peak, difference, dtype, bytes, or an overlay's values.
+// The colours of nodes: by kernel, op, time, share of peak, differences, dtype, bytes, or an overlay's values.
 
 const NUMBERS = {
   time: (node) => node.us,
   peak: (node) => node.peak,
-  difference: (node) => node.difference,
+  "local difference": (node) => magnitude(node.local),
+  "total difference": (node) => magnitude(node.total),
   bytes: (node) => node.size,
 };
+// Differences by their exponents, from 1e-8 on.
+const magnitude = (value) => (value === null ? null : Math.min(Math.max(Math.log10(value || 1e-30) + 8, 0), 8));
 const WORDS = { kernel: (node) => node.kernel, op: (node) => node.op, dtype: (node) => node.dtype };
 
 export function choices(data) {

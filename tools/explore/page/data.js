@@ -14,7 +14,7 @@ async function inflated(base64) {
   return new Response(stream).json();
 }
 
-// Indices by id, and what views ask of nodes: their calls, time, share of peak and difference.
+// Indices by id, and what views ask of nodes: their calls, time, share of peak and differences.
 export function indexed(data) {
   const by = (list) => new Map(list.map((item) => [item.id, item]));
   const index = { nodes: by(data.nodes), values: by(data.values), calls: by(data.calls), kernels: by(data.kernels) };
@@ -23,7 +23,9 @@ export function indexed(data) {
     const sum = (of) => calls.reduce((total, call) => total + (of(call) || 0), 0);
     node.us = calls.some((call) => call.us) ? sum((call) => call.us && call.us.median) : null;
     node.peak = calls.length ? calls[0].percent_of_peak : null;
-    node.difference = calls.length ? calls[0].local : null;
+    const most = (of) => calls.map(of).reduce((a, b) => (b === null || b === undefined ? a : Math.max(a ?? 0, b)), null);
+    node.local = most((call) => call.local);
+    node.total = most((call) => call.total);
     node.kernel = calls.length ? calls[0].kernel : null;
     const value = index.values.get(node.outputs[0]);
     node.dtype = value ? value.dtype : "";
@@ -37,6 +39,12 @@ export function indexed(data) {
 export function microseconds(us) {
   if (us === null || us === undefined) return "";
   return us >= 1000 ? `${(us / 1000).toFixed(2)} ms` : `${us.toFixed(1)} µs`;
+}
+
+// A difference relative to the range of the values; NaN or infinities in other places are given as 1e30.
+export function departure(value) {
+  if (value === null || value === undefined) return "";
+  return value >= 1e30 ? "not finite" : value.toExponential(1);
 }
 
 export function bytes(count) {

@@ -1,6 +1,6 @@
 // The details of a node: what it is, what it became, its times, and why its neighbours are other kernels.
 
-import { microseconds, shown } from "./data.js";
+import { departure, microseconds, shown } from "./data.js";
 import { element } from "./dom.js";
 
 export function details(node, data, index, kernel, select) {
@@ -10,7 +10,7 @@ export function details(node, data, index, kernel, select) {
   if (call) facts.push(["kernel", call.kernel || call.host], ["nodes in it", call.nodes.length]);
   if (call && call.us) facts.push(["time", `${microseconds(call.us.median)} (${microseconds(call.us.low)} to ${microseconds(call.us.high)})`]);
   if (call && call.percent_of_peak !== null) facts.push(["of peak", `${call.percent_of_peak} %`]);
-  if (call && call.local !== null) facts.push(["difference, local", call.local], ["difference, total", call.total]);
+  if (call && call.allowed) facts.push(["difference, local", departure(call.local)], ["difference, total", departure(call.total)], ["allowed", departure(call.allowed)]);
   for (const overlay of data.overlays) facts.push([overlay.name, `${overlay.values[node.name] ?? "none"} ${overlay.unit}`]);
   if (kernel) {
     facts.push(["formed by", [kernel.rule, kernel.pattern].filter(Boolean).join(" ")]);

@@ -170,6 +170,7 @@ class Page {
 
 function summary(data) {
   const facts = Object.entries(data.summary).filter(([, value]) => typeof value !== "object");
+  if (data.against) facts.push([`against ${data.against.what}`, data.against.first || "nothing departs"]);
   return element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))]));
 }
 
@@ -181,13 +182,28 @@ async function selftest(page, ms) {
   document.body.append(element("pre", { "data-testid": "selftest" }, JSON.stringify(facts)));
 }
 
+// Delay the document's load event, at which `chromium --dump-dom` reads it, until the page is ready: images delay it.
+function delayLoad() {
+  const image = new Image();
+  let count = 0;
+  const next = () => { image.src = `data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" id="i${count += 1}"/>`; };
+  image.onload = image.onerror = next;
+  next();
+  return () => { image.onload = image.onerror = null; };
+}
+
 async function start() {
   const wanted = new URLSearchParams(location.hash.slice(1)).has("selftest");
-  const page = new Page(await chunk("index"));
-  await page.readAddress();
-  const ms = performance.now() - begin;
-  if (wanted) await selftest(page, ms);
-  return page;
+  const release = wanted ? delayLoad() : null;
+  try {
+    const page = new Page(await chunk("index"));
+    await page.readAddress();
+    const ms = performance.now() - begin;
+    if (wanted) await selftest(page, ms);
+    return page;
+  } finally {
+    if (release) release();
+  }
 }
 
 const ready = start();

@@ -30,12 +30,14 @@ const FACTS = {
   time: ordered((node) => node.us),
   peak: ordered((node) => node.peak),
   bytes: ordered((node) => node.size),
+  local: ordered((node) => node.local),
+  total: ordered((node) => node.total),
   remark: (node, sign, text) => node.remarks.some((remark) => `${remark.pass} ${remark.message}`.includes(text)),
 };
 
 const short = (dtype) => dtype.replace("float", "f").replace("uint", "u").replace("int", "i");
 
 function quantity(text) {
-  const [, number, unit] = /^([\d.]+)\s*(\S*)$/.exec(text) || [];
+  const [, number, unit] = /^([\d.]+(?:e-?\d+)?)\s*(\S*)$/.exec(text) || [];
   return Number(number) * (UNITS[(unit || "").toLowerCase()] || 1);
 }

@@ -1,6 +1,6 @@
 // The tables of the page: nodes, kernels, passes, remarks, memory, roofline, timeline, values.
 
-import { bytes, microseconds, shown } from "./data.js";
+import { bytes, departure, microseconds, shown } from "./data.js";
 import { colours, element, sized, table } from "./dom.js";
 
 const time = (call) => (call.us ? call.us.median : 0);
@@ -18,9 +18,9 @@ export const TABLES = {
       const kernel = kernels.get(call.kernel);
       const nodes = call.nodes.map((id) => names.get(id)).join(", ");
       return [call.kernel || call.host, microseconds(call.us && call.us.median), call.percent_of_peak, kernel ? kernel.rule : "host",
-        kernel ? kernel.code_bytes : null, kernel ? kernel.spills : null, shown(nodes, 120)];
+        kernel ? kernel.code_bytes : null, kernel ? kernel.spills : null, ...(data.against ? [departure(call.local), departure(call.total)] : []), shown(nodes, 120)];
     });
-    const heads = ["kernel", "time", "% of peak", "rule", "code bytes", "spills", "nodes"];
+    const heads = ["kernel", "time", "% of peak", "rule", "code bytes", "spills", ...(data.against ? ["local difference", "total difference"] : []), "nodes"];
     return table(heads, rows, (i) => calls[i].nodes.length && select(calls[i].nodes[0]));
   },
   passes(data) {
