@@ -187,9 +187,10 @@ function delayLoad() {
   const image = new Image();
   let count = 0;
   const next = () => { image.src = `data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" id="i${count += 1}"/>`; };
-  image.onload = image.onerror = next;
+  const ends = ["load", "error"];
+  for (const end of ends) image.addEventListener(end, next);
   next();
-  return () => { image.onload = image.onerror = null; };
+  return () => { for (const end of ends) image.removeEventListener(end, next); };
 }
 
 async function start() {
