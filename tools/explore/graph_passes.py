@@ -17,6 +17,7 @@ from stepwell.passes.instruments import PASS_SECONDS, Instrument, module_text
 from stepwell.passes.text_diff import text_diff
 from stepwell.tools.explore.kernel_steps import Data
 from stepwell.tools.explore.model_graph import result_types
+from stepwell.tools.explore.structure import Structure, structure
 
 _REFUSED = re.compile(r"not fused with \S+ \((?P<reader>.*?)\): (?P<why>.*)", re.DOTALL)
 _NODE = re.compile(r'node "((?:[^"])*)"')
@@ -33,6 +34,7 @@ class GraphPasses(Instrument):
     removed: dict[str, str] = field(default_factory=dict[str, str])
     types: dict[str, list[Attribute]] = field(default_factory=dict[str, list[Attribute]])
     _text: str = ""
+    _structure: Structure = field(default_factory=list[object])
     _names: frozenset[str] = frozenset()
     _depth: int = 0
 
@@ -45,7 +47,9 @@ class GraphPasses(Instrument):
         self._depth -= 1
         if self._depth:
             return
-        text, names = module_text(module), names_in(module)
+        now = structure(module)
+        is_same, self._structure = now == self._structure, now
+        text, names = (self._text, self._names) if is_same else (module_text(module), names_in(module))
         self.removed |= dict.fromkeys(self._names - names, step.name)
         row: Data = {"level": self.level, "pass": step.name, "ms": round(1e3 * PASS_SECONDS.get(), 3)}
         row["ops"] = [sum(" = " in line for line in t.splitlines()) for t in (self._text, text)]

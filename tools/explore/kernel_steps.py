@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.locations import node_names
-from stepwell.dialects.printed_lines import printed_lines
+from stepwell.dialects.printed_lines import AttributeTexts, printed_lines
 from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.kernel import has_vectors
@@ -23,6 +23,7 @@ from stepwell.passes.instruments import PASS_SECONDS, Instrument
 from stepwell.passes.manager import run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.tools.explore.structure import Structure, structure
 
 Data: TypeAlias = dict[str, object]
 
@@ -41,9 +42,9 @@ class Printed(NamedTuple):
     nodes: list[tuple[str, ...]]
 
     @classmethod
-    def of(cls, op: Operation) -> Printed:
-        """The text of an op with its line map."""
-        text, lines = printed_lines(op)
+    def of(cls, op: Operation, texts: AttributeTexts | None = None) -> Printed:
+        """The text of an op with its line map; `texts` as of `printed_lines`."""
+        text, lines = printed_lines(op, texts)
         nodes: list[tuple[str, ...]] = [()] * text.count("\n")
         for inner, line in lines.items():
             nodes[line - 1] = tuple(dict.fromkeys(node_names(inner.location)))
@@ -68,12 +69,19 @@ class KernelSteps(Instrument):
     level: str = ""
     schedules: list[str] = field(default_factory=list[str])
     _last: str = ""
+    _structure: Structure = field(default_factory=list[object])
+    _texts: AttributeTexts = field(default_factory=dict[int, tuple[Attribute, str]])
     _depth: int = 0
 
     def add(self, op: Operation, name: str, ms: float) -> None:
         """Add the step after a pass."""
-        printed = Printed.of(op)
         step: Data = {"level": self.level, "pass": name, "ms": round(ms, 3)}
+        now = structure(op)
+        if now == self._structure:
+            self.steps.append(step | {"same": True})
+            return
+        self._structure = now
+        printed = Printed.of(op, self._texts)
         is_same = printed.text == self._last
         self.steps.append(step | ({"same": True} if is_same else printed.data(self.sets)))
         self._last = printed.text

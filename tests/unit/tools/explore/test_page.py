@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from base64 import b64decode, b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -48,6 +50,14 @@ def test_the_page_holds_the_data(data: Any):
 
 def test_the_page_is_a_function_of_the_data(data: Any):
     assert explorer_page(data) == explorer_page(json.loads(json.dumps(data)))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here: the page's script is not parsed")
+def test_the_script_parses_and_so_do_its_modules(tmp_path: Path):
+    modules = [*FOLDER.glob("*.js"), written(tmp_path / "joined.mjs", joined_modules(FOLDER, "main.js"))]
+    for module in modules:
+        subprocess.run(["node", "--check", str(module)], check=True)
+    assert len(modules) > 5
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_alone(data: Any):
