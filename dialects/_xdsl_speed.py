@@ -14,8 +14,20 @@ from functools import cache, lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, LocationAttr
-from xdsl.ir import Attribute, Block, BlockOps, Operation, OpResult, Region, SSAValue, SSAValues, Use
-from xdsl.irdl import IRDLOperation, OptionalDef, operations
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockOps,
+    Data,
+    Operation,
+    OpResult,
+    ParametrizedAttribute,
+    Region,
+    SSAValue,
+    SSAValues,
+    Use,
+)
+from xdsl.irdl import IRDLOperation, OpDef, OptionalDef, operations
 from xdsl.irdl.operations import (
     BaseAccessor,
     BaseAttrAccessor,
@@ -23,6 +35,8 @@ from xdsl.irdl.operations import (
     VarIRConstruct,
     get_op_constructs,
 )
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
 
 class _PlainABC(ABCMeta):
@@ -63,30 +77,63 @@ def _integers(data_type: Any, data: tuple[int, ...]) -> DenseArrayBase:
 
 
 def _walk_block(self: Block, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
-    """The ops in a block, with one generator a block where xDSL makes one an op, a region and a block."""
-    for op in reversed(self.ops) if reverse else self.ops:
-        if not region_first:
-            yield op
-        for region in reversed(op.regions) if reverse else op.regions:
-            for inner in reversed(region.blocks) if reverse else region.blocks:
-                yield from _walk_block(inner, reverse=reverse, region_first=region_first)
-        if region_first:
-            yield op
+    """The ops in a block."""
+    return _walk_blocks(iter((self,)), reverse, region_first)
 
 
 def _walk_region(self: Region, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
-    for block in reversed(self.blocks) if reverse else self.blocks:
-        yield from _walk_block(block, reverse=reverse, region_first=region_first)
+    """The ops in a region."""
+    return _walk_blocks(iter(reversed(self.blocks) if reverse else self.blocks), reverse, region_first)
 
 
 def _walk_op(self: Operation, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+    """An op and the ops inside."""
     if not region_first:
         yield self
-    for region in reversed(self.regions) if reverse else self.regions:
-        for block in reversed(region.blocks) if reverse else region.blocks:
-            yield from _walk_block(block, reverse=reverse, region_first=region_first)
+    if self.regions:
+        yield from _walk_blocks(_blocks_in(self, reverse), reverse, region_first)
     if region_first:
         yield self
+
+
+def _blocks_in(op: Operation, reverse: bool) -> Iterator[Block]:
+    for region in reversed(op.regions) if reverse else op.regions:
+        yield from reversed(region.blocks) if reverse else region.blocks
+
+
+def _walk_blocks(blocks: Iterator[Block], reverse: bool, region_first: bool) -> Iterator[Operation]:
+    """The ops in blocks, by one generator: with one a nested block, each op would pass through all around."""
+    if reverse or region_first:
+        yield from _walk_backward(blocks, reverse, region_first)
+        return
+    outer: list[tuple[Operation | None, Iterator[Block]]] = []
+    following: Operation | None = None
+    while True:
+        if following is None:
+            if (block := next(blocks, None)) is not None:
+                following = block._first_op
+            elif outer:
+                following, blocks = outer.pop()
+            else:
+                return
+            continue
+        op, following = following, following._next_op  # which may be erased when it has been yielded
+        yield op
+        if op.regions:
+            outer.append((following, blocks))
+            following, blocks = None, _blocks_in(op, False)
+
+
+def _walk_backward(blocks: Iterator[Block], reverse: bool, region_first: bool) -> Iterator[Operation]:
+    """The ops in blocks, in another order than the program's."""
+    for block in blocks:
+        for op in reversed(block.ops) if reverse else block.ops:
+            if not region_first:
+                yield op
+            if op.regions:
+                yield from _walk_backward(_blocks_in(op, reverse), reverse, region_first)
+            if region_first:
+                yield op
 
 
 def _from(op: Operation | None) -> Iterator[Operation]:
@@ -161,6 +208,51 @@ def _defaults(cls: type[IRDLOperation]) -> Sequence[tuple[str, str, Attribute]]:
     ]
 
 
+def _init_irdl_op(
+    self: IRDLOperation,
+    op_def: OpDef,
+    *,
+    operands: Sequence[SSAValue | Operation | Sequence[SSAValue | Operation] | None],
+    result_types: Sequence[Attribute | Sequence[Attribute] | None],
+    properties: Mapping[str, Attribute | None],
+    attributes: Mapping[str, Attribute | None],
+    **nested: Any,
+) -> None:
+    """The builder of ops with one value for each operand and result, and nothing else to count."""
+    is_plain = not (op_def.regions or op_def.successors or op_def.options or any(nested.values()))
+    if (
+        is_plain
+        and len(operands) == len(op_def.operands)
+        and len(result_types) == len(op_def.results)
+        and all([isinstance(operand, SSAValue) for operand in operands])
+        and all([isinstance(type, Attribute) for type in result_types])
+    ):
+        Operation.__init__(
+            self,
+            operands=cast("Sequence[SSAValue]", operands),
+            result_types=cast("Sequence[Attribute]", result_types),
+            properties={name: value for name, value in properties.items() if value is not None},
+            attributes={name: value for name, value in attributes.items() if value is not None},
+        )
+        return
+    rest: dict[str, Any] = {"properties": properties, "attributes": attributes, **nested}
+    _build_op(self, op_def, operands=operands, result_types=result_types, **rest)
+
+
+def _verify_new(self: Attribute) -> None:
+    """`Attribute.__post_init__`, which asks once a class whether there is anything to verify."""
+    if _is_verified(type(self)):
+        self._verify()
+
+
+@cache
+def _is_verified(cls: type[Attribute]) -> bool:
+    bases: tuple[type[Attribute], ...] = (Data, ParametrizedAttribute)
+    if not any(issubclass(cls, base) for base in bases):
+        raise TypeError("Attributes should only be Data or ParametrizedAttribute")
+    return (cls._verify, cls.verify) != (Attribute._verify, Attribute.verify)
+
+
 def _arguments(
     construct: VarIRConstruct, args: Sequence[Any], defs: Sequence[tuple[str, Any]], prefix: str = ""
 ) -> tuple[list[Any], list[int]]:
@@ -207,6 +299,48 @@ def _replace_uses(self: SSAValue, value: SSAValue) -> None:
         value.name_hint = self._name
 
 
+def _replace_op(
+    self: PatternRewriter,
+    op: Operation,
+    new_ops: Operation | Sequence[Operation],
+    new_results: Sequence[SSAValue | None] | None = None,
+    safe_erase: bool = True,
+) -> None:
+    """`PatternRewriter.replace` for results that are replaced by others, without lists of their users."""
+    made = (new_ops,) if isinstance(new_ops, Operation) else new_ops
+    if new_results is None:
+        new_results = made[-1].results if made else ()
+    if self.operation_modification_handler or len(op.results) != len(new_results) or None in new_results:
+        _replace_watched(self, op, new_ops, new_results, safe_erase)
+        return
+    self.has_done_action = True
+    if made:
+        self.insert(made, InsertPoint.before(op))
+    if self.operation_replacement_handler:
+        self.handle_operation_replacement(op, new_results)
+    hint = None
+    for old, new in zip(op.results, cast("Sequence[SSAValue]", new_results), strict=True):
+        _replace_uses(old, new)
+        if (hint := new._name) is None and old._name is not None:
+            new.name_hint = hint = old._name
+    if hint is not None and len(new_results) == 1:
+        for result in (result for new_op in made for result in new_op.results):
+            if result._name is None:
+                result.name_hint = hint
+    self.erase(op, safe_erase=safe_erase)
+
+
+def _init_rewriter(self: PatternRewriter, insert_point: Operation | InsertPoint) -> None:
+    """`PatternRewriter.__init__` with those of its base classes in one."""
+    self.operation_insertion_handler, self.block_creation_handler = [], []
+    self.operation_removal_handler, self.operation_modification_handler = [], []
+    self.operation_replacement_handler = []
+    self._name_hint = None
+    is_op = isinstance(insert_point, Operation)
+    self._current_operation = insert_point if is_op else None
+    self.insertion_point = InsertPoint.before(insert_point) if is_op else insert_point
+
+
 def _erase_value(self: SSAValue, safe_erase: bool = True) -> None:
     """`SSAValue.erase`, which makes no erased value where there are no uses."""
     if self.first_use is not None:
@@ -226,9 +360,10 @@ _OPERAND, _RESULT = VarIRConstruct.OPERAND, VarIRConstruct.RESULT
 _tuple_item = cast("Callable[[object, int | slice], object]", vars(tuple)["__getitem__"])
 _unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
 _pack = cast("Callable[[Any, Any], DenseArrayBase]", DenseArrayBase.from_list)
-_argument_list = operations.irdl_build_arg_list
+_argument_list, _build_op = operations.irdl_build_arg_list, operations.irdl_op_init
 _access = cast("Callable[[object, object, object], object]", vars(BaseAccessor)["__get__"])
 _erase_used, _attach_checked = SSAValue.erase, Block._attach_op
+_replace_watched = PatternRewriter.replace
 
 
 def replace_methods() -> None:
@@ -246,11 +381,15 @@ def replace_methods() -> None:
         (Operation, "__init__", _init_op),
         (IRDLOperation, "__post_init__", _fill_in_defaults),
         (operations, "irdl_build_arg_list", _arguments),
+        (operations, "irdl_op_init", _init_irdl_op),
+        (Attribute, "__post_init__", _verify_new),
         (BaseAccessor, "__get__", _accessed),
         (BeforeVariadicSingleAccessor, "__get__", _accessed_single),
         (BaseAttrAccessor, "__get__", _accessed_segment),
         (SSAValue, "replace_all_uses_with", _replace_uses),
         (SSAValue, "erase", _erase_value),
         (Block, "_attach_op", _attach),
+        (PatternRewriter, "replace", _replace_op),
+        (PatternRewriter, "__init__", _init_rewriter),
     ):
         setattr(owner, name, faster)

@@ -169,8 +169,13 @@ def _dim_attr(dim: Dim) -> Attribute:
 
 
 def dims_attr(dims: Sequence[DimLike]) -> DimsAttr:
-    """Dimension expressions as an attribute."""
-    return DimsAttr(ArrayAttr([_dim_attr(Dim.of(d)) for d in dims]))
+    """Dimension expressions as an attribute, the same one for equal ones: inferred types go by identity."""
+    return _dims_attr(tuple(map(Dim.of, dims)))
+
+
+@lru_cache(maxsize=65536)
+def _dims_attr(dims: tuple[Dim, ...]) -> DimsAttr:
+    return DimsAttr(ArrayAttr(map(_dim_attr, dims)))
 
 
 def tensor_type(element: Attribute, shape: Sequence[DimLike]) -> Tensor:

@@ -8,13 +8,16 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from importlib.util import cache_from_source
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from threading import Thread, Timer
-from typing import IO, cast
+from threading import Timer
+from typing import IO, NamedTuple, cast
 
+from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.frames import MAX_BODY_BYTES, BadFrame, Frame, read_frame, write_frame
+from stepwell.runtime.machine.fork import Fork, Program, ReaderThread
 
 LAST_OUTPUT_BYTES = 4096
 _END_SECONDS = 5
@@ -39,6 +42,41 @@ with compiler_imports():
     program = getattr(importlib.import_module(module), function)
 program(sys.stdin.buffer, replies)
 """
+
+
+class Ended(NamedTuple):
+    """The end of a command: its exit status, that of a signal negative; and the end of its standard error."""
+
+    status: int
+    errors: str
+
+
+def run_command(command: str | Sequence[str], seconds: float | None) -> Ended | None:
+    """
+    Run a command of the user's without its output: a text by the shell, a list without one.
+
+    Returns: None where it takes longer than `seconds`; then it is killed, with the processes it has started.
+    """
+    child = subprocess.Popen(
+        command,
+        shell=isinstance(command, str),
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        _, errors = child.communicate(timeout=seconds)
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
+            return None
+        raise
+    return Ended(child.returncode, errors[-LAST_OUTPUT_BYTES:])
 
 
 class ChildError(Exception):
@@ -72,11 +110,39 @@ def _bytecode() -> tuple[Sequence[str], Mapping[str, str] | None]:
     return ("-X", f"pycache_prefix={folder / 'pyc'}"), environment
 
 
+def _started(program: str, memory_bytes: int | None) -> subprocess.Popen[bytes]:
+    """A new process for a program. Raises: OSError."""
+    pipe = subprocess.PIPE
+    options, environment = _bytecode()
+    command = [sys.executable, *options, "-c", _START]
+    process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe)
+    with suppress(OSError):  # the first request will say that it has died
+        start = {"path": sys.path, "memory": memory_bytes, "program": program}
+        write_frame(cast(IO[bytes], process.stdin), start)
+    return process
+
+
+def _forked(program: str) -> subprocess.Popen[bytes] | Fork:
+    """A forked process for a program, or a new one where the system refuses. Raises: OSError."""
+
+    def run(requests: IO[bytes], answers: IO[bytes]) -> None:
+        module, function = program.split(":")
+        with compiler_imports():
+            main: Program = getattr(import_module(module), function)
+        main(requests, answers)
+
+    try:
+        return Fork(run)
+    except (OSError, RuntimeError):  # no memory for it; an interpreter that is not the main one
+        return _started(program, None)
+
+
 class Child:
     """
     A Python process for a program, with the same search path for modules as this process.
 
-    Not fork (live threads), not multiprocessing (which runs a script without a main guard again).
+    A new one, because of live threads, but where there is reason to fork and `can_fork` says that it is safe;
+    not multiprocessing (which runs a script without a main guard again).
     """
 
     def __init__(
@@ -86,24 +152,21 @@ class Child:
         memory_bytes: int | None = None,
         answer_bytes: int = MAX_BODY_BYTES,
         forward_errors: bool = True,
+        fork: bool = False,
     ):
         """
         Args: `program` is `module:function`, called with the streams of requests and answers (binary; frames
         of `runtime/frames.py`); `memory_bytes` limits its address space (on systems that can);
-        `answer_bytes` its answers; `forward_errors`: whether its standard error is shown here too.
+        `answer_bytes` its answers; `forward_errors`: whether its standard error is shown here too; `fork`:
+        whether to fork this process, without a limit of memory, which saves the imports.
         Raises: OSError when it cannot be started.
         """
         self._answer_bytes = answer_bytes
         self._late: float | None = None
         self._last_output = b""
-        pipe = subprocess.PIPE
-        options, environment = _bytecode()
-        command = [sys.executable, *options, "-c", _START]
-        self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe)
-        self._listener = Thread(target=self._listen, args=(forward_errors,), daemon=True)
+        self._process = _forked(program) if fork else _started(program, memory_bytes)
+        self._listener = ReaderThread(target=self._listen, args=(forward_errors,), daemon=True)
         self._listener.start()
-        with suppress(OSError):  # the first request will say that it has died
-            write_frame(self._requests, {"path": sys.path, "memory": memory_bytes, "program": program})
 
     @property
     def _requests(self) -> IO[bytes]:

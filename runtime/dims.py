@@ -47,11 +47,16 @@ class Dim:
     `maximum`.
     """
 
-    __slots__ = ("_hash", "_terms")
+    __slots__ = ("_hash", "_number", "_terms")
 
     def __init__(self, terms: Mapping[_Monomial, int]):
         self._terms = tuple(sorted((m, c) for m, c in terms.items() if c != 0))
         self._hash = hash(self._terms)
+        self._number: int | None = None  # asked for more often than anything else
+        if not self._terms:
+            self._number = 0
+        elif len(self._terms) == 1 and not self._terms[0][0]:
+            self._number = self._terms[0][1]
 
     @staticmethod
     def of(value: int | str | Dim) -> Dim:
@@ -74,19 +79,19 @@ class Dim:
     @property
     def is_static(self) -> bool:
         """Whether the expression is a plain number."""
-        return not self._terms or (len(self._terms) == 1 and not self._terms[0][0])
+        return self._number is not None
 
     @property
     def is_unknown(self) -> bool:
         """Whether an anonymous `?` occurs in the expression, so that nothing can be proved."""
-        return any(UNKNOWN in atom for m, _ in self._terms for atom in m)
+        return self._number is None and any(UNKNOWN in atom for m, _ in self._terms for atom in m)
 
     @property
     def value(self) -> int:
         """The number. Raises: ValueError when it is symbolic."""
-        if not self.is_static:
+        if self._number is None:
             raise ValueError(f"dimension {self} is symbolic")
-        return self._terms[0][1] if self._terms else 0
+        return self._number
 
     def symbols(self) -> frozenset[str]:
         """Names of all symbols in the expression."""
@@ -120,6 +125,8 @@ class Dim:
 
     def _least(self) -> int | None:
         """A lower bound of the expression, or None: 0 for 8 * ((N - 1) floordiv 32) + 8."""
+        if self._number is not None:
+            return self._number
         total = 0
         for monomial, coefficient in self._terms:
             factors = [_least_of_atom(atom) for atom in monomial]
@@ -158,8 +165,8 @@ class Dim:
 
     def __add__(self, other: int | Dim) -> Dim:
         other = Dim.of(other)
-        if self.is_static and other.is_static:
-            return _number(self.value + other.value)
+        if self._number is not None and other._number is not None:
+            return _number(self._number + other._number)
         if self.is_unknown or other.is_unknown:
             return Dim.symbol(UNKNOWN)  # two unknowns are not one: `? - ?` is not 0
         terms = dict(self._terms)
@@ -170,6 +177,8 @@ class Dim:
     __radd__ = __add__
 
     def __neg__(self) -> Dim:
+        if self._number is not None:
+            return _number(-self._number)
         if self.is_unknown:
             return self
         return Dim({m: -c for m, c in self._terms})
@@ -182,8 +191,8 @@ class Dim:
 
     def __mul__(self, other: int | Dim) -> Dim:
         other = Dim.of(other)
-        if self.is_static and other.is_static:
-            return _number(self.value * other.value)
+        if self._number is not None and other._number is not None:
+            return _number(self._number * other._number)
         if (self.is_unknown or other.is_unknown) and self != 0 and other != 0:
             return Dim.symbol(UNKNOWN)
         terms: dict[_Monomial, int] = {}
@@ -212,7 +221,7 @@ class Dim:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, int):
-            return self.is_static and self.value == other
+            return self._number == other
         return isinstance(other, Dim) and self._terms == other._terms
 
     def __hash__(self) -> int:

@@ -106,6 +106,8 @@ CODES: dict[str, ErrorCode] = {
         "`stepwell debug MODEL --list` has all values, and why some are gone."),
     "not-a-pass": ErrorCode("a model is wrong with every pass off that can be skipped",
         "`stepwell validate` judges the passes that cannot; `bisect` without `--test` finds them too."),
+    "not-interesting": ErrorCode("a program to reduce does not fail, or not in the way that is asked for",
+        "Give the options with which it fails, or a command that tells: `--test CMD`."),
     "out-of-memory": ErrorCode("an allocation failed",
         "Fix smaller shapes with `--input-shape`, or try `--memory low`."),
     "pass-failed": ErrorCode("a pass of xDSL refused the IR",

@@ -75,7 +75,12 @@ def single_dim(expr: AffineExpr) -> int | None:
 
 def map_dims(map: AffineMap) -> set[int]:
     """The loops that move an operand."""
-    return set[int]().union(*(expr.used_dims() for expr in map.results))
+    return set[int]().union(*dims_by_result(map))
+
+
+def dims_by_result(map: AffineMap) -> list[set[int]]:
+    """The loops in each index expression."""
+    return [{e.position} if isinstance(e, AffineDimExpr) else e.used_dims() for e in map.results]
 
 
 def projected_permutation(map: AffineMap) -> tuple[int, ...] | None:

@@ -25,6 +25,7 @@ from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 from stepwell.runtime.log import Record, collecting, logger, report
+from stepwell.runtime.machine.fork import can_fork
 from stepwell.runtime.machine.target import TargetDescription
 
 _log = logger(__name__)
@@ -35,11 +36,12 @@ PROGRAM = "stepwell.tools.driver.kernel_worker:main"
 @contextmanager
 def started(count: int) -> Generator[list[Child]]:
     """
-    A list of started processes for `Worker`, which import the compiler meanwhile.
+    A list of started processes for `Worker`, which import the compiler meanwhile, or have it by a fork.
 
     A worker pops its process from the list; those that are left at the end are killed.
     """
-    children = [Child(PROGRAM) for _ in range(count)]
+    fork = can_fork()
+    children = [Child(PROGRAM, fork=fork) for _ in range(count)]
     try:
         yield children
     finally:

@@ -61,8 +61,12 @@ def _constant(value: SSAValue) -> int | None:
 
 def _lanes(op: Operation) -> int:
     """The elements of an op's widest vector; 1 for scalars."""
-    types = [v.type for v in (*op.results, *op.operands)]
-    return max((prod(t.get_shape()) for t in types if isinstance(t, VectorType)), default=1)
+    most = 1
+    for values in (op.results, op.operands):
+        for value in values:
+            if isinstance(type := value.type, VectorType):
+                most = max(most, prod(type.get_shape()))
+    return most
 
 
 def _cost(op: Operation) -> int:

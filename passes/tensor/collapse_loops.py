@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from xdsl.context import Context
@@ -20,7 +21,13 @@ from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand
 from stepwell.dialects.tensor_ir.sizes import size_of
-from stepwell.dialects.tensor_ir.structured import Structured, generic, map_dims, single_dim, tensor_shape
+from stepwell.dialects.tensor_ir.structured import (
+    Structured,
+    dims_by_result,
+    generic,
+    single_dim,
+    tensor_shape,
+)
 from stepwell.passes.base import FunctionPass
 
 _RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
@@ -69,6 +76,7 @@ class _Op:
         operands = zip(view.op.operands, view.maps, strict=True)
         return _Op(view, tuple(_without_unit_loops(v, map, view) for v, map in operands))
 
+    @cached_property
     def operands(self) -> list[tuple[SSAValue, AffineMap]]:
         """The tensors with their maps, results included."""
         pairs = [
@@ -77,17 +85,35 @@ class _Op:
         ]
         return [(v, m) for v, m in pairs if isinstance(v.type, TensorType)]
 
-    def can_join(self, dim: int, joined: Mapping[SSAValue, set[int]]) -> bool:
-        """Whether a loop and the next one are together in every operand, or in none."""
+    @cached_property
+    def loops(self) -> list[tuple[SSAValue, list[int | None]]]:
+        """The tensors with the loop of each dimension, None where that is not a single loop."""
+        return [(value, [single_dim(e) for e in map.results]) for value, map in self.operands]
+
+    @cached_property
+    def pairs(self) -> dict[int, list[tuple[SSAValue, int | None]]]:
+        """For each loop that may merge with the next one, the `_position` in the operands that use them."""
         view = self.view
-        if dim + 1 >= view.rank or view.parallel[dim] != view.parallel[dim + 1]:
-            return False
-        if not _may_join(*view.extents[dim : dim + 2]) or _uses_index(view, dim):
-            return False
-        return all(
-            not map_dims(map) & {dim, dim + 1} or _position(map, dim) in joined[value]
-            for value, map in self.operands()
-        )
+        used = [(value, map, dims_by_result(map)) for value, map in self.operands]
+        return {
+            dim: [
+                (value, _position(map, dims, dim))
+                for value, map, dims in used
+                if any(dim in each or dim + 1 in each for each in dims)
+            ]
+            for dim in range(view.rank - 1)
+            if view.parallel[dim] == view.parallel[dim + 1]
+            and _may_join(*view.extents[dim : dim + 2])
+            and not _uses_index(view, dim)
+        }
+
+    def joined(self, joined: Mapping[SSAValue, set[int]]) -> set[int]:
+        """The loops that are together with the next one in every operand, or in none."""
+        return {
+            dim
+            for dim, pairs in self.pairs.items()
+            if all(position in joined[value] for value, position in pairs)
+        }
 
 
 def _may_join(outer: int | None, inner: int | None) -> bool:
@@ -120,9 +146,9 @@ def _uses_index(view: Structured, dim: int) -> bool:
     return any(isinstance(op, linalg.IndexOp) and op.dim.value.data in (dim, dim + 1) for op in view.body.ops)
 
 
-def _position(map: AffineMap, dim: int) -> int | None:
+def _position(map: AffineMap, dims: Sequence[set[int]], dim: int) -> int | None:
     """The first of two neighbouring dimensions indexed by `dim` and `dim + 1` only; None otherwise."""
-    used = [i for i, e in enumerate(map.results) if e.used_dims() & {dim, dim + 1}]
+    used = [i for i, each in enumerate(dims) if dim in each or dim + 1 in each]
     if len(used) != 2 or used[1] != used[0] + 1:
         return None
     first, second = (map.results[i] for i in used)
@@ -138,7 +164,7 @@ def _joined_dims(ops: Sequence[_Op]) -> dict[SSAValue, set[int]]:
     inside: set[Operation] = {op.view.op for op in ops}
     joined: dict[SSAValue, set[int]] = {}
     for op in ops:
-        for value, _ in op.operands():
+        for value, _ in op.operands:
             shape = tensor_shape(value)
             extents = [None if n == DYNAMIC_INDEX else n for n in shape]
             good = {t for t, pair in enumerate(pairwise(extents)) if _may_join(*pair)}
@@ -147,9 +173,9 @@ def _joined_dims(ops: Sequence[_Op]) -> dict[SSAValue, set[int]]:
     while changed:
         changed = False
         for op in ops:
-            good = {d for d in range(op.view.rank) if op.can_join(d, joined)}
-            for value, map in op.operands():
-                kept = {t for t in joined[value] if single_dim(map.results[t]) in good}
+            good = op.joined(joined)
+            for value, loops in op.loops:
+                kept = {t for t in joined[value] if loops[t] in good}
                 changed |= kept != joined[value]
                 joined[value] = kept
             for init, result in zip(op.view.inits, op.view.op.results, strict=True):
@@ -198,7 +224,7 @@ class _Rewriter:
 
     def _rebuild(self, op: _Op) -> None:
         view = op.view
-        loops = _runs(view.rank, {d for d in range(view.rank) if op.can_join(d, self._joined)})
+        loops = _runs(view.rank, op.joined(self._joined))
         emit = IRBuilder.before(view.op, self._constants)
         operands = [self._operand(emit, value) for value in view.op.operands]
         count = len(view.inputs)

@@ -8,7 +8,7 @@ order, after their operands have been converted; illegal ops that remain at the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -67,10 +67,13 @@ class _Illegal:
 
     names: set[str]
     legal_ops: tuple[type[Operation], ...]
+    known: dict[type[Operation], bool] = field(default_factory=dict[type[Operation], bool])
 
     def __contains__(self, op: Operation) -> bool:
-        named = op.name in self.names or op.name.partition(".")[0] in self.names
-        return named and not isinstance(op, self.legal_ops)
+        if (found := self.known.get(type(op))) is None:
+            named = op.name in self.names or op.name.partition(".")[0] in self.names
+            found = self.known[type(op)] = named and not isinstance(op, self.legal_ops)
+        return found
 
 
 class _Walk:

@@ -108,7 +108,8 @@ class WeightStore:
         recipe = self._recipes.get(key)
         if recipe is not None and recipe.largest is not None:
             return recipe.largest
-        array = self.get(key)
+        stored = self._arrays.get(key)
+        array = self.get(key) if stored is None else stored  # no aligned copy for a look at it
         return float(max(-array.min(), array.max(), key=abs)) if array.size else 0.0
 
     def _keep(self, key: str, array: npt.NDArray[np.generic]) -> str:

@@ -116,3 +116,11 @@ def bytecode(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answer with the folder of bytecode, and whether any is written."""
     while read_frame(requests) is not None:
         write_frame(replies, {"prefix": sys.pycache_prefix, "written": not sys.dont_write_bytecode})
+
+
+def inherited(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer with the file of a descriptor of the parent, and with its handler of a signal."""
+    while (request := read_frame(requests)) is not None:
+        file = os.readlink(f"/proc/self/fd/{request.head['descriptor']}")
+        handler = signal.getsignal(signal.SIGUSR1)
+        write_frame(replies, {"file": file, "handler": signal.Handlers(handler).name})

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from stepwell.passes import PassContext
 from stepwell.passes.pass_limit import PassLimit, PassRun, RewriteLimit
+from stepwell.runtime.child import run_command
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
 from stepwell.tools.bisect.finding import Finding, Rewrite
@@ -142,25 +140,12 @@ class CommandSearch:
         self.runs += 1
         command = with_files(self.command, str(artifact), self.path)
         at = "without a limit" if limit is None else f"at limit {limit}"
-        child = subprocess.Popen(
-            command,
-            shell=True,
-            text=True,
-            start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        try:
-            _, errors = child.communicate(timeout=self.timeout)
-        except BaseException as error:
-            os.killpg(child.pid, signal.SIGKILL)  # the shell, and what it has started
-            child.wait()
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise self._error(f"the command took over {self.timeout:g} seconds {at}") from None
-            raise
-        if child.returncode in _NOT_RUN:
-            raise self._error(f"the shell cannot run the command {at}", note=errors.strip())
-        return None if child.returncode == _CANNOT_TELL else child.returncode != 0
+        ended = run_command(command, self.timeout)
+        if ended is None:
+            raise self._error(f"the command took over {self.timeout:g} seconds {at}")
+        if ended.status in _NOT_RUN:
+            raise self._error(f"the shell cannot run the command {at}", note=ended.errors.strip())
+        return None if ended.status == _CANNOT_TELL else ended.status != 0
 
     def _error(self, message: str, *, note: str = "", help: str | None = None) -> StepwellError:
         return StepwellError("bad-test", self.command, message, note=note or (), help=help)

@@ -14,11 +14,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from shutil import rmtree
 from tempfile import mkdtemp
-from threading import Thread
 from typing import IO, Any, cast
 
 from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
+from stepwell.runtime.machine.fork import ReaderThread
 
 NICENESS = 5
 _FOLDERS: list[str] = []
@@ -32,7 +32,7 @@ def main(requests: IO[bytes], replies: IO[bytes]) -> None:
     with suppress(OSError):
         os.nice(NICENESS)
     given: SimpleQueue[Frame] = SimpleQueue()
-    listener = Thread(target=_listen, args=(requests, given), daemon=True)
+    listener = ReaderThread(target=_listen, args=(requests, given), daemon=True)
     listener.start()
     with compiler_imports():
         from stepwell.tools.driver import lower  # takes half a second, while the parent reads the model

@@ -88,6 +88,7 @@ def compile_image(
     names = [call.callee.string_value() for call in calls]
     with (passes or PassContext.current()).active():
         compilation.run("kernels", SHARE_PIPELINE)
+    free_young_cycles()  # levels 0 and 1, which nothing needs beside the kernels that are compiled
     compilation.reproducer = None
     store = compilation.ctx.weights if compilation.owns_weights else compilation.ctx.weights.copy()
     with compilation.timed("kernels"), store.computed(_weight_names(main_of(compilation.module))):

@@ -23,6 +23,12 @@ _REGEX = re.compile(r"{{(.*?)}}")
 _PLACE = re.compile(r":(\d+):\d+")
 
 
+def line_named(where: str) -> int | None:
+    """The first line that the location of a message names."""
+    place = _PLACE.search(where)
+    return int(place[1]) if place else None
+
+
 @dataclass(frozen=True)
 class Expectation:
     """An expected message: a part of its text, and its line (None: a message without a line)."""
@@ -35,8 +41,7 @@ class Expectation:
 
     def is_met_by(self, where: str, message: str) -> bool:
         """Whether a message is the expected one: by the first line that `where` names, and by the text."""
-        place = _PLACE.search(where)
-        return self.line == (int(place[1]) if place else None) and (self.pattern.search(message) is not None)
+        return self.line == line_named(where) and (self.pattern.search(message) is not None)
 
 
 @dataclass(frozen=True)

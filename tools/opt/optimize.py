@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 
 from xdsl.dialects import get_all_dialects
@@ -67,7 +67,7 @@ def _run(args: Namespace) -> int:
     failed = False
     printed: list[str] = []
     ctx = StepwellContext(allow_unregistered=args.allow_unregistered_dialect)
-    with _pass_context(args) as context:
+    with pass_context(args, _watching(args)) as context:
         parse_passes(args.passes)  # an error in the pipeline is reported before one in the file
         for part in read_parts(args.file, split=args.split_input_file):
             if args.verify_diagnostics:
@@ -101,7 +101,8 @@ def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
     return _text(module, args)
 
 
-def _pass_context(args: Namespace) -> PassContext:
+def _watching(args: Namespace) -> list[Instrument]:
+    """The instruments that check or print."""
     instruments: list[Instrument] = [LevelCheck()]
     if args.time_passes:
         instruments.append(PassTiming())
@@ -112,6 +113,13 @@ def _pass_context(args: Namespace) -> PassContext:
         instruments.append(Snapshots(args.snapshots))
     if args.print_op_counts:
         instruments.append(OpCounts(lambda change: print(change, file=sys.stderr)))
+    return instruments
+
+
+def pass_context(
+    args: Namespace, instruments: Sequence[Instrument] = (), *, reproducers: bool = True
+) -> PassContext:
+    """The context of the command's options, with some instruments."""
     pairs = (pair.partition("=") for pair in args.config)
     return PassContext(
         opt_level=DEFAULT_OPT_LEVEL if args.opt_level is None else args.opt_level,
@@ -119,6 +127,7 @@ def _pass_context(args: Namespace) -> PassContext:
         disabled_pass=args.disable_pass,
         config={key: config_value(value) for key, _, value in pairs},
         instruments=instruments,
+        reproducers=reproducers,
     )
 
 

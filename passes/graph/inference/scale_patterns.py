@@ -301,7 +301,8 @@ def _input_factor(op: Contraction, scale: Numbers) -> Numbers | None:
     groups, depth, width = op.groups.value.data, filters["I"].value, filters["O"].value
     # Filter o reads the channels of its group: row o of a matrix [O, I].
     by_group = np.broadcast_to(vector, (groups * depth,)).reshape(groups, depth)
-    matrix = np.repeat(by_group, width // groups, axis=0)
+    # One row is for all filters of one group: a row for each would be as large as weights of 1x1.
+    matrix = by_group if groups == 1 else np.repeat(by_group, width // groups, axis=0)
     order = matrix if kernel.axis("O") < kernel.axis("I") else matrix.T
-    shape = [{"O": width, "I": depth}.get(letter, 1) for letter in kernel.letters]
+    shape = [{"O": len(matrix), "I": depth}.get(letter, 1) for letter in kernel.letters]
     return cast(Numbers, order.reshape(shape))

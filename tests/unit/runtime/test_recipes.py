@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +152,20 @@ def test_the_largest_magnitude() -> None:
     assert store.largest(store.add(np.zeros((0, 4), np.float32))) == 0
     known = store.derive("known", Recipe(np.negative, (keys[0],), (2,), F32, 7.0))
     assert store.largest(known) == 7
+
+
+def test_a_look_at_the_largest_magnitude_copies_nothing() -> None:
+    """The elements of a model's file are not aligned: with copies its weights would be in memory twice."""
+    store = WeightStore()
+    unaligned = np.frombuffer(b"x" + numbers((1 << 18,)).tobytes(), np.uint8)[1:].view(F32)
+    key = store.add(unaligned)
+    assert not unaligned.flags.aligned
+    tracemalloc.start()
+    try:
+        assert store.largest(key) == (1 << 18) - 1
+        assert tracemalloc.get_traced_memory()[1] < unaligned.nbytes / 2
+    finally:
+        tracemalloc.stop()
 
 
 def test_pages_that_were_given_back_are_read_again(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Programs made smaller that still fail in the same way: `stepwell reduce`."""

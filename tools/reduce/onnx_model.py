@@ -1,0 +1,171 @@
+"""`stepwell reduce` of an ONNX model: what it does now, the reduction, and the files of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import join, quote
+from time import perf_counter
+
+from onnx import ModelProto, helper
+
+from stepwell.passes import PassContext
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.whole_files import whole_file
+from stepwell.runtime.interface import Array
+from stepwell.tools.check.check import differences_from_reference
+from stepwell.tools.debug.references import model_proto
+from stepwell.tools.driver.compile import compile
+from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.progress import Progress
+from stepwell.tools.reduce.judging_command import JudgingCommand
+from stepwell.tools.reduce.kinds import (
+    InChild,
+    RaisesError,
+    SignatureOf,
+    Tested,
+    WrongValues,
+    files_of,
+    levels_of,
+    write_case,
+)
+from stepwell.tools.reduce.onnx_case import ModelCase, Parts
+from stepwell.tools.reduce.onnx_edits import evaluated
+from stepwell.tools.reduce.onnx_reduction import ModelReduction
+from stepwell.tools.reduce.probes import Probes
+from stepwell.tools.reduce.request import Reduction, Request
+from stepwell.tools.reduce.signature import Signature
+
+
+@dataclass
+class ModelFailure:
+    """
+    A model that fails, made smaller into files beside each other: OUT.onnx, OUT.npz, OUT.sh.
+
+    Args: `words` are the options of the compilation, as a command line has them; `feeds` the inputs.
+    """
+
+    path: Path
+    output: Path
+    request: Request
+    options: CompileOptions
+    words: Sequence[str]
+    feeds: Mapping[str, Array]
+    progress: Progress | None = None
+
+    def reduced(self) -> Reduction:
+        """
+        Reduce, and write the files.
+
+        Raises: StepwellError `not-interesting` for a model that does not fail so, `bad-test`, `cannot-write`.
+        """
+        begin = perf_counter()
+        deadline = self.request.deadline
+        whole = evaluated(_with_shapes(model_proto(self.path), self.feeds, self.options), self.feeds)
+        self.options = replace(self.options, input_shapes={})
+        with PassContext(reproducers=False):
+            parts, signature_of, wanted = self._failure(whole)
+            probes = Probes(
+                signature_of,
+                wanted,
+                self._save,
+                any_of_kind=self.request.any_of_kind,
+                deadline=deadline,
+                jobs=self.request.jobs if wanted.kind in ("crash", "slow", "test") else 1,
+            )
+            self._before, self._probes = len(whole), probes
+            self._save(parts.whole)
+            case = ModelReduction(parts, probes, wanted.node).run()
+            command = self._command(wanted.kind, case)
+        seconds = perf_counter() - begin
+        return Reduction("nodes", len(whole), len(case), probes.count, seconds, wanted, command)
+
+    def _failure(self, whole: ModelCase) -> tuple[Parts, SignatureOf, Signature]:
+        """The parts of the model, the function for the signature of a part, and the model's signature."""
+        kind = self.request.kind or self._kind_now(whole)
+        request, where = replace(self.request, kind=kind), str(self.path)
+        if kind == "wrong":
+            wrong = WrongValues(self.options)
+            parts, found = Parts(whole), wrong(whole)
+            if found is None and (shown := Parts(whole, every_value=True).every()) is not None:
+                wrong.levels = ("graph",)  # kernels have been judged one by one
+                found = wrong(shown)
+                parts = Parts(shown, every_value=True)
+            found = request.expect(found, where, "model")
+            if wrong.finding is not None:
+                wrong.levels = levels_of(wrong.finding)
+            return parts, wrong, found
+        signature_of = self._by_running(kind)
+        if isinstance(signature_of, Tested):
+            nothing = helper.make_model(helper.make_graph([], "g", [], []))
+            signature_of.command.expect_usable(
+                lambda: signature_of(whole) is not None,
+                lambda: signature_of(ModelCase(nothing, {})) is not None,
+            )
+            return Parts(whole), signature_of, Signature("test")
+        return Parts(whole), signature_of, request.expect(signature_of(whole), where, "model")
+
+    def _by_running(self, kind: str) -> SignatureOf:
+        match kind:
+            case "error":
+                return RaisesError(self.options)
+            case "test":
+                return Tested(JudgingCommand(self.request.command, self.request.timeout))
+            case "slow":
+                return InChild(kind, self.words, self.request.slow_seconds)
+            case _:
+                return InChild(kind, self.words, self.request.timeout)
+
+    def _kind_now(self, whole: ModelCase) -> str:
+        """The kind of failure that the model shows in a process of its own."""
+        ended = InChild("", self.words, self.request.slow_seconds).ended(whole)
+        if ended is None:
+            return "slow"
+        if ended.status < 0:
+            return "crash"
+        return "error" if ended.status else "wrong"
+
+    def _save(self, case: ModelCase) -> None:
+        """Write the best case so far."""
+        write_case(case, self.output, self.output.with_suffix(".npz"))
+        if self.progress is not None:
+            self.progress("reduce", self._before - len(case), self._before)
+
+    def _command(self, kind: str, case: ModelCase) -> str:
+        """Write the command that fails to OUT.sh; returns it as it is called here."""
+        inputs, script = self.output.with_suffix(".npz"), self.output.with_suffix(".sh")
+        here = self._line(kind, case, str(self.output), str(inputs), quote)
+        model, arrays = (f'"$(dirname "$0")"/{quote(path.name)}' for path in (self.output, inputs))
+        with whole_file(script) as file:
+            file.write(f"#!/bin/sh\n{self._line(kind, case, model, arrays, str)}\n".encode())
+        script.chmod(0o755)
+        return here
+
+    def _line(self, kind: str, case: ModelCase, model: str, inputs: str, word: Callable[[str], str]) -> str:
+        if kind == "test":
+            return JudgingCommand(self.request.command, 0).text(word(model), word(inputs))
+        options = join(self.words)
+        if kind != "wrong":
+            return f"stepwell run {word(model)} --inputs {word(inputs)} {options}".rstrip()
+        command = "run --check" if self._is_wrong_compiled(case) else "bisect"
+        return f"stepwell {command} {word(model)} --inputs {word(inputs)} {options}".rstrip()
+
+    def _is_wrong_compiled(self, case: ModelCase) -> bool:
+        """Whether the outputs of the compiled model show the error."""
+        with files_of(case) as (path, _):
+            try:
+                outputs = compile(path, self.options).run(case.feeds)
+                return not all(d.ok for d in differences_from_reference(path, case.feeds, outputs))
+            except StepwellError:
+                return False
+
+
+def _with_shapes(model: ModelProto, feeds: Mapping[str, Array], options: CompileOptions) -> ModelProto:
+    """A model whose inputs have the shapes that options fix."""
+    for info in model.graph.input:
+        if info.name in options.input_shapes and info.name in feeds:
+            array = feeds[info.name]
+            type = helper.np_dtype_to_tensor_dtype(array.dtype)
+            info.CopyFrom(helper.make_tensor_value_info(info.name, type, array.shape))
+    return model
