@@ -66,7 +66,7 @@ def _command(folder: Path, *words: str, cache: str = "cache") -> tuple[dict[str,
 
 
 def network(path: Path, count: int = _NODES) -> Path:
-    """A made-up network whose values stay different, with one subtraction in the middle."""
+    """A made-up network with one subtraction in the middle, which its output shows."""
     pick = random.Random(1)
     nodes = [helper.make_node("Tanh", ["x"], ["t0"])]
     for i in range(1, count):
@@ -80,7 +80,8 @@ def network(path: Path, count: int = _NODES) -> Path:
         else:
             kind = pick.choice(["Tanh", "Sin", "Neg", "Sigmoid", "Erf"])
             nodes.append(helper.make_node(kind, [last], [f"t{i}"], f"n{i}"))
-    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", 32]) for n in ("x", f"t{count - 1}"))
+    nodes.append(helper.make_node("Add", [f"t{count * 2 // 3}", f"t{count - 1}"], ["y"], "sum"))
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", 32]) for n in ("x", "y"))
     graph = helper.make_graph(nodes, "network", [x], [y])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), str(path))
     return path

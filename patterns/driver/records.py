@@ -25,10 +25,16 @@ class RewriteRecord:
 
 
 def texts_of(ops: Iterable[Operation]) -> str:
-    """The texts of some ops, a line or more each."""
+    """The texts of some ops, a line or more each; generic for one that has lost a region already."""
     stream = StringIO()
     printer = Printer(stream)
     for op in ops:
-        printer.print_op(op)
+        begin = stream.tell()
+        try:
+            printer.print_op(op)
+        except Exception:  # the rewrite has begun with `detach_region`: what is printed is missing
+            stream.seek(begin)
+            stream.truncate()
+            Printer(stream, print_generic_format=True).print_op(op)
         stream.write("\n")
     return stream.getvalue().rstrip("\n")

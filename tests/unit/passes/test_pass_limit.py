@@ -15,6 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 import stepwell
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import Instrument
 from stepwell.passes.pass_limit import PassLimit, PassRun, RewriteLimit, is_skippable, run_numbers
@@ -190,3 +193,28 @@ def test_the_debugger_stops_right_before_a_rewrite(
     (names,) = stops
     assert "match_and_rewrite" in names and "carry_out" in names
     assert "before rewrite 1 of simplify-expr: " in capsys.readouterr().err
+
+
+def test_records_of_a_pattern_that_takes_a_region_out_first() -> None:
+    """bufferize takes the body of a loop nest before its first change by the rewriter."""
+    ctx = StepwellContext()
+    module = parse_module(
+        ctx,
+        """
+        func.func @f(%x: tensor<i64>) -> tensor<i64> attributes {
+            sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
+          %e = tensor.empty() : tensor<i64>
+          %r = linalg.generic {
+              indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+              ins(%x : tensor<i64>) outs(%e : tensor<i64>) {
+          ^bb0(%a: i64, %b: i64):
+            %s = arith.addi %a, %a : i64
+            linalg.yield %s : i64
+          } -> tensor<i64>
+          func.return %r : tensor<i64>
+        }
+        """,
+    )
+    with PassContext(instruments=[limit := RewriteLimit({}, recorded=["bufferize"])]):
+        run_pipeline(module, "bufferize", ctx)
+    assert any(record.before.count("linalg.generic") == 1 for record in limit.records)
