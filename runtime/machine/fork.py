@@ -89,6 +89,36 @@ class Fork:
         return self.returncode
 
 
+def status_in_fork(call: Callable[[], int], seconds: float) -> int | None:
+    """
+    The exit status of a call in a forked process without output, that of a signal negative.
+
+    Returns: None where it takes longer than `seconds`; then it is killed.
+    Raises: OSError or RuntimeError when this process cannot be forked.
+    """
+
+    def run(requests: IO[bytes], answers: IO[bytes]) -> None:
+        del requests, answers
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        for descriptor in (1, 2):
+            os.dup2(nothing, descriptor)
+        sys.exit(call())
+
+    fork = Fork(run)
+    try:
+        return fork.wait(seconds)
+    except TimeoutExpired:
+        return None
+    finally:
+        fork.kill()
+        fork.wait()
+        for stream in (fork.stdin, fork.stdout, fork.stderr):
+            stream.close()
+
+
 def _run(program: Program, requests: int, answers: int, errors: int) -> NoReturn:
     """Run a program in a forked process, and end without what the parent does at its end."""
     status = 1

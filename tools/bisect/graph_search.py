@@ -14,7 +14,7 @@ from stepwell.passes import PassContext, parse_passes, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import module_text
 from stepwell.passes.pass_limit import PassRun, RewriteLimit, is_skippable
-from stepwell.passes.pipelines import FROM_ONNX
+from stepwell.passes.pipelines import FROM_ONNX, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.tools.bisect.finding import Finding
@@ -56,8 +56,7 @@ class GraphSearch:
         has_nodes = any(op.name.startswith("onnx.") for op in main_of(self.compilation.module).walk())
         if has_nodes:
             from_onnx(self.compilation)
-        if any("quantize" in op.name for op in self.compilation.module.walk()):
-            self.numerics = Numerics.QUANTIZED
+        self._note_quantization()
         self.runs += 2
         known, _ = known_functions(self.compilation.module, self.compilation.ctx, {"main": self.inputs})
         self._first = known.get("main")
@@ -66,6 +65,19 @@ class GraphSearch:
         slack = self._first.slack
         judgement = judged(wanted, self._first.results, self.numerics, of_model=True, slack=slack)
         return None if judgement.right else self._finding(FROM_ONNX, judgement)
+
+    def _note_quantization(self) -> None:
+        """Judge results of a quantized model by steps of its integers."""
+        if any("quantize" in op.name for op in self.compilation.module.walk()):
+            self.numerics = Numerics.QUANTIZED
+
+    def unjudged(self, context: PassContext) -> None:
+        """Convert to level 1 and run its passes under a context; they count as runs, and none is judged."""
+        from_onnx(self.compilation)
+        self._note_quantization()
+        steps = steps_of(self.options, self.compilation.ctx.target, context)
+        self.compilation.run("graph", text_of(steps))
+        self.last = 1 + len(steps)
 
     def passes(self, context: PassContext) -> Finding | None:
         """Run the passes of level 1 under a context until one is wrong; the finding, if one is."""

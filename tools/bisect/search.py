@@ -29,7 +29,7 @@ from stepwell.tools.check.rows import LEVELS, WRONG
 from stepwell.tools.check.validation import Known, Validate
 from stepwell.tools.driver.compilation import Compilation, is_lowered
 from stepwell.tools.driver.compile import build_image, compile
-from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
+from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.pass_runs import compiled_kernels
 from stepwell.tools.driver.reading import start
@@ -79,15 +79,16 @@ class Search:
         inputs = list(feeds.values())
         graph = GraphSearch(self.compilation, self.options, inputs)
         context = chosen_passes(self.options).at_level(self.options.opt_level)
-        if "graph" not in self.levels:
-            to_level_1(self.compilation, self.options)
-        else:
-            with context.active():
+        found = None
+        with context.active():
+            if "graph" in self.levels:
                 found = graph.from_onnx(wanted) or graph.passes(context)
-            self.runs += graph.runs
-            self._numerics = graph.numerics
-            if found is not None:
-                return found
+            else:
+                graph.unjudged(context)
+        self.runs += graph.runs
+        self._numerics = graph.numerics
+        if found is not None:
+            return found
         if not {*self.levels} - {"graph"}:
             return None
         compile_partitions(self.compilation, self.options)

@@ -13,7 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.lowering.interpret import Noise, interpret
-from stepwell.passes import PassContext
+from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.pipelines import (
     FROM_ONNX,
@@ -246,7 +246,11 @@ class ModelValidation:
                     if self.rows[-1].status is Status.FAILED:
                         break
                 elif "loop" in self.levels:
-                    validated_pipeline(module, pipeline, compilation.ctx, Validate(compilation.ctx, {}))
+                    try:
+                        run_pipeline(module, pipeline, compilation.ctx)
+                    except StepwellError as error:
+                        self.rows.append(failed_row(error, level, symbol))
+                        break
             if "llvm" in self.levels:
                 self.rows.append(self._machine(compilation, kernel, each, least))
 

@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from traceback import walk_tb
@@ -26,11 +27,13 @@ from stepwell.passes.instruments import Instrument, VerifyEach
 from stepwell.runtime.child import Ended, run_command
 from stepwell.runtime.environment import CACHE
 from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.machine.fork import can_fork, status_in_fork
 from stepwell.tools.check.rows import WRONG, Row
 from stepwell.tools.check.validation import Validate, failed_row, known_functions, validated_pipeline
 from stepwell.tools.driver.ir_files import weights_beside, write_ir
 from stepwell.tools.failure import user_error
 from stepwell.tools.limits import limits_of
+from stepwell.tools.opt import main
 from stepwell.tools.opt.optimize import pass_context
 from stepwell.tools.reduce.ir_case import IrCase, deciding_options
 from stepwell.tools.reduce.judging_command import JudgingCommand
@@ -48,6 +51,14 @@ if os.name == "posix":
 from stepwell.tools.opt import main
 sys.exit(main(sys.argv[1:]))
 """
+
+
+def _opt(cache: str, words: list[str]) -> int:
+    """`stepwell-opt` as in `_CHILD`, in a forked process."""
+    os.environ[CACHE.name] = cache
+    return main(words)
+
+
 Place = tuple[Attribute, str]
 """The location and the name of an op."""
 
@@ -205,6 +216,9 @@ class IrRuns:
             path = Path(folder, Path(self.name).name)
             write_ir(path, case.text, self.ctx)
             words = [str(path), "-p", case.pipeline, *self.options, *(["-o", str(made)] if made else [])]
+            if can_fork():
+                status = status_in_fork(partial(_opt, folder, words), self.timeout)
+                return None if status is None else Ended(status, "")
             return run_command([sys.executable, "-c", _CHILD, folder, *words], self.timeout)
 
     def tested(self, case: IrCase) -> Signature | None:

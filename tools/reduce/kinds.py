@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,9 +17,11 @@ import numpy as np
 from stepwell.runtime.child import Ended, run_command
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import whole_file
+from stepwell.runtime.machine.fork import can_fork, status_in_fork
 from stepwell.tools.bisect.finding import Finding
 from stepwell.tools.bisect.search import Search
 from stepwell.tools.check.rows import LEVELS
+from stepwell.tools.cli import main
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.failure import user_error
@@ -123,6 +126,9 @@ class InChild:
         """The end of the process; None where it takes longer."""
         with files_of(case) as (model, inputs):
             words = ["run", str(model), "--inputs", str(inputs), *self.options]
+            if can_fork():
+                status = status_in_fork(partial(main, words), self.seconds)
+                return None if status is None else Ended(status, "")
             return run_command([sys.executable, "-m", "stepwell.tools.cli", *words], self.seconds)
 
 

@@ -175,3 +175,11 @@ def test_a_command_that_judges_nothing(
 def test_misuse(arguments: Sequence[str], message: str, capsys: Capture) -> None:
     assert cli.main(["bisect", *arguments]) in (1, 2)
     assert message in capsys.readouterr().err
+
+
+def test_pass_runs_have_their_numbers_at_chosen_levels(model: Path, tmp_path: Path) -> None:
+    """`run --check` searches kernels without level 1; the numbers of runs are those of the compilation."""
+    load = ("--load", planted("vectorize", tmp_path).name)
+    _, found = bisected(tmp_path, *load)
+    _, below = bisected(tmp_path, *load, "--level", "tensor", "--level", "loop", "--level", "llvm")
+    assert (below["index"], below["note"]) == (found["index"], "")

@@ -18,7 +18,7 @@ from stepwell.tools.opt import main as stepwell_opt
 from stepwell.tools.reduce.ir_kinds import IrRuns
 from stepwell.tools.reduce.ir_reduction import reduce_ir
 from stepwell.tools.reduce.request import Request
-from tests.support.faults import planted
+from tests.support.faults import FAULTS, planted
 from tests.support.plugins import forgotten_plugins
 from tests.support.shell import run_line
 
@@ -63,9 +63,9 @@ LARGE = graph(*["exp", "tanh"] * 100, "subtract", *["tanh", "exp"] * 50)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for files and the cache; plugins and faults of `simplify-expr` are gone in the end."""
+    """A folder for files and the cache; plugins and faults are gone in the end."""
     monkeypatch.setenv(CACHE.name, str(tmp_path / "cache"))
-    for name in ("simplify-expr", "expand-math"):
+    for name in FAULTS:
         monkeypatch.setattr(load_pass(name), "apply", load_pass(name).apply)
     with forgotten_plugins():
         yield tmp_path
