@@ -89,7 +89,7 @@ def _count_imports(change: int) -> None:
 
 
 def _late_method(name: str, args: Sequence[str], body: Sequence[str], **rest: Any) -> Callable[..., Any]:
-    """A method that compiles its text when it is first called, and puts the outcome in its place."""
+    """A method that is compiled from its text at the first call; the compiled one replaces it."""
     compiled: Callable[..., Callable[..., Any]] = _ORIGINAL["_create_fn"]
     if name == "__init__" and not rest["globals"]["__name__"].startswith("xdsl."):  # its signature is public
         return compiled(name, args, body, **rest)

@@ -38,7 +38,7 @@ def self_contained_page(title: str, folder: Path, chunks: Mapping[str, object]) 
 
 
 def joined_modules(folder: Path, main: str) -> str:
-    """One script of a module and all that it imports from the same folder, each after what it imports."""
+    """One script from a module and its imports in the same folder, imported modules first."""
     joined: dict[str, str] = {}
 
     def add(name: str) -> None:

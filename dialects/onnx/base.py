@@ -171,8 +171,8 @@ def opset_of(op: Operation, domain: str | None = None) -> int:
 
 class OnnxOp(IRDLOperation):
     """
-    An operator of ONNX: the union of its versions. Its opset says which operands, results and attributes it
-    may have.
+    An operator of ONNX, with the operands, results and attributes of all its versions; the opset of a model
+    decides which of them are allowed.
 
     Attributes of ONNX are properties under their own name; graphs are regions; an absent optional operand or
     result is not there at all. Bookkeeping of the file (node and value names) is in the attribute

@@ -88,7 +88,7 @@ def compile_kernels(
 
 
 def _note_cached(kernels: Mapping[str, tuple[FuncOp, str]], cached: Collection[str]) -> None:
-    """Tell the trace and the log which kernels there are, and which of them came from the cache."""
+    """Record the kernels, and those from the cache, in the trace and in the log."""
     if (trace := current_trace()) is not None:
         trace.nodes |= {key: list(node_names(func.location)) for key, (func, _) in kernels.items()}
         for key in cached:

@@ -105,7 +105,7 @@ def _modules() -> Sequence[str]:
 
 
 def _nearest(parts: Sequence[str]) -> str:
-    """The path of the module whose name, and then whose path, is most like one that no module has."""
+    """The path of the module with the most similar name; of several, the one with the most similar path."""
     from difflib import SequenceMatcher
 
     def likeness(module: str) -> tuple[float, float]:
