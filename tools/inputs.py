@@ -115,6 +115,20 @@ def by_input(arrays: Mapping[str, Array], interface: Interface) -> dict[str, Arr
     return {names[0]: arrays[UNNAMED]}
 
 
+def completed_inputs(
+    interface: Interface, arrays: Mapping[str, Array], seed: int, shapes: Mapping[str, Sequence[int]]
+) -> dict[str, Array]:
+    """
+    Arrays for every input: those of a file, and random ones.
+
+    Args: `arrays` are as `read_arrays` returns them; `shapes` are those that options fix, by name.
+    Raises: as `by_input` and `made_up_inputs`.
+    """
+    given = by_input(arrays, interface)
+    sizes = dict(shapes) | {name: array.shape for name, array in given.items()}
+    return made_up_inputs(interface, "random", seed, sizes) | given
+
+
 def made_up_inputs(
     interface: Interface,
     fill: str,

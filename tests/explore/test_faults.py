@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,9 @@ import onnx
 import pytest
 
 from benchmarks.zoo import REPOSITORY, model_path
-from stepwell.runtime.environment import CACHE
-from stepwell.tools import cli
 from tests.onnx_models import onnx_model
 from tests.support.faults import FAULTS, planted
-from tests.support.forks import Result, forked
+from tests.support.forks import found_in
 
 pytestmark = pytest.mark.slow
 ATTENTION = """net (float[2, 12, 16] x, float[16, 16] q, float[16, 16] k) => (float[2, 12, 16] y) {
@@ -44,22 +40,9 @@ def file_of(name: str, folder: Path) -> Path:
     return path
 
 
-def command(folder: Path, *words: str) -> tuple[int, dict[str, Any]]:
-    """The status and the results of a command, in a process of its own."""
-
-    def run() -> Result:
-        os.chdir(folder)
-        os.environ[CACHE.name] = str(folder / "cache")
-        return cli.main([*words, "--json", "found.json"]), "", ""
-
-    status, _, errors = forked(run)
-    assert not errors, errors
-    return status, json.loads((folder / "found.json").read_text())
-
-
 def outputs(folder: Path, model: Path, *words: str) -> list[np.ndarray[Any, Any]]:
     """The outputs of a compiled model."""
-    command(folder, "run", str(model), "--outputs", "y.npz", *words)
+    found_in(folder, "run", str(model), "--outputs", "y.npz", *words)
     with np.load(folder / "y.npz") as arrays:
         return [arrays[name] for name in arrays]
 
@@ -72,12 +55,12 @@ def test_a_fault_is_found_and_named(model: str, name: str, tmp_path: Path) -> No
     right, wrong = outputs(tmp_path, path), outputs(tmp_path, path, *load)
     if all(np.allclose(a, b, 1e-3, 1e-3, equal_nan=True) for a, b in zip(right, wrong, strict=True)):
         pytest.skip("the fault changes no result of this model")
-    status, validated = command(tmp_path, "validate", str(path), *load)
+    status, validated = found_in(tmp_path, "validate", str(path), *load)
     assert status == 1
     wrong_rows = [row for row in validated["runs"] if row["status"] == "differs"]
     differing = {(row["level"], row["pass"].partition("{")[0]) for row in wrong_rows}
     assert (fault.level, "machine" if fault.level == "llvm" else name) in differing
-    status, found = command(tmp_path, "bisect", str(path), *load)
+    status, found = found_in(tmp_path, "bisect", str(path), *load)
     assert (status, found["pass"].partition("{")[0], found["level"]) == (1, name, fault.level)
     assert (found["kernel"] is None) == (fault.level == "graph")
     if fault.by_pattern:

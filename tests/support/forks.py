@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import os
 import traceback
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from stepwell.runtime.environment import CACHE
+from stepwell.tools import cli
 
 Result = tuple[int, str, str]
 """An exit status, and what was written to both outputs."""
@@ -27,6 +31,27 @@ def forked(command: Callable[[], Result]) -> Result:
         raise RuntimeError(f"the command died: status {os.waitstatus_to_exitcode(status)}")
     code, output, errors = json.loads(answer)
     return cast(int, code), cast(str, output), cast(str, errors)
+
+
+def status_in(folder: Path, words: Sequence[str]) -> int:
+    """The exit status of `stepwell` in a folder, whose cache it uses, in a fork."""
+
+    def run() -> Result:
+        os.chdir(folder)
+        os.environ[CACHE.name] = str(folder / "cache")
+        return cli.main(words), "", ""
+
+    status, _, errors = forked(run)
+    assert not errors, errors
+    return status
+
+
+def found_in(folder: Path, *words: str) -> tuple[int, dict[str, Any]]:
+    """The exit status of `stepwell` in a folder, and its results; none where it has ended with an error."""
+    file = folder / "found.json"
+    file.unlink(missing_ok=True)  # of a command before
+    status = status_in(folder, [*words, "--json", file.name])
+    return status, json.loads(file.read_text()) if file.exists() else {}
 
 
 def _end_with(command: Callable[[], Result], writing: int) -> None:

@@ -21,7 +21,7 @@ from stepwell.tools.commands.options import (
     option_texts,
 )
 from stepwell.tools.driver.options import expect_source
-from stepwell.tools.inputs import by_input, made_up_inputs, read_arrays
+from stepwell.tools.inputs import completed_inputs, read_arrays
 
 if TYPE_CHECKING:
     from stepwell.tools.bisect.finding import Finding
@@ -92,9 +92,8 @@ def _by_levels(args: Namespace, options: CompileOptions) -> tuple[Finding | None
     from stepwell.tools.driver.reading import start
 
     interface = read_interface(main_of(start(args.model, options).module))
-    given = by_input(read_arrays(args.inputs), interface) if args.inputs is not None else {}
-    sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
-    feeds = made_up_inputs(interface, "random", args.seed, sizes) | given
+    arrays = read_arrays(args.inputs) if args.inputs is not None else {}
+    feeds = completed_inputs(interface, arrays, args.seed, dict(args.input_shape))
     search = Search(args.model, options, args.level or LEVELS)
     finding = search.run(feeds, wanted := _wanted(args, feeds))
     if finding is None:

@@ -18,7 +18,7 @@ from stepwell.tools.commands.options import (
     option_texts,
 )
 from stepwell.tools.driver.options import expect_source
-from stepwell.tools.inputs import by_input, made_up_inputs, read_arrays
+from stepwell.tools.inputs import completed_inputs, read_arrays
 
 if TYPE_CHECKING:
     from stepwell.tools.reduce.request import Reduction, Request
@@ -126,9 +126,7 @@ def _reduced_model(args: Namespace) -> Reduction:
     feeds = read_arrays(args.inputs) if args.inputs is not None else {}
     with suppress(StepwellError):  # of a model that cannot be read, which is the failure then
         interface = read_interface(main_of(start(args.model, options).module))
-        given = by_input(feeds, interface)
-        sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
-        feeds = made_up_inputs(interface, "random", args.seed, sizes) | given
+        feeds = completed_inputs(interface, feeds, args.seed, dict(args.input_shape))
     args.input_shape = []  # a part's inputs are others
     words = option_texts(args)
     with shown_progress() as progress:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from argparse import Namespace
 from collections.abc import Generator, Iterable, Sequence
@@ -24,10 +23,8 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.instruments import Instrument, VerifyEach
-from stepwell.runtime.child import Ended, run_command
 from stepwell.runtime.environment import CACHE
 from stepwell.runtime.errors import StepwellError, describe_location
-from stepwell.runtime.machine.fork import can_fork, status_in_fork
 from stepwell.tools.check.rows import WRONG, Row
 from stepwell.tools.check.validation import Validate, failed_row, known_functions, validated_pipeline
 from stepwell.tools.driver.ir_files import weights_beside, write_ir
@@ -35,6 +32,7 @@ from stepwell.tools.failure import user_error
 from stepwell.tools.limits import limits_of
 from stepwell.tools.opt import main
 from stepwell.tools.opt.optimize import pass_context
+from stepwell.tools.reduce.child_runs import end_signature, status_in_child
 from stepwell.tools.reduce.ir_case import IrCase, deciding_options
 from stepwell.tools.reduce.judging_command import JudgingCommand
 from stepwell.tools.reduce.signature import Signature, of_error
@@ -173,8 +171,7 @@ class IrRuns:
             made = Path(folder, "made.mlir")
             while bad - good > 1:
                 middle = (good + bad) // 2
-                ended = self.ended(IrCase(case.text, case.passes[:middle], 0), made)
-                if ended is None or ended.status != 0:
+                if self.status(IrCase(case.text, case.passes[:middle], 0), made) != 0:
                     bad = middle
                     continue
                 good, text = middle, made.read_text()
@@ -205,21 +202,16 @@ class IrRuns:
 
     def child_signature(self, case: IrCase) -> Signature | None:
         """`crash` with the signal's name, or `slow`, of `stepwell-opt` on a case."""
-        ended = self.ended(case)
-        if ended is None:
-            return Signature("slow")
-        return Signature("crash", signal.Signals(-ended.status).name) if ended.status < 0 else None
+        return end_signature(self.status(case))
 
-    def ended(self, case: IrCase, made: Path | None = None) -> Ended | None:
-        """The end of `stepwell-opt` on a case, and what it makes; None where it takes too long."""
+    def status(self, case: IrCase, made: Path | None = None) -> int | None:
+        """The exit status of `stepwell-opt` on a case, which writes `made`; None where it takes too long."""
         with TemporaryDirectory(prefix="stepwell-", ignore_cleanup_errors=True) as folder:
             path = Path(folder, Path(self.name).name)
             write_ir(path, case.text, self.ctx)
             words = [str(path), "-p", case.pipeline, *self.options, *(["-o", str(made)] if made else [])]
-            if can_fork():
-                status = status_in_fork(partial(_opt, folder, words), self.timeout)
-                return None if status is None else Ended(status, "")
-            return run_command([sys.executable, "-c", _CHILD, folder, *words], self.timeout)
+            command = [sys.executable, "-c", _CHILD, folder, *words]
+            return status_in_child(partial(_opt, folder, words), command, self.timeout)
 
     def tested(self, case: IrCase) -> Signature | None:
         """The signature of a valid case that the test command calls interesting. Raises: `bad-test`."""

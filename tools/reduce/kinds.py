@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -14,10 +13,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from stepwell.runtime.child import Ended, run_command
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import whole_file
-from stepwell.runtime.machine.fork import can_fork, status_in_fork
 from stepwell.tools.bisect.finding import Finding
 from stepwell.tools.bisect.search import Search
 from stepwell.tools.check.rows import LEVELS
@@ -25,6 +22,7 @@ from stepwell.tools.cli import main
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.failure import user_error
+from stepwell.tools.reduce.child_runs import end_signature, status_in_child
 from stepwell.tools.reduce.judging_command import JudgingCommand
 from stepwell.tools.reduce.onnx_case import ModelCase
 from stepwell.tools.reduce.signature import Signature, of_error
@@ -115,21 +113,15 @@ class InChild:
 
     def __call__(self, case: ModelCase) -> Signature | None:
         """The signature of a case that fails so: of a crash, with the signal's name."""
-        ended = self.ended(case)
-        if self.kind == "slow":
-            return Signature("slow") if ended is None else None
-        if ended is None or ended.status >= 0:
-            return None
-        return Signature("crash", signal.Signals(-ended.status).name)
+        found = end_signature(self.status(case))
+        return found if found is not None and found.kind == self.kind else None
 
-    def ended(self, case: ModelCase) -> Ended | None:
-        """The end of the process; None where it takes longer."""
+    def status(self, case: ModelCase) -> int | None:
+        """The exit status of the process; None where it takes longer."""
         with files_of(case) as (model, inputs):
             words = ["run", str(model), "--inputs", str(inputs), *self.options]
-            if can_fork():
-                status = status_in_fork(partial(main, words), self.seconds)
-                return None if status is None else Ended(status, "")
-            return run_command([sys.executable, "-m", "stepwell.tools.cli", *words], self.seconds)
+            command = [sys.executable, "-m", "stepwell.tools.cli", *words]
+            return status_in_child(partial(main, words), command, self.seconds)
 
 
 @dataclass

@@ -155,7 +155,7 @@ class Parts:
         return ValueInfoProto(name=name) if type is None else ValueInfoProto(name=name, type=type)
 
     def near(self, names: Collection[str], hops: int) -> list[int]:
-        """The nodes with one of some names, or that make such a value; and those up to some edges away."""
+        """The indices of the nodes with some names, or outputs of these names, and of nodes near them."""
         found = {
             index
             for index, node in enumerate(self.nodes)

@@ -19,6 +19,7 @@ from stepwell.tools.debug.references import model_proto
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.progress import Progress
+from stepwell.tools.reduce.child_runs import end_signature
 from stepwell.tools.reduce.judging_command import JudgingCommand
 from stepwell.tools.reduce.kinds import (
     InChild,
@@ -74,7 +75,7 @@ class ModelFailure:
                 deadline=deadline,
                 jobs=self.request.jobs if wanted.kind in ("crash", "slow", "test") else 1,
             )
-            self._before, self._probes = len(whole), probes
+            self._before = len(whole)
             self._save(parts.whole)
             case = ModelReduction(parts, probes, wanted.node).run()
             command = self._command(wanted.kind, case)
@@ -119,12 +120,10 @@ class ModelFailure:
 
     def _kind_now(self, whole: ModelCase) -> str:
         """The kind of failure that the model shows in a process of its own."""
-        ended = InChild("", self.words, self.request.slow_seconds).ended(whole)
-        if ended is None:
-            return "slow"
-        if ended.status < 0:
-            return "crash"
-        return "error" if ended.status else "wrong"
+        status = InChild("", self.words, self.request.slow_seconds).status(whole)
+        if (died := end_signature(status)) is not None:
+            return died.kind
+        return "error" if status else "wrong"
 
     def _save(self, case: ModelCase) -> None:
         """Write the best case so far."""

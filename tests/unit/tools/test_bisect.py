@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -13,12 +11,11 @@ from typing import Any
 import onnx
 import pytest
 
-from stepwell.runtime.environment import CACHE
 from stepwell.tools import cli
 from tests.commands import Capture
 from tests.onnx_models import onnx_model
 from tests.support.faults import FAULTS, planted
-from tests.support.forks import Result, forked
+from tests.support.forks import found_in, status_in
 
 NETWORK = """g (float[5, 40] x, float[40, 24] w) => (float[5, 24] y, float[5, 40] z) {
   e = Exp(x)
@@ -39,26 +36,12 @@ def model(tmp_path: Path) -> Path:
 
 def bisected(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     """The status and the results of `stepwell bisect net.onnx`, in a process of its own."""
-
-    def run() -> Result:
-        os.chdir(folder)
-        os.environ[CACHE.name] = str(folder / "cache")
-        return cli.main(["bisect", "net.onnx", "--json", "found.json", *arguments]), "", ""
-
-    status, _, errors = forked(run)
-    assert not errors
-    return status, json.loads((folder / "found.json").read_text())
+    return found_in(folder, "bisect", "net.onnx", *arguments)
 
 
 def status_of(folder: Path, command: str) -> int:
     """The status of a printed command, in a process of its own."""
-
-    def run() -> Result:
-        os.chdir(folder)
-        os.environ[CACHE.name] = str(folder / "cache")
-        return cli.main(shlex.split(command)[1:]), "", ""
-
-    return forked(run)[0]
+    return status_in(folder, shlex.split(command)[1:])
 
 
 @pytest.mark.parametrize("name", FAULTS)

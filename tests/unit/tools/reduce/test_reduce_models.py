@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
 import stat
 from collections.abc import Sequence
@@ -15,11 +13,9 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
-from stepwell.runtime.environment import CACHE
-from stepwell.tools import cli
 from tests.onnx_models import onnx_model
 from tests.support.faults import planted
-from tests.support.forks import Result, forked
+from tests.support.forks import found_in, status_in
 
 ROWS = ["N", 8]
 
@@ -46,32 +42,12 @@ WRONG = [
 
 def reduced(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     """The status and results of `stepwell reduce model.onnx -o small.onnx`, in a process of its own."""
-
-    def run() -> Result:
-        os.chdir(folder)
-        os.environ[CACHE.name] = str(folder / "cache")
-        words = ["reduce", "model.onnx", "-o", "small.onnx", "--json", "found.json", *arguments]
-        return cli.main(words), "", ""
-
-    status, *_ = forked(run)
-    found = folder / "found.json"
-    return status, json.loads(found.read_text()) if found.exists() else {}
+    return found_in(folder, "reduce", "model.onnx", "-o", "small.onnx", *arguments)
 
 
 def small(folder: Path) -> list[str]:
     """The op types of the reduced model."""
     return [node.op_type for node in onnx.load(folder / "small.onnx").graph.node]
-
-
-def status_of(folder: Path, command: str) -> int:
-    """The status of a printed command, in a process of its own."""
-
-    def run() -> Result:
-        os.chdir(folder)
-        os.environ[CACHE.name] = str(folder / "cache")
-        return cli.main(shlex.split(command)[1:]), "", ""
-
-    return forked(run)[0]
 
 
 def test_a_wrong_rewrite_is_the_only_node_left(tmp_path: Path) -> None:
@@ -89,7 +65,7 @@ def test_a_wrong_rewrite_is_the_only_node_left(tmp_path: Path) -> None:
     assert {info.type.tensor_type.shape.dim[0].dim_param for info in model.graph.input} == {"N"}
     with np.load(tmp_path / "small.npz") as arrays:
         assert {*arrays} == {info.name for info in model.graph.input}
-    assert status_of(tmp_path, found["command"]) == 1
+    assert status_in(tmp_path, shlex.split(found["command"])[1:]) == 1
     script = tmp_path / "small.sh"
     assert script.stat().st_mode & stat.S_IXUSR
     assert "--check" in script.read_text()
@@ -111,7 +87,7 @@ def test_an_unsupported_op_is_the_only_node_left(tmp_path: Path) -> None:
     status, found = reduced(tmp_path)
     assert (status, found["nodes_after"], small(tmp_path)) == (0, 1, ["Unheard"])
     assert found["signature"]["kind"] == "error"
-    assert status_of(tmp_path, found["command"]) == 1
+    assert status_in(tmp_path, shlex.split(found["command"])[1:]) == 1
 
 
 def test_an_error_in_a_branch_leaves_the_branch(tmp_path: Path) -> None:
