@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-
-from stepwell.dialects.printed_lines import printed_lines
 
 _VERSION = 3
 
@@ -16,9 +13,12 @@ _VERSION = 3
 class DebugLines:
     """The metadata of a module's lines: a file, its compile unit, a subprogram for each function."""
 
-    def __init__(self, metadata: Callable[[str], str], module: ModuleOp):
-        """Args: `metadata` adds a node to the module's metadata, and returns the reference to it."""
-        _, self._lines = printed_lines(module)
+    def __init__(self, metadata: Callable[[str], str], lines: Mapping[Operation, int]):
+        """
+        Args: `metadata` adds a node to the module's metadata, and returns the reference to it; `lines` are
+        those of `printed_lines`.
+        """
+        self._lines = lines
         self._metadata = metadata
         self._file = self._metadata('!DIFile(filename: "kernel.mlir", directory: "")')
         self._unit = self._metadata(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
+from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.collect import collect
@@ -27,6 +31,19 @@ def browser(folder: Path, *options: str) -> str:
     command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu"]
     command += [f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
+
+
+def dom(page: Path, address: str) -> str:
+    """The document when it has loaded, which is after the page's script ran."""
+    return browser(page.parent, "--dump-dom", f"{page.as_uri()}#{address}&selftest")
+
+
+def selftest(page: Path, address: str = "") -> Any:
+    """The facts that the page says about itself; an error in the page is one here."""
+    (found,) = re.findall(r'<pre data-testid="selftest">(.*?)</pre>', dom(page, address), re.DOTALL)
+    facts = json.loads(unescape(found))
+    assert facts["errors"] == [], facts["errors"]
+    return facts
 
 
 def pictures(page: Path, folder: Path) -> list[Path]:

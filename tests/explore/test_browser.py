@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,7 +13,7 @@ from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.compare import compared
 from stepwell.tools.explore.page_file import explorer_page
 from tests.commands import written
-from tests.explore.browser import BROWSER, browser, pictures
+from tests.explore.browser import BROWSER, dom, pictures, selftest
 from tests.onnx_models import onnx_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,19 +23,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(BROWSER is None, reason="no Chromium here: the page is not tested in a browser"),
 ]
-
-
-def dom(page: Path, address: str) -> str:
-    """The document when it has loaded, which is after the page's script ran."""
-    return browser(page.parent, "--dump-dom", f"{page.as_uri()}#{address}&selftest")
-
-
-def selftest(page: Path, address: str = "") -> Any:
-    """The facts that the page says about itself."""
-    (found,) = re.findall(r'<pre data-testid="selftest">(.*?)</pre>', dom(page, address), re.DOTALL)
-    facts = json.loads(unescape(found))
-    assert facts["errors"] == []
-    return facts
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import PASS_SECONDS, Instrument
 from stepwell.passes.manager import run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.explore.structure import Structure, structure
 
@@ -42,9 +43,13 @@ class Printed(NamedTuple):
     nodes: list[tuple[str, ...]]
 
     @classmethod
-    def of(cls, op: Operation, texts: AttributeTexts | None = None) -> Printed:
-        """The text of an op with its line map; `texts` as of `printed_lines`."""
-        text, lines = printed_lines(op, texts)
+    def of(cls, op: Operation) -> Printed:
+        """The text of an op with its line map."""
+        return cls.of_lines(*printed_lines(op))
+
+    @classmethod
+    def of_lines(cls, text: str, lines: Mapping[Operation, int]) -> Printed:
+        """A text with its line map, from the lines of `printed_lines`."""
         nodes: list[tuple[str, ...]] = [()] * text.count("\n")
         for inner, line in lines.items():
             nodes[line - 1] = tuple(dict.fromkeys(node_names(inner.location)))
@@ -68,6 +73,8 @@ class KernelSteps(Instrument):
     steps: list[Data] = field(default_factory=list[Data])
     level: str = ""
     schedules: list[str] = field(default_factory=list[str])
+    lines: Mapping[Operation, int] = field(default_factory=dict[Operation, int])
+    """The line of each op in the text after the last step."""
     _last: str = ""
     _structure: Structure = field(default_factory=list[object])
     _texts: AttributeTexts = field(default_factory=dict[int, tuple[Attribute, str]])
@@ -81,7 +88,8 @@ class KernelSteps(Instrument):
             self.steps.append(step | {"same": True})
             return
         self._structure = now
-        printed = Printed.of(op, self._texts)
+        text, self.lines = printed_lines(op, self._texts)
+        printed = Printed.of_lines(text, self.lines)
         is_same = printed.text == self._last
         self.steps.append(step | ({"same": True} if is_same else printed.data(self.sets)))
         self._last = printed.text
@@ -135,14 +143,14 @@ def kernel_data(module: ModuleOp, ctx: StepwellContext, target: TargetDescriptio
     recorder = KernelSteps(sets, level="tensor")
     recorder.add(module, "convert-graph-to-linalg", 0.0)
     context = PassContext.current().with_own_remarks()
-    scratch = StringAttr("0")
+    scratch, reproducer = StringAttr("0"), Reproducer.of_copy(module)
     with context.watched_by([recorder]):
         for recorder.level, pipeline in LEVELS:
-            run_pipeline(module, pipeline, ctx)
+            run_pipeline(module, pipeline, ctx, reproducer)
             if recorder.level == "loop":
                 scratch = next(found for op in module.ops if (found := kernel_of(op)) is not None).scratch
     optimize = not has_vectors(module)
-    assembly = emit_assembly(emit_llvm(module, lines=True), target, optimize=optimize)
+    assembly = emit_assembly(emit_llvm(module, lines=recorder.lines), target, optimize=optimize)
     shown = located(assembly)
     return {
         "steps": recorder.steps,

@@ -14,7 +14,6 @@ export class Graph {
     host.append(this.canvas, this.mini);
     this.fill = () => null;
     this.hits = null;
-    this.drawnMs = 0;
     this.listen();
   }
 
@@ -57,11 +56,9 @@ export class Graph {
   }
 
   draw() {
-    const begin = performance.now();
     const { width, height } = this.size();
     const colour = colours();
     const c = sized(this.canvas, width, height);
-    c.clearRect(0, 0, width, height);
     c.translate(width / 2, height / 2);
     c.scale(this.zoom, this.zoom);
     c.translate(-this.x, -this.y);
@@ -71,26 +68,44 @@ export class Graph {
     this.drawEdges(c, view, colour);
     this.items.forEach((item, i) => this.drawNode(c, view, colour, item, i));
     this.drawMini(colour, view);
-    this.drawnMs = performance.now() - begin;
   }
 
+  // The milliseconds of the slowest of some drawings, from the whole graph to a few nodes, each read back.
+  slowestFrame() {
+    const { zoom } = this;
+    const times = [1, 2, 4, 16, 64, 256].map((factor) => {
+      const begin = performance.now();
+      this.zoom = Math.min(zoom * factor, LARGEST_ZOOM);
+      this.draw();
+      this.canvas.getContext("2d").getImageData(0, 0, 1, 1);
+      return performance.now() - begin;
+    });
+    this.zoom = zoom;
+    this.draw();
+    return Math.max(...times);
+  }
+
+  // The edges in view, in one path for each of their kinds.
   drawEdges(c, view, colour) {
-    const { routes, x, y } = this.drawing;
-    c.lineWidth = 1.2;
+    const { routes, x, y, h } = this.drawing;
+    const paths = { edge: new Path2D(), border: new Path2D(), back: new Path2D() };
     this.edges.forEach(([from, to], i) => {
       const route = routes[i];
       if (!route.length) return this.drawStub(c, view, colour, from, to);
       if (Math.max(y[from], y[to]) < view.top || Math.min(y[from], y[to]) > view.bottom) return;
       const edge = this.folded ? null : this.data.edges[i];
-      c.strokeStyle = colour(this.back.has(i) ? "back" : edge && !edge.fused ? "border" : "edge");
-      c.setLineDash(this.back.has(i) ? [6, 4] : []);
-      c.beginPath();
-      c.moveTo(route[0][0], route[0][1] + this.drawing.h / 2);
-      for (const [px, py] of route.slice(1, -1)) c.lineTo(px, py);
-      const last = route[route.length - 1];
-      c.lineTo(last[0], last[1] - this.drawing.h / 2);
-      c.stroke();
+      const path = paths[this.back.has(i) ? "back" : edge && !edge.fused ? "border" : "edge"];
+      const last = route.length - 1;
+      path.moveTo(route[0][0], route[0][1] + h / 2);
+      for (let at = 1; at < last; at += 1) path.lineTo(route[at][0], route[at][1]);
+      path.lineTo(route[last][0], route[last][1] - h / 2);
     });
+    c.lineWidth = 1.2;
+    for (const [kind, path] of Object.entries(paths)) {
+      c.strokeStyle = colour(kind);
+      c.setLineDash(kind === "back" ? [6, 4] : []);
+      c.stroke(path);
+    }
     c.setLineDash([]);
   }
 
@@ -118,10 +133,13 @@ export class Graph {
     c.fillStyle = fill ? fill.replace("var(--light)", colour("light")) : colour("pane");
     c.strokeStyle = colour(chosen ? "chosen" : "edge");
     c.lineWidth = chosen ? 3 : 1;
-    c.beginPath();
-    c.roundRect(left, y[i] - h / 2, w[i], h, 5);
-    c.fill();
-    c.stroke();
+    if (this.zoom < TEXT_FROM && !chosen) c.fillRect(left, y[i] - h / 2, w[i], h);
+    else {
+      c.beginPath();
+      c.roundRect(left, y[i] - h / 2, w[i], h, 5);
+      c.fill();
+      c.stroke();
+    }
     if (this.zoom >= TEXT_FROM) {
       c.fillStyle = colour("text");
       c.textAlign = "center";
@@ -145,7 +163,12 @@ export class Graph {
     const c = sized(this.mini, Math.max(width * scale, 8), Math.max(height * scale, 8));
     this.miniScale = scale;
     c.fillStyle = colour("edge");
-    x.forEach((px, i) => c.fillRect((px - w[i] / 2) * scale, y[i] * scale - 1, Math.max(w[i] * scale, 1), 2));
+    if (this.miniOf !== this.drawing) {
+      this.miniOf = this.drawing;
+      this.miniPath = new Path2D();
+      x.forEach((px, i) => this.miniPath.rect((px - w[i] / 2) * scale, y[i] * scale - 1, Math.max(w[i] * scale, 1), 2));
+    }
+    c.fill(this.miniPath);
     c.strokeStyle = colour("chosen");
     c.strokeRect(view.left * scale, view.top * scale, (view.right - view.left) * scale, (view.bottom - view.top) * scale);
   }

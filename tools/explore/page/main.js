@@ -19,7 +19,8 @@ class Page {
     this.data = data;
     this.index = indexed(data);
     this.names = new Map(data.nodes.map((node) => [node.name, node.id]));
-    this.state = { node: null, levels: ["graph", "tensor", "llvm", "asm"], pass: null, color: "kernel", table: "nodes", search: "", folded: data.drawing.full.open === "folded" };
+    this.opensFolded = data.drawing.full.open === "folded";
+    this.state = { node: null, levels: ["graph", "tensor", "llvm", "asm"], pass: null, color: "kernel", table: "nodes", search: "", folded: this.opensFolded };
     this.build();
     this.graph = new Graph(this.panes.graph, data, this.index, (id, folded) => this.select(id, folded ? { folded: false } : {}));
     this.levels = new Levels(this.panes.levels, data.compare, (id) => this.select(id));
@@ -143,7 +144,7 @@ class Page {
     parts.set("color", color);
     parts.set("table", table);
     if (search) parts.set("search", search);
-    if (folded) parts.set("folded", "1");
+    if (folded !== this.opensFolded) parts.set("folded", folded ? "1" : "0");
     return `#${parts}`;
   }
 
@@ -155,7 +156,7 @@ class Page {
     if (parts.get("level")) change.levels = LEVELS.filter((level) => parts.get("level").split(",").includes(level));
     change.pass = parts.get("pass") ? Number(parts.get("pass")) : null;
     for (const key of ["color", "table", "search"]) if (parts.get(key)) change[key] = parts.get(key);
-    if (parts.has("folded")) change.folded = true;
+    if (parts.has("folded")) change.folded = parts.get("folded") !== "0";
     this.search.value = change.search || "";
     this.color.value = change.color || this.state.color;
     this.state = { ...this.state, ...change };
@@ -178,7 +179,7 @@ function summary(data) {
 async function selftest(page, ms) {
   for (const kernel of page.data.kernels) await chunk(kernel.id);
   const { nodes, kernels, calls } = page.data;
-  const facts = { nodes: nodes.length, kernels: kernels.length, calls: calls.length, ms, frame: page.graph.drawnMs, errors, view: page.view(), marked: page.levels.marked };
+  const facts = { nodes: nodes.length, kernels: kernels.length, calls: calls.length, ms, frame: page.graph.slowestFrame(), errors, view: page.view(), marked: page.levels.marked };
   document.body.append(element("pre", { "data-testid": "selftest" }, JSON.stringify(facts)));
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepwell.dialects.printed_lines import printed_lines
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import emit_assembly
 from stepwell.runtime.files.cache import KernelCache
@@ -145,7 +146,7 @@ def test_workers_collect_the_same_as_this_process(tmp_path: Path, monkeypatch: p
 
 def test_lines_change_no_code():
     module = lower_to(DIGITS, CompileOptions(), "llvm").module
-    texts = [emit_llvm(module, lines=lines) for lines in (False, True)]
+    texts = [emit_llvm(module, lines=lines) for lines in (None, printed_lines(module)[1])]
     plain, lined = (emit_assembly(text, host_target(), optimize=False) for text in texts)
     code = [line for line in located(plain).text.splitlines() if not line.startswith("\t.")]
     assert "\t.loc\t" in lined and "\t.loc\t" not in plain
