@@ -22,6 +22,8 @@ from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import PASS_SECONDS, Instrument
 from stepwell.passes.manager import run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.runtime.image import ModelImage
+from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.explore.structure import Structure, structure
 
@@ -165,6 +167,14 @@ def kernel_data(
 def scratch_of(module: ModuleOp) -> str:
     """The bytes of scratch memory of a kernel at level 3 or 4, as a dimension expression."""
     return next(found for op in module.ops if (found := kernel_of(op)) is not None).scratch.data
+
+
+def code_bytes(image: ModelImage, symbol: str) -> int | None:
+    """The bytes of a kernel's machine code; None where the image does not know its functions."""
+    code = image.main.variants[0].code
+    if not isinstance(code, LinkedCode):
+        return None
+    return sum(size for name, (_, size) in code.functions.items() if name.partition(".")[0] == symbol)
 
 
 def _remark(pass_name: str, where: str, message: str) -> Mapping[str, str]:

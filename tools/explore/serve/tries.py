@@ -40,7 +40,8 @@ class Tries:
     The tries of a server.
 
     Args: `kernels` are the kernels by their id in the explorer's data; `context` is the pass context of the
-    server; `folder` is where `keep` writes; `trusts_ir` admits text that is code; `seconds` is the time limit of a try.
+    server; `folder` is where `keep` writes; `trusts_ir` admits text that is code; `seconds` is the time limit
+    of a try.
     """
 
     kernels: Mapping[str, KernelCase]

@@ -30,7 +30,7 @@ from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.image import compile_image, deduplicate
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.explore.differences import NOT_FINITE
-from stepwell.tools.explore.kernel_steps import Data, kernel_data
+from stepwell.tools.explore.kernel_steps import Data, code_bytes, kernel_data
 from stepwell.tools.explore.kernel_worker import serve, target_of
 from stepwell.tools.explore.serve.edits import Edit, edited
 from stepwell.tools.measure.interleaved import interleave, ratio
@@ -59,7 +59,8 @@ def _tried(request: Frame) -> tuple[Head, bytes]:
     text = str(head["kernel"])
     found = edited(parse_module(ctx, text), ctx, Edit(*cast("tuple[str, str, int]", head["edit"])))
     data = kernel_data(found.module, ctx, target, found.levels, first=found.title)
-    data |= {"file": found.file, "pipeline": found.pipeline, "difference": None, "allowed": None, "us": None}
+    data |= {"file": found.file, "pipeline": found.pipeline}
+    data |= {"difference": None, "allowed": None, "us": None, "code_bytes": None}
     if request.body:
         code = KernelObject(object_of(found.module, target), {"scratch": data["scratch"]})
         arrays = np.load(BytesIO(request.body), allow_pickle=False)
@@ -88,6 +89,7 @@ def _run(
         "difference": min(max(differences, default=0.0), NOT_FINITE),
         "allowed": max((allowed_of_model(wanted.dtype) for wanted in results[0]), default=0.0),
         "us": _times(models, feeds, runs),
+        "code_bytes": code_bytes(models[1].image, models[1].image.main.timed[0].symbol),
     }
 
 
