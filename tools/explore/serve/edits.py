@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, ModuleOp, NoneAttr
 from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import LocatingParser, parse_module
+from stepwell.dialects.printed_lines import printed_lines
 from stepwell.dialects.sched import SCHEDULE, ScheduleAttr
 from stepwell.dialects.sched_kernel import KernelAttr, kernel_of
 from stepwell.dialects.verify import verify_module
@@ -24,6 +26,7 @@ from stepwell.passes.pipelines import (
     OF_KERNELS,
     ON_LLVM,
     ON_LOOPS,
+    SCHEDULE_PIPELINE,
     text_of,
 )
 from stepwell.passes.pipelines import SCHEDULE as SCHEDULE_STEPS
@@ -41,6 +44,13 @@ TEXT_LEVELS: Mapping[str, Sequence[Level]] = {
     "llvm": (("llvm", text_of(ON_LLVM)),),
 }
 """For each level that text may be on, the passes from there."""
+_BEFORE: Mapping[str, Sequence[str]] = {
+    "linalg": (),
+    "vector": (SCHEDULE_PIPELINE,),
+    "loops": (SCHEDULE_PIPELINE, LOOP_PIPELINE),
+    "llvm": (SCHEDULE_PIPELINE, LOOP_PIPELINE, LLVM_PIPELINE),
+}
+"""For each level that text may be on, the passes to there."""
 CODE_LEVELS = ("loops", "llvm")
 """Levels whose text can read and write any memory."""
 _DATA_DIALECTS = ("arith", "builtin", "func", "linalg", "linalg_ext", "math", "scf", "tensor", "vector")
@@ -126,6 +136,9 @@ def edited(kernel: ModuleOp, ctx: StepwellContext, edit: Edit) -> Edited:
     if not edit.is_code:
         _expect_data(module)
     _expect_interface(module, kernel, with_type=not edit.is_code)
+    for pipeline in _BEFORE[edit.kind]:
+        run_pipeline(kernel, pipeline, ctx)
+    adopt_lines(module, edit.text, kernel)
     return Edited(module, TEXT_LEVELS[edit.kind], edit.text, "your text")
 
 
@@ -181,6 +194,37 @@ def _expect_data(module: ModuleOp) -> None:
             message = f"text of levels linalg and vector is data, and {found} is code"
             help = "give it as text of level loops or llvm, to a server with --trust-ir"
             raise StepwellError("needs-trust", op, message, help=help)
+
+
+def adopt_lines(module: ModuleOp, text: str, original: ModuleOp) -> None:
+    """
+    Give the ops of a text the nodes of the model that the same lines of the original have.
+
+    Lines are the same at the beginning and at the end; between them, where a line stands once in each text.
+    """
+    printed, lines = printed_lines(original)
+    locations = {line: op.location for op, line in lines.items()}
+    before = same_lines(text.splitlines(), printed.splitlines())
+    for op in module.walk():
+        if isinstance(place := op.location, FileLineColLoc):
+            known = locations.get(before.get(place.line.data, 0), place)
+            if known != place:
+                op.location = FusedLoc(ArrayAttr([known, place]), NoneAttr())
+
+
+def same_lines(now: Sequence[str], before: Sequence[str]) -> dict[int, int]:
+    """The numbers, from 1 on, of lines of a text that another one has too, with their numbers there."""
+    shorter = min(len(now), len(before))
+    head = next((i for i in range(shorter) if now[i] != before[i]), shorter)
+    tail = next((i for i in range(shorter - head) if now[~i] != before[~i]), shorter - head)
+    same = {i + 1: i + 1 for i in range(head)}
+    same |= {len(now) - i: len(before) - i for i in range(tail)}
+    once = Counter(now[head : len(now) - tail]), Counter(before[head : len(before) - tail])
+    places = {before[i]: i + 1 for i in range(head, len(before) - tail)}
+    for i in range(head, len(now) - tail):
+        if once[0][now[i]] == once[1][now[i]] == 1:
+            same[i + 1] = places[now[i]]
+    return same
 
 
 def _expect_interface(module: ModuleOp, kernel: ModuleOp, *, with_type: bool) -> None:

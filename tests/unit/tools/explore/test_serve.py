@@ -14,6 +14,8 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepwell.passes.pipelines import OF_KERNELS, text_of
 from stepwell.runtime.errors import StepwellError
@@ -21,6 +23,7 @@ from stepwell.runtime.server.guard import TOKEN_HEADER
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.page_file import explorer_page
+from stepwell.tools.explore.serve.edits import same_lines
 from stepwell.tools.explore.serve.new_file import write_new_text
 from stepwell.tools.explore.serve.playground import playground
 from stepwell.tools.explore.serve.server import MAX_BODY_BYTES, Server
@@ -211,6 +214,9 @@ def test_text_of_a_level_is_tried(client: Client):
     data = client("/api/kernel/k0/try", body).json
     assert data["difference"] > 0.1 > data["allowed"], "a wrong kernel has times all the same"
     assert data["us"]["ratio"][1] > 0
+    assert ["relu0"] in data["sets"], "lines that were not edited keep their nodes"
+    last = [step for step in data["steps"] if "lines" in step][-1]
+    assert any(number >= 0 for number in last["lines"])
 
 
 def test_other_passes_are_tried(client: Client):
@@ -308,6 +314,20 @@ def test_a_newer_try_ends_an_older_one(client: Client):
 def test_a_port_that_is_taken(client: Client):
     with pytest.raises(StepwellError, match=r"error\[cannot-serve\]: .*in use"):
         Server(client.server.site, client.server.server_port)
+
+
+@given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcdef")))
+def test_same_lines_are_equal_and_each_is_one_line(now: list[str], before: list[str]):
+    same = same_lines(now, before)
+    assert all(now[i - 1] == before[j - 1] for i, j in same.items())
+    assert len(set(same.values())) == len(same)
+    assert same_lines(now, now) == {i: i for i in range(1, len(now) + 1)}
+
+
+def test_lines_around_an_edit_are_the_same():
+    before = ["module", "a", "b", "c", "b", "end"]
+    assert same_lines(["module", "a", "new", "b", "end"], before) == {1: 1, 2: 2, 4: 5, 5: 6}
+    assert same_lines(["module", "x", "c", "y", "a", "end"], before) == {1: 1, 3: 4, 5: 2, 6: 6}
 
 
 def test_no_file_is_half_written(tmp_path: Path):
