@@ -19,16 +19,16 @@ _NUMBERED = re.compile(r"(\n *|)%(-?[1-9]\d{0,7}|0)(?!\d)")
 """A numbered value; at the beginning of a line it is the line's own. `data.js` has the same expression."""
 
 
-def explorer_page(data: Mapping[str, object], max_bytes: int = MAX_BYTES) -> str:
+def explorer_page(data: Mapping[str, object], max_bytes: int = MAX_BYTES, *, connects: bool = False) -> str:
     """
     The page as HTML, a pure function of the data.
 
     Above `max_bytes` the texts after the middle passes of the kernels with the shortest times are left out,
-    as many as needed; the page names the kernels.
+    as many as needed; the page names the kernels. `connects` is for the page of a server, which tries edits.
     """
     kernels = cast("list[Data]", data["kernels"])
     chunks = {str(kernel["id"]): packed(_renumbered(kernel)) for kernel in kernels}
-    page, left_out = _page(data, kernels, chunks, []), list[str]()
+    page, left_out = _page(data, chunks, [], connects), list[str]()
     excess = len(page) - max_bytes
     for kernel in sorted(kernels, key=lambda kernel: _time(data, kernel)) if excess > 0 else ():
         if excess <= 0:
@@ -37,16 +37,17 @@ def explorer_page(data: Mapping[str, object], max_bytes: int = MAX_BYTES) -> str
         small = packed(_renumbered(_without_middle(kernel)))
         excess -= len(chunks[id]) - len(small) - _MOST_OF_A_NAME
         chunks[id] = small
-    return _page(data, kernels, chunks, left_out) if left_out else page
+    return _page(data, chunks, left_out, connects) if left_out else page
 
 
 def _page(
-    data: Mapping[str, object], kernels: Sequence[Data], chunks: Mapping[str, str], left_out: Sequence[str]
+    data: Mapping[str, object], chunks: Mapping[str, str], left_out: Sequence[str], connects: bool
 ) -> str:
+    kernels = cast("list[Data]", data["kernels"])
     listed = [{key: value for key, value in kernel.items() if key not in _IN_CHUNKS} for kernel in kernels]
     note = f"left out to keep the page small: the middle passes of {', '.join(left_out)}" if left_out else ""
     index = packed({**data, "kernels": listed, "left_out": note})
-    return self_contained_page(str(data["title"]), FOLDER, {"index": index, **chunks})
+    return self_contained_page(str(data["title"]), FOLDER, {"index": index, **chunks}, connects=connects)
 
 
 def _renumbered(kernel: Data) -> Data:
