@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.page_file import explorer_page
+from tests.support.components import needs_node_package, needs_program
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits.onnx"
@@ -44,6 +46,14 @@ def selftest(page: Path, address: str = "") -> Any:
     facts = json.loads(unescape(found))
     assert facts["errors"] == [], facts["errors"]
     return facts
+
+
+def run_script(script: Path, page: str) -> None:
+    """Run a test of node in Chromium, with the address of the page; it is skipped without node."""
+    environment = os.environ | {"NODE_PATH": needs_node_package("playwright-core")}
+    command = [needs_program("node"), str(script), str(BROWSER), page]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def pictures(page: Path, folder: Path) -> list[Path]:

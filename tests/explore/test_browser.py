@@ -13,7 +13,7 @@ from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.compare import compared
 from stepwell.tools.explore.page_file import explorer_page
 from tests.commands import written
-from tests.explore.browser import BROWSER, dom, pictures, selftest
+from tests.explore.browser import BROWSER, dom, pictures, run_script, selftest
 from tests.onnx_models import onnx_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,13 +44,15 @@ def made_up(folder: Path, count: int) -> Path:
          "module": f"layer.{i // 10}", "kernels": ["c0"] if i % 4 == 0 else []}
         for i in range(count)
     ]  # fmt: skip
+    for each in data["calls"]:
+        each["nodes"] = [f"n{i}" for i in range(0, count, 4)] if each is call else []
     call["us"] = {"median": 150.0, "low": 140.0, "high": 160.0}
     data["edges"] = [
         {"from": f"n{i}", "to": f"n{j}", "value": "v5", "fused": i % 2 == 0, "why": "another kernel"}
         for i in range(count)
         for j in (i + 1, i + 4)
         if j < count
-    ]
+    ] + [{"from": "n0", "to": "n150", "value": "v5", "fused": False, "why": "far away"}]
     data["drawing"] = drawing_of(data["nodes"], data["edges"], data["calls"])
     return written(folder / "many.html", explorer_page(data))
 
@@ -112,6 +114,11 @@ def test_three_thousand_nodes_open_folded_and_are_found(tmp_path: Path):
     facts = selftest(page, "search=op:MatMul+time>0.1ms")
     assert facts["nodes"] == 3000 and facts["view"]["folded"] is True
     assert facts["view"]["hits"] == 750
+
+
+def test_groups_open_in_their_place_and_stubs_jump(tmp_path: Path):
+    page = made_up(tmp_path, 200)
+    run_script(Path(__file__).with_name("graph.test.js"), page.as_uri())
 
 
 def test_pictures(digits: Path, tmp_path: Path):

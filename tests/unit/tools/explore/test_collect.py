@@ -110,7 +110,7 @@ def test_a_node_that_is_gone_says_after_which_pass(tmp_path: Path):
     assert notes["Identity"].startswith("no kernel: gone after ")
     assert notes["Relu"] == notes["Exp"] == ""
     assert data["nodes"][0]["module"] == "block.0"
-    assert [group["name"] for group in data["drawing"]["folded"]["groups"]] == ["block/0", "block/1"]
+    assert [item["name"] for item in data["drawing"]["folded"]["items"]] == ["block/0", "/block.1/Exp_2"]
 
 
 def test_equal_kernels_are_collected_once_and_lines_name_the_nodes_of_each_call(tmp_path: Path):
