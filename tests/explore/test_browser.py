@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -71,6 +72,12 @@ def test_a_node_marks_lines_on_every_level(digits: Path, node: str):
     assert facts["view"]["node"] == node
     assert facts["marked"].keys() == {"graph", "tensor", "loop", "llvm", "asm"}
     assert all(facts["marked"].values()), facts["marked"]
+
+
+def test_the_assembly_says_what_is_in_each_loop(digits: Path):
+    text = dom(digits, "node=layer0&level=asm")
+    loops = re.findall(r">((?:– )*loop of lines \d+ to \d+: .*?)<", text)
+    assert any(re.search(r" [1-9]\d* FMA, [1-9]\d* loads, 0 stores, 0 spills", loop) for loop in loops), loops
 
 
 def test_the_address_is_the_view(digits: Path):

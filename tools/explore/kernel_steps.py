@@ -26,6 +26,7 @@ from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.tools.explore.asm_loops import counts_of, loops_of
 from stepwell.tools.explore.structure import Structure, structure
 
 Data: TypeAlias = dict[str, object]
@@ -166,7 +167,7 @@ def kernel_data(
         "steps": recorder.steps,
         "sets": [list(names) for names in sets],
         "schedule": recorder.schedules,
-        "asm": shown._asdict(),
+        "asm": shown._asdict() | {"counts": counts_of(shown.text), "loops": loops_of(shown.text)},
         "spills": vector_spills(assembly),
         "scratch": scratch_of(module),
         "remarks": [_remark(remark.pass_name, remark.where, remark.message) for remark in context.remarks],
