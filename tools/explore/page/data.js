@@ -39,6 +39,7 @@ export function indexed(data) {
     node.local = most((call) => call.local);
     node.total = most((call) => call.total);
     node.kernel = calls.length ? calls[0].kernel : null;
+    node.backend = calls.length ? calls[0].backend : "";
     const value = index.values.get(node.outputs[0]);
     node.dtype = value ? value.dtype : "";
     node.shape = value && value.shape ? value.shape.join("x") : "";

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
 from stepwell.dialects.printed_lines import printed_lines
 from stepwell.lowering.emit_llvm import emit_llvm
@@ -111,6 +112,26 @@ def test_a_node_that_is_gone_says_after_which_pass(tmp_path: Path):
     assert notes["Relu"] == notes["Exp"] == ""
     assert data["nodes"][0]["module"] == "block.0"
     assert [item["name"] for item in data["drawing"]["folded"]["items"]] == ["block/0", "/block.1/Exp_2"]
+
+
+def test_nodes_have_the_layout_that_they_are_stored_in(tmp_path: Path):
+    body = "a = Conv<pads=[1,1,1,1]>(x, w) b = Relu(a) c = Conv<pads=[1,1,1,1]>(b, v) y = Flatten(c)"
+    proto = onnx_model(f"g (float[1,16,8,8] x) => (float[1,1280] y) {{ {body} }}")
+    for name, shape in (("w", (20, 16, 3, 3)), ("v", (20, 20, 3, 3))):
+        proto.graph.initializer.append(numpy_helper.from_array(np.ones(shape, np.float32), name))
+    path = written(tmp_path / "m.onnx", proto)
+    data: Any = collect(path, CompileOptions(profile=True, mcpu="x86-64-v3"), run=False)
+    layouts = {node["op"]: node["layout"] for node in data["nodes"]}
+    assert layouts["Relu"] == "NCHW8c" and layouts["Flatten"] == ""
+
+
+def test_calls_have_the_backend_that_runs_them(tmp_path: Path):
+    path = model_of(tmp_path, "g (float[2,8] x) => (float[2,8] y) { a = Relu(x) b = Softmax(a) y = Exp(b) }")
+    options = CompileOptions(profile=True, backends=("reference",))
+    data: Any = collect(path, options, run=False)
+    assert {call["backend"] for call in data["calls"]} == {"reference"}
+    data = collect(path, PROFILED, run=False)
+    assert {call["backend"] for call in data["calls"]} == {"native"}
 
 
 def test_equal_kernels_are_collected_once_and_lines_name_the_nodes_of_each_call(tmp_path: Path):
