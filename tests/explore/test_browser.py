@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ from stepwell.tools.explore.compare import compared
 from stepwell.tools.explore.page_file import explorer_page
 from tests.commands import written
 from tests.explore.browser import BROWSER, dom, pictures, run_script, selftest
+from tests.explore.golden import GOLDEN
 from tests.onnx_models import onnx_model
+from tests.support.components import needs_node_package
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 pytestmark = [
@@ -31,6 +35,14 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the digits model, without times."""
     data = collect(ROOT / "examples" / "digits.onnx", CompileOptions(profile=True), run=False)
     return written(tmp_path_factory.mktemp("page") / "digits.html", explorer_page(data))
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of data that does not change."""
+    return written(
+        tmp_path_factory.mktemp("page") / "golden.html", explorer_page(json.loads(GOLDEN.read_text()))
+    )
 
 
 def made_up(folder: Path, count: int) -> Path:
@@ -72,6 +84,23 @@ def test_a_node_marks_lines_on_every_level(digits: Path, node: str):
     assert facts["view"]["node"] == node
     assert facts["marked"].keys() == {"graph", "tensor", "loop", "llvm", "asm"}
     assert all(facts["marked"].values()), facts["marked"]
+
+
+def test_the_page_of_the_golden_data(golden: Path):
+    data: Any = json.loads(GOLDEN.read_text())
+    facts = selftest(golden, f"node={quote('MatMul#0')}&level=graph,tensor,loop,llvm,asm&color=error")
+    assert (facts["nodes"], facts["kernels"], facts["calls"]) == (3, 2, 2)
+    assert facts["view"]["color"] == "error"
+    kernel, sets = data["kernels"][0], data["calls"][0]["sets"]
+    lines = {step["level"]: step["lines"] for step in kernel["steps"] if "lines" in step}
+    lines["asm"] = [lines["llvm"][line - 1] if line else -1 for line in kernel["asm"]["lines"]]
+    marked = {level: sum(i >= 0 and "n0" in sets[i] for i in numbers) for level, numbers in lines.items()}
+    assert facts["marked"] == marked and all(marked.values())
+
+
+def test_the_page_has_no_serious_fault_of_accessibility(golden: Path):
+    needs_node_package("axe-core")
+    run_script(HERE / "axe.test.js", f"{golden.as_uri()}#node={quote('MatMul#0')}")
 
 
 def test_the_assembly_says_what_is_in_each_loop(digits: Path):
@@ -125,7 +154,7 @@ def test_three_thousand_nodes_open_folded_and_are_found(tmp_path: Path):
 
 def test_groups_open_in_their_place_and_stubs_jump(tmp_path: Path):
     page = made_up(tmp_path, 200)
-    run_script(Path(__file__).with_name("graph.test.js"), page.as_uri())
+    run_script(HERE / "graph.test.js", page.as_uri())
 
 
 def test_pictures(digits: Path, tmp_path: Path):
