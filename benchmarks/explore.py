@@ -25,6 +25,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from benchmarks import explore_services
 from benchmarks.zoo import model_path
 from stepwell.runtime.environment import CACHE
 from tests.support.faults import planted
@@ -209,6 +210,9 @@ ROWS: Mapping[str, Row] = {
     "bisect-kernel": Row("a pass in a kernel of resnet18", {"seconds": 60, "not named": 0}, _bisect_kernel),
     "reduce": Row("a wrong rewrite in 500 nodes", {"nodes": 4, "probes": 60, "seconds": 60}, _reduce),
     "reduce-ir": Row("a crash in 2,000 ops of level 1", {"ops": 5, "seconds": 60}, _reduce_ir),
+    "serve": Row("a try in the playground, a product", {"seconds": 2}, explore_services.serve),
+    "lsp": Row("definition in 10,000 lines after a change", {"ms": 50}, explore_services.lsp),
+    "off": Row("log and trace that are off, of a compilation", {"%": 1}, explore_services.off),
 }
 
 

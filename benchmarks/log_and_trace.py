@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from time import process_time
 from timeit import repeat
+from typing import NamedTuple
 from unittest.mock import Mock, patch
 
 from benchmarks.zoo import model_path
@@ -29,26 +31,44 @@ def cost_of(call: Callable[[], object]) -> float:
     return min(repeat(call, number=_CALLS, repeat=5)) / _CALLS
 
 
+class Off(NamedTuple):
+    """Calls of the log and spans of a compilation, their seconds while off, and all of its seconds."""
+
+    calls: int
+    spans: int
+    cost: float
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        """The share of the compilation's processor time."""
+        return self.cost / self.seconds
+
+
+def share_when_off(path: Path) -> Off:
+    """The cost of log and trace, both off, in the compilation of a model."""
+    log = logger("stepwell.passes.manager")
+    start = process_time()
+    compile(path, use_cache=False, processes=1)
+    seconds = process_time() - start
+    on, trace = Mock(return_value=False), Mock()
+    trace.get.return_value = None
+    with patch.object(Log, "on", on), patch.object(trace_events, "_TRACE", trace):
+        compile(path, use_cache=False, processes=1)
+    calls, spans = on.call_count, trace.get.call_count
+    cost = calls * cost_of(lambda: log(1, "{} kernels", 1)) + spans * cost_of(_empty_span)
+    return Off(calls, spans, cost, seconds)
+
+
 def main(names: list[str]) -> None:
     """Measure and print a line a model."""
-    log = logger("stepwell.passes.manager")
-    off = cost_of(lambda: log(1, "{} kernels", 1)), cost_of(_empty_span)
-    print(f"off: a call of the log {1e9 * off[0]:.0f} ns, a span {1e9 * off[1]:.0f} ns")
     for name in names or MODELS:
         if (path := model_path(name)) is None:
             print(f"{name}: not here")
             continue
-        start = process_time()
-        compile(path, use_cache=False, processes=1)
-        seconds = process_time() - start
-        on, trace = Mock(return_value=False), Mock()
-        trace.get.return_value = None
-        with patch.object(Log, "on", on), patch.object(trace_events, "_TRACE", trace):
-            compile(path, use_cache=False, processes=1)
-        calls, spans = on.call_count, trace.get.call_count
-        cost = calls * off[0] + spans * off[1]
-        share = f"{1e6 * cost:.0f} us of {seconds:.2f} s: {100 * cost / seconds:.4f} %"
-        print(f"{name}: {calls} calls of the log and {spans} spans, {share}")
+        off = share_when_off(path)
+        share = f"{1e6 * off.cost:.0f} us of {off.seconds:.2f} s: {100 * off.share:.4f} %"
+        print(f"{name}: {off.calls} calls of the log and {off.spans} spans, {share}")
 
 
 def _empty_span() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from difflib import get_close_matches
 from math import prod
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -22,7 +23,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Operation, TypeAttribute
+from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span, Token
@@ -38,6 +39,8 @@ _SHAPED_TYPE = re.compile(r"(?:tensor|memref|vector)<[^<>]*(?:<[^<>]*>[^<>]*)*>"
 _UNKNOWN = re.compile(r"(?:dialect )?'?([\w.]+)'? is not registered")
 _UNKNOWN_OP = re.compile(r"no dialect has an op ([\w.]+)")
 _UNDEFINED = re.compile(r"values? used but not defined: \[?(%[^\],\s]+)")
+
+ParsedT = TypeVar("ParsedT")
 
 MAX_SPLAT_ELEMS = 1 << 20
 MAX_EXCERPT = 160
@@ -113,8 +116,26 @@ class LocatingParser(ExactParser):
 
     def parse_file(self) -> ModuleOp:
         """The whole text. Raises: StepwellError `syntax`, with the line and a caret."""
+        module = self._whole(self.parse_module)
+        if isinstance(module.location, UnknownLoc):
+            module.location = FileLineColLoc(self._file, IntAttr(1), IntAttr(1))
+        return module
+
+    def parse_only_attribute(self) -> Attribute:
+        """The whole text, which is one attribute. Raises: StepwellError `syntax`, as `parse_file`."""
+
+        def parse() -> Attribute:
+            attribute = self.parse_attribute()
+            if self._current_token.kind != MLIRTokenKind.EOF:
+                self.raise_error("expected the end of the text after the attribute")
+            return attribute
+
+        return self._whole(parse)
+
+    def _whole(self, parse: Callable[[], ParsedT]) -> ParsedT:
+        """The result of parsing the whole text. Raises: StepwellError `syntax`."""
         try:
-            module = self.parse_module()
+            return parse()
         except ParseError as error:
             message = error.msg
             if (unknown := _UNKNOWN.fullmatch(message)) is not None:
@@ -128,10 +149,8 @@ class LocatingParser(ExactParser):
             raise
         except Exception as error:  # whatever a type or an op makes of a text that it did not expect
             here = Span(self.pos, self.pos + 1, self.lexer.input)
-            raise syntax_error(f"{type(error).__name__}: {error}", here) from error
-        if isinstance(module.location, UnknownLoc):
-            module.location = FileLineColLoc(self._file, IntAttr(1), IntAttr(1))
-        return module
+            said = str(error) if isinstance(error, VerifyException) else f"{type(error).__name__}: {error}"
+            raise syntax_error(said, here) from error
 
     def _place_of(self, error: ParseError) -> Span[str]:
         """The span of an error; the first use of an undefined value, which upstream reports at the end."""

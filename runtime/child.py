@@ -84,11 +84,12 @@ class ChildError(Exception):
     A child process without an answer: dead, killed at its deadline, or with an answer that is no message.
 
     Args: `reason` says which, with the exit status; `last_output` is the end of its standard error; `status`
-    is the exit status, that of a signal negative.
+    is the exit status, that of a signal negative; `is_late` is for one that was killed at its deadline.
     """
 
-    def __init__(self, reason: str, last_output: str, status: int):
+    def __init__(self, reason: str, last_output: str, status: int, *, is_late: bool = False):
         self.reason, self.last_output, self.status = reason, last_output, status
+        self.is_late = is_late
         super().__init__(f"{reason}\n{last_output}".rstrip())
 
 
@@ -211,7 +212,8 @@ class Child:
                 timer.cancel()
         if answer is None:
             self._end_or_kill()  # where it lives on without output, it is of no use
-            raise ChildError(self._reason(), self.last_output, self._process.returncode)
+            status, is_late = self._process.returncode, self._late is not None
+            raise ChildError(self._reason(), self.last_output, status, is_late=is_late)
         return answer
 
     def _kill_late(self, seconds: float) -> None:
@@ -235,6 +237,10 @@ class Child:
         if self._process.returncode is not None:
             self._listener.join(_END_SECONDS)
         return self._last_output.decode(errors="replace").strip()
+
+    def stop(self) -> None:
+        """End the process while another thread waits for an answer, which then raises ChildError."""
+        self._process.kill()
 
     def kill(self) -> None:
         """End the process at once; nothing where it has ended."""

@@ -16,15 +16,19 @@ _EXPORT = re.compile(r"^export (?=async |class |const |function )", re.MULTILINE
 _LEVEL = 9
 
 
-def self_contained_page(title: str, folder: Path, chunks: Mapping[str, object]) -> str:
+def self_contained_page(
+    title: str, folder: Path, chunks: Mapping[str, object], *, connects: bool = False
+) -> str:
     """
     A page as HTML: the modules that `main.js` of a folder imports, as one script, `page.css`, and data.
 
     Args: `title` is text; `chunks` are JSON values by id, which the script reads from elements `chunk-ID` as
-    base64 of deflated JSON. The policy of the page allows its own script and style by their hashes.
+    base64 of deflated JSON; `connects` lets the script call the server that the page is from. The policy of
+    the page allows its own script and style by their hashes.
     """
     script, style = joined_modules(folder, "main.js"), (folder / "page.css").read_text(encoding="utf-8")
     policy = f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; img-src data:"
+    policy += "; connect-src 'self'" if connects else ""
     data = [
         f'<script type="text/plain" id="chunk-{id}">{_packed(value)}</script>' for id, value in chunks.items()
     ]

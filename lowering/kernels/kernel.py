@@ -89,11 +89,16 @@ def compile_kernel(
     step(LOOP_PIPELINE)
     (kernel,) = [found for op in module.ops if (found := kernel_of(op)) is not None]
     step(LLVM_PIPELINE)
-    with span("emit_llvm", "step"):
-        text = emit_llvm(module)
-    with span("machine code", "step"):
-        code = compile_to_object(text, target, optimize=not has_vectors(module))
+    code = object_of(module, target)
     meta: dict[str, object] = {"scratch": kernel.scratch.data}
     if context.remarks:
         meta["remarks"] = [[r.pass_name, r.where, r.message] for r in context.remarks]
     return KernelObject(code, meta)
+
+
+def object_of(module: ModuleOp, target: TargetDescription) -> bytes:
+    """The object file of a kernel at level 4."""
+    with span("emit_llvm", "step"):
+        text = emit_llvm(module)
+    with span("machine code", "step"):
+        return compile_to_object(text, target, optimize=not has_vectors(module))

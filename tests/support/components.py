@@ -5,8 +5,11 @@ end.
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,3 +35,18 @@ def needs_program(name: str) -> str:
         MISSING.add(name)
         pytest.skip(f"{name} is not installed", allow_module_level=True)
     return path
+
+
+def needs_node_package(name: str) -> str:
+    """
+    The folder, for NODE_PATH, in which node finds a package: that of the variable, or of `npm install -g`.
+
+    The test that asks for it is skipped where there is none.
+    """
+    npm = needs_program("npm")
+    own = subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=True).stdout.strip()
+    for folder in [*os.environ.get("NODE_PATH", "").split(os.pathsep), own]:
+        if folder and Path(folder, name).is_dir():
+            return folder
+    MISSING.add(name)
+    pytest.skip(f"{name} is not installed")

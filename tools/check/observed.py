@@ -40,13 +40,13 @@ class Observed:
                 sizes[position] = self.symbols.get(name)
         if None in sizes or len(self.operands) != interface.inputs.data:
             return None
-        given = _as(self.operands, kernel.function_type.inputs.data)
-        wanted = _as(self.results, kernel.function_type.outputs.data)
+        given = with_elements_of(self.operands, kernel.function_type.inputs.data)
+        wanted = with_elements_of(self.results, kernel.function_type.outputs.data)
         return Known([*given, *(np.array(size) for size in sizes)], wanted, self.slack)
 
 
-def _as(arrays: Sequence[Array], types: Sequence[Attribute]) -> list[Array]:
-    """Arrays with the elements of types of level 2, on which integers have no sign."""
+def with_elements_of(arrays: Sequence[Array], types: Sequence[Attribute]) -> list[Array]:
+    """Arrays of level 1 with the elements of types of level 2, on which integers have no sign."""
     found: list[Array] = []
     for array, type in zip(map(np.asarray, arrays), types, strict=False):
         dtype = numpy_dtype(type)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import check_place, write_text
 from stepwell.tools.commands.options import (
     add_compile_options,
@@ -27,6 +28,8 @@ from stepwell.tools.progress import shown_progress
 if TYPE_CHECKING:
     from stepwell.tools.explore.kernel_steps import Data
 
+MAX_PORT = 65535
+_OF_SERVING = ("serve", "port", "no_open", "trust_ir")
 FORMATS = {"html": ".html", "json": ".json", "model-explorer": ".json"}
 
 
@@ -64,8 +67,30 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="F.json",
         help="values of nodes to colour by, or a profile of ONNX Runtime (given again: another)",
     )
+    _add_serving(parser)
     add_threads(parser)
     add_compile_options(parser)
+
+
+def _add_serving(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("the playground, where schedules, IR and passes of kernels are edited")
+    group.add_argument(
+        "--serve", action="store_true", help="serve the page on this machine alone, until Ctrl-C; no file"
+    )
+    group.add_argument("--port", type=port, default=0, metavar="N", help="the port (default: any free one)")
+    group.add_argument("--no-open", action="store_true", help="do not show the page in the browser")
+    group.add_argument(
+        "--trust-ir",
+        action="store_true",
+        help="take text of the levels loops and llvm, which can do whatever a program of yours can",
+    )
+
+
+def port(text: str) -> int:
+    """A port's number, 0 for any. Raises: ArgumentTypeError, which argparse reports."""
+    if not (text.isascii() and text.isdecimal() and int(text[:6]) <= MAX_PORT):
+        raise ArgumentTypeError(f"expected a number from 0 to {MAX_PORT}, found {text!r}")
+    return int(text)
 
 
 def run(args: Namespace) -> int:
@@ -73,6 +98,7 @@ def run(args: Namespace) -> int:
     check_suffix(args.model)
     expect_full_start(args, {"explore": True})
     expect_source(args.model)
+    _expect_one_purpose(args)
     output = args.output or Path(args.model.name).with_suffix(FORMATS[args.format])
     check_place(output)
     args.profile = True
@@ -100,6 +126,8 @@ def run(args: Namespace) -> int:
     for path, overlay in zip(args.overlay, overlays, strict=True):
         if count := unknown_nodes(overlay, cast("list[dict[str, object]]", data["nodes"])):
             print(f"warning: {path}: the model has no node of {count} of its names", file=sys.stderr)
+    if args.serve:
+        return _serve(args, data, options, feeds)
     write_text(output, _written(args, data))
     if args.open:
         import webbrowser
@@ -109,6 +137,42 @@ def run(args: Namespace) -> int:
     args.facts |= {name: len(cast("list[object]", data[name])) for name in ("nodes", "kernels", "calls")}
     print(f"wrote {output}: {args.facts['nodes']} nodes in {args.facts['kernels']} kernels", file=sys.stderr)
     return int(not is_right)
+
+
+def _expect_one_purpose(args: Namespace) -> None:
+    """Refuse options that exclude each other. Raises: StepwellError `bad-option`."""
+    given = [f"--{name.replace('_', '-')}" for name in _OF_SERVING if vars(args)[name]]
+    if given and not args.serve:
+        raise StepwellError("bad-option", None, f"{given[0]} is for --serve")
+    if args.serve and (args.output or args.open or args.format != "html"):
+        message = "--serve writes no file: -o, --open and --format are for files"
+        raise StepwellError("bad-option", None, message, help="leave them out, or leave out --serve")
+
+
+def _serve(args: Namespace, data: Data, options: CompileOptions, feeds: Mapping[str, object]) -> int:
+    """Serve the page, with tries of its kernels, until the user ends it; returns the exit status."""
+    from stepwell.tools.explore.page_file import explorer_page
+    from stepwell.tools.explore.serve.playground import playground
+
+    with watched(args):
+        server = playground(
+            args.model,
+            options,
+            data,
+            explorer_page(data, args.max_size * 1_000_000, connects=True),
+            feeds,
+            run=not args.no_run,
+            threads=args.threads,
+            port=args.port,
+            trusts_ir=args.trust_ir,
+        )
+    print(server.url, flush=True)
+    if not args.no_open:
+        import webbrowser
+
+        webbrowser.open(server.url)
+    server.run()
+    return 0
 
 
 def _is_right(args: Namespace, data: Data, options: CompileOptions, feeds: Mapping[str, object]) -> bool:
@@ -155,7 +219,7 @@ def command_text(args: Namespace) -> str:
     for name, usual in default.items():
         value = cast(object, vars(args)[name])
         option = "--" + name.replace("_", "-")
-        if value == usual or name in ("model", "output"):
+        if value == usual or name in ("model", "output", *_OF_SERVING):
             continue
         if value is True:
             words.append(option)

@@ -74,13 +74,14 @@ def compile_image(
     processes: int | None = None,
     children: list[Child] | None = None,
     progress: Progress | None = None,
+    compiled: Mapping[str, KernelObject] | None = None,
 ) -> ModelImage:
     """
     Compile a module of level 2 (kernels, and `@main` that calls them) to the image of the model.
 
     Args: `passes` says whether kernels are shared (default: the current context); `timed` makes a `main` that
     records the times of its kernels, `keep` one that keeps their results; `children` as for
-    `compile_kernels`.
+    `compile_kernels`; `compiled` are kernels that need not be compiled, by name as `deduplicate` gives it.
     Raises: StepwellError of the pass or kernel that failed.
     """
     target = compilation.ctx.target
@@ -95,9 +96,12 @@ def compile_image(
         texts = deduplicate(compilation.module, target)
         kernels = {f.sym_name.data: (f, texts[f.sym_name.data]) for f in kernels_of(compilation.module)}
         report = partial(progress, "kernels") if progress is not None else None
+        known = compiled or {}
+        missing = {name: kernel for name, kernel in kernels.items() if name not in known}
         objects, hits = compile_kernels(
-            kernels, target, cache, processes=processes, children=children, progress=report
+            missing, target, cache, processes=processes, children=children, progress=report
         )
+        objects = {name: known.get(name) or objects[name] for name in kernels}
     compilation.counts["kernels"] = len(kernels)
     for func_op, _ in kernels.values():
         if (scratch := objects[func_op.sym_name.data].scratch) != "0":

@@ -18,7 +18,6 @@ from stepwell.passes.pipelines import SHARE_PIPELINE, WORK_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
-from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.timing import TimedCall, work_of
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
@@ -30,7 +29,7 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.reading import start
 from stepwell.tools.explore.drawing import drawing_of
 from stepwell.tools.explore.graph_passes import GraphPasses, refusals
-from stepwell.tools.explore.kernel_steps import Data, Printed
+from stepwell.tools.explore.kernel_steps import Data, Printed, code_bytes
 from stepwell.tools.explore.kernels import collect_kernels
 from stepwell.tools.explore.memory import buffers_of
 from stepwell.tools.explore.model_graph import ModelGraph
@@ -240,7 +239,7 @@ def _kernels(
                 "schedule": detail["schedule"],
                 "steps": steps,
                 "asm": detail["asm"],
-                "code_bytes": _code_bytes(image, symbol),
+                "code_bytes": code_bytes(image, symbol),
                 "spills": detail["spills"],
             }
         )
@@ -286,13 +285,6 @@ def _no_kernel(a: Data, b: Data) -> str:
         if node["note"]:
             return f"{node['name']}: {node['note']}"
     return "they are parts of several kernels, whose values between are of other nodes"
-
-
-def _code_bytes(image: ModelImage, symbol: str) -> int | None:
-    code = image.main.variants[0].code
-    if not isinstance(code, LinkedCode):
-        return None
-    return sum(size for name, (_, size) in code.functions.items() if name.partition(".")[0] == symbol)
 
 
 def _sizes(image: ModelImage, feeds: Mapping[str, object], run: bool) -> Mapping[str, int]:

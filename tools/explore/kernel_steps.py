@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
@@ -22,12 +22,16 @@ from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import PASS_SECONDS, Instrument
 from stepwell.passes.manager import run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.runtime.image import ModelImage
+from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.explore.structure import Structure, structure
 
 Data: TypeAlias = dict[str, object]
 
-LEVELS = (("tensor", SCHEDULE_PIPELINE), ("loop", LOOP_PIPELINE), ("llvm", LLVM_PIPELINE))
+Level: TypeAlias = tuple[str, str | Sequence[ModulePass]]
+"""A level, and passes of its pipeline."""
+LEVELS: Sequence[Level] = (("tensor", SCHEDULE_PIPELINE), ("loop", LOOP_PIPELINE), ("llvm", LLVM_PIPELINE))
 """The levels of a kernel below the graph, and their passes."""
 SCHEDULE = "sched.schedule"
 _LOCATION = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
@@ -123,24 +127,29 @@ def located(assembly: str) -> Assembly:
     return Assembly("\n".join(texts) + "\n", lines)
 
 
-def kernel_data(module: ModuleOp, ctx: StepwellContext, target: TargetDescription) -> Data:
+def kernel_data(
+    module: ModuleOp,
+    ctx: StepwellContext,
+    target: TargetDescription,
+    levels: Sequence[Level] = LEVELS,
+    *,
+    first: str = "convert-graph-to-linalg",
+) -> Data:
     """
     The steps of a kernel, its assembly, schedules and remarks, as JSON values.
 
-    Args: `module` is of level 2, with the kernel alone.
+    Args: `module` has the kernel alone, of level 2 unless `levels` has other passes than those from there;
+    it is lowered in place, to level 4; `first` names what made it.
     Raises: StepwellError when a pass refuses the kernel.
     """
     ctx.target = target
     sets: dict[tuple[str, ...], int] = {}
-    recorder = KernelSteps(sets, level="tensor")
-    recorder.add(module, "convert-graph-to-linalg", 0.0)
+    recorder = KernelSteps(sets, level=levels[0][0] if levels else "llvm")
+    recorder.add(module, first, 0.0)
     context = PassContext.current().with_own_remarks()
-    scratch = StringAttr("0")
     with context.watched_by([recorder]):
-        for recorder.level, pipeline in LEVELS:
+        for recorder.level, pipeline in levels:
             run_pipeline(module, pipeline, ctx)
-            if recorder.level == "loop":
-                scratch = next(found for op in module.ops if (found := kernel_of(op)) is not None).scratch
     optimize = not has_vectors(module)
     assembly = emit_assembly(emit_llvm(module, lines=True), target, optimize=optimize)
     shown = located(assembly)
@@ -150,9 +159,22 @@ def kernel_data(module: ModuleOp, ctx: StepwellContext, target: TargetDescriptio
         "schedule": recorder.schedules,
         "asm": shown._asdict(),
         "spills": vector_spills(assembly),
-        "scratch": scratch.data,
+        "scratch": scratch_of(module),
         "remarks": [_remark(remark.pass_name, remark.where, remark.message) for remark in context.remarks],
     }
+
+
+def scratch_of(module: ModuleOp) -> str:
+    """The bytes of scratch memory of a kernel at level 3 or 4, as a dimension expression."""
+    return next(found for op in module.ops if (found := kernel_of(op)) is not None).scratch.data
+
+
+def code_bytes(image: ModelImage, symbol: str) -> int | None:
+    """The bytes of a kernel's machine code; None where the image does not know its functions."""
+    code = image.main.variants[0].code
+    if not isinstance(code, LinkedCode):
+        return None
+    return sum(size for name, (_, size) in code.functions.items() if name.partition(".")[0] == symbol)
 
 
 def _remark(pass_name: str, where: str, message: str) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, cast
 
 from stepwell.dialects._xdsl import StepwellContext
@@ -15,9 +15,20 @@ from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.plugins import load_plugin
 from stepwell.tools.explore.kernel_steps import kernel_data
 
+Answer = Callable[[Frame], tuple[Head, bytes]]
+
 
 def main(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Collect kernels from requests until they end; the first one has the plugins and the pass context."""
+    serve(requests, replies, _collected)
+
+
+def serve(requests: IO[bytes], replies: IO[bytes], answer: Answer) -> None:
+    """
+    Answer requests until they end, with the plugins and the pass context of the first one.
+
+    Args: what `answer` raises is the answer, as `described`.
+    """
     if (first := read_frame(requests)) is None:
         return
     try:
@@ -28,14 +39,19 @@ def main(requests: IO[bytes], replies: IO[bytes]) -> None:
     write_frame(replies, {})
     with context:
         while (request := read_frame(requests)) is not None:
-            write_frame(replies, *_answer(request))
+            try:
+                answered = answer(request)
+            except Exception as error:  # the parent reports it
+                answered = {"error": described(error)}, b""
+            write_frame(replies, *answered)
 
 
-def _answer(request: Frame) -> tuple[Head, bytes]:
+def target_of(request: Frame) -> TargetDescription:
+    """The target that a request names."""
+    return TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
+
+
+def _collected(request: Frame) -> tuple[Head, bytes]:
     ctx = StepwellContext()
-    try:
-        target = TargetDescription.from_json(cast(Mapping[str, object], request.head["target"]))
-        module = parse_module(ctx, request.body.decode())
-        return {}, json.dumps(kernel_data(module, ctx, target)).encode()
-    except Exception as error:  # the parent reports it
-        return {"error": described(error)}, b""
+    module = parse_module(ctx, request.body.decode())
+    return {}, json.dumps(kernel_data(module, ctx, target_of(request))).encode()

@@ -78,7 +78,7 @@ def collect_kernels(
 
     Raises: StepwellError of the first kernel that a pass refuses.
     """
-    texts = {name: _text_of(kernel) for name, kernel in kernels.items()}
+    texts = {name: text_of_kernel(kernel) for name, kernel in kernels.items()}
     queue, context = _Queue(texts, target), PassContext.current()
     size = sum(map(len, texts.values()))
     helpers = min((processes or usable_cores()) - 1, len(texts) - 1) if size >= COMPILER.worker_pays else 0
@@ -101,7 +101,8 @@ def collect_kernels(
     return {name: queue.found[name] for name in kernels}
 
 
-def _text_of(kernel: FuncOp) -> str:
+def text_of_kernel(kernel: FuncOp) -> str:
+    """A kernel alone as the text of a module, with locations."""
     stream = StringIO()
     Printer(stream, print_debuginfo=True).print_op(ModuleOp([kernel.clone()]))
     return stream.getvalue()

@@ -14,15 +14,15 @@ MAX_BYTES = 20_000_000
 _IN_CHUNKS = ("steps", "asm")
 
 
-def explorer_page(data: Mapping[str, object], max_bytes: int = MAX_BYTES) -> str:
+def explorer_page(data: Mapping[str, object], max_bytes: int = MAX_BYTES, *, connects: bool = False) -> str:
     """
     The page as HTML, a pure function of the data.
 
     Above `max_bytes` the texts after the middle passes of the kernels with the shortest times are left out,
-    as many as needed; the page names the kernels.
+    as many as needed; the page names the kernels. `connects` is for the page of a server, which tries edits.
     """
     kernels = cast("list[Data]", data["kernels"])
-    text = _page(data, kernels, "")
+    text = _page(data, kernels, "", connects)
     left_out: list[str] = []
     for kernel in sorted(kernels, key=lambda kernel: _time(data, kernel)):
         if len(text) <= max_bytes:
@@ -30,16 +30,15 @@ def explorer_page(data: Mapping[str, object], max_bytes: int = MAX_BYTES) -> str
         left_out.append(str(kernel["id"]))
         kernels = [_without_middle(each) if each["id"] == kernel["id"] else each for each in kernels]
         note = f"left out to keep the page small: the middle passes of {', '.join(left_out)}"
-        text = _page(data, kernels, note)
+        text = _page(data, kernels, note, connects)
     return text
 
 
-def _page(data: Mapping[str, object], kernels: list[Data], left_out: str) -> str:
+def _page(data: Mapping[str, object], kernels: list[Data], left_out: str, connects: bool) -> str:
     listed = [{key: value for key, value in kernel.items() if key not in _IN_CHUNKS} for kernel in kernels]
     index = {**data, "kernels": listed, "left_out": left_out}
-    return self_contained_page(
-        str(data["title"]), FOLDER, {"index": index, **{str(kernel["id"]): kernel for kernel in kernels}}
-    )
+    chunks = {"index": index, **{str(kernel["id"]): kernel for kernel in kernels}}
+    return self_contained_page(str(data["title"]), FOLDER, chunks, connects=connects)
 
 
 def _time(data: Mapping[str, object], kernel: Data) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -140,9 +141,15 @@ class Scan:
 
     def _begin_line(self, token: str, start: int) -> None:
         """Results of an op, a label, or an alias at the beginning of a line."""
-        names = [(m.group(), Span(start + m.start(), start + m.end())) for m in _NAME.finditer(token)]
         end = start + len(token)
-        if token.endswith("=") and self.text[end : end + 80].lstrip().startswith("%"):
+        is_result = token[-1] == "="
+        if is_result and "," not in token and ":" not in token:  # as of most ops
+            name = token[1:-1].strip()
+            begin = start + token.index(name)
+            names = [(name, Span(begin, begin + len(name)))]
+        else:
+            names = [(m.group(), Span(start + m.start(), start + m.end())) for m in _NAME.finditer(token)]
+        if is_result and self.text[end : end + 80].lstrip()[:1] == "%":
             self._pending += names  # of an argument list over several lines
             return
         self._new_statement()
@@ -158,26 +165,26 @@ class Scan:
         self._function = None
 
     def _value(self, token: str, start: int) -> None:
-        name = token.partition("#")[0]
+        name = token.partition("#")[0] if "#" in token else token
         end = start + len(token)
         following = self.text[end : end + 2]
         # Of most uses this alone is seen, without the expressions below.
         if (following[:1] in ":=" or following in _BEFORE_TYPE) and len(token) == len(name):
             span = Span(start, end)
-            if (binds := _BINDS.match(self.text, end)) is not None:
+            if ":" not in following and (binds := _BINDS.match(self.text, end)) is not None:
                 if "." in binds[1] and binds[1][0].isalpha() or binds[1][0] == '"':
                     self._new_statement()
                     self._define(name, span, self._scope)
                 else:
                     self._pending.append((name, span))
                 return
-            if _HAS_TYPE.match(self.text, end) is not None:
-                if start < self._label_end:
+            is_label = start < self._label_end
+            if (is_label or self._function is not None) and _HAS_TYPE.match(self.text, end) is not None:
+                if is_label:
                     self._define(name, span, self._scope)
-                    return
-                if self._function is not None:
+                else:
                     self._pending.append((name, span))
-                    return
+                return
         self._use(name, start)
 
     def _use(self, name: str, start: int) -> None:
@@ -240,16 +247,31 @@ class Scan:
             self._new_statement()
 
     @cached_property
-    def mentions(self) -> list[Mention]:
-        """All names with their spans, in order."""
-        known = [Mention(span, d.name, d) for d in self.definitions for span in d.spans]
-        return sorted(known + [Mention(span, name, None) for name, span in self.unknown], key=_start_of)
+    def _used(self) -> Mapping[int, Definition]:
+        """The definitions by the beginnings of their uses."""
+        return {start: definition for definition in self.definitions for start in definition.uses}
+
+    @cached_property
+    def _other(self) -> Mapping[int, Mention]:
+        """The names that are defined, and those that nothing defines, by their beginnings."""
+        unknown = {span.start: Mention(span, name, None) for name, span in self.unknown}
+        return unknown | {d.span.start: Mention(d.span, d.name, d) for d in self.definitions}
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        """Where names begin, in order."""
+        return sorted([*self._used, *self._other])
 
     def mention_at(self, offset: int) -> Mention | None:
         """The name at an offset, or the one that ends there."""
-        after = bisect_right(self.mentions, offset, key=_start_of)
-        found = self.mentions[after - 1] if after else None
-        return found if found is not None and offset <= found.span.end else None
+        after = bisect_right(self._starts, offset)
+        if not after:
+            return None
+        start = self._starts[after - 1]
+        if (found := self._other.get(start)) is None:
+            used = self._used[start]
+            found = Mention(Span(start, start + len(used.name)), used.name, used)
+        return found if offset <= found.span.end else None
 
     def scope_at(self, offset: int) -> Scope:
         """The innermost scope around an offset."""
@@ -264,7 +286,3 @@ class Mention(NamedTuple):
     span: Span
     name: str
     definition: Definition | None
-
-
-def _start_of(mention: Mention) -> int:
-    return mention.span.start

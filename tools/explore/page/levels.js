@@ -1,6 +1,6 @@
 // A kernel's text on each level side by side; lines that share a node of the model are marked together.
 
-import { chunk, shown } from "./data.js";
+import { shown } from "./data.js";
 import { difference } from "./difference.js";
 import { element } from "./dom.js";
 
@@ -14,9 +14,8 @@ export class Levels {
   }
 
   // Show a call's kernel with the levels chosen; `pass` is the index of a step, or null for the last of each level.
-  async show(call, levels, pass) {
-    const kernel = await chunk(call.kernel);
-    const key = [call.id, levels, pass].join();
+  show(call, kernel, levels, pass) {
+    const key = [call.id, kernel.tried, levels, pass].join();
     if (this.key !== key) {
       this.key = key;
       this.columns = {};

@@ -8,6 +8,7 @@ import { Graph } from "./graph.js";
 import { LEVELS, Levels } from "./levels.js";
 import { matches } from "./search.js";
 import { TABLES } from "./tables.js";
+import { Playground, served } from "./try.js";
 
 const begin = performance.now();
 const errors = [];
@@ -23,6 +24,9 @@ class Page {
     this.build();
     this.graph = new Graph(this.panes.graph, data, this.index, (id, folded) => this.select(id, folded ? { folded: false } : {}));
     this.levels = new Levels(this.panes.levels, data.compare, (id) => this.select(id));
+    const token = served();
+    this.playground = token ? new Playground(token, this.names, () => this.show()) : null;
+    if (this.playground) this.panes.levels.after(this.playground.pane);
     window.addEventListener("hashchange", () => this.readAddress());
     document.addEventListener("keydown", (event) => this.key(event));
   }
@@ -80,15 +84,29 @@ class Page {
     document.title = data.command || data.title;
     let kernel = null;
     if (call) {
-      kernel = await this.levels.show(call, state.levels, state.pass);
+      kernel = await this.kernelOf(call);
       this.pass.max = kernel.steps.length - 1;
       this.pass.value = state.pass === null ? this.pass.max : state.pass;
       this.passName.textContent = state.pass === null ? "last of each level" : `${kernel.steps[state.pass].level}: ${kernel.steps[state.pass].pass}`;
       this.levels.mark(state.node);
-    } else this.levels.clear(node ? node.note || "this node runs on the host" : "choose a node: its kernel's IR and assembly are shown here");
+    } else {
+      if (this.playground) this.playground.show(null);
+      this.levels.clear(node ? node.note || "this node runs on the host" : "choose a node: its kernel's IR and assembly are shown here");
+    }
     this.kernel = kernel;
     const about = node ? details(node, data, index, kernel, (id) => this.select(id)) : [element("h2", {}, shown(data.title, 120)), summary(data)];
     this.panes.details.replaceChildren(...about);
+  }
+
+  // Show the kernel of a call on its levels, as compiled or as it was tried.
+  async kernelOf(call) {
+    const compiled = await chunk(call.kernel);
+    if (!this.playground) return this.levels.show(call, compiled, this.state.levels, this.state.pass);
+    this.playground.show(call, compiled);
+    const applied = this.playground.applied(call, compiled);
+    const last = applied.kernel.steps.length - 1;
+    if (this.state.pass > last) this.state.pass = last;
+    return this.levels.show(applied.call, applied.kernel, this.state.levels, this.state.pass);
   }
 
   showTable() {

@@ -1,0 +1,1 @@
+"""Servers of this machine: what all that listens has in common."""
