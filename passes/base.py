@@ -34,6 +34,10 @@ class Numerics(StrEnum):
     APPROXIMATE = "approximate"
     """Anything else, within what the pass states."""
 
+    def or_more(self, *others: Numerics) -> Numerics:
+        """The class, of itself and others, that allows the most."""
+        return max((self, *others), key=list(Numerics).index)
+
 
 @dataclass(frozen=True)
 class Pass(ModulePass):

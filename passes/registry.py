@@ -58,6 +58,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "partition-graph": ("outline each backend's connected ops as a function", "PartitionGraph"),
         "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
     },
+    "passes.graph.gradients": {
+        "gradient": ("write out the functions that derivatives stand for", "Gradient")
+    },
     "passes.graph.report": {
         "annotate-work": ("annotate each kernel with its operations and its bytes read and written",),
         "count-macs": ("print the number of multiply-adds", "CountMacs"),

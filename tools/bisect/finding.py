@@ -42,10 +42,12 @@ class Finding:
     run: PassRun
     node: str = ""
     value: str = ""
-    """The output of the model that is wrong, where one is."""
+    """The first value of the model that is wrong, where one is."""
     difference: float | None = None
     rewrite: Rewrite | None = None
     note: str = ""
+    is_hidden: bool = False
+    """Whether the model's outputs are right all the same."""
     good: str | None = None
     bad: str | None = None
     """Commands that show the program right before the run, and wrong after it."""
@@ -80,7 +82,7 @@ class Finding:
         elif self.node:
             lines[0] += f', at node "{self.node}"'
         if self.difference is not None:
-            value = f'output "{self.value}": ' if self.value else ""
+            value = f'value "{self.value}": ' if self.value else ""
             lines.append(f"  {value}difference {self.difference:.2g}")
         lines += [f"  note: {self.note}"] if self.note else []
         commands = (("good", self.good), ("bad", self.bad), ("stop", self.stop))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.lowering.interpret import interpret
 from stepwell.passes import PassContext, parse_passes, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import module_text
@@ -19,8 +18,10 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.tools.bisect.finding import Finding
 from stepwell.tools.bisect.rewrites import wrong_rewrite
-from stepwell.tools.check.judgement import Judgement, judged
-from stepwell.tools.check.validation import Known, known_functions, numerics_of
+from stepwell.tools.check.conversion import judged_conversion
+from stepwell.tools.check.model_values import ModelValues
+from stepwell.tools.check.rows import WRONG, Row
+from stepwell.tools.check.validation import Validate, numerics_of, roundings_of
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.levels import from_onnx, steps_of
 from stepwell.tools.driver.model_interface import read_interface
@@ -47,34 +48,25 @@ class GraphSearch:
         self.last = 0
         """The number of the pass run that began last."""
         self._counted = RewriteLimit({})
-        self._first: Known | None = None
-        """The results after the conversion to level 1, and what roundings may do to them."""
+        self._values = ModelValues(main_of(compilation.module))
+        self._validate = Validate(compilation.ctx, {}, values=self._values, full=True)
 
-    def from_onnx(self, wanted: Sequence[Array] | None) -> Finding | None:
-        """Convert to level 1; the finding where results are not the `wanted` ones, if these are known."""
+    def from_onnx(self, wanted: Mapping[str, Array] | None) -> Finding | None:
+        """Convert to level 1; the finding where values are not the `wanted` ones, if these are known."""
         self.last += 1
-        has_nodes = any(op.name.startswith("onnx.") for op in main_of(self.compilation.module).walk())
-        if has_nodes:
-            from_onnx(self.compilation)
-        self._note_quantization()
         self.runs += 2
-        known, _ = known_functions(self.compilation.module, self.compilation.ctx, {"main": self.inputs})
-        self._first = known.get("main")
-        if wanted is None or self._first is None or not has_nodes:
-            return None
-        slack = self._first.slack
-        judgement = judged(wanted, self._first.results, self.numerics, of_model=True, slack=slack)
-        return None if judgement.right else self._finding(FROM_ONNX, judgement)
-
-    def _note_quantization(self) -> None:
-        """Judge results of a quantized model by steps of its integers."""
-        if any("quantize" in op.name for op in self.compilation.module.walk()):
-            self.numerics = Numerics.QUANTIZED
+        row, known = judged_conversion(self.compilation, self._values, self.inputs, wanted)
+        self.numerics = roundings_of(self.compilation.module)
+        functions = {} if known is None else {"main": known}
+        ctx, values = self.compilation.ctx, self._values
+        self._validate = Validate(ctx, functions, least=self.numerics, values=values, full=True)
+        is_wrong = wanted and row is not None and row.status in WRONG
+        return self._finding(FROM_ONNX, row) if is_wrong else None
 
     def unjudged(self, context: PassContext) -> None:
         """Convert to level 1 and run its passes under a context; they count as runs, and none is judged."""
         from_onnx(self.compilation)
-        self._note_quantization()
+        self.numerics = roundings_of(self.compilation.module)
         steps = steps_of(self.options, self.compilation.ctx.target, context)
         self.compilation.run("graph", text_of(steps))
         self.last = 1 + len(steps)
@@ -83,7 +75,6 @@ class GraphSearch:
         """Run the passes of level 1 under a context until one is wrong; the finding, if one is."""
         module, ctx = self.compilation.module, self.compilation.ctx
         self.compilation.reproducer = None
-        wanted = None if self._first is None else self._first.results
         with context.watched_by([self._counted]):
             for step in steps_of(self.options, ctx.target, context):
                 self.last += 1
@@ -92,54 +83,43 @@ class GraphSearch:
                 try:
                     run_pipeline(module, step.text, ctx)
                 except StepwellError as error:
-                    return replace(self._finding(step.text, None), note=f"{error.code}: {error.message}")
+                    note = f"{error.code}: {error.message}"
+                    return replace(self._finding(step.text, None), note=note)
+                (made,) = parse_passes(step.text)
+                self._values.origins.run_after_pass(module, made)
                 if module_text(module) == text:
                     continue
-                found = self._results(module)
-                if wanted is not None and found is not None:
-                    judgement = self._judged(wanted, found, step.text)
-                    if not judgement.right:
-                        return self._with_rewrite(before, step.text, wanted, judgement, earlier)
-                wanted = found or wanted
+                if (row := self._wrong_row(module, step.text)) is not None:
+                    return self._with_rewrite(before, step.text, row, earlier)
+                self._validate.accept()
         return None
 
-    def _results(self, module: ModuleOp) -> list[Array] | None:
-        """The results of `@main`; None where it does not run."""
+    def _wrong_row(self, module: ModuleOp, step: str) -> Row | None:
+        """The row of a module after a pass, if it is wrong; it is compared with what the last one gave."""
         self.runs += 1
-        try:
-            return interpret(module, self.compilation.ctx, "main", self.inputs)
-        except StepwellError:
-            return None
-
-    def _judged(self, wanted: Sequence[Array], found: Sequence[Array], step: str) -> Judgement:
         (made,) = parse_passes(step)
-        numerics = numerics_of(made)
-        if numerics is not Numerics.EXACT:
-            numerics = max(numerics, self.numerics, key=list(Numerics).index)
-        slack = () if self._first is None else self._first.slack
-        return judged(wanted, found, numerics, of_model=True, slack=slack)
+        rows = self._validate.judge(module, step, numerics_of(made), accepted=False)
+        return next((row for row in rows if row.status in WRONG), None)
 
-    def _with_rewrite(
-        self, before: ModuleOp, step: str, wanted: Sequence[Array], judgement: Judgement, earlier: int
-    ) -> Finding:
+    def _with_rewrite(self, before: ModuleOp, step: str, row: Row, earlier: int) -> Finding:
         """The finding of a wrong pass. Args: `earlier` is the number of its rewrites in runs before."""
 
         def is_wrong(module: ModuleOp) -> bool:
-            found = self._results(module)
-            return found is not None and not self._judged(wanted, found, step).right
+            found = self._wrong_row(module, step)
+            return found is not None and found.status is row.status
 
-        finding = self._finding(step, judgement)
+        finding = self._finding(step, row)
         rewrite = wrong_rewrite(before, step, self.compilation.ctx, is_wrong)
         if rewrite is None:
             return finding
         return replace(finding, rewrite=rewrite.after(earlier), node=rewrite.record.where)
 
-    def _finding(self, step: str, judgement: Judgement | None) -> Finding:
+    def _finding(self, step: str, row: Row | None) -> Finding:
         (made,) = parse_passes(step)
         run = PassRun(self.last, "graph", None, step, is_skippable(made))
-        if judgement is None:
+        if row is None:
             return Finding(run)
-        match = _RESULT.search(judgement.note)
         outputs = read_interface(main_of(self.compilation.module)).outputs
-        value = outputs[int(match[1])].name if match else ""
-        return Finding(run, value=value, difference=judgement.difference)
+        match = _RESULT.fullmatch(row.value)
+        value = outputs[int(match[1])].name if match else row.value
+        return Finding(run, self._values.node_of(value), value, row.difference, note=row.note)

@@ -88,7 +88,7 @@ class KernelSearch:
     def _finding(self, level: Level, step: str, row: Row, before: ModuleOp) -> Finding:
         def is_wrong(module: ModuleOp) -> bool:
             # The results of a wrong program would be the wanted ones of the next judgement.
-            return self._row(self._validate(), step, module).status in WRONG
+            return self._row(self._validate(), step, module).status is row.status
 
         rewrite = wrong_rewrite(before, step, self.ctx, is_wrong)
         finding = self._of_run(self._number, level, step, row.note if row.difference is None else "")

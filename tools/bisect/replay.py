@@ -31,7 +31,8 @@ class Replay:
         """A finding with its commands; a kernel whose pass cannot be skipped is written to a file."""
         number = finding.run.number
         if finding.run.skippable:
-            run = self._words("run", *self.inputs, "--check")
+            command = ("debug", "--against", "reference") if finding.is_hidden else ("run", "--check")
+            run = self._words(command[0], *self.inputs, *command[1:])
             limits = [join([*run, "--pass-limit", str(limit)]) for limit in (number - 1, number)]
             return replace(finding, good=limits[0], bad=limits[1], stop=self._stop(finding))
         if kernel is None or finding.run.level == "llvm":

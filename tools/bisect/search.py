@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,9 +27,10 @@ from stepwell.tools.check.judgement import judged
 from stepwell.tools.check.observed import Observation
 from stepwell.tools.check.rows import LEVELS, WRONG
 from stepwell.tools.check.validation import Known, Validate
-from stepwell.tools.driver.compilation import Compilation, is_lowered
+from stepwell.tools.driver.compilation import Compilation, is_lowered, main_of
 from stepwell.tools.driver.compile import build_image, compile
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions
+from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.pass_runs import compiled_kernels
 from stepwell.tools.driver.reading import start
@@ -64,11 +65,11 @@ class Search:
     compilation: Compilation = field(init=False)
     _numerics: Numerics = Numerics.ROUNDING
 
-    def run(self, feeds: Mapping[str, Array], wanted: Sequence[Array] | None) -> Finding | None:
+    def run(self, feeds: Mapping[str, Array], wanted: Mapping[str, Array] | None) -> Finding | None:
         """
         The first pass run after which the model is wrong; None where it is right.
 
-        Args: `wanted` are the outputs by a reference, if there is one.
+        Args: `wanted` are values by a reference, by name, if there is one.
         Raises: StepwellError of a file that is no valid model; `bad-option` for a program below level 1.
         """
         self.compilation = start(self.path, self.options)
@@ -108,21 +109,27 @@ class Search:
             build_image(self.path, self.options)
         return replace(finding, rewrite=rewrite.after(earlier.counts[name]))
 
-    def confirmed(self, finding: Finding, feeds: Mapping[str, Array], wanted: Sequence[Array]) -> Finding:
+    def confirmed(self, finding: Finding, feeds: Mapping[str, Array], wanted: Mapping[str, Array]) -> Finding:
         """A finding, with a note unless outputs are right without the run and wrong with it."""
-        if not finding.run.skippable:
+        names = [spec.name for spec in read_interface(main_of(self.compilation.module)).outputs]
+        if not finding.run.skippable or not wanted.keys() >= {*names}:
             return finding
         wrong: list[bool] = []
         for limit in (finding.run.number - 1, finding.run.number):
-            with PassContext.current().watched_by([PassLimit(limit)]):
-                outputs = compile(self.path, self.options).run(feeds)
-            judgement = judged(wanted, list(outputs.values()), self._numerics, of_model=True)
+            try:
+                with PassContext.current().watched_by([PassLimit(limit)]):
+                    outputs = list(compile(self.path, self.options).run(feeds).values())
+            except StepwellError:
+                wrong.append(True)
+                continue
+            judgement = judged([wanted[name] for name in names], outputs, self._numerics, of_model=True)
             wrong.append(not judgement.right)
         self.runs += 2
         if wrong == [False, True]:
             return finding
         note = "the outputs are wrong without it too" if wrong[0] else "the outputs do not show it"
-        return replace(finding, note="; ".join(filter(None, [finding.note, note])))
+        note = "; ".join(filter(None, [finding.note, note]))
+        return replace(finding, note=note, is_hidden=not any(wrong))
 
     def _kernels(self, observation: Observation, last: int) -> Finding | None:
         """The finding in the first kernel that is wrong. Args: `last` is the number of the run before."""

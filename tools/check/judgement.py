@@ -12,6 +12,9 @@ from stepwell.passes.base import Numerics
 from stepwell.runtime.meaning import Array
 from stepwell.tools.check.differences import allowed_difference, relative_difference
 
+_ORDERS = 8
+"""The roundings of compiled code may be so many times those of one run with noise."""
+
 
 class Judgement(NamedTuple):
     """The result that departs the most from the wanted one."""
@@ -20,6 +23,8 @@ class Judgement(NamedTuple):
     allowed: float
     covered: float
     """The share of elements that were compared, the least of all results."""
+    value: str = ""
+    """The result that is wrong: `result N`, or the name of a value of the model."""
     note: str = ""
 
     @property
@@ -34,6 +39,13 @@ class Judgement(NamedTuple):
 
 
 _INFINITE = float("inf")
+
+
+def slack_of(noisy: Sequence[Array], plain: Sequence[Array]) -> list[float]:
+    """For each result, the `relative_difference` that roundings may make, from a run with noise."""
+    pairs = zip(noisy, plain, strict=True)
+    exact = Numerics.EXACT
+    return [_ORDERS * relative_difference(np.asarray(a), np.asarray(b), exact) for a, b in pairs]
 
 
 def judged(
@@ -52,34 +64,37 @@ def judged(
     of a whole model; `slack` has what roundings may do to each result, if that is more than usual.
     """
     if len(found) != len(wanted):
-        return Judgement(_INFINITE, 0.0, 1.0, f"{len(found)} results instead of {len(wanted)}")
+        return Judgement(_INFINITE, 0.0, 1.0, note=f"{len(found)} results instead of {len(wanted)}")
+    allowed = [*slack, *[0.0] * (len(wanted) - len(slack))]
     rows = [
-        _of_result(number, np.asarray(want), np.asarray(have), numerics, sampled, of_model)
-        for number, (want, have) in enumerate(zip(wanted, found, strict=True))
+        judged_value(f"result {n}", want, have, numerics, sampled=sampled, of_model=of_model, slack=more)
+        for n, (want, have, more) in enumerate(zip(wanted, found, allowed, strict=True))
     ]
     if not rows:
         return Judgement(0.0, 0.0, 1.0)
-    if slack and numerics is not Numerics.EXACT:
-        pairs = zip(rows, slack, strict=False)
-        rows = [row if row.right else row._replace(allowed=max(row.allowed, more)) for row, more in pairs]
-        rows = [row._replace(note="" if row.right else row.note) for row in rows]
     worst = max(rows, key=lambda row: (not row.right, row.excess))
     return worst._replace(covered=min(row.covered for row in rows))
 
 
-def _of_result(
-    number: int, wanted: Array, found: Array, numerics: Numerics, sampled: bool, of_model: bool
+def judged_value(
+    name: str,
+    wanted: Array,
+    found: Array,
+    numerics: Numerics,
+    *,
+    sampled: bool = False,
+    of_model: bool = False,
+    slack: float = 0.0,
 ) -> Judgement:
+    """The judgement of one result, or of a value of a model. Args: as of `judged`."""
+    wanted, found = np.asarray(wanted), np.asarray(found)
     allowed = allowed_difference(wanted.dtype, numerics, of_model=of_model)
-    where = f"result {number}"
     if found.dtype != wanted.dtype:
-        return Judgement(
-            _INFINITE, allowed, 1.0, f"{where} has elements of {found.dtype} instead of {wanted.dtype}"
-        )
+        note = f"has elements of {found.dtype} instead of {wanted.dtype}"
+        return Judgement(_INFINITE, allowed, 1.0, name, note)
     if found.shape != wanted.shape:
-        return Judgement(
-            _INFINITE, allowed, 1.0, f"{where} has shape {found.shape} instead of {wanted.shape}"
-        )
+        note = f"has shape {found.shape} instead of {wanted.shape}"
+        return Judgement(_INFINITE, allowed, 1.0, name, note)
     covered = 1.0
     if sampled and wanted.size:
         compared = written(found)
@@ -87,4 +102,6 @@ def _of_result(
         # Elements that did not run take the wanted values, so that the scale stays that of the whole.
         found = np.where(compared, found, wanted)
     difference = relative_difference(found, wanted, numerics)
-    return Judgement(difference, allowed, covered, "" if difference <= allowed else where)
+    if difference > allowed and numerics is not Numerics.EXACT:
+        allowed = max(allowed, slack)
+    return Judgement(difference, allowed, covered, "" if difference <= allowed else name)

@@ -4,7 +4,7 @@ Validation of the compilation of a model: level 1 as a whole, below it kernel by
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -12,38 +12,31 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.lowering.interpret import Noise, interpret
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.base import Numerics
-from stepwell.passes.pipelines import (
-    FROM_ONNX,
-    LOOP_PIPELINE,
-    SCHEDULE_PIPELINE,
-    SHARE_PIPELINE,
-    TO_KERNELS,
-    text_of,
-)
+from stepwell.passes.pipelines import LOOP_PIPELINE, SCHEDULE_PIPELINE, SHARE_PIPELINE, TO_KERNELS, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
+from stepwell.tools.check.conversion import judged_conversion
 from stepwell.tools.check.judgement import judged
+from stepwell.tools.check.model_values import ModelValues
 from stepwell.tools.check.observed import Observation
 from stepwell.tools.check.one_kernel import run_compiled
 from stepwell.tools.check.rows import LEVELS, Row, Status
 from stepwell.tools.check.validation import (
-    CANNOT_RUN,
     Known,
     Validate,
     failed_row,
     judged_row,
     known_functions,
-    slack_of,
+    roundings_of,
     validated_pipeline,
 )
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.levels import chosen_passes, from_onnx, steps_of, to_kernel_functions
 from stepwell.tools.driver.partitions import compile_partitions
-from stepwell.tools.driver.reading import is_ir, start
+from stepwell.tools.driver.reading import start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,29 +72,30 @@ class ModelValidation:
     progress: Progress | None = None
     rows: list[Row] = field(default_factory=list[Row])
 
-    def run(self, feeds: Mapping[str, Array], seed: int = 0) -> None:
+    def run(
+        self, feeds: Mapping[str, Array], wanted: Mapping[str, Array] | None = None, seed: int = 0
+    ) -> None:
         """
         Compile the model pass by pass and add the rows.
 
+        Args: `wanted` are values by a reference, by name, if there is one.
         Raises: StepwellError for a file that is no valid model.
         """
         compilation = start(self.path, self.options)
         if is_lowered(compilation.module):
             self._below(compilation, self._made_up(compilation, seed))
             return
-        inputs = list(feeds.values())
         context = chosen_passes(self.options).at_level(self.options.opt_level)
         try:
             with context.active():
-                quantized = self._from_onnx(compilation, feeds)
-                self._graph(compilation, inputs, quantized, context)
+                quantized = self._graph(compilation, feeds, wanted, context)
                 compile_partitions(compilation, self.options)
         except StepwellError as error:
             if not self.rows or self.rows[-1].status is not Status.FAILED:
                 self.rows.append(failed_row(error, "graph", None))
             return
         try:
-            observation = Observation(compilation, inputs)
+            observation = Observation(compilation, list(feeds.values()))
         except StepwellError as error:
             note = f"level 1 does not run on these inputs ({error.message}): give --inputs or --input-shape"
             self.rows.append(Row("tensor", TO_KERNELS, None, Status.UNJUDGED, note=note))
@@ -110,61 +104,38 @@ class ModelValidation:
         if "llvm" in self.levels:
             self._machine_of_model(feeds, observation, quantized)
 
-    def _from_onnx(self, compilation: Compilation, feeds: Mapping[str, Array]) -> Numerics:
-        """
-        Convert to level 1, judged against ONNX's reference evaluator.
-
-        Returns: the class of this model's roundings.
-        """
-        if not any(op.name.startswith("onnx.") for op in main_of(compilation.module).walk()):
-            return Numerics.ROUNDING
-        begin = perf_counter()
-        from_onnx(compilation)
-        quantized = any("quantize" in op.name for op in compilation.module.walk())
-        numerics = Numerics.QUANTIZED if quantized else Numerics.ROUNDING
-        if "graph" not in self.levels:
-            return numerics
-        row = Row("graph", FROM_ONNX, None, Status.UNJUDGED)
-        if is_ir(self.path):
-            row = replace(row, note="a program as text has no reference")
-        else:
-            row = self._against_reference(compilation, feeds, row, numerics)
-        self.rows.append(replace(row, seconds=perf_counter() - begin))
-        return numerics
-
-    def _against_reference(
-        self, compilation: Compilation, feeds: Mapping[str, Array], row: Row, numerics: Numerics
-    ) -> Row:
-        from stepwell.tools.check.check import reference_outputs
-
-        try:
-            wanted = reference_outputs(self.path, feeds)
-        except StepwellError as error:
-            return replace(row, note=f"{error.code}: {error.message}".partition("\n")[0])
-        try:
-            found = interpret(compilation.module, compilation.ctx, "main", list(feeds.values()))
-        except StepwellError as error:
-            status = Status.UNJUDGED if error.code in CANNOT_RUN else Status.FAILED
-            return replace(row, status=status, note=f"{error.code}: {error.message}")
-        noisy = interpret(compilation.module, compilation.ctx, "main", list(feeds.values()), noise=Noise())
-        slack = slack_of(noisy, found)
-        return judged_row(row, judged(wanted, found, numerics, of_model=True, slack=slack))
-
     def _graph(
-        self, compilation: Compilation, inputs: Sequence[Array], least: Numerics, context: PassContext
-    ) -> None:
-        """The passes of level 1, on the whole model."""
-        pipeline = text_of(steps_of(self.options, compilation.ctx.target, context))
+        self,
+        compilation: Compilation,
+        feeds: Mapping[str, Array],
+        wanted: Mapping[str, Array] | None,
+        context: PassContext,
+    ) -> Numerics:
+        """
+        The passes of level 1, on the whole model, from the conversion on.
+
+        Returns: the class of this model's own roundings.
+        """
+        module, ctx = compilation.module, compilation.ctx
         if "graph" not in self.levels:
-            compilation.run("graph", pipeline)
-            return
-        known, rows = known_functions(compilation.module, compilation.ctx, {"main": inputs})
-        self.rows += [replace(row, level="graph", kernel=None) for row in rows]
-        instrument = Validate(compilation.ctx, known, level="graph", least=least, of_model=True, full=True)
-        found = validated_pipeline(compilation.module, pipeline, compilation.ctx, instrument)
+            from_onnx(compilation)
+            numerics = roundings_of(module)
+            compilation.run("graph", text_of(steps_of(self.options, ctx.target, context)))
+            return numerics
+        values = ModelValues(main_of(module))
+        row, main = judged_conversion(compilation, values, list(feeds.values()), wanted)
+        known, rows = known_functions(module, ctx, but=["main"])
+        self.rows += [*filter(None, [row]), *(replace(row, level="graph", kernel=None) for row in rows)]
+        known |= {} if main is None else {"main": main}
+        least = roundings_of(module)
+        instrument = Validate(ctx, known, level="graph", least=least, values=values, full=True)
+        found = validated_pipeline(
+            module, text_of(steps_of(self.options, ctx.target, context)), ctx, instrument
+        )
         self.rows += [replace(row, kernel=None) for row in found]
         if found and found[-1].status is Status.FAILED and "broken IR" not in found[-1].note:
             raise StepwellError("pass-failed", None, found[-1].note)
+        return least
 
     def _to_kernels(self, compilation: Compilation, observation: Observation, seed: int) -> None:
         """Kernels as functions on tensors, and those that differ in extents only made one."""

@@ -15,7 +15,8 @@ from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.lowering.interpret import Noise, interpret, numpy_dtype
 from stepwell.passes.base import Numerics
 from stepwell.runtime.meaning import Array
-from stepwell.tools.check.validation import Known, slack_of
+from stepwell.tools.check.judgement import slack_of
+from stepwell.tools.check.validation import Known, roundings_of
 from stepwell.tools.driver.compilation import Compilation, kernels_of
 
 
@@ -87,11 +88,8 @@ class Observation:
         symbols: Mapping[str, int],
     ) -> None:
         if op not in self._seen:
-            rounds = any("quantize" in inner.name for inner in op.walk())
-            numerics = Numerics.QUANTIZED if rounds else Numerics.ROUNDING
-            self._seen[op] = Observed(
-                list(operands), list(results), slack_of(noisy, results), dict(symbols), numerics
-            )
+            slack = slack_of(noisy, results)
+            self._seen[op] = Observed(list(operands), list(results), slack, dict(symbols), roundings_of(op))
 
     def calls(self, module: ModuleOp) -> list[tuple[func.FuncOp, func.CallOp, Observed]]:
         """

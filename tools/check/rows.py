@@ -45,6 +45,8 @@ class Row:
     """The share of the results' elements that were compared."""
     seconds: float = 0.0
     note: str = ""
+    value: str = ""
+    """The value that departs: `result N` of a function, or the first one of a model by name."""
 
     def facts(self) -> Facts:
         """The row as JSON values."""
@@ -57,6 +59,7 @@ class Row:
             "allowed": self.allowed,
             "covered": self.covered,
             "seconds": round(self.seconds, 4),
+            "value": self.value,
             "note": self.note,
         }
 
@@ -106,4 +109,5 @@ def _line(group: Sequence[Row]) -> str:
     least = min((row.covered for row in group if row.covered is not None), default=1.0)
     if least < 1:
         text += f", at least {least:.1%} of a result compared"
-    return text + (f" ({worst.note})" if worst.note else "")
+    note = " ".join(filter(None, (worst.value, worst.note)))
+    return text + (f" ({note})" if note else "")

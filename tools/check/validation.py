@@ -7,14 +7,15 @@ the compiler. Here the check is a test by the interpreter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import NamedTuple
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.verify import verify_module
@@ -24,9 +25,9 @@ from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import Instrument, module_text
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
-from stepwell.tools.check.differences import relative_difference
 from stepwell.tools.check.function_inputs import inputs_of_function
-from stepwell.tools.check.judgement import Judgement, judged
+from stepwell.tools.check.judgement import Judgement, judged, slack_of
+from stepwell.tools.check.model_values import Held, ModelValues
 from stepwell.tools.check.rows import Row, Status
 
 # Errors of a run after a pass that need not be the fault of the pass: it may fix sizes that were open,
@@ -34,8 +35,6 @@ from stepwell.tools.check.rows import Row, Status
 CANNOT_RUN = ("bad-inputs", "unsupported", "unsupported-op", "unknown-function")
 _MAX_OPS = 150_000
 """The ops of the interpreter in one run, from where on iterations of loops are sampled: one second or two."""
-_ORDERS = 8
-"""The roundings of compiled code may be so many times those of one run with noise."""
 _SAMPLES = ((0, 0), (12, 3), (4, 2))
 """The iterations of outermost and inner loops that run, tried in this order."""
 
@@ -50,22 +49,23 @@ class Known:
     """For each result, the `relative_difference` that roundings alone may make, where that is known."""
 
 
-def slack_of(noisy: Sequence[Array], plain: Sequence[Array]) -> list[float]:
-    """For each result, the `relative_difference` that roundings may make, from a run with noise."""
-    pairs = zip(noisy, plain, strict=True)
-    exact = Numerics.EXACT
-    return [_ORDERS * relative_difference(np.asarray(a), np.asarray(b), exact) for a, b in pairs]
+class _Found(NamedTuple):
+    """A function's results, the values of a model in the same run, and the class of the pass before it."""
+
+    results: Sequence[Array]
+    values: Mapping[str, Held]
+    numerics: Numerics
 
 
 class Validate(Instrument):
     """
     Runs functions of a module after each pass that changed its text, and compares with the results before.
 
-    Attributes: `rows`, and `known`, whose results are those after the last pass, right or wrong, so that a
-    wrong pass alone differs.
+    Attributes: `rows`, and `known`, whose results are those after the last accepted pass, right or wrong, so
+    that a wrong pass alone differs.
     Args: `known` has functions by name, with inputs and results; `level` and `kernel` are for the rows;
     `least` is the least class of passes that round at all, `quantized` for programs that round to steps;
-    `of_model` is for functions that are whole models; `full` never samples.
+    `values` are those of a model, whose `@main` is judged by all of them; `full` never samples.
     """
 
     def __init__(
@@ -76,17 +76,18 @@ class Validate(Instrument):
         level: str = "",
         kernel: str | None = None,
         least: Numerics = Numerics.EXACT,
-        of_model: bool = False,
+        values: ModelValues | None = None,
         full: bool = False,
         seed: int = 0,
     ):
         self.rows: list[Row] = []
         self.level, self.kernel = level, kernel
         self._ctx, self.known = ctx, dict(known)
-        self._least, self._of_model = least, of_model
+        self._least, self._values = least, values
         self._full, self._seed = full, seed
         self._first_sample = 0
         self._waiting: list[tuple[ModuleOp, str]] = []
+        self._found: dict[str, _Found] = {}
 
     def run_before_pass(self, module: ModuleOp, step: ModulePass) -> None:
         self._waiting.append((module, module_text(module)))
@@ -95,13 +96,25 @@ class Validate(Instrument):
         outer, text = self._waiting.pop()
         if self._waiting and self._waiting[-1][0] is not module:
             return  # a pass on a part of the module, which is not put back yet
+        if self._values is not None:
+            self._values.origins.run_after_pass(outer, step)
         changed = text != module_text(module)
         self.rows += self.judge(outer, str(step), numerics_of(step), changed=changed)
 
     def judge(
-        self, module: ModuleOp, pass_name: str, numerics: Numerics, *, changed: bool = True
+        self,
+        module: ModuleOp,
+        pass_name: str,
+        numerics: Numerics,
+        *,
+        changed: bool = True,
+        accepted: bool = True,
     ) -> list[Row]:
-        """The rows of a pass, or of a pipeline, of a class that has just run on a module."""
+        """
+        The rows of a pass, or of a pipeline, of a class that has just run on a module.
+
+        Args: `accepted` results are the wanted ones of the next pass; otherwise `accept` makes them so.
+        """
         row = Row(self.level, pass_name, self.kernel, Status.SAME)
         if not changed:
             return [row]
@@ -109,30 +122,46 @@ class Validate(Instrument):
             verify_module(module)
         except StepwellError as error:
             return [replace(row, status=Status.FAILED, note=f"broken IR: {error.message}")]
+        self._found.clear()
         rows: list[Row] = []
         for name, known in self.known.items():
             start = perf_counter()
             found = self._of_function(module, name, known, numerics)
             rows.append(replace(found, level=self.level, pass_name=pass_name, kernel=self.kernel or name))
             rows[-1] = replace(rows[-1], seconds=perf_counter() - start)
+        if accepted:
+            self.accept()
         return rows
 
+    def accept(self) -> None:
+        """Let the results of the last judgement be the wanted ones of the next."""
+        for name, found in self._found.items():
+            self.known[name] = replace(self.known[name], results=found.results)
+            if self._values is not None:
+                self._values.accept(found.values, found.numerics)
+        self._found.clear()
+
     def _of_function(self, module: ModuleOp, name: str, known: Known, numerics: Numerics) -> Row:
-        """The row of a function, whose results are the wanted ones of the next pass."""
         unjudged = Row("", "", name, Status.UNJUDGED)
+        model = self._values if name == "main" else None
+        values: Mapping[str, Held] = {}
+        sampled = False
         try:
-            results, sampled = self._run(module, name, known.inputs)
+            if model is not None:
+                results, values = model.run(module, self._ctx, known.inputs)
+            else:
+                results, sampled = self._run(module, name, known.inputs)
         except TooManyOps:
             return replace(unjudged, note="the interpreter would take minutes: --full runs it")
         except StepwellError as error:
-            status = Status.UNJUDGED if error.code in CANNOT_RUN else Status.FAILED
-            return replace(unjudged, status=status, note=f"{error.code}: {error.message}")
-        if not sampled:
-            self.known[name] = replace(known, results=results)
+            return refused_row(unjudged, error)
         if numerics is not Numerics.EXACT:
-            numerics = max(numerics, self._least, key=list(Numerics).index)
-        judgement = judged(
-            known.results, results, numerics, sampled=sampled, of_model=self._of_model, slack=known.slack
+            numerics = numerics.or_more(self._least)
+        if not sampled:
+            self._found[name] = _Found(results, values, numerics)
+        departing = None if model is None else model.departing(values, numerics)
+        judgement = departing or judged(
+            known.results, results, numerics, sampled=sampled, of_model=model is not None, slack=known.slack
         )
         return judged_row(unjudged, judgement)
 
@@ -161,7 +190,14 @@ def judged_row(row: Row, judgement: Judgement) -> Row:
         allowed=judgement.allowed,
         covered=judgement.covered,
         note=judgement.note,
+        value=judgement.value,
     )
+
+
+def refused_row(row: Row, error: StepwellError) -> Row:
+    """A row of a program that the interpreter does not run to its end."""
+    status = Status.UNJUDGED if error.code in CANNOT_RUN else Status.FAILED
+    return replace(row, status=status, note=f"{error.code}: {error.message}")
 
 
 def numerics_of(step: ModulePass) -> Numerics:
@@ -171,22 +207,31 @@ def numerics_of(step: ModulePass) -> Numerics:
     return Numerics.ROUNDING
 
 
+def roundings_of(op: Operation) -> Numerics:
+    """The class of the roundings that a program, or a kernel, asks for itself."""
+    quantizes = any("quantize" in inner.name for inner in op.walk())
+    return Numerics.QUANTIZED if quantizes else Numerics.ROUNDING
+
+
 def known_functions(
     module: ModuleOp,
     ctx: Context,
     inputs: Mapping[str, Sequence[Array]] | None = None,
     symbols: Mapping[str, int] | None = None,
     seed: int = 0,
+    but: Collection[str] = (),
 ) -> tuple[dict[str, Known], list[Row]]:
     """
     The functions of a module that run, with their results, and rows for those that do not.
 
-    Args: `inputs` by function name; others are made up, with `symbols` as sizes of dynamic dimensions.
+    Args: `inputs` by function name; others are made up, with `symbols` as sizes of dynamic dimensions; `but`
+    are names of functions to leave out.
     """
     known: dict[str, Known] = {}
     rows: list[Row] = []
     for function in [f for f in module.walk() if isinstance(f, func.FuncOp) and f.body.blocks]:
-        name = function.sym_name.data
+        if (name := function.sym_name.data) in but:
+            continue
         given = (inputs or {}).get(name)
         try:
             arrays = inputs_of_function(function, symbols, seed) if given is None else given

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Array
-from stepwell.runtime.packages import needed
 from stepwell.tools.arguments import positive
 from stepwell.tools.check.rows import LEVELS
 from stepwell.tools.commands.options import (
@@ -87,6 +84,7 @@ def _by_command(args: Namespace, options: CompileOptions) -> tuple[Finding | Non
 def _by_levels(args: Namespace, options: CompileOptions) -> tuple[Finding | None, int]:
     from stepwell.tools.bisect.replay import Replay
     from stepwell.tools.bisect.search import Search
+    from stepwell.tools.debug.references import wanted_values
     from stepwell.tools.driver.compilation import main_of
     from stepwell.tools.driver.model_interface import read_interface
     from stepwell.tools.driver.reading import start
@@ -95,7 +93,7 @@ def _by_levels(args: Namespace, options: CompileOptions) -> tuple[Finding | None
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
     feeds = completed_inputs(interface, arrays, args.seed, dict(args.input_shape))
     search = Search(args.model, options, args.level or LEVELS)
-    finding = search.run(feeds, wanted := _wanted(args, feeds))
+    finding = search.run(feeds, wanted := wanted_values(args.against, args.model, feeds))
     if finding is None:
         return None, search.runs
     finding = search.counted(finding)
@@ -105,22 +103,3 @@ def _by_levels(args: Namespace, options: CompileOptions) -> tuple[Finding | None
     inputs += ["--seed", str(args.seed)] if args.seed else []
     replay = Replay(args.model, option_texts(args), inputs)
     return replay.of(finding, search.kernel, search.compilation.ctx), search.runs
-
-
-def _wanted(args: Namespace, feeds: Mapping[str, Array]) -> Sequence[Array] | None:
-    """The outputs by the reference; None of a program as text, and where the reference cannot run a node."""
-    if args.model.suffix != ".onnx":
-        return None
-    if args.against == "onnxruntime":
-        with needed("--against onnxruntime"):
-            import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
-        session: Any = onnxruntime.InferenceSession(str(args.model), providers=["CPUExecutionProvider"])
-        return session.run(None, dict(feeds))
-    from stepwell.tools.check.check import reference_outputs
-
-    try:
-        return reference_outputs(args.model, feeds)
-    except StepwellError as error:
-        if error.code != "no-reference":
-            raise
-        return None

@@ -122,6 +122,7 @@ def _level_of(pass_name: str) -> str:
 def _model_rows(args: Namespace) -> list[Row]:
     """The rows of the passes that compile a model."""
     from stepwell.tools.check.model_validation import ModelValidation, expect_above_loops
+    from stepwell.tools.debug.references import wanted_values
     from stepwell.tools.driver.compilation import main_of
     from stepwell.tools.driver.model_interface import read_interface
     from stepwell.tools.driver.reading import start
@@ -136,5 +137,7 @@ def _model_rows(args: Namespace) -> list[Row]:
         validation = ModelValidation(args.model, options, args.level, full=args.full, progress=progress)
         for seed in range(args.seed, args.seed + args.seeds):
             sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
-            validation.run(made_up_inputs(interface, "random", seed, sizes) | given, seed)
+            feeds = made_up_inputs(interface, "random", seed, sizes) | given
+            wanted = wanted_values("reference", args.model, feeds) if "graph" in args.level else None
+            validation.run(feeds, wanted, seed)
     return validation.rows

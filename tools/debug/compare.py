@@ -9,7 +9,7 @@ reference's: it alone is wrong when a pass of level 1 or an earlier kernel is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -138,8 +138,8 @@ class Comparison:
     """The values without a reference, or without memory."""
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     """By node that the reference cannot run: why."""
-    wanted: Sequence[Array] | None = None
-    """The reference's outputs, where it has all of them."""
+    wanted: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """The reference's values by name."""
 
     def to_json(self) -> dict[str, object]:
         """The kernels and the departure as JSON values."""
@@ -218,15 +218,8 @@ class _Comparing:
         judged = sorted(self._judged.values(), key=lambda value: order[value.name])
         kernels = [k for op, k in self._of_kernel.items() if isinstance(op, graph.FusedOp)]
         unjudged = sorted(self._unjudged, key=order.__getitem__)
-        outputs = [self._reference.values.get(spec.name) for spec in self._program.interface.outputs]
-        known = [array for array in outputs if array is not None]
         return Comparison(
-            kernels,
-            judged,
-            self._first(judged),
-            unjudged,
-            self._reference.refused,
-            known if len(known) == len(outputs) else None,
+            kernels, judged, self._first(judged), unjudged, self._reference.refused, self._reference.values
         )
 
     def _local(self, kernel: graph.FusedOp) -> tuple[float] | None:

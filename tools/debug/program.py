@@ -15,15 +15,16 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.lowering.main_to_buffers import CALLS
 from stepwell.passes.context import PassContext
-from stepwell.passes.pipelines import SHARE_PIPELINE
+from stepwell.passes.pass_limit import numbered, skip_numbers
+from stepwell.passes.pipelines import SHARE, SHARE_PIPELINE
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Interface
 from stepwell.runtime.layout import Layout
-from stepwell.tools.debug.layouts import layouts_of
-from stepwell.tools.debug.origins import NodeValue, Origins, before_views
+from stepwell.tools.check.layouts import layouts_of
+from stepwell.tools.check.origins import NodeValue, Origins, before_views
 from stepwell.tools.driver.compilation import Compilation, is_lowered, main_of
 from stepwell.tools.driver.compile import TURN
 from stepwell.tools.driver.image import compile_image, deduplicate
@@ -131,7 +132,7 @@ def debug_program(model: Model, options: CompileOptions) -> DebugProgram:
 
     Raises: StepwellError of the step that failed; `bad-option` for a program below level 1.
     """
-    with collector_paused(), TURN:
+    with collector_paused(), TURN, numbered():
         compilation = start(model, options)
         compilation.owns_weights = False  # the interpreter needs them afterwards
         if is_lowered(compilation.module):
@@ -148,6 +149,7 @@ def debug_program(model: Model, options: CompileOptions) -> DebugProgram:
         with chosen_passes(options).active():
             compilation.run("kernels", SHARE_PIPELINE)
         shared = compilation.module.clone()
+        skip_numbers(-len(SHARE))  # the image counts them again, although they do not run
         image = compiled_as_it_is(compilation, interface, options)
         return DebugProgram(origins, level_1, functions, shared, compilation.ctx, interface, image)
 

@@ -69,6 +69,15 @@ def reference_values(
     return _evaluated(proto, feeds)
 
 
+def wanted_values(against: str, path: Path, feeds: Mapping[str, Array]) -> Mapping[str, Array] | None:
+    """
+    The values by a reference, as far as it has them; None of a program as text.
+
+    Raises: as `reference_values`.
+    """
+    return reference_values(against, path, feeds).values if path.suffix == ".onnx" else None
+
+
 def model_proto(model: Model) -> ModelProto:
     """The message of a model. Raises: StepwellError `no-reference` for one that is not ONNX."""
     import onnx

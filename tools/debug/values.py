@@ -20,9 +20,9 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, TensorSpec
 from stepwell.runtime.layout import parse_layout, plain_layout, to_layout
-from stepwell.tools.debug.layouts import in_model_layout
+from stepwell.tools.check.layouts import in_model_layout
+from stepwell.tools.check.origins import LogicalType, NodeValue, before_views
 from stepwell.tools.debug.meaning import KernelBody
-from stepwell.tools.debug.origins import LogicalType, NodeValue, before_views
 from stepwell.tools.debug.program import DebugProgram
 from stepwell.tools.debug.recorded import Recorded
 from stepwell.tools.driver.compilation import main_of

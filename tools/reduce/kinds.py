@@ -60,11 +60,11 @@ class WrongValues:
     def __call__(self, case: ModelCase) -> Signature | None:
         """The signature of a case's first wrong pass."""
         self.finding = None
-        if (wanted := case.wanted) is None:
+        if not case.has_outputs:
             return None
         with files_of(case) as (model, _):
             try:
-                self.finding = Search(model, self.options, self.levels).run(case.feeds, wanted)
+                self.finding = Search(model, self.options, self.levels).run(case.feeds, case.values)
             except StepwellError:  # the case is no valid model
                 return None
         if self.finding is None or self.finding.difference is None:

@@ -41,10 +41,9 @@ class ModelCase:
         return {name: self.values[name] for name in names if name in self.values}
 
     @property
-    def wanted(self) -> list[Array] | None:
-        """The arrays of the outputs; None unless all are known."""
-        names = [info.name for info in self.model.graph.output]
-        return [self.values[name] for name in names] if self.values.keys() >= {*names} else None
+    def has_outputs(self) -> bool:
+        """Whether the arrays of all outputs are known."""
+        return self.values.keys() >= {info.name for info in self.model.graph.output}
 
     @property
     def key(self) -> bytes:
@@ -79,8 +78,6 @@ class Parts:
     """
 
     whole: ModelCase
-    every_value: bool = False
-    """Whether all values of a part are its outputs, for an error that no output shows."""
     _types: dict[str, TypeProto] = field(init=False)
     _fixed: set[str] = field(init=False)
 
@@ -100,10 +97,6 @@ class Parts:
         """The nodes of the whole."""
         return self.whole.model.graph.node
 
-    def every(self) -> ModelCase | None:
-        """All nodes, as a part."""
-        return self.part(range(len(self.nodes)))
-
     def part(self, indices: Iterable[int]) -> ModelCase | None:
         """The nodes with some indices as a model; None where a value from outside was not recorded."""
         chosen = sorted(indices)
@@ -113,7 +106,7 @@ class Parts:
         inputs = [name for name in outside if name not in self._fixed]
         infos = [self._info(name) for name in inputs]
         read = set(reads)
-        shown = [n for n in made if n not in read or n in self._outputs or self.every_value]
+        shown = [n for n in made if n not in read or n in self._outputs]
         if not shown or not all(info is not None for info in infos):
             return None
         part = ModelProto()

@@ -88,15 +88,10 @@ class ModelFailure:
         request, where = replace(self.request, kind=kind), str(self.path)
         if kind == "wrong":
             wrong = WrongValues(self.options)
-            parts, found = Parts(whole), wrong(whole)
-            if found is None and (shown := Parts(whole, every_value=True).every()) is not None:
-                wrong.levels = ("graph",)  # kernels have been judged one by one
-                found = wrong(shown)
-                parts = Parts(shown, every_value=True)
-            found = request.expect(found, where, "model")
+            found = request.expect(wrong(whole), where, "model")
             if wrong.finding is not None:
                 wrong.levels = levels_of(wrong.finding)
-            return parts, wrong, found
+            return Parts(whole), wrong, found
         signature_of = self._by_running(kind)
         if isinstance(signature_of, Tested):
             nothing = helper.make_model(helper.make_graph([], "g", [], []))

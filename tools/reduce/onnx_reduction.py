@@ -35,7 +35,7 @@ class ModelReduction:
         start = list(range(len(parts.nodes))) if near is None else _indices(parts, near)
         case = self._fewer_nodes(parts, start)
         while (simpler := self._simpler(case)) is not None:
-            parts = Parts(simpler, every_value=parts.every_value)  # nodes of bodies can be left out now
+            parts = Parts(simpler)  # nodes of bodies can be left out now
             case = self._fewer_nodes(parts, range(len(parts.nodes)))
         return case
 

@@ -44,6 +44,59 @@ def status_of(folder: Path, command: str) -> int:
     return status_in(folder, shlex.split(command)[1:])
 
 
+HIDDEN = """g (float[5, 1] x) => (float[5, 1] y) {
+  e = Exp(x)
+  s = Sub(x, e)
+  y = Softmax(s)
+}"""
+
+
+def test_a_value_that_no_output_shows(tmp_path: Path) -> None:
+    """A softmax of one number is 1, whatever the number: the values before it are judged too."""
+    onnx.save(onnx_model(HIDDEN), tmp_path / "net.onnx")
+    assert bisected(tmp_path)[0] == 0
+    status, found = bisected(tmp_path, "--load", planted("simplify-expr", tmp_path).name)
+    assert (status, found["pass"], found["value"]) == (1, "simplify-expr", "s")
+    assert found["rewrite"]["rule"] == "SwapOperands"
+    assert found["note"] == "the outputs do not show it"
+    assert [status_of(tmp_path, found[which]) for which in ("good", "bad")] == [0, 1]
+
+
+BROKEN = """
+from stepwell.dialects import graph
+from stepwell.passes.registry import load_pass
+from stepwell.patterns import register_predicate
+from stepwell.runtime.dims import Dim
+from xdsl.rewriter import InsertPoint, Rewriter
+
+Faulty = load_pass("simplify-expr")
+plain = Faulty.apply
+register_predicate("broken.any")(lambda value: True)  # a plugin registers something
+
+def apply(self, ctx, op):
+    plain(self, ctx, op)
+    for inner in [inner for inner in op.walk() if inner.name == "graph.subtract"]:
+        {fault}
+
+Faulty.apply = apply
+"""
+FAULTY_OPS = {
+    "broken IR": "inner.operands = [inner.operands[0]] * 3",
+    "sizes do not fit": (
+        "check = graph.AssertOp(Dim.of(2), Dim.of(3), 'sizes do not fit')\n"
+        "        Rewriter.insert_op(check, InsertPoint.before(inner))"
+    ),
+}
+
+
+@pytest.mark.parametrize("note", FAULTY_OPS)
+def test_a_pass_that_leaves_a_program_that_does_not_run(note: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN.format(fault=FAULTY_OPS[note]))
+    status, found = bisected(tmp_path, "--load", "broken.py", "--level", "graph")
+    assert (status, found["pass"], found["level"]) == (1, "simplify-expr", "graph")
+    assert note in found["note"]
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_named(name: str, model: Path, tmp_path: Path) -> None:
     plugin = planted(name, tmp_path)
@@ -65,7 +118,7 @@ def test_a_wrong_rewrite_is_named_with_its_texts(model: Path, tmp_path: Path) ->
     assert (rewrite["index"], rewrite["count"], rewrite["rule"]) == (1, 2, "SwapOperands")
     assert "graph.subtract %x, %e" in rewrite["before"] and "graph.subtract %e, %x" in rewrite["after"]
     assert 'node "Sub#1"' in found["node"]
-    assert found["value"] == "y" and found["difference"] > 0.1
+    assert found["value"] == "s" and found["difference"] > 0.1
     assert found["stop"].endswith("--pdb-at simplify-expr=1")
 
 

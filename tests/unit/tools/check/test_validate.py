@@ -172,3 +172,23 @@ def test_the_table_has_the_worst_first() -> None:
     )
     assert lines[1].split()[:3] == ["right", "graph", "a:"]
     assert lines[2] == "5 runs of passes: 2 differs, 2 right, 1 same; 0.0 s"
+
+
+HIDDEN = """g (float[5, 1] x) => (float[5, 1] y) {
+  e = Exp(x)
+  s = Sub(x, e)
+  y = Softmax(s)
+}"""
+
+
+def test_a_value_that_no_output_shows(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A softmax of one number is 1, whatever the number: each value of the model is judged."""
+    monkeypatch.setattr(load_pass("simplify-expr"), "apply", load_pass("simplify-expr").apply)
+    save(onnx_model(HIDDEN), path := tmp_path / "m.onnx")
+    with forgotten_plugins():
+        status, rows = found(capsys, path, "--load", planted("simplify-expr", tmp_path))
+    assert status == 1
+    assert wrong(rows) == {("graph", "simplify-expr")}
+    assert {row["value"] for row in rows if row["status"] == "differs"} == {"s"}
