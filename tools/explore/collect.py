@@ -21,7 +21,7 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.timing import TimedCall, work_of
-from stepwell.tools.debug.layouts import layouts_of
+from stepwell.tools.check.layouts import layouts_of
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
 from stepwell.tools.driver.image import Progress, compile_image, deduplicate, timed_calls
 from stepwell.tools.driver.levels import chosen_passes, to_level_1
