@@ -20,7 +20,9 @@ class DebugLines:
         """
         self._lines = lines
         self._metadata = metadata
-        self._file = self._metadata('!DIFile(filename: "kernel.mlir", directory: "")')
+        names = [op.sym_name.data for op in lines if isinstance(op, llvm.FuncOp) and op.body.blocks]
+        file = "main" if "main" in names else names[0].partition(".")[0]
+        self._file = self._metadata(f'!DIFile(filename: "{file}.mlir", directory: "")')
         self._unit = self._metadata(
             f"distinct !DICompileUnit(language: DW_LANG_C, file: {self._file}, emissionKind: LineTablesOnly)"
         )

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import NamelessPrinter, StepwellContext
+from stepwell.dialects.printed_lines import printed_lines
 from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
@@ -96,9 +97,14 @@ def compile_kernel(
     return KernelObject(code, meta)
 
 
+def llvm_text(module: ModuleOp, target: TargetDescription) -> str:
+    """The LLVM IR of a module at level 4, with the lines of its own text where the target has them."""
+    return emit_llvm(module, lines=printed_lines(module)[1] if target.debug_info else None)
+
+
 def object_of(module: ModuleOp, target: TargetDescription) -> bytes:
     """The object file of a kernel at level 4."""
     with span("emit_llvm", "step"):
-        text = emit_llvm(module)
+        text = llvm_text(module, target)
     with span("machine code", "step"):
         return compile_to_object(text, target, optimize=not has_vectors(module))
