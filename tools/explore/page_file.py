@@ -15,8 +15,8 @@ MAX_BYTES = 20_000_000
 _IN_CHUNKS = ("steps", "asm")
 _MOST_OF_A_NAME = 16
 """Bytes by which the id of a kernel lengthens the note on what is left out."""
-_NUMBERED = re.compile(r"(\n *|)%(-?[1-9]\d{0,7}|0)(?!\d)")
-"""A numbered value; at the beginning of a line it is the line's own. `data.js` has the same expression."""
+_NUMBERED = re.compile(r"%(-?[1-9]\d{0,7}|0)(?!\d)")
+"""A numbered value; one at the beginning of a line is the line's own. `data.js` has the same expression."""
 
 
 def explorer_page(data: Mapping[str, object], max_bytes: int = MAX_BYTES, *, connects: bool = False) -> str:
@@ -61,17 +61,13 @@ def _renumbered(kernel: Data) -> Data:
 
 
 def _with_relative_numbers(step: Data) -> Data:
-    last = 0
-
-    def relative(found: re.Match[str]) -> str:
-        nonlocal last
-        begin, number = found[1], int(found[2])
-        text = f"{begin}%{number - last}"
-        if begin:
+    parts, last = _NUMBERED.split(str(step["text"])), 0
+    for at in range(1, len(parts), 2):
+        number = int(parts[at])
+        parts[at] = f"%{number - last}"
+        if parts[at - 1].rstrip(" ").endswith("\n"):
             last = number
-        return text
-
-    return {**step, "text": _NUMBERED.sub(relative, str(step["text"]))}
+    return {**step, "text": "".join(parts)}
 
 
 def _time(data: Mapping[str, object], kernel: Data) -> float:
