@@ -26,7 +26,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks import explore_services
-from benchmarks.zoo import model_path
+from benchmarks.zoo import REPOSITORY, model_path
 from stepwell.runtime.environment import CACHE
 from tests.explore.browser import BROWSER, selftest
 from tests.support.faults import planted
@@ -180,14 +180,24 @@ def _debug(folder: Path) -> Found:
 
 def _validate(folder: Path) -> Found:
     """The default levels of healthy small models: rows that are wrong, the share that nothing judges."""
-    wrong = unjudged = rows = 0
-    for name in ("gru_seq", "digits"):
-        path = Path(__file__).parent.parent / "examples" / "digits.onnx" if name == "digits" else _model(name)
-        found, _ = _command(folder, "validate", str(path))
+    return _validated(folder, REPOSITORY / "examples" / "digits.onnx", _model("gru_seq"))
+
+
+def _validate_large(folder: Path) -> Found:
+    """ResNet-50, of whose kernels the interpreter runs samples."""
+    return _validated(folder, _model("light_resnet50"))
+
+
+def _validated(folder: Path, *paths: Path) -> Found:
+    """The rows of some models that are wrong, the share that nothing judges, and the seconds."""
+    wrong = unjudged = rows = took = 0.0
+    for path in paths:
+        found, seconds = _command(folder, "validate", str(path))
+        took += seconds
         rows += len(found["runs"])
         wrong += sum(row["status"] in ("differs", "failed") for row in found["runs"])
         unjudged += sum(row["status"] == "unjudged" for row in found["runs"])
-    return {"wrong": wrong, "unjudged %": 100 * unjudged / rows}
+    return {"wrong": wrong, "unjudged %": 100 * unjudged / rows, "seconds": took}
 
 
 def _bisect(folder: Path) -> Found:
@@ -253,6 +263,9 @@ ROWS: Mapping[str, Row] = {
     ),
     "debug": Row("run with all values; comparison", {"ratio": 1.2, "compare": 10}, _debug),
     "validate": Row("healthy models", {"wrong": 0, "unjudged %": 2}, _validate),
+    "validate-resnet50": Row(
+        "ResNet-50 validate sampled", {"wrong": 0, "unjudged %": 2, "seconds": 300}, _validate_large
+    ),
     "bisect": Row("a rewrite in 500 nodes", {"seconds": 15, "runs": 25, "not named": 0}, _bisect),
     "bisect-kernel": Row("a pass in a kernel of resnet18", {"seconds": 60, "not named": 0}, _bisect_kernel),
     "reduce": Row("a wrong rewrite in 500 nodes", {"nodes": 4, "probes": 60, "seconds": 60}, _reduce),

@@ -9,6 +9,7 @@ from stepwell.lowering.interpret.machine import Program, interpret
 from stepwell.lowering.interpret.signature import Signature
 
 if TYPE_CHECKING:
+    from stepwell.lowering.interpret.demand import interpret_sampled
     from stepwell.lowering.interpret.noise import Noise
     from stepwell.lowering.interpret.sampling import Sampling, TooManyOps, written
 
@@ -20,11 +21,14 @@ __all__ = [
     "Signature",
     "TooManyOps",
     "interpret",
+    "interpret_sampled",
     "numpy_dtype",
     "written",
 ]
 
-_LATE = {"Noise": "noise"} | dict.fromkeys(("Sampling", "TooManyOps", "written"), "sampling")
+_LATE = {"Noise": "noise", "interpret_sampled": "demand"} | dict.fromkeys(
+    ("Sampling", "TooManyOps", "written"), "sampling"
+)
 
 
 def __getattr__(name: str) -> object:

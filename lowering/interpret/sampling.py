@@ -1,13 +1,14 @@
 """
 Sampling: of loops whose iterations are independent, only some run, for kernels that would take minutes.
 
-Only loops that make parts of a function's results are cut short: what another op of the function reads is
-made whole. Elements of results that no iteration wrote keep the bytes of `undefined`, and are known by them.
+Loops that make parts of a function's results are cut short; of what another op of the function reads, those
+elements are made that the sampled iterations need (demand.py). Elements of results that no iteration wrote
+keep the bytes of `undefined`, and are known by them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from random import Random
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import MemRefType
-from xdsl.dialects.memref import DimOp
+from xdsl.dialects.memref import DimOp, ViewOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
@@ -25,6 +26,9 @@ from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.lowering.interpret.elements import undefined_bytes
 from stepwell.runtime.meaning import Array
 
+Loop = scf.ForOp | scf.ParallelOp
+Choose = Callable[[Loop, Sequence[range]], list[Sequence[int]]]
+"""The indices that a loop runs, for each of its dimensions."""
 _OF_STRUCTURED = 30
 """The time of an op that computes a whole tensor, in ops on numbers and vectors: the calls of numpy."""
 
@@ -47,40 +51,52 @@ class Sampling:
     seed: int = 0
     max_ops: int | None = None
     ops: int = 0
+    others: Choose | None = None
+    """Chooses for loops that do not make results; without it, they run whole."""
     _random: Random = field(init=False)
     _places: dict[Operation, int | None] = field(default_factory=dict[Operation, "int | None"], init=False)
+    _picks: dict[object, Sequence[int]] = field(default_factory=dict[object, Sequence[int]], init=False)
 
     def __post_init__(self) -> None:
         self._random = Random(self.seed)
 
-    def chosen(self, loop: scf.ForOp | scf.ParallelOp, ranges: Sequence[range]) -> list[Sequence[int]]:
+    def chosen(self, loop: Loop, ranges: Sequence[range]) -> list[Sequence[int]]:
         """
         The indices that a loop runs, for each of its dimensions.
 
         Raises: TooManyOps.
         """
         found: list[Sequence[int]] = list(ranges)
-        if self.outer and (depth := self._place(loop)) is not None:
-            found = [self._some(each, self.inner if depth else self.outer) for each in ranges]
+        if self.outer and (depth := self.place(loop)) is not None:
+            count = self.inner if depth else self.outer
+            found = [self._picked((loop, n), each, count) for n, each in enumerate(ranges)]
+        elif self.others is not None:
+            found = self.others(loop, ranges)
         self.ops += prod(map(len, found)) * _size(loop.regions[0].block)
         if self.max_ops is not None and self.ops > self.max_ops:
             raise TooManyOps
         return found
 
-    def _place(self, loop: scf.ForOp | scf.ParallelOp) -> int | None:
+    def place(self, loop: Loop) -> int | None:
         """The number of sampled loops around a loop that can be sampled; None of one that cannot."""
         if loop not in self._places:
             outer, depth = loop.parent_op(), 0
             while outer is not None:
-                depth += isinstance(outer, scf.ForOp | scf.ParallelOp) and self._place(outer) is not None
+                depth += isinstance(outer, Loop) and self.place(outer) is not None
                 outer = outer.parent_op()
             self._places[loop] = depth if makes_results_only(loop) else None
         return self._places[loop]
 
+    def _picked(self, place: object, indices: range, count: int) -> Sequence[int]:
+        """Some indices, the same ones in each run."""
+        if (place, indices) not in self._picks:
+            self._picks[place, indices] = self._some(indices, count)
+        return self._picks[place, indices]
+
     def _some(self, indices: range, count: int) -> Sequence[int]:
-        """The first, the last two, and other indices; in their order."""
-        if len(indices) <= count:
-            return indices
+        """The first, the last two, and other indices; in their order. One is the last, at the border."""
+        if len(indices) <= count or count == 1:
+            return indices[-count:]
         picked = {0, len(indices) - 1} | ({len(indices) - 2} if count > 3 else set[int]())
         rest = self._random.sample(range(1, len(indices) - 1), min(count, len(indices) - 2))
         for position in rest:
@@ -109,17 +125,26 @@ def written(array: Array) -> npt.NDArray[np.bool_]:
     return (data != pattern).any(axis=1).reshape(array.shape)
 
 
-def makes_results_only(loop: scf.ForOp | scf.ParallelOp) -> bool:
+def makes_results_only(loop: Loop) -> bool:
     """
-    Whether iterations of a parallel loop make parts of the function's results that nothing else reads.
+    Whether iterations of a loop are independent, and make parts of the function's results that nothing else
+    reads.
 
-    On tensors: each result of the loop is returned, carried on by such a loop, or inserted into what is. On
-    buffers: the loop writes to the function's outputs, which are not read outside of it.
+    On tensors: each result of the loop is returned, carried on by a loop, or inserted into what is, and the
+    loop is parallel or does not read it either. On buffers: the loop writes to the function's outputs, which
+    are not read outside of it, nor inside of a sequential one.
     """
-    if isinstance(loop, scf.ForOp):
-        return PARALLEL in loop.attributes and bool(loop.results) and all(map(_is_result, loop.results))
+    if isinstance(loop, scf.ForOp) and loop.results:
+        carried = () if PARALLEL in loop.attributes else loop.body.block.args[1:]
+        return _hands_on(loop) and all(map(_is_result, carried))
     outside = {root for root in _written_buffers(loop) if not _is_inside(root, loop)}
-    return bool(outside) and all(_is_output(root) and not _is_read(root, loop) for root in outside)
+    around = loop if isinstance(loop, scf.ParallelOp) else None
+    return bool(outside) and all(_is_output(root) and not _is_read(root, around) for root in outside)
+
+
+def _hands_on(loop: scf.ForOp) -> bool:
+    """Whether the results of a loop are only parts of the function's results."""
+    return all(map(_is_result, loop.results))
 
 
 def _is_result(value: SSAValue) -> bool:
@@ -134,13 +159,15 @@ def _keeps(op: Operation, operand: int) -> bool:
             return True
         case scf.YieldOp():
             outer = op.parent_op()
-            return isinstance(outer, scf.ForOp) and makes_results_only(outer)
+            return isinstance(outer, scf.ForOp) and _hands_on(outer)
         case scf.ForOp():
             # The initial value of what the loop carries; its body may only write to it.
             carried = op.body.block.args[operand - 2] if operand >= 3 else None
-            return carried is not None and makes_results_only(op) and _is_result(carried)
+            return carried is not None and _hands_on(op) and _is_result(carried)
         case tensor.InsertSliceOp():
             return operand in (0, 1) and _is_result(op.result)
+        case tensor.ExpandShapeOp() | tensor.CollapseShapeOp():
+            return _is_result(op.result)
         case _:
             writes = op.name == "vector.transfer_write" and operand == 1
             return writes and all(map(_is_result, op.results))
@@ -155,8 +182,8 @@ def _written_buffers(loop: Operation) -> Iterator[SSAValue]:
 
 
 def _root(value: SSAValue) -> SSAValue:
-    """The buffer of which a buffer is a view."""
-    while isinstance(owner := value.owner, Operation) and _is_view(owner):
+    """The buffer of which a buffer is a view; of scratch memory, the buffer that a view makes of a part."""
+    while isinstance(owner := value.owner, Operation) and _is_view(owner) and not isinstance(owner, ViewOp):
         value = owner.operands[0]
     return value
 
@@ -195,13 +222,17 @@ def _is_output(buffer: SSAValue) -> bool:
     return kernel is not None and 0 <= buffer.index - kernel.inputs.data < kernel.outputs.data
 
 
-def _is_read(buffer: SSAValue, loop: Operation) -> bool:
-    """Whether an op outside of a loop reads a buffer or a view of it."""
+def _is_read(buffer: SSAValue, loop: Operation | None) -> bool:
+    """Whether an op, outside of a loop, reads a buffer or a view of it."""
     for use in buffer.uses:
         op = use.operation
         if _is_view(op):
             if any(_is_read(result, loop) for result in op.results):
                 return True
-        elif _WRITTEN.get(op.name) != use.index and not isinstance(op, DimOp) and not loop.is_ancestor(op):
+        elif (
+            _WRITTEN.get(op.name) != use.index
+            and not isinstance(op, DimOp)
+            and not (loop and loop.is_ancestor(op))
+        ):
             return True
     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import join
@@ -45,7 +46,7 @@ class Replay:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_ir(path, module_text(kernel), ctx)
         pipelines = [text_of(OF_KERNELS[:end]) for end in (index, index + 1)]
-        words = ["stepwell", "validate", str(path), *self.options, "-p"]
+        words = ["stepwell", "validate", str(path), *_of_kernels(self.options), "-p"]
         commands = [join([*words, text]) for text in pipelines]
         return replace(finding, good=commands[0], bad=commands[1])
 
@@ -68,3 +69,10 @@ class Replay:
 
     def _words(self, command: str, *more: str) -> list[str]:
         return ["stepwell", command, str(self.model), *self.options, *more]
+
+
+def _of_kernels(options: Sequence[str]) -> list[str]:
+    """The options without those that choose passes of level 1: all passes of kernels run at any level."""
+    names = ("--opt-level", "--disable-pass", "--require-pass")
+    pairs = zip(options, ["", *options], strict=False)
+    return [word for word, before in pairs if word not in names and before not in names]

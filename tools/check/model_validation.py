@@ -94,6 +94,8 @@ class ModelValidation:
             if not self.rows or self.rows[-1].status is not Status.FAILED:
                 self.rows.append(failed_row(error, "graph", None))
             return
+        if not {*self.levels} - {"graph"}:
+            return
         try:
             observation = Observation(compilation, list(feeds.values()))
         except StepwellError as error:
@@ -139,8 +141,6 @@ class ModelValidation:
 
     def _to_kernels(self, compilation: Compilation, observation: Observation, seed: int) -> None:
         """Kernels as functions on tensors, and those that differ in extents only made one."""
-        if not set(self.levels) - {"graph"}:
-            return
         to_kernel_functions(compilation, self.options)
         known = self._judge_calls(compilation, observation, TO_KERNELS, set(), seed)
         before = {f.sym_name.data: str(f) for f in kernels_of(compilation.module)}
@@ -169,19 +169,19 @@ class ModelValidation:
             if symbol in found and name == TO_KERNELS:
                 continue  # a kernel of several calls is the same op for each
             if "tensor" in self.levels:
-                instrument = self._instrument(compilation, symbol, known, observed.numerics, "tensor", seed)
+                instrument = self._instrument(compilation, symbol, known, observed.numerics, seed)
                 self.rows += instrument.judge(ModuleOp([kernel.clone()]), name, observed.numerics)
                 known = instrument.known[symbol]
             found.setdefault(symbol, (known, observed.numerics))
         return found
 
     def _instrument(
-        self, compilation: Compilation, symbol: str, known: Known, least: Numerics, level: str, seed: int
+        self, compilation: Compilation, symbol: str, known: Known, least: Numerics, seed: int
     ) -> Validate:
         return Validate(
             compilation.ctx,
             {symbol: known},
-            level=level,
+            level="tensor",
             kernel=symbol,
             least=least,
             full=self.full,
@@ -209,9 +209,10 @@ class ModelValidation:
                 continue
             each, least = known[symbol]
             module = ModuleOp([kernel.clone()])
+            instrument = self._instrument(compilation, symbol, each, least, seed)
             for level, pipeline in (("tensor", SCHEDULE_PIPELINE), ("loop", LOOP_PIPELINE)):
-                instrument = self._instrument(compilation, symbol, each, least, level, seed)
                 if level in self.levels:
+                    instrument.level, instrument.rows = level, []
                     self.rows += validated_pipeline(module, pipeline, compilation.ctx, instrument)
                     each = instrument.known[symbol]
                     if self.rows[-1].status is Status.FAILED:

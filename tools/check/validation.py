@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.verify import verify_module
-from stepwell.lowering.interpret import Noise, Sampling, TooManyOps, interpret
+from stepwell.lowering.interpret import Noise, Sampling, TooManyOps, interpret, interpret_sampled
 from stepwell.passes import Pass, PassContext, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import Instrument, module_text
@@ -33,9 +33,9 @@ from stepwell.tools.check.rows import Row, Status
 # Errors of a run after a pass that need not be the fault of the pass: it may fix sizes that were open,
 # declare kernels that it had with their bodies, or make ops that the interpreter does not know.
 CANNOT_RUN = ("bad-inputs", "unsupported", "unsupported-op", "unknown-function")
-_MAX_OPS = 150_000
-"""The ops of the interpreter in one run, from where on iterations of loops are sampled: one second or two."""
-_SAMPLES = ((0, 0), (12, 3), (4, 2))
+_MAX_OPS = 100_000
+"""The ops of the interpreter in one run, from where on iterations are sampled: about half a second."""
+_SAMPLES = ((0, 0), (12, 3), (4, 2), (2, 1), (1, 1))
 """The iterations of outermost and inner loops that run, tried in this order."""
 
 
@@ -173,7 +173,7 @@ class Validate(Instrument):
             last = (outer, inner) == _SAMPLES[-1]
             sampling = Sampling(outer, inner, self._seed, max_ops=_MAX_OPS * (10 if last else 1))
             try:
-                return interpret(module, self._ctx, name, inputs, sampling=sampling), outer > 0
+                return interpret_sampled(module, self._ctx, name, inputs, sampling), outer > 0
             except TooManyOps:
                 if last:
                     raise

@@ -18,6 +18,7 @@ from stepwell.tools.commands.options import (
 )
 from stepwell.tools.driver.options import expect_source
 from stepwell.tools.inputs import by_input, made_up_inputs, read_arrays
+from stepwell.tools.limits import limits_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -72,6 +73,8 @@ def _pipeline_rows(args: Namespace) -> list[Row]:
     from dataclasses import replace
 
     from stepwell.dialects._xdsl import StepwellContext
+    from stepwell.passes.context import PassContext
+    from stepwell.passes.pass_limit import numbered
     from stepwell.runtime.machine.target import target_from
     from stepwell.tools.check.validation import Validate, known_functions, validated_pipeline
     from stepwell.tools.driver.ir_files import read_ir
@@ -86,7 +89,14 @@ def _pipeline_rows(args: Namespace) -> list[Row]:
         module = read_ir(args.model, ctx)
         known, unknown = known_functions(module, ctx, seed=seed)
         instrument = Validate(ctx, known, full=args.full, seed=seed)
-        rows += [*validated_pipeline(module, args.pipeline, ctx, instrument), *unknown]
+        context = PassContext(
+            opt_level=args.opt_level,
+            required_pass=args.require_pass,
+            disabled_pass=args.disable_pass,
+            instruments=limits_of(args),
+        )
+        with context, numbered():
+            rows += [*validated_pipeline(module, args.pipeline, ctx, instrument), *unknown]
     return [replace(row, level=_level_of(row.pass_name)) for row in rows]
 
 
@@ -128,6 +138,9 @@ def _model_rows(args: Namespace) -> list[Row]:
     from stepwell.tools.driver.reading import start
     from stepwell.tools.progress import shown_progress
 
+    if limits_of(args):
+        help = "leave them out, or validate the passes of a .mlir file: -p"
+        raise StepwellError("bad-option", None, "limits do not go with all passes of a model", help=help)
     options = compile_options(args)
     module = start(args.model, options).module
     expect_above_loops(module)

@@ -10,7 +10,7 @@ import pytest
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.interpret import interpret
+from stepwell.lowering.interpret import interpret, interpret_sampled
 from stepwell.lowering.interpret.elements import undefined_bytes
 from stepwell.lowering.interpret.noise import Noise
 from stepwell.lowering.interpret.sampling import Sampling, TooManyOps, written
@@ -125,3 +125,73 @@ def test_noise_shows_a_sum_that_cancels() -> None:
     assert not same.any()
     again, _ = interpret(module, ctx, "f", [x], noise=Noise())
     assert again == noisy  # the noise is seeded
+
+
+TWO_LOOPS = """
+func.func @f(%x: tensor<64x8xf32>) -> tensor<64x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %c63 = arith.constant 63 : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x8xf32>
+  %a = scf.for %i = %c0 to %c64 step %c1 iter_args(%t = %e) -> (tensor<64x8xf32>) {
+    %v = vector.transfer_read %x[%i, %c0], %zero {in_bounds = [true]} : tensor<64x8xf32>, vector<8xf32>
+    %w = arith.addf %v, %v : vector<8xf32>
+    %u = vector.transfer_write %w, %t[%i, %c0] {in_bounds = [true]} : vector<8xf32>, tensor<64x8xf32>
+    scf.yield %u : tensor<64x8xf32>
+  }
+  %d = tensor.empty() : tensor<64x8xf32>
+  %b = scf.for %i = %c0 to %c64 step %c1 iter_args(%t = %d) -> (tensor<64x8xf32>) {
+    %j = arith.subi %c63, %i : index
+    %v = vector.transfer_read %a[%j, %c0], %zero {in_bounds = [true]} : tensor<64x8xf32>, vector<8xf32>
+    %u = vector.transfer_write %v, %t[%i, %c0] {in_bounds = [true]} : vector<8xf32>, tensor<64x8xf32>
+    scf.yield %u : tensor<64x8xf32>
+  }
+  func.return %b : tensor<64x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("passes", ["", "bufferize"])
+def test_what_a_sample_needs_is_made(passes: str) -> None:
+    """Of the first loop those iterations run whose elements the sampled ones of the second read."""
+    ctx = StepwellContext()
+    module = parse_module(ctx, _as_kernel(TWO_LOOPS))
+    run_pipeline(module, passes, ctx)
+    x = np.arange(512, dtype=np.float32).reshape(64, 8)
+    whole, part = Sampling(), Sampling(outer=3, inner=3)
+    (wanted,) = interpret(module, ctx, "f", [x], sampling=whole)
+    (found,) = interpret_sampled(module, ctx, "f", [x], part)
+    ran = written(found)
+    assert ran.any(axis=1).sum() == 3 and ran[0].all() and ran[63].all()
+    np.testing.assert_array_equal(found[ran], wanted[ran])
+    np.testing.assert_array_equal(wanted, 2 * x[::-1])
+    assert part.ops < whole.ops / 4
+
+
+def test_what_a_later_iteration_reads_is_made() -> None:
+    """A running sum: each iteration of the first loop reads what the one before wrote."""
+    text = TWO_LOOPS.replace("arith.addf %v, %v", "arith.addf %v, %p").replace(
+        "    %w =",
+        "    %h = arith.subi %i, %c1 : index\n    %k = arith.maxsi %h, %c0 : index\n"
+        "    %p = vector.transfer_read %t[%k, %c0], %zero {in_bounds = [true]} "
+        ": tensor<64x8xf32>, vector<8xf32>\n    %w =",
+        1,
+    )
+    ctx = StepwellContext()
+    module = parse_module(ctx, text)
+    x = np.ones((64, 8), np.float32)
+    part = Sampling(outer=3, inner=3)
+    (wanted,) = interpret(module, ctx, "f", [x])
+    (found,) = interpret_sampled(module, ctx, "f", [x], part)
+    ran = written(found)
+    np.testing.assert_array_equal(found[ran], wanted[ran])
+
+
+def _as_kernel(text: str) -> str:
+    """A function as a kernel of one input and one output."""
+    head = "-> tensor<64x8xf32> {\n  %c0"
+    kernel = "attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}"
+    return text.replace(head, head.replace("{", f"{kernel} {{"), 1)

@@ -128,6 +128,29 @@ def test_passes_on_a_file(tmp_path: Path, capsys: Capture) -> None:
     ]
 
 
+def test_options_choose_the_passes_of_a_file(tmp_path: Path, capsys: Capture) -> None:
+    (file := tmp_path / "f.mlir").write_text(PROGRAM)
+    pipeline = "eliminate-common-subexpr,dead-code-elimination,fold-scale-axis"
+    names = pipeline.split(",")
+
+    def ran(*options: str) -> list[str]:
+        return [row["pass"] for row in found(capsys, file, "-p", pipeline, *options)[1]]
+
+    assert ran() == names
+    assert ran("--disable-pass", names[0]) == names[1:]
+    assert ran("--pass-limit", "1") == names[:1]
+    optional = [name for name in names if getattr(load_pass(name), "opt_level", 0)]
+    assert optional, "the test needs a pass that does not run at level 0"
+    assert ran("--opt-level", "0") == [name for name in names if name not in optional]
+    assert ran("--opt-level", "0", "--require-pass", optional[0]) == [
+        name for name in names if name not in optional[1:]
+    ]
+
+
+def test_limits_do_not_go_with_a_model(model: Path, capsys: Capture) -> None:
+    assert "error[bad-option]: limits" in shown_error(capsys, validate, model, "--pass-limit", "3")
+
+
 def test_a_program_of_level_2(tmp_path: Path, model: Path, capsys: Capture) -> None:
     """Kernels of a program as text run on made-up inputs."""
     file = tmp_path / "m.mlir"
