@@ -52,8 +52,8 @@ class Training:
         loss = f"append-loss{{kind={_text(self.loss)} output={_text(self.output)} targets={targets}}}"
         decay = -1.0 if self.weight_decay is None else self.weight_decay
         step = (
-            f"append-optimizer{{kind={_text(self.optimizer)} lr={_number(self.lr)} momentum={_number(self.momentum)} "
-            f"weight-decay={_number(decay)} clip={_number(self.clip)}}}"
+            f"append-optimizer{{kind={_text(self.optimizer)} lr={_number(self.lr)} "
+            f"momentum={_number(self.momentum)} weight-decay={_number(decay)} clip={_number(self.clip)}}}"
         )
         plain = "append-optimizer{kind=sgd lr=1.0}"
         return self._after(f"{loss},{step if what == 'step' else plain},{EXPANSION}")
