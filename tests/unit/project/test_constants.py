@@ -74,6 +74,7 @@ OTHERS: Mapping[str, str] = {
         lowering/graph_to_linalg/vectors/lane_softmax.py LANES
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
+        passes/onnx/lift_parameters.py _FIXED
         passes/graph/layout/feature_map_layouts.py FEATURE_MAP_RANKS
         passes/trace_events.py PROCESS
         runtime/files/cache.py _DIGEST_BYTES
