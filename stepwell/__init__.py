@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from stepwell.tools.api.reading import read as read
     from stepwell.tools.debug.session import debug as debug
     from stepwell.tools.driver.options import CompileOptions as CompileOptions
-    from stepwell.tools.notebook.coloured import show as show
     from stepwell.tools.notebook.extension import load_ipython_extension as load_ipython_extension
+    from stepwell.tools.notebook.shown import show as show
     from stepwell.tools.training.trainer import Trainer as Trainer
 
 __version__ = "0.1.0"
@@ -92,7 +92,7 @@ _LAZY = {
     "register_backend": "stepwell.runtime.backends:register_backend",
     "register_pass": "stepwell.passes.registry:register_pass",
     "sched": "stepwell.dialects.sched",
-    "show": "stepwell.tools.notebook.coloured:show",
+    "show": "stepwell.tools.notebook.shown:show",
     "vector": "stepwell.dialects.vector",
 }
 

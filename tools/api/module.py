@@ -196,7 +196,7 @@ class Module:
 
     def _repr_html_(self) -> str:
         """Coloured text for notebooks, each function foldable."""
-        from stepwell.tools.notebook.coloured import html_of
+        from stepwell.tools.coloured_text import html_of
 
         return html_of(str(self))
 

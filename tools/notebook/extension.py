@@ -19,11 +19,12 @@ from stepwell.passes.instruments import module_text
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.packages import needed
 from stepwell.tools.api.reading import parse
-from stepwell.tools.notebook.coloured import Shown, html_of
+from stepwell.tools.coloured_text import html_of
+from stepwell.tools.notebook.shown import Shown
 
 
 class Shell(Protocol):
-    """What the extension needs of IPython's shell."""
+    """The part of IPython's shell that the extension uses."""
 
     display_formatter: Any
     """Its formatters by type of output, which functions are registered with."""

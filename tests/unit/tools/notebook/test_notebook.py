@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import stepwell
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools.notebook.coloured import MOST_LINES, html_of
+from stepwell.tools.coloured_text import MOST_LINES, html_of
 from stepwell.tools.notebook.extension import load_ipython_extension, mlir
 
 TEXT = """builtin.module {

@@ -5,17 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple, cast
 
-from xdsl.dialects.builtin import ModuleOp
-
-from stepwell.dialects._xdsl import StepwellContext
-from stepwell.passes.instruments import module_text
-from stepwell.runtime.errors import StepwellError
 from stepwell.tools.lsp.tokens import KINDS
-
-if TYPE_CHECKING:
-    from stepwell.tools.api.module import Module
 
 MOST_LINES = 2000
 """A notebook keeps what it shows in its file: longer text is cut, with a note."""
@@ -41,41 +32,6 @@ _COLOURS = {
 _TOKENS = re.compile("|".join(f"(?P<k{i}>{kind.pattern})" for i, kind in enumerate(KINDS)), re.MULTILINE)
 _FUNCTION = re.compile(r'( {0,2})(?:"?(?:func|llvm)\.func\b)')
 _STYLE = "margin:0;padding:0 .5em;background:#fff;color:#24292f;line-height:1.35"
-
-
-class Shown(NamedTuple):
-    """IR that a notebook shows as coloured text, and a terminal as text."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return html_of(self.text)
-
-
-def show(module: Module | ModuleOp, level: str | None = None) -> Shown:
-    """
-    A program as coloured text, each function foldable.
-
-    Args: `module` is a `stepwell.Module` or a module of xDSL's; `level` lowers a copy to it first, by the
-    names of `Module.to`.
-    Raises: StepwellError `type-mismatch`; of the lowering.
-    """
-    from stepwell.tools.api.module import Module
-
-    if isinstance(module, ModuleOp):
-        if level is None:
-            return Shown(module_text(module))
-        module = Module(module.clone(), context=StepwellContext())
-    if not isinstance(cast("object", module), Module):
-        message = f"expected a stepwell.Module or a ModuleOp, found {type(module).__name__}"
-        raise StepwellError("type-mismatch", None, message)
-    return Shown(str(module if level is None else module.clone().to(level)))
 
 
 def html_of(text: str) -> str:
