@@ -7,6 +7,7 @@ JOBS ?= 2
 MINUTES ?= 60
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 PYRIGHT := $(BIN)/pyright --pythonpath $(BIN)/python
+NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vsce@3.9
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -24,6 +25,8 @@ test: lint
 lint: .venv/with-test
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
+	@! command -v node > /dev/null || for file in $$(git ls-files '*.js'); do \
+	node --input-type=module --check < $$file || { echo "$$file does not parse"; exit 1; }; done
 
 types: .venv/with-test
 	$(PYRIGHT)
@@ -50,8 +53,8 @@ emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
-explore: .venv/with-test .venv/with-editor
-	$(PYTEST) tests/explore
+explore: .venv/with-test .venv/with-editor .venv/with-npm
+	PATH="$(CURDIR)/.venv/npm/node_modules/.bin:$$PATH" NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/explore
 
 bench: .venv/with-bench
 	$(BIN)/python -m benchmarks.run
@@ -75,6 +78,11 @@ test-runtime: .venv/with-test
 # One stamp for each extra: installed again when pyproject.toml changes.
 .venv/with-%: .venv/bin/python pyproject.toml
 	$(PIP) install --editable '.[$*]'
+	touch $@
+
+# The packages of node that those tests use; without npm they are skipped, and counted.
+.venv/with-npm: .venv/bin/python Makefile
+	! command -v npm > /dev/null || npm install --silent --no-save --prefix .venv/npm $(NPM)
 	touch $@
 
 clean:

@@ -11,12 +11,13 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.onnx.marks import INITIALIZER, VALUES
 from stepwell.dialects.onnx.types import kind_of
 from stepwell.dialects.types import WeightAttr
 from stepwell.frontend.attributes import export_attribute
 from stepwell.frontend.export_nodes import ExportRegion, NodeExporter
 from stepwell.frontend.functions import opsets_of
-from stepwell.frontend.graphs import DECLARED, GRAPH_NAME, INITIALIZER, VALUE_INFO
+from stepwell.frontend.graphs import DECLARED, GRAPH_NAME, VALUE_INFO
 from stepwell.frontend.importer import DEFAULT, DIM_NAMES, INPUTS, NAME, QUANTIZATION
 from stepwell.frontend.info import (
     entries_of,
@@ -37,7 +38,6 @@ from stepwell.frontend.messages import (
     ValueInfoProto,
 )
 from stepwell.frontend.names import Names, strings
-from stepwell.frontend.nodes import VALUES
 from stepwell.frontend.tensors import export_sparse, export_tensor
 from stepwell.frontend.value_types import export_type
 from stepwell.runtime.errors import StepwellError

@@ -19,11 +19,12 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from stepwell.dialects import onnx
 from stepwell.dialects.constants import Array, inline_attr, is_inline
+from stepwell.dialects.onnx.marks import INITIALIZER, VALUES
 from stepwell.dialects.types import WeightAttr, element_of, tensor_type
 from stepwell.frontend.attributes import AttributeImporter
 from stepwell.frontend.info import Attributes, describe, describe_value, legible, string_array, text_attr
 from stepwell.frontend.messages import GraphProto, NodeProto, TensorProto, ValueInfoProto
-from stepwell.frontend.nodes import ANY, VALUES, NodeImporter, Scope
+from stepwell.frontend.nodes import ANY, NodeImporter, Scope
 from stepwell.frontend.sorting import node_name, sorted_nodes
 from stepwell.frontend.source import Source
 from stepwell.frontend.tensors import array_of, sparse_attr, strings_attr
@@ -31,7 +32,6 @@ from stepwell.frontend.value_types import TypeImporter
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
-INITIALIZER = "onnx.initializer"
 """Attribute of an `onnx.Constant` that is an initializer of its graph."""
 GRAPH_NAME = "onnx.graph_name"
 """Attribute of a graph: its name in the model."""

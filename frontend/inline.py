@@ -9,13 +9,13 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import onnx
+from stepwell.dialects.onnx.marks import VALUES
 from stepwell.frontend.attributes import int_attr
 from stepwell.frontend.functions import opsets_of
 from stepwell.frontend.graphs import set_hint
 from stepwell.frontend.info import string_array
 from stepwell.frontend.layout import layout_of, segment_sizes
 from stepwell.frontend.names import strings
-from stepwell.frontend.nodes import VALUES
 from stepwell.runtime.errors import StepwellError
 
 

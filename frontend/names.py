@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from stepwell.frontend.nodes import VALUES
+from stepwell.dialects.onnx.marks import VALUES
 
 
 class Names:

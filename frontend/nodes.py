@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import AttrSizedRegionSegments
 
 from stepwell.dialects import onnx
+from stepwell.dialects.onnx.marks import VALUES
 from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.frontend.attributes import KINDS, AttributeImporter
 from stepwell.frontend.info import describe, legible, string_array, text_attr
@@ -21,8 +22,6 @@ from stepwell.runtime.errors import StepwellError
 
 NODE = "onnx.node"
 """Attribute of an op: the node's name."""
-VALUES = "onnx.values"
-"""Attribute of an op: the names of its results in the model."""
 
 ANY = onnx.AnyType()
 

@@ -58,6 +58,11 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "partition-graph": ("outline each backend's connected ops as a function", "PartitionGraph"),
         "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
     },
+    "passes.graph.gradients": {
+        "append-loss": ("let a model return its loss, and take targets",),
+        "append-optimizer": ("make a step of training of a function that returns a loss",),
+        "gradient": ("write out the functions that derivatives stand for", "Gradient"),
+    },
     "passes.graph.report": {
         "annotate-work": ("annotate each kernel with its operations and its bytes read and written",),
         "count-macs": ("print the number of multiply-adds", "CountMacs"),
@@ -180,7 +185,10 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.graph.raising": {
         "raise-to-row-ops": ("recognize softmax, norms and activations that are written out as several ops",)
     },
-    "passes.onnx": {"set-input-shapes": ("give open dimensions of inputs a fixed size",)},
+    "passes.onnx": {
+        "lift-parameters": ("make initializers of floats arguments, so that they can change",),
+        "set-input-shapes": ("give open dimensions of inputs a fixed size",),
+    },
 }
 """
 By folder: each pass with its summary, then TVM's names of it with the options that each implies, such as

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from stepwell.tools.api.reading import read as read
     from stepwell.tools.debug.session import debug as debug
     from stepwell.tools.driver.options import CompileOptions as CompileOptions
+    from stepwell.tools.training.trainer import Trainer as Trainer
 
 __version__ = "0.1.0"
 
@@ -65,6 +66,7 @@ _LAZY = {
     "StepwellError": "stepwell.runtime.errors:StepwellError",
     "Timing": "stepwell.tools.api.instruments:Timing",
     "TraceEvents": "stepwell.passes.trace_events:TraceEvents",
+    "Trainer": "stepwell.tools.training.trainer:Trainer",
     "VerifyEach": "stepwell.passes.instruments:VerifyEach",
     "amx": "stepwell.dialects.amx",
     "arith": "stepwell.dialects.arith",
@@ -105,6 +107,7 @@ __all__ = [
     "StepwellError",
     "Timing",
     "TraceEvents",
+    "Trainer",
     "VerifyEach",
     "amx",
     "arith",

@@ -13,8 +13,8 @@ from xdsl.ir import Operation
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.onnx.base import domain_of
+from stepwell.dialects.onnx.marks import INITIALIZER
 from stepwell.dialects.plugins.operators import operator_of
-from stepwell.frontend.graphs import INITIALIZER
 from stepwell.lowering.onnx_to_graph import CONTRIB, contrib_on_host, converted_operators
 
 if TYPE_CHECKING:

@@ -55,6 +55,8 @@ from stepwell.dialects.graph.gather import GatherElementsOp as GatherElementsOp
 from stepwell.dialects.graph.gather import GatherNdOp as GatherNdOp
 from stepwell.dialects.graph.gather import GatherOp as GatherOp
 from stepwell.dialects.graph.gather import OneHotOp as OneHotOp
+from stepwell.dialects.graph.gradients import GradientOp as GradientOp
+from stepwell.dialects.graph.gradients import VjpOp as VjpOp
 from stepwell.dialects.graph.host import HostCallOp as HostCallOp
 from stepwell.dialects.graph.integer_products import ConvIntegerOp as ConvIntegerOp
 from stepwell.dialects.graph.integer_products import WordsOp as WordsOp

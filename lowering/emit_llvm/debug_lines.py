@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-
-from stepwell.dialects.printed_lines import printed_lines
 
 _VERSION = 3
 
@@ -16,11 +13,16 @@ _VERSION = 3
 class DebugLines:
     """The metadata of a module's lines: a file, its compile unit, a subprogram for each function."""
 
-    def __init__(self, metadata: Callable[[str], str], module: ModuleOp):
-        """Args: `metadata` adds a node to the module's metadata, and returns the reference to it."""
-        _, self._lines = printed_lines(module)
+    def __init__(self, metadata: Callable[[str], str], lines: Mapping[Operation, int]):
+        """
+        Args: `metadata` adds a node to the module's metadata, and returns the reference to it; `lines` are
+        those of `printed_lines`.
+        """
+        self._lines = lines
         self._metadata = metadata
-        self._file = self._metadata('!DIFile(filename: "kernel.mlir", directory: "")')
+        names = [op.sym_name.data for op in lines if isinstance(op, llvm.FuncOp) and op.body.blocks]
+        file = "main" if "main" in names else names[0].partition(".")[0]
+        self._file = self._metadata(f'!DIFile(filename: "{file}.mlir", directory: "")')
         self._unit = self._metadata(
             f"distinct !DICompileUnit(language: DW_LANG_C, file: {self._file}, emissionKind: LineTablesOnly)"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
@@ -56,12 +56,12 @@ _HEADER_PROPERTIES = {
 }
 
 
-def emit_llvm(module: ModuleOp, *, lines: bool = False) -> str:
+def emit_llvm(module: ModuleOp, *, lines: Mapping[Operation, int] | None = None) -> str:
     """
     The LLVM IR text of a module of `llvm.func` and `llvm.mlir.global`.
 
-    Args: `lines` gives each instruction a debug location, the line of its op in the module's text; the code
-    is the same.
+    Args: `lines`, those of `printed_lines`, give each instruction the line of its op as debug location; the
+    code is the same.
     Raises: StepwellError `unsupported-op` for anything that cannot be expressed, so that nothing is dropped
     silently; `invalid-ir` for a vector load or store without alignment.
     """
@@ -78,11 +78,11 @@ class ModuleEmitter:
         self._metadata: list[str] = []
         self.debug: DebugLines | None = None
 
-    def emit(self, module: ModuleOp, *, lines: bool = False) -> str:
+    def emit(self, module: ModuleOp, *, lines: Mapping[Operation, int] | None = None) -> str:
         """The text of the module."""
         parts: list[str] = []
-        if lines:
-            self.debug = DebugLines(self.metadata, module)
+        if lines is not None:
+            self.debug = DebugLines(self.metadata, lines)
         for op in module.ops:
             match op:
                 case llvm.FuncOp():

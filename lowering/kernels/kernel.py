@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import NamelessPrinter, StepwellContext
+from stepwell.dialects.printed_lines import printed_lines
 from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
@@ -101,11 +102,16 @@ OPTIMIZE: ContextVar[bool | None] = ContextVar("stepwell_optimize", default=None
 """Whether LLVM's pipeline runs on kernels compiled here, whatever is in them; such objects are not cached."""
 
 
+def llvm_text(module: ModuleOp, target: TargetDescription) -> str:
+    """The LLVM IR of a module at level 4, with the lines of its own text where the target has them."""
+    return emit_llvm(module, lines=printed_lines(module)[1] if target.debug_info else None)
+
+
 def object_of(module: ModuleOp, target: TargetDescription) -> bytes:
     """The object file of a kernel at level 4."""
     chosen = OPTIMIZE.get()
     with span("emit_llvm", "step"):
-        text = emit_llvm(module)
+        text = llvm_text(module, target)
     with span("machine code", "step"):
         optimize = not has_vectors(module) if chosen is None else chosen
         return compile_to_object(text, target, optimize=optimize)

@@ -47,11 +47,19 @@ def vector_spills(assembly: str) -> int:
     """
     The number of instructions that store vector registers on the stack: a register tile that spills is slow.
 
-    Args: `assembly` of x86-64 or aarch64; stores relative to the stack or frame pointer count (a function
-    without a frame pointer uses that register for anything).
+    Args: `assembly` of x86-64 or aarch64.
     """
-    store = _FRAME_SPILL if _FRAME_POINTER.search(assembly) else _VECTOR_SPILL
-    return len(store.findall(assembly))
+    return len(spill_pattern(assembly).findall(assembly))
+
+
+def spill_pattern(assembly: str) -> re.Pattern[str]:
+    """
+    Matches the instructions of an assembly that store vector registers on the stack.
+
+    Stores relative to the stack or frame pointer count (a function without a frame pointer uses that register
+    for anything).
+    """
+    return _FRAME_SPILL if _FRAME_POINTER.search(assembly) else _VECTOR_SPILL
 
 
 def _module(text: str, machine: llvm.TargetMachine, optimize: bool) -> llvm.ModuleRef:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.dialects.types import DimLike, dims_of, dtype_of, tensor_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 
@@ -21,7 +22,7 @@ from stepwell.runtime.files.weights import WeightStore
 class Parts:
     """A builder of graph ops at a rewriter's insertion point, for the arithmetic that replaces an op."""
 
-    rewriter: PatternRewriter
+    rewriter: Builder
     weights: WeightStore
 
     def scalar(self, number: float, like: SSAValue) -> SSAValue:
@@ -64,7 +65,7 @@ class Parts:
         assert isinstance(element, TypeAttribute)
         return self.rewriter.insert(graph.CastOp(a, element)).result
 
-    def reshape(self, a: SSAValue, shape: Sequence[Dim]) -> SSAValue:
+    def reshape(self, a: SSAValue, shape: Sequence[DimLike]) -> SSAValue:
         """`graph.reshape`."""
         return self.rewriter.insert(graph.ReshapeOp(a, shape)).result
 
@@ -222,3 +223,53 @@ class ExpandLpNorm(RewritePattern):
         zero = parts.scalar(0, norm)
         is_zero = rewriter.insert(graph.EqualOp(norm, zero)).result
         rewriter.replace(op, graph.WhereOp(is_zero, zero, parts.divide(op.input, norm)))
+
+
+def norm_patterns(weights: WeightStore) -> Mapping[str, RewritePattern]:
+    """The patterns by the name of the op that each replaces."""
+    channel_norm = ExpandChannelNorm(weights)
+    return {
+        "batch_norm": ExpandBatchNorm(weights),
+        "layer_norm": ExpandLayerNorm(weights),
+        "rms_norm": ExpandRmsNorm(weights),
+        "instance_norm": channel_norm,
+        "group_norm": channel_norm,
+        "lp_norm": ExpandLpNorm(weights),
+    }
+
+
+@dataclass
+class ExpandBatchNorm(RewritePattern):
+    """
+    Replace batch norm by a factor a channel, f = scale / sqrt(variance + eps), and a shift, bias - mean * f.
+
+    ```mlir
+    %y = graph.batch_norm %x mean %m variance %v eps 1.0e-5 axis 1
+      : (tensor<1x3x4xf32>, tensor<3xf32>) -> tensor<1x3x4xf32>
+    // ->
+    %0 = graph.constant dense<1.0e-5> : tensor<f32>
+    %1 = graph.add %v, %0 : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+    %2 = graph.rsqrt %1 : tensor<3xf32> -> tensor<3xf32>
+    %3 = graph.multiply %m, %2 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %4 = graph.neg %3 : tensor<3xf32> -> tensor<3xf32>
+    %5 = graph.expand_dims %2 axes [1] : tensor<3xf32> -> tensor<3x1xf32>
+    %6 = graph.multiply %x, %5 : (tensor<1x3x4xf32>, tensor<3x1xf32>) -> tensor<1x3x4xf32>
+    %y = graph.bias_add %6, %4 axis 1 : (tensor<1x3x4xf32>, tensor<3xf32>) -> tensor<1x3x4xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BatchNormOp, rewriter: PatternRewriter) -> None:
+        parts = Parts(rewriter, self.weights)
+        epsilon = parts.scalar(op.eps.value.data, op.variance)
+        scale = parts.rsqrt(parts.add(op.variance, epsilon))
+        if op.scale is not None:
+            scale = parts.multiply(op.scale, scale)
+        moved = parts.multiply(op.mean, scale)
+        shift = parts.negate(moved) if op.bias is None else parts.subtract(op.bias, moved)
+        element, rank = tensor_of(op.input).element_type, len(dims_of(op.input.type))
+        axis = op.axis.value.data
+        scaled = parts.multiply(op.input, parts.along(parts.cast(scale, element), axis, rank))
+        rewriter.replace(op, graph.BiasAddOp(scaled, parts.cast(shift, element), axis))

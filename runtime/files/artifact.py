@@ -162,7 +162,7 @@ def _entry_to_json(entry: Entry, codes: list[Code]) -> dict[str, object]:
 
 
 def _pieces(code: Code) -> Sequence[bytes]:
-    return [code.contents] if isinstance(code, LinkedCode) else code.objects
+    return code.pieces if isinstance(code, LinkedCode) else code.objects
 
 
 def _code_to_json(code: Code) -> dict[str, object]:

@@ -35,6 +35,13 @@ class LinkedCode(NamedTuple):
     """Offset and size of each function by its name, bodies of parallel loops (`k.body0`) too."""
     frames: tuple[int, int] = (0, 0)
     """Offset in memory and size of the frames for unwinding (`.eh_frame`)."""
+    debug: bytes = b""
+    """The debug file, where the code was made with lines: an ELF file that is not loaded."""
+
+    @property
+    def pieces(self) -> tuple[bytes, ...]:
+        """The bytes of the code in a file, as `from_json` gets them."""
+        return (self.contents, self.debug) if self.debug else (self.contents,)
 
     def checked(self) -> LinkedCode:
         """The code itself. Raises: ValueError for offsets and sizes that contradict each other."""
@@ -75,18 +82,23 @@ class LinkedCode(NamedTuple):
             "outside": list(self.outside),
             "functions": {name: list(place) for name, place in self.functions.items()},
             "frames": list(self.frames),
+            **({"debug": len(self.debug)} if self.debug else {}),
         }
 
     @staticmethod
     def from_json(data: Mapping[str, object], contents: bytes) -> LinkedCode:
         """The code that `to_json` described. Raises: ValueError, KeyError or TypeError when it is none."""
+        end = len(contents) - as_size(data.get("debug", 0))
+        if end < 0:
+            raise ValueError("the debug file is larger than the code with it")
         return LinkedCode(
-            contents,
+            contents[:end],
             as_size(data["text"]),
             as_size(data["data"]),
             as_texts(data["outside"]),
             {name: _span(place) for name, place in as_mapping(data["functions"]).items()},
             _span(data["frames"]),
+            contents[end:],
         ).checked()
 
 

@@ -18,7 +18,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 _IDENT = b"\x7fELF\x02\x01\x01"  # 64 bits, little endian, version 1
 _RELOCATABLE = 1
-_MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64"}
+MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64"}
 
 _UNUSED, _PROGRAM, _SYMBOLS, _STRINGS, _RELOCATIONS_WITH_ADDENDS, _NO_BITS, _RELOCATIONS = 0, 1, 2, 3, 4, 8, 9
 _UNWIND = 0x70000001  # x86-64's type of .eh_frame
@@ -26,6 +26,7 @@ _WRITE, _ALLOCATE, _EXECUTE = 1, 2, 4
 _LOCAL, _WEAK = 0, 2
 _FUNCTION, _OF_SECTION = 2, 3
 _RESERVED = 0xFF00  # section numbers from here on have meanings of their own: absolute, common
+_DEBUG = ".debug_"
 MAX_ALIGNMENT = 1 << 12
 _MAX_NAME_BYTES = 1 << 10  # many symbols may have the same name
 
@@ -73,6 +74,8 @@ class ObjectFile:
     arch: str
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
+    debug: tuple[Section, ...] = ()
+    """The DWARF sections, which occupy no memory."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,9 @@ def read_object(data: bytes) -> ObjectFile:
         _expect_supported(header, _text_at(data, names, header.name))
     symbols = _symbols(data, headers)
     relocations = _relocations(data, headers, len(symbols))
-    sections = tuple(
-        Section(
+
+    def section(header: _Header) -> Section:
+        return Section(
             header.number,
             _text_at(data, names, header.name),
             data[header.offset : header.offset + header.size],
@@ -117,9 +121,10 @@ def read_object(data: bytes) -> ObjectFile:
             bool(header.flags & _EXECUTE),
             relocations.get(header.number, ()),
         )
-        for header in occupying
-    )
-    return ObjectFile(_MACHINES[machine], sections, symbols)
+
+    others = (h for h in headers if h.type == _PROGRAM and not h.occupies_memory)
+    debug = tuple(section(h) for h in others if _text_at(data, names, h.name).startswith(_DEBUG))
+    return ObjectFile(MACHINES[machine], tuple(map(section, occupying)), symbols, debug)
 
 
 def _section_table(data: bytes) -> tuple[list[_Header], _Header, int]:
@@ -128,7 +133,7 @@ def _section_table(data: bytes) -> tuple[list[_Header], _Header, int]:
         raise ValueError("it is no ELF file of 64 bits")
     fields = _HEADER.unpack_from(data)
     kind, machine, start, row_bytes, count, names = (int(fields[i]) for i in (1, 2, 6, 11, 12, 13))
-    if kind != _RELOCATABLE or machine not in _MACHINES:
+    if kind != _RELOCATABLE or machine not in MACHINES:
         raise ValueError(f"it is no object file for a known machine (type {kind}, machine {machine})")
     if row_bytes != _SECTION.size or start + count * row_bytes > len(data) or names >= count:
         raise ValueError("its section table is outside of the file")

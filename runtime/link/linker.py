@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from stepwell.runtime.link.code import MAX_IMAGE_BYTES, PAGE_BYTES, POINTER_BYTES, LinkedCode
+from stepwell.runtime.link.debug_file import debug_file
 from stepwell.runtime.link.elf import ObjectFile, Relocation, Section, Symbol, read_object
 from stepwell.runtime.link.outside import is_known
 from stepwell.runtime.link.relocations import CALLS, LOADS, PATCHED_BYTES, PATCHES, STUB_BYTES, write_stub
@@ -75,7 +76,9 @@ class _Link:
                 self._relocate(number, section, relocation)
         contents = bytes(self.memory[:text_bytes] + self.memory[data_offset:])
         functions = self._functions()
-        return LinkedCode(contents, text_bytes, data_offset, tuple(self.stubs), functions, frames).checked()
+        debug = debug_file(self.arch, self.files, self.places, text_bytes, functions)
+        outside = tuple(self.stubs)
+        return LinkedCode(contents, text_bytes, data_offset, outside, functions, frames, debug).checked()
 
     def _define(self) -> None:
         """Find the definition of each global symbol: the strong one, or the first of weak ones."""

@@ -85,6 +85,8 @@ class TargetDescription:
     cores: int = 1
     tile_shares: TileShares = ()
     """The speeds that a calibration measured; empty without one."""
+    debug_info: bool = False
+    """Whether object code has DWARF lines: those of the printed `llvm` level."""
 
     def __str__(self) -> str:
         names = [name for name, (arch, _) in _LEVELS.items() if arch == self.arch]
@@ -150,7 +152,10 @@ class TargetDescription:
 
     def to_json(self) -> dict[str, object]:
         """The description as plain JSON values."""
-        return asdict(self)
+        data = asdict(self)
+        if not self.debug_info:
+            del data["debug_info"]  # which keys of caches, and files of before, do not have
+        return data
 
     @staticmethod
     def from_json(data: Mapping[str, object]) -> TargetDescription:

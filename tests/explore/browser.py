@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import shutil
 import subprocess
+from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.page_file import explorer_page
+from tests.support.components import needs_node_package, needs_program
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits.onnx"
@@ -27,6 +33,27 @@ def browser(folder: Path, *options: str) -> str:
     command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu"]
     command += [f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
+
+
+def dom(page: Path, address: str) -> str:
+    """The document when it has loaded, which is after the page's script ran."""
+    return browser(page.parent, "--dump-dom", f"{page.as_uri()}#{address}&selftest")
+
+
+def selftest(page: Path, address: str = "") -> Any:
+    """The facts that the page says about itself; an error in the page is one here."""
+    (found,) = re.findall(r'<pre data-testid="selftest">(.*?)</pre>', dom(page, address), re.DOTALL)
+    facts = json.loads(unescape(found))
+    assert facts["errors"] == [], facts["errors"]
+    return facts
+
+
+def run_script(script: Path, page: str) -> None:
+    """Run a test of node in Chromium, with the address of the page; it is skipped without node."""
+    environment = os.environ | {"NODE_PATH": needs_node_package("playwright-core")}
+    command = [needs_program("node"), str(script), str(BROWSER), page]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def pictures(page: Path, folder: Path) -> list[Path]:

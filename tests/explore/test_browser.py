@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,10 +15,13 @@ from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.compare import compared
 from stepwell.tools.explore.page_file import explorer_page
 from tests.commands import written
-from tests.explore.browser import BROWSER, browser, pictures
+from tests.explore.browser import BROWSER, dom, pictures, run_script, selftest
+from tests.explore.golden import GOLDEN
 from tests.onnx_models import onnx_model
+from tests.support.components import needs_node_package
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 pytestmark = [
@@ -28,24 +30,19 @@ pytestmark = [
 ]
 
 
-def dom(page: Path, address: str) -> str:
-    """The document when it has loaded, which is after the page's script ran."""
-    return browser(page.parent, "--dump-dom", f"{page.as_uri()}#{address}&selftest")
-
-
-def selftest(page: Path, address: str = "") -> Any:
-    """The facts that the page says about itself."""
-    (found,) = re.findall(r'<pre data-testid="selftest">(.*?)</pre>', dom(page, address), re.DOTALL)
-    facts = json.loads(unescape(found))
-    assert facts["errors"] == []
-    return facts
-
-
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the digits model, without times."""
     data = collect(ROOT / "examples" / "digits.onnx", CompileOptions(profile=True), run=False)
     return written(tmp_path_factory.mktemp("page") / "digits.html", explorer_page(data))
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of data that does not change."""
+    return written(
+        tmp_path_factory.mktemp("page") / "golden.html", explorer_page(json.loads(GOLDEN.read_text()))
+    )
 
 
 def made_up(folder: Path, count: int) -> Path:
@@ -60,13 +57,15 @@ def made_up(folder: Path, count: int) -> Path:
          "module": f"layer.{i // 10}", "kernels": ["c0"] if i % 4 == 0 else []}
         for i in range(count)
     ]  # fmt: skip
+    for each in data["calls"]:
+        each["nodes"] = [f"n{i}" for i in range(0, count, 4)] if each is call else []
     call["us"] = {"median": 150.0, "low": 140.0, "high": 160.0}
     data["edges"] = [
         {"from": f"n{i}", "to": f"n{j}", "value": "v5", "fused": i % 2 == 0, "why": "another kernel"}
         for i in range(count)
         for j in (i + 1, i + 4)
         if j < count
-    ]
+    ] + [{"from": "n0", "to": "n150", "value": "v5", "fused": False, "why": "far away"}]
     data["drawing"] = drawing_of(data["nodes"], data["edges"], data["calls"])
     return written(folder / "many.html", explorer_page(data))
 
@@ -85,6 +84,29 @@ def test_a_node_marks_lines_on_every_level(digits: Path, node: str):
     assert facts["view"]["node"] == node
     assert facts["marked"].keys() == {"graph", "tensor", "loop", "llvm", "asm"}
     assert all(facts["marked"].values()), facts["marked"]
+
+
+def test_the_page_of_the_golden_data(golden: Path):
+    data: Any = json.loads(GOLDEN.read_text())
+    facts = selftest(golden, f"node={quote('MatMul#0')}&level=graph,tensor,loop,llvm,asm&color=error")
+    assert (facts["nodes"], facts["kernels"], facts["calls"]) == (3, 2, 2)
+    assert facts["view"]["color"] == "error"
+    kernel, sets = data["kernels"][0], data["calls"][0]["sets"]
+    lines = {step["level"]: step["lines"] for step in kernel["steps"] if "lines" in step}
+    lines["asm"] = [lines["llvm"][line - 1] if line else -1 for line in kernel["asm"]["lines"]]
+    marked = {level: sum(i >= 0 and "n0" in sets[i] for i in numbers) for level, numbers in lines.items()}
+    assert facts["marked"] == marked and all(marked.values())
+
+
+def test_the_page_has_no_serious_fault_of_accessibility(golden: Path):
+    needs_node_package("axe-core")
+    run_script(HERE / "axe.test.js", f"{golden.as_uri()}#node={quote('MatMul#0')}")
+
+
+def test_the_assembly_says_what_is_in_each_loop(digits: Path):
+    text = dom(digits, "node=layer0&level=asm")
+    loops = re.findall(r">((?:– )*loop of lines \d+ to \d+: .*?)<", text)
+    assert any(re.search(r" [1-9]\d* FMA, [1-9]\d* loads, 0 stores, 0 spills", loop) for loop in loops), loops
 
 
 def test_the_address_is_the_view(digits: Path):
@@ -128,6 +150,11 @@ def test_three_thousand_nodes_open_folded_and_are_found(tmp_path: Path):
     facts = selftest(page, "search=op:MatMul+time>0.1ms")
     assert facts["nodes"] == 3000 and facts["view"]["folded"] is True
     assert facts["view"]["hits"] == 750
+
+
+def test_groups_open_in_their_place_and_stubs_jump(tmp_path: Path):
+    page = made_up(tmp_path, 200)
+    run_script(HERE / "graph.test.js", page.as_uri())
 
 
 def test_pictures(digits: Path, tmp_path: Path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,8 +11,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from tests.explore.browser import BROWSER, DIGITS, SECONDS
-from tests.support.components import needs_node_package, needs_program
+from tests.explore.browser import BROWSER, DIGITS, SECONDS, run_script
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.slow
@@ -38,10 +36,7 @@ def address(server: subprocess.Popen[str]) -> str:
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium here: the playground is not tested in a browser")
 def test_edits_by_clicks(server: subprocess.Popen[str], tmp_path: Path) -> None:
-    environment = os.environ | {"NODE_PATH": needs_node_package("playwright-core")}
-    command = [needs_program("node"), str(HERE / "playground.test.js"), str(BROWSER), address(server)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_script(HERE / "playground.test.js", address(server))
     assert (tmp_path / "mine.mlir").read_text().startswith("// RUN: stepwell-opt %s -p")
 
 

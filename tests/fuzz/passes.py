@@ -25,10 +25,10 @@ from tests.fuzz.builder import Array, Value
 from tests.fuzz.generate import random_program
 from tests.fuzz.models import departs
 
-# Passes that need a file or print something, and ways to run those that have options.
+# Passes that need a file, print something or make another program, and ways to run those that have options.
 _LEFT_OUT = frozenset(
     "match-patterns rewrite-patterns merge-composite print-call-graph count-macs count-params detect-features"
-    " extract-fused-functions".split()
+    " extract-fused-functions append-loss append-optimizer".split()
 )
 _WAYS = {
     "combine-parallel": [

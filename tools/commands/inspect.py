@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from math import prod
+from pathlib import Path
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +17,7 @@ from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.files.whole_files import write_bytes
 from stepwell.runtime.host import FALLBACK, NUMPY
 from stepwell.runtime.link.code import Code, LinkedCode
 from stepwell.tools.commands.options import (
@@ -60,6 +62,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the value of an open size in the table of memory (default: 1; given again: another)",
     )
     tables.add_argument("--formulas", action="store_true", help="open sizes of memory as formulas")
+    parser.add_argument(
+        "--debug-file",
+        type=Path,
+        metavar="F",
+        help="write the DWARF lines of an artifact that was compiled with --debug-info, for debuggers",
+    )
     tables.add_argument("--low-memory", action="store_true", help="as `stepwell compile --memory low`")
 
 
@@ -133,6 +141,8 @@ def _inspect_compilation(args: Namespace) -> int:
 def _inspect_artifact(args: Namespace) -> int:
     image = load_image(args.model)
     entry = image.main
+    if args.debug_file is not None:
+        write_bytes(args.debug_file, _debug_file(entry.variants[0].code, args.model))
     for kind, specs in zip(KINDS, (entry.interface.inputs, entry.interface.outputs), strict=True):
         _print_values(kind, {spec.name: spec for spec in specs})
         args.facts[f"{kind}s"] = tensor_facts(specs)
@@ -160,6 +170,13 @@ def _inspect_artifact(args: Namespace) -> int:
     for name, value in image.summary.items():
         print(f"{name}: {value}")
     return 0
+
+
+def _debug_file(code: Code, model: Path) -> bytes:
+    if isinstance(code, LinkedCode) and code.debug:
+        return code.debug
+    message = "the artifact has no debug file"
+    raise StepwellError("bad-option", str(model), message, help="compile it with --debug-info, for Linux")
 
 
 def _code_text(code: Code) -> str:

@@ -91,6 +91,11 @@ def add_compile_options(parser: ArgumentParser) -> None:
     )
     add_limits(groups["tuning"].add_argument)
     add_start(group_of["start"].add_argument)
+    group_of["debug_info"].add_argument(
+        "--debug-info",
+        action="store_true",
+        help="DWARF lines in the code, those of each kernel's llvm level; the instructions are the same",
+    )
     group_of["use_cache"].add_argument(
         "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
     )
@@ -213,6 +218,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         start=args.start,
         disabled_passes=tuple(args.disable_pass),
         required_passes=tuple(args.require_pass),
+        debug_info=args.debug_info,
         use_cache=not args.no_cache,
     )
 

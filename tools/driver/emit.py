@@ -6,7 +6,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.kernels.kernel import llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
 from stepwell.passes.instruments import module_text
 from stepwell.passes.pass_limit import numbered
@@ -68,7 +68,7 @@ def emit(model: Path | Program, options: CompileOptions, level: str) -> str:
     """The text of a level. Raises: StepwellError of the pass that failed."""
     if level in ("ll", "asm"):
         compilation = lower_to(model, options, "llvm")
-        text = emit_llvm(compilation.module)
+        text = llvm_text(compilation.module, compilation.ctx.target)
         return text if level == "ll" else emit_assembly(text, compilation.ctx.target, optimize=False)
     return module_text(lower_to(model, options, level).module).removesuffix("\n")
 
@@ -89,5 +89,6 @@ def emit_file(model: Path, options: CompileOptions, level: str, output: Path) ->
 def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None:
     """Write the whole model as one object file. Raises: StepwellError, `cannot-write` among others."""
     compilation = lower_to(model, options, "llvm")
-    code = compile_to_object(emit_llvm(compilation.module), compilation.ctx.target, optimize=False)
+    text = llvm_text(compilation.module, compilation.ctx.target)
+    code = compile_to_object(text, compilation.ctx.target, optimize=False)
     write_bytes(output, code)

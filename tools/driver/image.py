@@ -20,9 +20,8 @@ from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import set_scratch, symbols_of
 from stepwell.dialects.sched_program import buffers_of, planned_program
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
-from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.fingerprint import kernel_key
-from stepwell.lowering.kernels.kernel import KernelObject, canonical_text
+from stepwell.lowering.kernels.kernel import KernelObject, canonical_text, llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.lowering.kernels.pool import compile_kernels
 from stepwell.lowering.kernels.pool_code import pool_of
@@ -282,7 +281,7 @@ def _compile_main(
         code, meta = entry
         return KernelObject(code, meta)
     meta = _lower_main(compilation, pipeline)
-    text = emit_llvm(module)
+    text = llvm_text(module, compilation.ctx.target)
     effort = 2
     if len(text) > LARGE_MAIN_CHARS:
         effort = 0

@@ -28,8 +28,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.base import plain
 from stepwell.dialects.sched_program import WEIGHT
-from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.kernels.kernel import has_vectors
+from stepwell.lowering.kernels.kernel import has_vectors, llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
@@ -87,7 +86,7 @@ def image_of(compilation: Compilation) -> ModelImage:
     if not is_on_machine(module):
         compilation.run("llvm", LLVM_PIPELINE)
     with compilation.timed("machine"):
-        code = compile_to_object(emit_llvm(module), ctx.target, optimize=not has_vectors(module))
+        code = compile_to_object(llvm_text(module, ctx.target), ctx.target, optimize=not has_vectors(module))
     try:
         fields = cast("DictionaryAttr", module.attributes[MODEL]).data
         weights = [array_of(value, ctx.weights) for value in cast("ArrayAttr[Attribute]", fields["weights"])]

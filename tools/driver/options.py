@@ -84,6 +84,11 @@ class CompileOptions:
     use_cache: bool = field(default=True, metadata=_about("tuning", "free"))
     profile: bool = field(default=False, metadata=_about("tuning", "never"))
     """Whether the model records the times of its kernels (`stepwell run --profile`), which costs time."""
+    debug_info: bool = field(default=False, metadata=_about("tuning"))
+    """
+    Whether code has DWARF lines, for debuggers and profilers: those of each kernel's `llvm` level, as
+    `stepwell explore` prints it. The instructions are the same.
+    """
     keep_values: bool = field(default=False, metadata=_about("tuning", "never"))
     """
     Whether the result of each kernel has memory of its own in which it is after a call (`stepwell debug`), in
@@ -131,6 +136,7 @@ class CompileKeywords(TypedDict, total=False):
     start: Start
     use_cache: bool
     profile: bool
+    debug_info: bool
     keep_values: bool
     processes: int | None
 
@@ -192,7 +198,9 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "winograd": _one_of(WINOGRAD),
     "memory": _one_of(MEMORY),
     **dict.fromkeys(_LISTS, _NAMES),
-    **dict.fromkeys(("fallback", "use_cache", "profile", "keep_values"), _one_of((True, False))),
+    **dict.fromkeys(
+        ("fallback", "use_cache", "profile", "debug_info", "keep_values"), _one_of((True, False))
+    ),
     "processes": (
         "a number from 1 on, or None",
         lambda value: value is None or (type(value) is int and value > 0),

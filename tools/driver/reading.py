@@ -37,12 +37,13 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
     expect_backends(options)
     if isinstance(model, Program):
         compilation = Compilation(model.module, model.ctx)
-        model.ctx.target = with_kept_shares(model.ctx.target)
+        model.ctx.target = replace(with_kept_shares(model.ctx.target), debug_info=options.debug_info)
     else:
         ctx = StepwellContext()
         if weights is not None:
             ctx.weights = weights
-        ctx.target = with_kept_shares(target_from(options.mcpu, options.target))
+        target = with_kept_shares(target_from(options.mcpu, options.target))
+        ctx.target = replace(target, debug_info=options.debug_info)
         compilation = Compilation(ModuleOp([]), ctx, owns_weights=True)
         with compilation.timed("import"):
             compilation.module = read_module(model, ctx)

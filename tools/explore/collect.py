@@ -10,6 +10,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block
 
 from stepwell.dialects import graph
 from stepwell.dialects.locations import node_names
@@ -20,6 +21,7 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.timing import TimedCall, work_of
+from stepwell.tools.check.layouts import layouts_of
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
 from stepwell.tools.driver.image import Progress, compile_image, deduplicate, timed_calls
 from stepwell.tools.driver.levels import chosen_passes, to_level_1
@@ -55,6 +57,10 @@ class Collection:
     remarks: list[Remark] = field(default_factory=list[Remark])
     fused: dict[tuple[str, ...], Fused] = field(default_factory=dict[tuple[str, ...], "Fused"])
     """The kernels on the graph level by the nodes of their locations."""
+    hosts: list[str] = field(default_factory=list[str])
+    """What runs each host call: a backend, or the host's own functions."""
+    layouts: dict[str, str] = field(default_factory=dict[str, str])
+    """The layouts of nodes' results that are stored in another than the model's."""
 
 
 def collect(
@@ -99,6 +105,7 @@ def collect_and_compile(
         shared.run("kernels", SHARE_PIPELINE)
     deduplicate(shared.module, compilation.ctx.target)
     kernels = {f.sym_name.data: f for f in kernels_of(shared.module)}
+    found.hosts = [op.kind.data for op in main_of(shared.module).walk() if isinstance(op, graph.HostCallOp)]
     timed = timed_calls(main_of(shared.module), kernels, names)
     details = collect_kernels(kernels, compilation.ctx.target, options.processes)
     cache = KernelCache() if options.use_cache else None
@@ -154,6 +161,9 @@ def _to_kernels(model: Path, options: CompileOptions) -> Collection:
             if isinstance(op, graph.FusedOp):
                 fused = Fused(_word(op, "kind"), _word(op, "pattern"), Printed.of(op))
                 found.fused.setdefault(tuple(node_names(op.location)), fused)
+        for value, layout in layouts_of(compilation.module).items():
+            if not isinstance(op := value.owner, Block | graph.FusedOp | graph.LayoutTransformOp):
+                found.layouts |= dict.fromkeys(node_names(op.location), str(layout))
         if not is_lowered(compilation.module):
             compilation.run("graph", WORK_PIPELINE)
         passes.level = "tensor"
@@ -187,12 +197,14 @@ def _calls(
         least = np.maximum(flops / limits.flops(model.threads), moved / speed)
         seconds = np.array([max(cast(float, row["median"]), 1e-3) * 1e-6 for row in us])
         shares = [round(float(share), 1) for share in 100 * least / seconds]
+    hosts = iter(found.hosts)
     symbols = {symbol: f"k{i}" for i, symbol in enumerate(dict.fromkeys(c.symbol for c in timed if c.symbol))}
     return [
         {
             "id": f"c{i}",
             "kernel": symbols.get(call.symbol),
             "host": call.name if call.kind == "host" else None,
+            "backend": next(hosts) if call.kind == "host" else "native",
             "nodes": [found.model.ids[name] for name in call.nodes if name in found.model.ids],
             "flops": float(flops[i]),
             "bytes": float(moved[i]),
@@ -263,6 +275,7 @@ def _link_nodes(found: Collection, calls: Sequence[Data]) -> None:
     by_id = {cast(str, node["id"]): node for node in found.model.nodes}
     for node in by_id.values():
         node["kernels"], node["note"] = [], ""
+        node["layout"] = found.layouts.get(cast(str, node["name"]), "")
     for call in calls:
         for id in cast("list[str]", call["nodes"]):
             cast("list[object]", by_id[id]["kernels"]).append(call["id"])

@@ -22,9 +22,11 @@ from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import PASS_SECONDS, Instrument
 from stepwell.passes.manager import run_pipeline
 from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.tools.explore.asm_loops import counts_of, loops_of
 from stepwell.tools.explore.structure import Structure, structure
 
 Data: TypeAlias = dict[str, object]
@@ -46,9 +48,13 @@ class Printed(NamedTuple):
     nodes: list[tuple[str, ...]]
 
     @classmethod
-    def of(cls, op: Operation, texts: AttributeTexts | None = None) -> Printed:
-        """The text of an op with its line map; `texts` as of `printed_lines`."""
-        text, lines = printed_lines(op, texts)
+    def of(cls, op: Operation) -> Printed:
+        """The text of an op with its line map."""
+        return cls.of_lines(*printed_lines(op))
+
+    @classmethod
+    def of_lines(cls, text: str, lines: Mapping[Operation, int]) -> Printed:
+        """A text with its line map, from the lines of `printed_lines`."""
         nodes: list[tuple[str, ...]] = [()] * text.count("\n")
         for inner, line in lines.items():
             nodes[line - 1] = tuple(dict.fromkeys(node_names(inner.location)))
@@ -72,6 +78,8 @@ class KernelSteps(Instrument):
     steps: list[Data] = field(default_factory=list[Data])
     level: str = ""
     schedules: list[str] = field(default_factory=list[str])
+    lines: Mapping[Operation, int] = field(default_factory=dict[Operation, int])
+    """The line of each op in the text after the last step."""
     _last: str = ""
     _structure: Structure = field(default_factory=list[object])
     _texts: AttributeTexts = field(default_factory=dict[int, tuple[Attribute, str]])
@@ -85,7 +93,8 @@ class KernelSteps(Instrument):
             self.steps.append(step | {"same": True})
             return
         self._structure = now
-        printed = Printed.of(op, self._texts)
+        text, self.lines = printed_lines(op, self._texts)
+        printed = Printed.of_lines(text, self.lines)
         is_same = printed.text == self._last
         self.steps.append(step | ({"same": True} if is_same else printed.data(self.sets)))
         self._last = printed.text
@@ -147,17 +156,18 @@ def kernel_data(
     recorder = KernelSteps(sets, level=levels[0][0] if levels else "llvm")
     recorder.add(module, first, 0.0)
     context = PassContext.current().with_own_remarks()
+    reproducer = Reproducer.of_copy(module)
     with context.watched_by([recorder]):
         for recorder.level, pipeline in levels:
-            run_pipeline(module, pipeline, ctx)
+            run_pipeline(module, pipeline, ctx, reproducer)
     optimize = not has_vectors(module)
-    assembly = emit_assembly(emit_llvm(module, lines=True), target, optimize=optimize)
+    assembly = emit_assembly(emit_llvm(module, lines=recorder.lines), target, optimize=optimize)
     shown = located(assembly)
     return {
         "steps": recorder.steps,
         "sets": [list(names) for names in sets],
         "schedule": recorder.schedules,
-        "asm": shown._asdict(),
+        "asm": shown._asdict() | {"counts": counts_of(shown.text), "loops": loops_of(shown.text)},
         "spills": vector_spills(assembly),
         "scratch": scratch_of(module),
         "remarks": [_remark(remark.pass_name, remark.where, remark.message) for remark in context.remarks],

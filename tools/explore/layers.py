@@ -1,4 +1,4 @@
-"""The layers of a directed graph by longest path, and the edges that close its cycles."""
+"""The layers of a directed graph by longest path, the bends of its edges, and what closes its cycles."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 Edge: TypeAlias = tuple[int, int]
+Layers: TypeAlias = list[list[int]]
+Neighbours: TypeAlias = list[list[int]]
+
+LONGEST_EDGE = 64
+"""Edges over more layers are drawn as a stub at both ends: their bends would widen every layer between."""
 
 
 def back_edges(count: int, edges: Sequence[Edge]) -> list[bool]:
@@ -52,3 +57,48 @@ def ranks(count: int, edges: Sequence[Edge]) -> list[int]:
         if users[node]:
             rank[node] = min(rank[user] for user in users[node]) - 1
     return rank
+
+
+def chains(edges: Sequence[Edge], rank: list[int], widths: list[float]) -> tuple[list[list[int]], list[Edge]]:
+    """
+    The vertices of each edge, with a bend on every layer between, added to `rank` and `widths`; and the
+    different segments of all edges.
+
+    The edges of one tail share their bends.
+    """
+    heads: set[Edge] = set()
+    bends: dict[int, list[int]] = {}
+    found: list[list[int]] = []
+    segments: list[Edge] = []
+    for a, b in edges:
+        span = rank[b] - rank[a]
+        if a == b or span > LONGEST_EDGE or (a, b) in heads:
+            found.append([])
+            continue
+        heads.add((a, b))
+        own = bends.setdefault(a, [])
+        while len(own) < span - 1:
+            segments.append((own[-1] if own else a, len(rank)))
+            own.append(len(rank))
+            rank.append(rank[a] + len(own))
+            widths.append(0.0)
+        found.append([a, *own[: span - 1], b])
+        segments.append((found[-1][-2], b))
+    return found, segments
+
+
+def in_layers(rank: Sequence[int]) -> Layers:
+    layers: Layers = [[] for _ in range(max(rank, default=-1) + 1)]
+    for vertex, layer in enumerate(rank):
+        layers[layer].append(vertex)
+    return layers
+
+
+def neighbours(segments: Sequence[Edge], count: int) -> tuple[Neighbours, Neighbours]:
+    """The neighbours of each vertex in the layer above, and below."""
+    above: Neighbours = [[] for _ in range(count)]
+    below: Neighbours = [[] for _ in range(count)]
+    for a, b in segments:
+        below[a].append(b)
+        above[b].append(a)
+    return above, below

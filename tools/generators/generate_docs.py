@@ -68,7 +68,8 @@ def index_page(made: Mapping[str, str]) -> str:
     The index: title and first sentence of each page, written (with its sections) or generated (`made`).
     """
     guide = DOCS.parent / "CONTRIBUTING.md"
-    texts = {**{path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")}, **made}
+    written = {path.relative_to(DOCS).as_posix(): path for path in DOCS.rglob("*.md")}
+    texts = {**{name: path.read_text(encoding="utf-8") for name, path in written.items()}, **made}
     lines = ["# Documentation", "", _GENERATED, "", "The [README](../README.md) comes first."]
     texts[f"../{guide.name}"] = guide.read_text(encoding="utf-8")
     for title, marks in (("Pages", False), ("Pages made from the code", True)):

@@ -16,7 +16,7 @@ WITHOUT_MEANING = {
     f"graph.{name}"
     for name in (
         "assert bind_sizes call check_indices composite constant define_sizes external for function fused "
-        "get host_call if lambda tuple while yield"
+        "get gradient host_call if lambda tuple vjp while yield"
     ).split()
 }
 """Ops that hold, call or check something instead of computing it."""

@@ -74,6 +74,7 @@ OTHERS: Mapping[str, str] = {
         lowering/graph_to_linalg/vectors/lane_softmax.py LANES
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
+        passes/onnx/lift_parameters.py _FIXED
         passes/graph/layout/feature_map_layouts.py FEATURE_MAP_RANKS
         passes/trace_events.py PROCESS
         runtime/files/cache.py _DIGEST_BYTES
@@ -90,7 +91,7 @@ OTHERS: Mapping[str, str] = {
         lowering/graph_to_linalg/resize.py MAX_NEIGHBOURS
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/symbolic_values.py MAX_ELEMS
-        passes/graph/functions/inline.py MAX_OPS
+        passes/graph/inlining.py MAX_OPS
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
         passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE

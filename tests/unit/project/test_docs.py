@@ -156,7 +156,7 @@ def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
             output = session.run(block)
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
 def test_written_pages_are_short(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.count("\n") <= MOST_LINES or "<!-- generated" in text

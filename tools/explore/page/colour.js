@@ -1,4 +1,4 @@
-// The colours of nodes: by kernel, op, time, share of peak, differences, dtype, bytes, or an overlay's values.
+// The colours of nodes: by kernel, op, dtype, layout, backend, time, share of peak, differences, bytes, or an overlay's values.
 
 const NUMBERS = {
   time: (node) => node.us,
@@ -9,7 +9,7 @@ const NUMBERS = {
 };
 // Differences by their exponents, from 1e-8 on.
 const magnitude = (value) => (value === null ? null : Math.min(Math.max(Math.log10(value || 1e-30) + 8, 0), 8));
-const WORDS = { kernel: (node) => node.kernel, op: (node) => node.op, dtype: (node) => node.dtype };
+const WORDS = { kernel: (node) => node.kernel, op: (node) => node.op, dtype: (node) => node.dtype, layout: (node) => node.layout, backend: (node) => node.backend };
 
 export function choices(data) {
   return [...Object.keys(WORDS), ...Object.keys(NUMBERS), ...data.overlays.map((overlay) => overlay.name)];

@@ -11,7 +11,19 @@ export async function chunk(id) {
 async function inflated(base64) {
   const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).json();
+  const value = await new Response(stream).json();
+  for (const step of value.steps || []) if (step.text !== undefined) step.text = numbered(step.text);
+  return value;
+}
+
+// A text whose numbered values are relative to that at the beginning of the line, or of the last such line.
+export function numbered(text) {
+  let last = 0;
+  return text.replace(/(\n *|)%(-?[1-9]\d{0,7}|0)(?!\d)/g, (_, begin, offset) => {
+    const number = last + Number(offset);
+    if (begin) last = number;
+    return `${begin}%${number}`;
+  });
 }
 
 // Indices by id, and what views ask of nodes: their calls, time, share of peak and differences.
@@ -27,6 +39,7 @@ export function indexed(data) {
     node.local = most((call) => call.local);
     node.total = most((call) => call.total);
     node.kernel = calls.length ? calls[0].kernel : null;
+    node.backend = calls.length ? calls[0].backend : "";
     const value = index.values.get(node.outputs[0]);
     node.dtype = value ? value.dtype : "";
     node.shape = value && value.shape ? value.shape.join("x") : "";

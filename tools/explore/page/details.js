@@ -4,7 +4,7 @@ import { departure, microseconds, shown } from "./data.js";
 import { element } from "./dom.js";
 
 export function details(node, data, index, kernel, select) {
-  const facts = [["op", node.op], ["shape", node.shape], ["dtype", node.dtype], ...Object.entries(node.attrs)];
+  const facts = [["op", node.op], ["shape", node.shape], ["dtype", node.dtype], ["layout", node.layout], ["backend", node.backend], ...Object.entries(node.attrs)];
   const call = node.kernels.length ? index.calls.get(node.kernels[0]) : null;
   if (node.note) facts.push(["note", node.note]);
   if (call) facts.push(["kernel", call.kernel || call.host], ["nodes in it", call.nodes.length]);

@@ -34,16 +34,21 @@ function cell(content) {
 // A canvas in the pixels of the screen, with its context scaled to CSS pixels.
 export function sized(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
   const context = canvas.getContext("2d");
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  if (canvas.width !== Math.floor(width * ratio) || canvas.height !== Math.floor(height * ratio)) {
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   return context;
 }
 
 export function colours() {
   const style = getComputedStyle(document.documentElement);
-  return (name) => style.getPropertyValue(`--${name}`).trim();
+  const known = {};
+  return (name) => (known[name] ??= style.getPropertyValue(`--${name}`).trim());
 }

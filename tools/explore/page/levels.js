@@ -1,6 +1,5 @@
 // A kernel's text on each level side by side; lines that share a node of the model are marked together.
 
-import { shown } from "./data.js";
 import { difference } from "./difference.js";
 import { element } from "./dom.js";
 
@@ -32,7 +31,7 @@ export class Levels {
   }
 
   column(kernel, call, level, pass) {
-    const { title, lines, sets } = level === "other" ? other(this.compare, call) : content(kernel, call, level, pass);
+    const { title, lines, sets, loops } = level === "other" ? other(this.compare, call) : content(kernel, call, level, pass);
     const body = element("pre", { tabIndex: 0 });
     const rows = lines.map((line, i) => {
       const row = element("span", { className: line.kind || "" }, `${line.text}\n`);
@@ -46,7 +45,10 @@ export class Levels {
       if (nodes.length) this.onselect(nodes[0]);
     });
     this.columns[level] = { rows, sets, body };
-    return element("div", { className: "column", "data-testid": `level-${level}` }, element("h3", {}, title), body);
+    const jump = (line) => { body.scrollTop = rows[line - 1].offsetTop - body.offsetTop; };
+    const listed = (loops || []).map((loop) => element("li", {}, element("button", { type: "button", onclick: () => jump(loop.first) }, `${"– ".repeat(loop.depth)}loop of lines ${loop.first} to ${loop.last}: ${counted(loop)}`)));
+    const list = listed.length ? [element("ul", { className: "loops", "data-testid": "loops" }, ...listed)] : [];
+    return element("div", { className: "column", "data-testid": `level-${level}` }, element("h3", {}, title), ...list, body);
   }
 
   // Mark the lines of a node on each level; returns how many there are.
@@ -75,7 +77,7 @@ function content(kernel, call, level, pass) {
     const last = lastText(kernel.steps, kernel.steps.length - 1);
     const lines = kernel.asm.text.split("\n").slice(0, -1);
     const sets = kernel.asm.lines.map((line) => (line ? named(last.lines[line - 1]) : []));
-    return { title: `assembly · ${facts(kernel, lines)}`, lines: lines.map((text) => ({ text })), sets };
+    return { title: `assembly · ${kernel.code_bytes} bytes, ${counted(kernel.asm.counts)}`, lines: lines.map((text) => ({ text })), sets, loops: kernel.asm.loops };
   }
   if (level === "diff") {
     const at = pass === null ? kernel.steps.length - 1 : pass;
@@ -104,12 +106,7 @@ function lastText(steps, at) {
   return null;
 }
 
-function facts(kernel, lines) {
-  const count = (pattern) => lines.filter((line) => pattern.test(line)).length;
-  const loads = count(/^\tv?mov\w*\s+[^,]*\(.*\), %[xyz]mm|^\tld/);
-  return `${kernel.code_bytes} bytes, ${kernel.spills} spills, ${count(/^\tv?fn?m(add|sub|la|ls)/)} FMA, ${loads} vector loads`;
-}
-
-export function remarksOf(kernel) {
-  return kernel.remarks.map((remark) => `${remark.pass}: ${shown(remark.message, 300)}`);
+// The counts of a loop, without those of the loops in it, or of all code.
+function counted({ instructions, fma, loads, stores, spills }) {
+  return `${instructions} instructions, ${fma} FMA, ${loads} loads, ${stores} stores, ${spills} spills`;
 }

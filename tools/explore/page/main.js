@@ -20,9 +20,10 @@ class Page {
     this.data = data;
     this.index = indexed(data);
     this.names = new Map(data.nodes.map((node) => [node.name, node.id]));
-    this.state = { node: null, levels: ["graph", "tensor", "llvm", "asm"], pass: null, color: "kernel", table: "nodes", search: "", folded: data.drawing.full.open === "folded" };
+    this.opensFolded = data.drawing.full.open === "folded";
+    this.state = { node: null, levels: ["graph", "tensor", "llvm", "asm"], pass: null, color: "kernel", table: "nodes", search: "", folded: this.opensFolded, open: [] };
     this.build();
-    this.graph = new Graph(this.panes.graph, data, this.index, (id, folded) => this.select(id, folded ? { folded: false } : {}));
+    this.graph = new Graph(this.panes.graph, data, this.index, (id) => this.select(id), (key) => this.toggleGroup(key));
     this.levels = new Levels(this.panes.levels, data.compare, (id) => this.select(id));
     const token = served();
     this.playground = token ? new Playground(token, this.names, () => this.show()) : null;
@@ -39,7 +40,7 @@ class Page {
     this.tabs = Object.keys(TABLES).map((name) => element("button", { type: "button", onclick: () => this.update({ table: name }) }, name));
     this.shownLevels = LEVELS.map((name, i) => element("button", { type: "button", title: `key ${i + 1}`, onclick: () => this.toggleLevel(name) }, name));
     this.count = element("output", { "data-testid": "hits" });
-    this.help = element("dialog", { "aria-label": "Keys" }, element("p", {}, "/ search, ↑ ↓ its hits, f fit, z fold, [ ] pass, 1–7 levels, ? this help, Esc close"));
+    this.help = element("dialog", { "aria-label": "Keys" }, element("p", {}, "/ search, ↑ ↓ its hits, f fit, z fold or unfold all (a click opens a group, or closes it at its name), [ ] pass, 1–7 levels, ? this help, Esc close"));
     const button = (text, act) => element("button", { type: "button", onclick: act }, text);
     const names = [["graph", "Graph"], ["details", "Details"], ["levels", "Levels of the kernel"], ["tables", "Tables"]];
     this.panes = Object.fromEntries(names.map(([id, label]) => [id, pane(id, label)]));
@@ -72,7 +73,9 @@ class Page {
     this.count.textContent = state.search ? `${hits.length} found` : "";
     this.graph.fill = colouring(data, state.color);
     this.graph.hits = state.search ? new Set(hits.map((hit) => hit.id)) : null;
-    if (this.graph.folded !== (state.folded && Boolean(data.drawing.folded))) this.graph.show(state.folded);
+    const drawn = `${state.folded} ${state.open}`;
+    if (this.drawn !== drawn) this.graph.show(state.folded, state.open, this.drawn && this.toggled);
+    this.drawn = drawn;
     if (this.graph.chosen !== state.node) {
       this.graph.chosen = state.node;
       this.graph.focus(state.node);
@@ -123,7 +126,15 @@ class Page {
   }
 
   fold() {
-    return this.update({ folded: !this.state.folded });
+    this.toggled = undefined;
+    return this.update({ folded: !this.state.folded, open: [] });
+  }
+
+  // Open a group of the folded graph in its place, or close it.
+  toggleGroup(key) {
+    this.toggled = key;
+    const { open } = this.state;
+    return this.update({ open: open.includes(key) ? open.filter((each) => each !== key) : [...open, key] });
   }
 
   save() {
@@ -153,7 +164,7 @@ class Page {
   }
 
   address() {
-    const { node, levels, pass, color, table, search, folded } = this.state;
+    const { node, levels, pass, color, table, search, folded, open } = this.state;
     const parts = new URLSearchParams();
     if (node) parts.set("node", this.index.nodes.get(node).name);
     parts.set("level", levels.join(","));
@@ -161,7 +172,8 @@ class Page {
     parts.set("color", color);
     parts.set("table", table);
     if (search) parts.set("search", search);
-    if (folded) parts.set("folded", "1");
+    if (folded !== this.opensFolded) parts.set("folded", folded ? "1" : "0");
+    if (folded && open.length) parts.set("open", open.join(","));
     return `#${parts}`;
   }
 
@@ -173,7 +185,8 @@ class Page {
     if (parts.get("level")) change.levels = LEVELS.filter((level) => parts.get("level").split(",").includes(level));
     change.pass = parts.get("pass") ? Number(parts.get("pass")) : null;
     for (const key of ["color", "table", "search"]) if (parts.get(key)) change[key] = parts.get(key);
-    if (parts.has("folded")) change.folded = true;
+    if (parts.has("folded")) change.folded = parts.get("folded") !== "0";
+    if (parts.get("open")) change.open = parts.get("open").split(",").map(Number);
     this.search.value = change.search || "";
     this.color.value = change.color || this.state.color;
     this.state = { ...this.state, ...change };
@@ -196,7 +209,7 @@ function summary(data) {
 async function selftest(page, ms) {
   for (const kernel of page.data.kernels) await chunk(kernel.id);
   const { nodes, kernels, calls } = page.data;
-  const facts = { nodes: nodes.length, kernels: kernels.length, calls: calls.length, ms, frame: page.graph.drawnMs, errors, view: page.view(), marked: page.levels.marked };
+  const facts = { nodes: nodes.length, kernels: kernels.length, calls: calls.length, ms, frame: page.graph.slowestFrame(), errors, view: page.view(), marked: page.levels.marked };
   document.body.append(element("pre", { "data-testid": "selftest" }, JSON.stringify(facts)));
 }
 
@@ -231,5 +244,6 @@ window.stepwell = {
   data: null,
   select: (id) => ready.then((page) => page.select(id)),
   state: () => ready.then((page) => page.view()),
+  whereIs: (id) => ready.then((page) => page.graph.whereIs(id)),
 };
 ready.then((page) => { window.stepwell.data = page.data; });

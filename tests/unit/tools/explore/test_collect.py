@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
+from stepwell.dialects.printed_lines import printed_lines
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import emit_assembly
 from stepwell.runtime.files.cache import KernelCache
@@ -109,7 +111,27 @@ def test_a_node_that_is_gone_says_after_which_pass(tmp_path: Path):
     assert notes["Identity"].startswith("no kernel: gone after ")
     assert notes["Relu"] == notes["Exp"] == ""
     assert data["nodes"][0]["module"] == "block.0"
-    assert [group["name"] for group in data["drawing"]["folded"]["groups"]] == ["block/0", "block/1"]
+    assert [item["name"] for item in data["drawing"]["folded"]["items"]] == ["block/0", "/block.1/Exp_2"]
+
+
+def test_nodes_have_the_layout_that_they_are_stored_in(tmp_path: Path):
+    body = "a = Conv<pads=[1,1,1,1]>(x, w) b = Relu(a) c = Conv<pads=[1,1,1,1]>(b, v) y = Flatten(c)"
+    proto = onnx_model(f"g (float[1,16,8,8] x) => (float[1,1280] y) {{ {body} }}")
+    for name, shape in (("w", (20, 16, 3, 3)), ("v", (20, 20, 3, 3))):
+        proto.graph.initializer.append(numpy_helper.from_array(np.ones(shape, np.float32), name))
+    path = written(tmp_path / "m.onnx", proto)
+    data: Any = collect(path, CompileOptions(profile=True, mcpu="x86-64-v3"), run=False)
+    layouts = {node["op"]: node["layout"] for node in data["nodes"]}
+    assert layouts["Relu"] == "NCHW8c" and layouts["Flatten"] == ""
+
+
+def test_calls_have_the_backend_that_runs_them(tmp_path: Path):
+    path = model_of(tmp_path, "g (float[2,8] x) => (float[2,8] y) { a = Relu(x) b = Softmax(a) y = Exp(b) }")
+    options = CompileOptions(profile=True, backends=("reference",))
+    data: Any = collect(path, options, run=False)
+    assert {call["backend"] for call in data["calls"]} == {"reference"}
+    data = collect(path, PROFILED, run=False)
+    assert {call["backend"] for call in data["calls"]} == {"native"}
 
 
 def test_equal_kernels_are_collected_once_and_lines_name_the_nodes_of_each_call(tmp_path: Path):
@@ -145,7 +167,7 @@ def test_workers_collect_the_same_as_this_process(tmp_path: Path, monkeypatch: p
 
 def test_lines_change_no_code():
     module = lower_to(DIGITS, CompileOptions(), "llvm").module
-    texts = [emit_llvm(module, lines=lines) for lines in (False, True)]
+    texts = [emit_llvm(module, lines=lines) for lines in (None, printed_lines(module)[1])]
     plain, lined = (emit_assembly(text, host_target(), optimize=False) for text in texts)
     code = [line for line in located(plain).text.splitlines() if not line.startswith("\t.")]
     assert "\t.loc\t" in lined and "\t.loc\t" not in plain

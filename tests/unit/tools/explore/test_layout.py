@@ -10,8 +10,8 @@ from types import FrameType
 
 import pytest
 
-from stepwell.tools.explore.layers import Edge
-from stepwell.tools.explore.layout import GAP, LONGEST_EDGE, WIDEST, Layout, layout
+from stepwell.tools.explore.layers import LONGEST_EDGE, Edge
+from stepwell.tools.explore.layout import GAP, WIDEST, Layout, layout
 
 SIZE = (120.0, 30.0)
 
@@ -114,13 +114,13 @@ def test_nothing_is_drawn_of_nothing():
 
 
 def lines_run(work: Callable[[], object]) -> int:
-    """The number of lines of the layout that run."""
+    """The number of lines of the layout and its layers that run."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: object):
         nonlocal count
         count += event == "line"
-        return trace if frame.f_code.co_filename.endswith("layout.py") else None
+        return trace if frame.f_code.co_filename.endswith(("layout.py", "layers.py")) else None
 
     earlier = sys.gettrace()
     sys.settrace(trace)

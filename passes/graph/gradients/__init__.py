@@ -1,0 +1,1 @@
+"""Gradients by reverse mode, and what training needs around them."""

@@ -1,0 +1,133 @@
+"""A builder of graph ops for the rules of derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.types import DimLike, dims_of, tensor_of
+from stepwell.passes.graph.norm_parts import Parts
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+
+class GradientBuilder(Parts):
+    """Arithmetic of cotangents at one place of a block."""
+
+    def insert(self, op: Operation) -> SSAValue:
+        """The only result of a new op."""
+        return self.rewriter.insert(op).results[0]
+
+    def dims(self, value: SSAValue) -> Sequence[Dim]:
+        """The dimensions of a tensor."""
+        return dims_of(value.type)
+
+    def scaled(self, value: SSAValue, factor: float) -> SSAValue:
+        """A tensor times a number."""
+        return self.multiply(value, self.scalar(factor, value))
+
+    def plus(self, value: SSAValue, number: float) -> SSAValue:
+        """A tensor plus a number."""
+        return self.add(value, self.scalar(number, value))
+
+    def square(self, value: SSAValue) -> SSAValue:
+        """A tensor times itself."""
+        return self.multiply(value, value)
+
+    def exp(self, value: SSAValue) -> SSAValue:
+        """`graph.exp`."""
+        return self.insert(graph.ExpOp(value))
+
+    def where(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
+        """`graph.where`."""
+        return self.insert(graph.WhereOp(condition, on_true, on_false))
+
+    def only_where(self, condition: SSAValue, value: SSAValue) -> SSAValue:
+        """A tensor where a condition holds, 0 elsewhere."""
+        return self.where(condition, value, self.scalar(0.0, value))
+
+    def less(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`graph.less`."""
+        return self.insert(graph.LessOp(a, b))
+
+    def full(self, number: float, like: SSAValue) -> SSAValue:
+        """A tensor of the type of another one, with one number everywhere."""
+        return self.insert(graph.FullOp(self.scalar(number, like), self.dims(like)))
+
+    def broadcast(self, value: SSAValue, like: SSAValue) -> SSAValue:
+        """A tensor repeated up to the shape of another one."""
+        return self.insert(graph.BroadcastToOp(value, self.dims(like)))
+
+    def transpose(self, value: SSAValue, perm: Sequence[int]) -> SSAValue:
+        """`graph.transpose`; the tensor itself where no axis moves."""
+        if list(perm) == list(range(len(perm))):
+            return value
+        return self.insert(graph.TransposeOp(value, perm))
+
+    def sum(self, value: SSAValue, axes: Sequence[int], *, keep_dims: bool = False) -> SSAValue:
+        """The sum along axes; the tensor itself without any."""
+        if not axes:
+            return value
+        return self.insert(graph.ReduceOp(value, "sum", axes, keep_dims=keep_dims))
+
+    def expand(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
+        """A tensor with axes of size 1 put in; itself without any."""
+        return self.insert(graph.ExpandDimsOp(value, axes)) if axes else value
+
+    def squeeze(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
+        """A tensor without some axes of size 1."""
+        return self.insert(graph.SqueezeOp(value, axes)) if axes else value
+
+    def matmul(self, a: SSAValue, b: SSAValue, ta: bool = False, tb: bool = False) -> SSAValue:
+        """`graph.matmul`, of transposed operands."""
+        return self.insert(graph.MatmulOp(a, b, transpose_a=ta, transpose_b=tb))
+
+    def slice(self, value: SSAValue, starts: Sequence[DimLike], limits: Sequence[DimLike]) -> SSAValue:
+        """Elements between places, one pair of these a dimension."""
+        return self.insert(graph.SliceOp(value, starts, limits, [1] * len(starts)))
+
+    def count(self, dims: Sequence[Dim], like: SSAValue) -> SSAValue:
+        """The product of dimensions, as a scalar of the element type of another tensor."""
+        if all(dim.is_static for dim in dims):
+            number = 1
+            for dim in dims:
+                number *= dim.value
+            return self.scalar(float(number), like)
+        sizes = self.insert(graph.ExtentsOp(dims))
+        assert tensor_of(sizes).element_type == i64
+        return self.cast(self.insert(graph.ReduceOp(sizes, "prod", [0])), tensor_of(like).element_type)
+
+    def sum_to(self, value: SSAValue, like: SSAValue) -> SSAValue:
+        """
+        The transpose of broadcasting: sums along the axes in which `like` was repeated.
+
+        Raises: StepwellError `unsupported` where a size of `like` may be 1, or not.
+        """
+        have, want = self.dims(value), self.dims(like)
+        extra = len(have) - len(want)
+        value = self.sum(value, range(extra))
+        kept: list[int] = []
+        for axis, (a, b) in enumerate(zip(have[extra:], want, strict=True)):
+            if b == 1 and a != 1:
+                kept.append(axis)
+            elif not a.proves_equal(b):
+                message = f"a gradient needs to know whether the size {b} is 1 or {a}"
+                help = "fix the size: --input-shape, or write the program with one name for both"
+                raise StepwellError("unsupported", like.owner, message, help=help)
+        return self.sum(value, kept, keep_dims=True)
+
+    def sum_pairs(self, given: Sequence[tuple[SSAValue | None, SSAValue]]) -> list[SSAValue | None]:
+        """Cotangents of operands that broadcast, each summed to the shape of its operand."""
+        return [None if value is None else self.sum_to(value, like) for value, like in given]
+
+    def static(self, dims: Sequence[Dim], what: str, op: Operation) -> list[int]:
+        """Dimensions as numbers. Raises: StepwellError `unsupported` for open ones."""
+        if not all(dim.is_static for dim in dims):
+            message = (
+                f"the derivative of {op.name} needs {what} as numbers, found {', '.join(map(str, dims))}"
+            )
+            raise StepwellError("unsupported", op, message, help="fix the sizes: --input-shape")
+        return [dim.value for dim in dims]

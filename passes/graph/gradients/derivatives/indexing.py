@@ -1,0 +1,35 @@
+"""Derivatives of ops that read at indices: repeated indices add up."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from stepwell.dialects import graph
+from stepwell.passes.graph.gradients.builder import GradientBuilder
+from stepwell.passes.graph.gradients.rules import Cotangents, derivative
+from stepwell.runtime.errors import StepwellError
+
+
+@derivative(graph.GatherOp)
+def gather(op: graph.GatherOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
+    """dy added into zeros at the indices."""
+    if op.batch_dims.value.data or op.bounds.data != "check":
+        raise StepwellError("no-derivative", op, "gather has a derivative without batch_dims and clipping")
+    axis, rank = op.axis.value.data, len(b.dims(op.input))
+    count = len(b.dims(op.indices))
+    # The indexed axis first, in the input and in dy, where it is `count` axes.
+    front = [axis, *(i for i in range(rank) if i != axis)]
+    moved = b.transpose(b.full(0.0, op.input), front)
+    places = list(range(axis, axis + count))
+    updates = b.transpose(dy, [*places, *(i for i in range(len(b.dims(dy))) if i not in places)])
+    indices = b.expand(op.indices, [count])
+    added = b.insert(graph.ScatterNdOp(moved, indices, updates, "add"))
+    return [b.transpose(added, [front.index(i) for i in range(rank)]), None]
+
+
+@derivative(graph.GatherElementsOp)
+def gather_elements(op: graph.GatherElementsOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
+    """dy added into zeros at the indices."""
+    zeros = b.full(0.0, op.input)
+    added = graph.ScatterElementsOp(zeros, op.indices, dy, op.axis.value.data, "add")
+    return [b.insert(added), None]

@@ -1,0 +1,59 @@
+"""Derivatives of reductions, and of softmax."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from stepwell.dialects import graph
+from stepwell.passes.graph.gradients.builder import GradientBuilder
+from stepwell.passes.graph.gradients.rules import Cotangents, derivative
+from stepwell.runtime.errors import StepwellError
+
+
+@derivative(graph.ReduceOp)
+def reduce(op: graph.ReduceOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
+    """
+    dy repeated along the reduced axes, times the derivative of the kind's formula.
+
+    The extremum gives dy to the elements that have it, in equal shares; l2 gives 0 at 0.
+    """
+    x, axes = op.input, list(op.axes.get_values())
+    inner = [] if op.keep_dims else axes
+    slope, y = b.expand(dy, inner), b.expand(op.result, inner)
+    match op.kind.data:
+        case "sum":
+            return [b.broadcast(slope, x)]
+        case "mean":
+            count = b.count([b.dims(x)[axis] for axis in axes], x)
+            return [b.broadcast(b.divide(slope, count), x)]
+        case "sum_square":
+            return [b.multiply(b.scaled(x, 2.0), slope)]
+        case "l1":
+            return [b.multiply(b.insert(graph.SignOp(x)), slope)]
+        case "l2":
+            is_zero = b.insert(graph.EqualOp(y, b.scalar(0.0, y)))
+            return [b.multiply(x, b.where(is_zero, b.scalar(0.0, y), b.divide(slope, y)))]
+        case "log_sum_exp":
+            return [b.multiply(b.exp(b.subtract(x, y)), slope)]
+        case "max" | "min":
+            is_taken = b.insert(graph.EqualOp(x, y))
+            shares = b.only_where(is_taken, b.full(1.0, x))
+            count = b.sum(shares, axes, keep_dims=True)
+            return [b.multiply(shares, b.divide(slope, count))]
+        case kind:
+            message = f"graph.reduce of kind {kind} has no derivative yet"
+            raise StepwellError("no-derivative", op, message)
+
+
+@derivative(graph.SoftmaxOp)
+def softmax(op: graph.SoftmaxOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
+    """dx = y (dy - sum(dy y))."""
+    mean = b.sum(b.multiply(dy, op.result), [op.axis.value.data], keep_dims=True)
+    return [b.multiply(op.result, b.subtract(dy, mean))]
+
+
+@derivative(graph.LogSoftmaxOp)
+def log_softmax(op: graph.LogSoftmaxOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
+    """dx = dy - exp(y) sum(dy)."""
+    total = b.sum(dy, [op.axis.value.data], keep_dims=True)
+    return [b.subtract(dy, b.multiply(b.exp(op.result), total))]

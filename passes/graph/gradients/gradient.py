@@ -1,0 +1,99 @@
+"""`gradient`: derivatives of functions are written out as functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.rewriter import Rewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.passes.analysis.dead_ops import erase_dead_ops
+from stepwell.passes.base import Pass
+from stepwell.passes.graph.gradients.reverse import differentiated
+from stepwell.passes.graph.gradients.straight_line import straight_line
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
+
+
+@dataclass(frozen=True)
+class GradientPass(Pass):
+    """
+    Write the functions that `graph.vjp` and `graph.gradient` stand for, and let these be `graph.function`.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
+      %g = graph.gradient @f wrt [0] : (tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>)
+      %y, %dx = graph.call %g(%x) : (tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>)
+      func.return %y, %dx : tensor<f32>, tensor<4xf32>
+    }
+    // ->
+    func.func @main(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
+      %g = graph.function @f.gradient_0 : (tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>)
+      %y, %dx = graph.call %g(%x) : (tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>)
+      func.return %y, %dx : tensor<f32>, tensor<4xf32>
+    }
+    ```
+    Derivatives inside of a function are written before its own, so that gradients of gradients are found;
+    calls are inlined into the copy of a function that is differentiated. Reverse mode (Griewank and Walther,
+    "Evaluating Derivatives", 2008) on straight-line code: branches, loops and recursive calls have no
+    derivative yet.
+
+    Class: exact. Fails for functions that are unknown, and with all ops that have no derivative.
+    """
+
+    name = "gradient"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = functions_by_name(op)
+        _Expansion(op, functions, weights_of(ctx)).run()
+
+
+class _Expansion:
+    """The functions of a module, and those that are written for derivatives, each once."""
+
+    def __init__(self, module: ModuleOp, functions: dict[str, FuncOp], weights: WeightStore):
+        self._module, self._functions, self._weights = module, functions, weights
+        self._under_way: set[str] = set()
+
+    def run(self) -> None:
+        """Expand all derivatives of the module."""
+        for function in list(self._functions.values()):
+            self._expand(function)
+
+    def _expand(self, function: FuncOp) -> None:
+        """Expand the derivatives in a function; those in the functions that they are of, first."""
+        found = [op for op in function.body.walk() if isinstance(op, graph.VjpOp | graph.GradientOp)]
+        for op in found:
+            name = self._written(op)
+            wanted, type = self._functions[name].function_type, op.result.type
+            if type != wanted:
+                message = f"the derivative of @{op.callee.string_value()} has type {wanted}, found {type}"
+                raise StepwellError("type-mismatch", op, message)
+            Rewriter.replace_op(op, graph.FunctionOp(name, wanted))
+
+    def _written(self, op: graph.VjpOp | graph.GradientOp) -> str:
+        """The name of the function that an op stands for."""
+        callee, wrt = op.callee.string_value(), list(op.wrt.get_values())
+        function = self._functions.get(callee)
+        if function is None or function.is_declaration:
+            raise StepwellError("unknown-function", op, f"there is no function @{callee} with a body")
+        name = ".".join([callee, "_".join([op.name.partition(".")[2], *map(str, wrt)])])
+        if name in self._functions:
+            return name
+        if callee in self._under_way:
+            raise StepwellError("cycle", op, f"@{callee} contains a derivative of itself")
+        self._under_way.add(callee)
+        self._expand(function)
+        self._under_way.discard(callee)
+        given = isinstance(op, graph.VjpOp)
+        line = straight_line(function, self._module, self._weights)
+        made = differentiated(line, wrt, name, self._weights, cotangents=given)
+        erase_dead_ops(made.body.block)
+        self._module.body.block.insert_op_after(made, function)
+        self._functions[name] = made
+        return name
