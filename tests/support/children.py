@@ -108,7 +108,7 @@ def background_without_space(requests: IO[bytes], replies: IO[bytes]) -> None:
     background_worker.main(requests, replies)
 
 
-def _fail(*_: object) -> None:
+def _fail(*_: object, **__: object) -> None:
     raise KeyError("a defect")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import mul
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -11,6 +13,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.types import dtype_of, tensor_of
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.rules import Cotangents, derivative
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 
@@ -129,13 +132,15 @@ def _of_maximum(op: graph.PoolOp, dy: SSAValue, b: GradientBuilder) -> SSAValue:
         indices="row",
     )
     b.rewriter.insert(again)
-    sizes = b.static(b.dims(op.x), "the input's sizes", op)
-    count = int(np.prod(sizes))
-    flat = b.reshape(b.full(0.0, op.x), [count])
-    number = int(np.prod(b.static(b.dims(dy), "the output's sizes", op)))
-    places = b.reshape(again.outputs[1], [number])
-    added = graph.ScatterElementsOp(flat, places, b.reshape(dy, [number]), 0, "add")
+    flat = b.reshape(b.full(0.0, op.x), [_count(op.x, b)])
+    places = b.reshape(again.outputs[1], [_count(dy, b)])
+    added = graph.ScatterElementsOp(flat, places, b.reshape(dy, [_count(dy, b)]), 0, "add")
     return b.reshape(b.insert(added), b.dims(op.x))
+
+
+def _count(value: SSAValue, b: GradientBuilder) -> Dim:
+    """The number of elements of a tensor."""
+    return reduce(mul, b.dims(value), Dim.of(1))
 
 
 def _of_mean(op: graph.PoolOp, dy: SSAValue, b: GradientBuilder) -> SSAValue:
