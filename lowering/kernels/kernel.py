@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from io import StringIO
 from typing import cast
@@ -97,6 +98,10 @@ def compile_kernel(
     return KernelObject(code, meta)
 
 
+OPTIMIZE: ContextVar[bool | None] = ContextVar("stepwell_optimize", default=None)
+"""Whether LLVM's pipeline runs on kernels compiled here, whatever is in them; such objects are not cached."""
+
+
 def llvm_text(module: ModuleOp, target: TargetDescription) -> str:
     """The LLVM IR of a module at level 4, with the lines of its own text where the target has them."""
     return emit_llvm(module, lines=printed_lines(module)[1] if target.debug_info else None)
@@ -104,7 +109,9 @@ def llvm_text(module: ModuleOp, target: TargetDescription) -> str:
 
 def object_of(module: ModuleOp, target: TargetDescription) -> bytes:
     """The object file of a kernel at level 4."""
+    chosen = OPTIMIZE.get()
     with span("emit_llvm", "step"):
         text = llvm_text(module, target)
     with span("machine code", "step"):
-        return compile_to_object(text, target, optimize=not has_vectors(module))
+        optimize = not has_vectors(module) if chosen is None else chosen
+        return compile_to_object(text, target, optimize=optimize)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from stepwell.passes import PassContext
 from stepwell.passes.pass_limit import PassLimit, PassRun, RewriteLimit
-from stepwell.runtime.child import run_command
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
 from stepwell.tools.bisect.finding import Finding, Rewrite
+from stepwell.tools.check.user_command import CANNOT_TELL, bad_test, status_of_test, with_files
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.pass_runs import pass_runs
 
@@ -22,15 +22,11 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions
 
 ARTIFACT, MODEL = "{}", "{onnx}"
-_CANNOT_TELL = 125
-"""The exit status of a test that cannot judge an artifact, as of `git bisect run`."""
-_NOT_RUN = (126, 127)
-"""The exit status of a shell that cannot run a command."""
 
 
-def with_files(command: str, artifact: str, model: Path) -> str:
-    """A test command with the names of its files."""
-    return command.replace(MODEL, quote(str(model))).replace(ARTIFACT, quote(artifact))
+def files_of(artifact: str, model: Path) -> Mapping[str, str]:
+    """The files of a test command by the marks that stand for them."""
+    return {MODEL: quote(str(model)), ARTIFACT: quote(artifact)}
 
 
 @dataclass
@@ -138,14 +134,12 @@ class CommandSearch:
 
     def _verdict(self, artifact: Path, limit: int | None) -> bool | None:
         self.runs += 1
-        command = with_files(self.command, str(artifact), self.path)
-        at = "without a limit" if limit is None else f"at limit {limit}"
-        ended = run_command(command, self.timeout)
-        if ended is None:
-            raise self._error(f"the command took over {self.timeout:g} seconds {at}")
-        if ended.status in _NOT_RUN:
-            raise self._error(f"the shell cannot run the command {at}", note=ended.errors.strip())
-        return None if ended.status == _CANNOT_TELL else ended.status != 0
+        text = with_files(self.command, files_of(str(artifact), self.path))
+        at = " without a limit" if limit is None else f" at limit {limit}"
+        status = status_of_test(self.command, text, self.timeout, at)
+        if status is None:
+            raise self._error(f"the command took over {self.timeout:g} seconds{at}")
+        return None if status == CANNOT_TELL else status != 0
 
-    def _error(self, message: str, *, note: str = "", help: str | None = None) -> StepwellError:
-        return StepwellError("bad-test", self.command, message, note=note or (), help=help)
+    def _error(self, message: str, help: str | None = None) -> StepwellError:
+        return bad_test(self.command, message, help=help)

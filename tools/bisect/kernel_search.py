@@ -50,11 +50,15 @@ class KernelSearch:
         self.runs = 0
         self._number = first - 1
 
-    def is_wrong_compiled(self) -> bool:
-        """Whether the kernel's machine code is wrong, or a pass ends with an error."""
+    def is_wrong_compiled(self, optimize: bool | None = None) -> bool:
+        """
+        Whether the kernel's machine code is wrong, or a pass ends with an error.
+
+        Args: `optimize` says whether LLVM's pipeline runs, which otherwise follows from the code.
+        """
         self.runs += 1
         try:
-            found = run_compiled(self.kernel, self.ctx, self.known.inputs)
+            found = run_compiled(self.kernel, self.ctx, self.known.inputs, optimize)
         except StepwellError as error:  # not all kernels can be called alone
             return any(note.startswith("in pass ") for note in error.notes)
         return not judged(self.known.results, found, self.numerics, slack=self.known.slack).right
@@ -110,4 +114,6 @@ class KernelSearch:
                 with PassContext(disabled_pass=[step.name]):
                     if not self.is_wrong_compiled():
                         return self._of_run(number, "llvm", step.text, "")
-        return self._of_run(numbers[0], "llvm", LLVM[0].text, _MACHINE)
+        tried = ((name, self.is_wrong_compiled(flag)) for name, flag in (("with", True), ("without", False)))
+        verdicts = (f"{name} LLVM's pipeline it is {'wrong' if wrong else 'right'}" for name, wrong in tried)
+        return self._of_run(numbers[0], "llvm", LLVM[0].text, f"{_MACHINE}; {', '.join(verdicts)}")

@@ -13,8 +13,9 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes.instruments import module_text
 from stepwell.passes.pipelines import OF_KERNELS, text_of
 from stepwell.runtime.files.cache import default_folder
-from stepwell.tools.bisect.command_search import with_files
+from stepwell.tools.bisect.command_search import files_of
 from stepwell.tools.bisect.finding import Finding
+from stepwell.tools.check.user_command import with_files
 from stepwell.tools.driver.ir_files import write_ir
 
 
@@ -56,7 +57,7 @@ class Replay:
         good, bad = (
             join([*self._words("compile"), "--pass-limit", str(limit), "-o", artifact])
             + " && "
-            + with_files(command, artifact, self.model)
+            + with_files(command, files_of(artifact, self.model))
             for limit in (finding.run.number - 1, finding.run.number)
         )
         return replace(finding, good=good, bad=bad, stop=self._stop(finding))

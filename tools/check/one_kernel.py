@@ -13,6 +13,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.lowering.interpret import Signature
+from stepwell.lowering.kernels.kernel import OPTIMIZE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from stepwell.tools.driver.compile import compile
@@ -20,10 +21,13 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 
 
-def run_compiled(kernel: func.FuncOp, ctx: StepwellContext, inputs: Sequence[Array]) -> list[Array]:
+def run_compiled(
+    kernel: func.FuncOp, ctx: StepwellContext, inputs: Sequence[Array], optimize: bool | None = None
+) -> list[Array]:
     """
     The results of a kernel of level 2 as compiled code, from the cache where it is there.
 
+    Args: `optimize` says whether LLVM's pipeline runs, which otherwise follows from the code.
     Raises: StepwellError of the pass that failed; of the call; `unsupported` where no input has a size.
     """
     interface = kernel_of(kernel)
@@ -32,7 +36,12 @@ def run_compiled(kernel: func.FuncOp, ctx: StepwellContext, inputs: Sequence[Arr
     if unknown := [name for name in interface.symbol_names if name not in sized]:
         message = f"no input of the kernel has the size {unknown[0]}, so that it cannot be called alone"
         raise StepwellError("unsupported", kernel, message)
-    compiled = compile(Program(program_of_kernel(kernel), ctx.clone()), CompileOptions())
+    options = CompileOptions() if optimize is None else CompileOptions(use_cache=False, processes=1)
+    token = OPTIMIZE.set(optimize)
+    try:
+        compiled = compile(Program(program_of_kernel(kernel), ctx.clone()), options)
+    finally:
+        OPTIMIZE.reset(token)
     feeds = {f"input{n}": np.asarray(inputs[n]) for n in range(interface.inputs.data)}
     return list(compiled.run(feeds).values())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--any", action="store_true", dest="any_of_kind", help="any failure of the kind counts, at any place"
     )
     parser.add_argument(
-        "--timeout", type=_seconds, default=60, metavar="S", help="seconds for one process (default: 60)"
+        "--timeout", type=_seconds, default=60, metavar="S", help="seconds for one case (default: 60)"
     )
     parser.add_argument(
         "--budget", type=_seconds, metavar="S", help="seconds in all; the best so far stays (default: no end)"
@@ -124,9 +123,16 @@ def _reduced_model(args: Namespace) -> Reduction:
         raise StepwellError("bad-usage", str(args.model), "-p is for .mlir files")
     options = compile_options(args)
     feeds = read_arrays(args.inputs) if args.inputs is not None else {}
-    with suppress(StepwellError):  # of a model that cannot be read, which is the failure then
+    try:
         interface = read_interface(main_of(start(args.model, options).module))
-        feeds = completed_inputs(interface, feeds, args.seed, dict(args.input_shape))
+    except StepwellError:  # of a model that cannot be read, which is the failure then
+        interface = None
+    if interface is not None:
+        try:
+            feeds = completed_inputs(interface, feeds, args.seed, dict(args.input_shape))
+        except StepwellError:
+            if feeds:  # without a file, they are values that cannot be made up
+                raise
     args.input_shape = []  # a part's inputs are others
     words = option_texts(args)
     with shown_progress() as progress:

@@ -47,6 +47,7 @@ def reduce_ir(
         request.any_of_kind,
         request.deadline,
         request.jobs,
+        request.seconds_in_process(task.kind, perf_counter() - begin),
     )
     task.save(task.case)
     observed = task.kind == "wrong"

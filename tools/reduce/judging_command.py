@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-from stepwell.runtime.child import run_command
-from stepwell.runtime.errors import StepwellError
+from stepwell.tools.check.user_command import bad_test, status_of_test, with_files
 
 CASE, INPUTS = "{}", "{inputs}"
-_NOT_RUN = (126, 127)
-"""The exit status of a shell that cannot run a command."""
 
 
 @dataclass
@@ -29,14 +26,12 @@ class JudgingCommand:
 
     def is_interesting(self, case: Path, inputs: Path | None = None) -> bool:
         """Whether the command ends with 0. Raises: StepwellError `bad-test` where it cannot be run."""
-        ended = run_command(self.text(quote(str(case)), quote(str(inputs or ""))), self.timeout)
-        if ended is not None and ended.status in _NOT_RUN:
-            raise self._error("the shell cannot run the command", note=ended.errors.strip())
-        return ended is not None and ended.status == 0
+        text = self.text(quote(str(case)), quote(str(inputs or "")))
+        return status_of_test(self.command, text, self.timeout) == 0
 
     def text(self, case: str, inputs: str = "") -> str:
         """The command with the names of files, quoted as a shell needs it."""
-        return self.command.replace(INPUTS, inputs).replace(CASE, case)
+        return with_files(self.command, {INPUTS: inputs, CASE: case})
 
     def expect_usable(self, of_input: Callable[[], bool], of_nothing: Callable[[], bool]) -> None:
         """
@@ -45,15 +40,12 @@ class JudgingCommand:
         Raises: StepwellError `bad-test`.
         """
         if CASE not in self.command:
-            raise self._error("the command names no case", help="write {} where its file goes")
+            raise bad_test(self.command, "the command names no case", help="write {} where its file goes")
         first, again = of_input(), of_input()
         if first != again:
-            raise self._error("the test is not repeatable: two runs of the input disagree")
+            raise bad_test(self.command, "the test is not repeatable: two runs of the input disagree")
         if not first:
             help = "it has to end with 0 while a case is interesting"
-            raise self._error("the command does not call the input interesting", help=help)
+            raise bad_test(self.command, "the command does not call the input interesting", help=help)
         if of_nothing():
-            raise self._error("the command calls an empty program interesting")
-
-    def _error(self, message: str, *, note: str = "", help: str | None = None) -> StepwellError:
-        return StepwellError("bad-test", self.command, message, note=note or (), help=help)
+            raise bad_test(self.command, "the command calls an empty program interesting")

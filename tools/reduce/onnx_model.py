@@ -74,6 +74,7 @@ class ModelFailure:
                 any_of_kind=self.request.any_of_kind,
                 deadline=deadline,
                 jobs=self.request.jobs if wanted.kind in ("crash", "slow", "test") else 1,
+                seconds=self.request.seconds_in_process(wanted.kind, perf_counter() - begin),
             )
             self._before = len(whole)
             self._save(parts.whole)

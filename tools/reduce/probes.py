@@ -9,6 +9,7 @@ from itertools import islice
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
+from stepwell.tools.reduce.child_runs import within
 from stepwell.tools.reduce.signature import Signature
 
 
@@ -36,7 +37,8 @@ class Probes(Generic[C]):
     Args: `signature_of` runs a case and says how it fails; `wanted` is the signature of the first case, whose
     kind alone counts with `any_of_kind`; `accept` is called with each case that fails so, the best so far;
     `deadline` is in seconds of `time.monotonic`: nothing counts after it; `jobs` cases are tried at a time,
-    and the first in order counts, so that the result does not depend on it.
+    and the first in order counts, so that the result does not depend on it; a case that takes longer than
+    `seconds` in this process is ended, and does not count.
     """
 
     signature_of: Callable[[C], Signature | None]
@@ -45,6 +47,7 @@ class Probes(Generic[C]):
     any_of_kind: bool = False
     deadline: float | None = None
     jobs: int = 1
+    seconds: float | None = None
     count: int = 0
     _known: dict[bytes, bool] = field(default_factory=dict[bytes, bool])
 
@@ -76,7 +79,8 @@ class Probes(Generic[C]):
         key = case.key
         if key not in self._known:
             self.count += 1
-            self._known[key] = self._is_wanted(self.signature_of(case))
+            found = within(self.seconds, lambda: self.signature_of(case))
+            self._known[key] = self._is_wanted(found)
         return self._known[key]
 
     def _is_wanted(self, found: Signature | None) -> bool:

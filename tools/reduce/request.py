@@ -34,6 +34,10 @@ class Request:
         """The end of the budget from now on, by `time.monotonic`."""
         return None if self.budget is None else monotonic() + self.budget
 
+    def seconds_in_process(self, kind: str, first: float) -> float | None:
+        """The limit of a probe in this process; `first` is what the whole program took. None in others."""
+        return max(self.timeout, 2 * first) if kind in ("error", "wrong") else None
+
     def expect(self, found: Signature | None, where: str, what: str) -> Signature:
         """
         Require a signature of the kind and code in question.

@@ -11,6 +11,8 @@ from typing import Any
 import onnx
 import pytest
 
+from stepwell.lowering.kernels import kernel
+from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools import cli
 from tests.commands import Capture
 from tests.onnx_models import onnx_model
@@ -144,6 +146,23 @@ def test_what_cannot_be_skipped_is_shown_on_the_kernel_alone(model: Path, tmp_pa
     _, found = bisected(tmp_path, "--load", planted("bufferize", tmp_path).name)
     assert found["bad"].startswith("stepwell validate ") and found["bad"].endswith(",bufferize")
     assert [status_of(tmp_path, found[which]) for which in ("good", "bad")] == [0, 1]
+
+
+def test_machine_code_is_tried_with_and_without_the_optimizations_of_llvm(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, found = bisected(tmp_path, "--load", planted("convert-loops-to-llvm", tmp_path).name)
+    assert "with LLVM's pipeline it is wrong, without LLVM's pipeline it is wrong" in found["note"]
+    plain = kernel.compile_to_object
+
+    def wrong_alone(text: str, target: TargetDescription, *, optimize: bool) -> bytes:
+        """Code of LLVM that is wrong where its pipeline has not run: of a vector, here."""
+        return plain(text if optimize else text.replace(" fsub ", " fadd "), target, optimize=optimize)
+
+    monkeypatch.setattr(kernel, "compile_to_object", wrong_alone)
+    status, found = bisected(tmp_path, "--no-cache")
+    assert (status, found["level"]) == (1, "llvm")
+    assert "with LLVM's pipeline it is right, without LLVM's pipeline it is wrong" in found["note"]
 
 
 def test_a_healthy_model(model: Path, tmp_path: Path) -> None:

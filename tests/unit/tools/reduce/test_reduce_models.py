@@ -151,6 +151,48 @@ def test_a_command_of_no_use_is_refused(
     assert not (tmp_path / "small.onnx").exists()
 
 
+HANGS = """
+from stepwell.passes.registry import load_pass
+from stepwell.patterns import register_predicate
+
+Faulty = load_pass("simplify-expr")
+plain = Faulty.apply
+register_predicate("hangs.any")(lambda value: True)  # a plugin registers something
+
+def apply(self, ctx, op):
+    plain(self, ctx, op)
+    minus = [inner for inner in op.walk() if inner.name == "graph.subtract"]
+    while minus and not any(inner.name == "graph.exp" for inner in op.walk()):
+        pass
+    for inner in minus:
+        if "swapped" not in inner.attributes:
+            inner.operands = inner.operands[::-1]
+            inner.attributes["swapped"] = inner.result.type
+
+Faulty.apply = apply
+"""
+
+
+def test_a_case_whose_pass_never_returns_is_given_up(tmp_path: Path) -> None:
+    onnx.save(chain(3, WRONG, "r"), tmp_path / "model.onnx")
+    (tmp_path / "hangs.py").write_text(HANGS)
+    status, found = reduced(tmp_path, "--wrong", "--load", "hangs.py", "--timeout", "0.5")
+    assert (status, found["signature"]["pass"]) == (0, "simplify-expr")
+    assert small(tmp_path) == ["Exp", "Sub"]
+
+
+@pytest.mark.parametrize(("name", "shape"), [("other", (2, 8)), ("x", (2, 8, 1))])
+def test_inputs_that_do_not_fit_are_refused(
+    name: str, shape: tuple[int, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    onnx.save(chain(4, WRONG, "r"), tmp_path / "model.onnx")
+    np.savez(tmp_path / "x.npz", allow_pickle=False, **{name: np.ones(shape, np.float32)})
+    plugin = planted("simplify-expr", tmp_path).name
+    assert reduced(tmp_path, "--load", plugin, "--inputs", "x.npz")[0] == 1
+    assert "error[extra-input]" in (errors := capfd.readouterr().err) or "error[bad-inputs]" in errors
+    assert not (tmp_path / "small.onnx").exists()
+
+
 def test_a_model_that_is_right_is_not_interesting(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     onnx.save(chain(4), tmp_path / "model.onnx")
     assert reduced(tmp_path)[0] == 1
