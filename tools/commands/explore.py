@@ -166,12 +166,15 @@ def _serve(args: Namespace, data: Data, options: CompileOptions, feeds: Mapping[
             port=args.port,
             trusts_ir=args.trust_ir,
         )
-    print(server.url, flush=True)
-    if not args.no_open:
-        import webbrowser
 
-        webbrowser.open(server.url)
-    server.run()
+    def started() -> None:
+        print(server.url, flush=True)
+        if not args.no_open:
+            import webbrowser
+
+            webbrowser.open(server.url)
+
+    server.run(started)
     return 0
 
 

@@ -63,8 +63,7 @@ def _median(call: Data) -> float | None:
 
 
 def _instructions(kernel: Data) -> int:
-    lines = str(cast(Data, kernel["asm"])["text"]).splitlines()
-    return sum(line.startswith("\t") and not line.startswith("\t.") for line in lines)
+    return cast("Mapping[str, int]", cast(Data, kernel["asm"])["counts"])["instructions"]
 
 
 def _bare(kernel: Data | None) -> str | None:

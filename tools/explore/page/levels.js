@@ -46,7 +46,7 @@ export class Levels {
     });
     this.columns[level] = { rows, sets, body };
     const jump = (line) => { body.scrollTop = rows[line - 1].offsetTop - body.offsetTop; };
-    const listed = (loops || []).map((loop) => element("li", {}, element("button", { type: "button", onclick: () => jump(loop.first) }, `${"– ".repeat(loop.depth)}loop of lines ${loop.first} to ${loop.last}: ${counted(loop)}`)));
+    const listed = (loops || []).map((loop) => element("li", {}, element("button", { type: "button", onclick: () => jump(loop.first) }, `${"– ".repeat(loop.depth)}loop ${loop.first}–${loop.last}: ${counted(loop)}`)));
     const list = listed.length ? [element("ul", { className: "loops", "data-testid": "loops" }, ...listed)] : [];
     return element("div", { className: "column", "data-testid": `level-${level}` }, element("h3", {}, title), ...list, body);
   }
@@ -108,5 +108,6 @@ function lastText(steps, at) {
 
 // The counts of a loop, without those of the loops in it, or of all code.
 function counted({ instructions, fma, loads, stores, spills }) {
-  return `${instructions} instructions, ${fma} FMA, ${loads} loads, ${stores} stores, ${spills} spills`;
+  const counts = [[instructions, "instructions"], [fma, "FMA"], [loads, "loads"], [stores, "stores"], [spills, "spills"]];
+  return counts.filter(([count]) => count).map((each) => each.join(" ")).join(", ");
 }

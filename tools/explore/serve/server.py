@@ -95,10 +95,11 @@ class Server(ThreadingHTTPServer):
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
         """Say nothing of a connection that ended early."""
 
-    def run(self) -> None:
-        """Serve until Ctrl-C or SIGTERM; all processes have ended then."""
+    def run(self, started: Callable[[], object]) -> None:
+        """Call `started`, and serve until Ctrl-C or SIGTERM; all processes have ended then."""
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
+            started()
             self.serve_forever()
         except KeyboardInterrupt:
             pass
