@@ -53,7 +53,7 @@ emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
-explore: .venv/with-test .venv/with-editor .venv/with-npm
+explore: .venv/with-test .venv/with-editor .venv/with-notebook .venv/with-npm
 	PATH="$(CURDIR)/.venv/npm/node_modules/.bin:$$PATH" NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/explore
 
 bench: .venv/with-bench

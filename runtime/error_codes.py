@@ -62,6 +62,8 @@ CODES: dict[str, ErrorCode] = {
         "Leave `--port` out: any free port is taken."),
     "cannot-write": ErrorCode("an output cannot be written",
         "Choose a folder that exists, that you may write to, and that has space left."),
+    "check-failed": ErrorCode("text does not have the lines that FileCheck's directives ask for",
+        "The note has the first directive that matches nothing, and where the search began."),
     "copy-needed": ErrorCode("`bufferize{no-copies}` would need a copy",
         "Run `bufferize` without the option to see the copy."),
     "cycle": ErrorCode("nodes, functions, partitions or passes depend on each other in a circle",

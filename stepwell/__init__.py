@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from stepwell.tools.api.reading import read as read
     from stepwell.tools.debug.session import debug as debug
     from stepwell.tools.driver.options import CompileOptions as CompileOptions
+    from stepwell.tools.notebook.extension import load_ipython_extension as load_ipython_extension
+    from stepwell.tools.notebook.shown import show as show
     from stepwell.tools.training.trainer import Trainer as Trainer
 
 __version__ = "0.1.0"
@@ -77,6 +79,7 @@ _LAZY = {
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
     "llvm": "stepwell.dialects.llvm",
     "load": "stepwell.runtime.model:load",
+    "load_ipython_extension": "stepwell.tools.notebook.extension:load_ipython_extension",
     "lower": "stepwell.lowering.plugin_lowerings:lower",
     "onnx": "stepwell.dialects.onnx",
     "onnx_op": "stepwell.dialects.plugins.operators:onnx_op",
@@ -89,6 +92,7 @@ _LAZY = {
     "register_backend": "stepwell.runtime.backends:register_backend",
     "register_pass": "stepwell.passes.registry:register_pass",
     "sched": "stepwell.dialects.sched",
+    "show": "stepwell.tools.notebook.shown:show",
     "vector": "stepwell.dialects.vector",
 }
 
@@ -118,6 +122,7 @@ __all__ = [
     "import_onnx",
     "llvm",
     "load",
+    "load_ipython_extension",
     "lower",
     "onnx",
     "onnx_op",
@@ -130,6 +135,7 @@ __all__ = [
     "register_backend",
     "register_pass",
     "sched",
+    "show",
     "vector",
 ]
 

@@ -63,6 +63,13 @@ async function main(executablePath, url) {
   assert(Math.abs(after.x - before.x - 40) < 2 && Math.abs(after.y - before.y - 30) < 2);
   assert.equal((await state()).node, "/layer.0/MatMul_0");
 
+  // A row of a table is chosen by the keyboard.
+  await open("table=kernels");
+  assert.equal((await state()).node, null);
+  await page.focus("#tables tbody tr");
+  await page.keyboard.press("Enter");
+  assert.equal((await state()).node, "/layer.0/MatMul_0");
+
   assert.deepEqual(errors, []);
   await browser.close();
 }

@@ -194,6 +194,12 @@ class Module:
             lower_to(Program(self.op, self.context), options, level)
         return self
 
+    def _repr_html_(self) -> str:
+        """Coloured text for notebooks, each function foldable."""
+        from stepwell.tools.coloured_text import html_of
+
+        return html_of(str(self))
+
     def verify(self) -> Module:
         """Require the program to be valid. Returns: this module. Raises: StepwellError `invalid-ir`."""
         with self._alone("verify"):

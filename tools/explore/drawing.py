@@ -43,8 +43,10 @@ def drawing_of(nodes: Sequence[Data], edges: Sequence[Data], calls: Sequence[Dat
     pairs = [(index[edge["from"]], index[edge["to"]]) for edge in edges]
     full = _drawn(labels, pairs)
     full["open"] = "folded" if len(nodes) > FOLDED_FROM else "full"
-    parts = _repeated(_groups(nodes, labels), _sequences(nodes, calls))
-    folded = _opened(parts, pairs, [node["id"] for node in nodes]) if len(parts) < len(nodes) else None
+    parts = _repeated(_groups(nodes), _sequences(nodes, calls))
+    folded = (
+        _opened(parts, pairs, [node["id"] for node in nodes], labels) if len(parts) < len(nodes) else None
+    )
     return {"full": full, "folded": folded}
 
 
@@ -63,7 +65,9 @@ def _drawn(labels: Sequence[str], pairs: Sequence[Edge]) -> Data:
     }
 
 
-def _opened(parts: Sequence[Part], pairs: Sequence[Edge], ids: Sequence[object]) -> Data:
+def _opened(
+    parts: Sequence[Part], pairs: Sequence[Edge], ids: Sequence[object], labels: Sequence[str]
+) -> Data:
     """The drawing of parts, with the drawings of what is inside them."""
     owner = {node: i for i, part in enumerate(parts) for node in part.nodes}
     inside: list[list[Edge]] = [[] for _ in parts]
@@ -76,18 +80,17 @@ def _opened(parts: Sequence[Part], pairs: Sequence[Edge], ids: Sequence[object])
     items: list[Data] = []
     for part, inner in zip(parts, inside, strict=True):
         item: Data = {"name": part.name, "nodes": [ids[i] for i in part.nodes]}
-        items.append(item | ({"times": part.times} | _opened(part.inside, inner, ids) if part.inside else {}))
-    return _drawn([_label(part) for part in parts], list(between)) | {"edges": list(between), "items": items}
+        items.append(
+            item | ({"times": part.times} | _opened(part.inside, inner, ids, labels) if part.inside else {})
+        )
+    texts = [f"+ {part.name} × {part.times}" if part.inside else labels[part.nodes[0]] for part in parts]
+    return _drawn(texts, list(between)) | {"edges": list(between), "items": items}
 
 
-def _label(part: Part) -> str:
-    return f"{part.name} ({len(part.nodes)})" if part.inside else part.name
-
-
-def _groups(nodes: Sequence[Data], labels: Sequence[str]) -> list[Part]:
+def _groups(nodes: Sequence[Data]) -> list[Part]:
     """Nodes by the part of the module path that tells apart a few hundred groups; others stay alone."""
     paths = [_parts(str(node["module"])) for node in nodes]
-    alone = [Part(label, [i], []) for i, label in enumerate(labels)]
+    alone = [Part(str(node["name"]), [i], []) for i, node in enumerate(nodes)]
     for depth in range(max(map(len, paths), default=0), 0, -1):
         found: dict[str, list[int]] = {}
         for i, path in enumerate(paths):

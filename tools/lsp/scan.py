@@ -259,7 +259,7 @@ class Scan:
 
     @cached_property
     def _starts(self) -> Sequence[int]:
-        """Where names begin, in order."""
+        """The offsets at which names begin, in order."""
         return sorted([*self._used, *self._other])
 
     def mention_at(self, offset: int) -> Mention | None:

@@ -23,7 +23,7 @@ EXPANSION = "gradient,inline,remove-unused-functions"
 
 @dataclass
 class Training:
-    """How a model is trained: its parameters, loss and optimizer; arguments as of `Trainer`."""
+    """The plan of a training: parameters, loss and optimizer; arguments as of `Trainer`."""
 
     model: Path
     loss: str

@@ -15,12 +15,16 @@ export function pane(id, label) {
   return element("section", { id, "aria-label": label, "data-testid": id, tabIndex: -1 });
 }
 
-// A table: heads, rows of cells (text, number or element); a click on a row calls `onrow` with its index.
+// A table: heads, rows of cells (text, number or element); a click or Enter on a row calls `onrow` with its index.
 export function table(heads, rows, onrow) {
   const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
   const body = rows.map((cells, index) => {
     const row = element("tr", {}, ...cells.map(cell));
-    if (onrow) row.addEventListener("click", () => onrow(index));
+    if (onrow) {
+      row.tabIndex = 0;
+      row.addEventListener("click", () => onrow(index));
+      row.addEventListener("keydown", (event) => event.key === "Enter" && onrow(index));
+    }
     return row;
   });
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));

@@ -192,10 +192,11 @@ export class Graph {
     c.globalAlpha = this.hits && !item.nodes.some((id) => this.hits.has(id)) ? 0.25 : 1;
     const node = this.index.nodes.get(item.nodes[0]);
     const fill = this.fill(node);
-    c.fillStyle = fill ? fill.replace("var(--light)", colour("light")) : colour("pane");
+    const isSmall = this.zoom < TEXT_FROM && !chosen;
+    c.fillStyle = fill ? fill.replace("var(--light)", colour("light")) : colour(isSmall ? "edge" : "pane");
     c.strokeStyle = colour(chosen ? "chosen" : "edge");
     c.lineWidth = chosen ? 3 : 1;
-    if (this.zoom < TEXT_FROM && !chosen) c.fillRect(x - w / 2, y - h / 2, w, h);
+    if (isSmall) c.fillRect(x - w / 2, y - h / 2, w, h);
     else {
       c.beginPath();
       c.roundRect(x - w / 2, y - h / 2, w, h, 5);

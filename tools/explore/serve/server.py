@@ -29,7 +29,7 @@ _CODES = {"no-value": HTTPStatus.NOT_FOUND}
 
 @dataclass(frozen=True)
 class Site:
-    """What is served: the page, the explorer's data by kernel, and the tries."""
+    """The content of a server: the page, the explorer's data by kernel, and the tries."""
 
     page: bytes
     data: Mapping[str, object]

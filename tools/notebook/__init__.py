@@ -1,0 +1,1 @@
+"""IR in notebooks: coloured text, and the magic `%%mlir`."""
