@@ -1,4 +1,4 @@
-"""Random models: a planted fault is found by `validate`, named by `bisect` and kept by `reduce`; else nothing."""
+"""Random models: a planted fault is found by `validate`, named by `bisect`, and kept by `reduce`."""
 
 from __future__ import annotations
 
