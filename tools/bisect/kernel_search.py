@@ -64,7 +64,9 @@ class KernelSearch:
     def find(self) -> Finding:
         """The first pass after which the kernel is wrong, or that ends with an error."""
         module = ModuleOp([self.kernel.clone()])
-        validate = self._validate()  # one for all passes: it remembers how much of long loops it can run
+        known = {self.kernel.sym_name.data: self.known}
+        # One for all passes: it remembers how much of long loops it can run.
+        validate = Validate(self.ctx, known, least=self.numerics)
         for level, steps in _INTERPRETED:
             for step in steps:
                 self._number += 1
@@ -77,20 +79,17 @@ class KernelSearch:
                     continue
                 row = self._row(validate, step.text, module)
                 if row.status in WRONG:
-                    return self._finding(level, step.text, row, before)
+                    return self._finding(level, step.text, row, before, validate)
+                validate.accept()
         return self._of_machine()
-
-    def _validate(self) -> Validate:
-        return Validate(self.ctx, {self.kernel.sym_name.data: self.known}, least=self.numerics)
 
     def _row(self, validate: Validate, step: str, module: ModuleOp) -> Row:
         self.runs += 1
-        return validate.judge(module, step, Numerics.ROUNDING)[0]
+        return validate.judge(module, step, Numerics.ROUNDING, accepted=False)[0]
 
-    def _finding(self, level: Level, step: str, row: Row, before: ModuleOp) -> Finding:
+    def _finding(self, level: Level, step: str, row: Row, before: ModuleOp, validate: Validate) -> Finding:
         def is_wrong(module: ModuleOp) -> bool:
-            # The results of a wrong program would be the wanted ones of the next judgement.
-            return self._row(self._validate(), step, module).status is row.status
+            return self._row(validate, step, module).status is row.status
 
         rewrite = wrong_rewrite(before, step, self.ctx, is_wrong)
         finding = self._of_run(self._number, level, step, row.note if row.difference is None else "")
