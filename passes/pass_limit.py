@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -23,10 +22,9 @@ from xdsl.passes import ModulePass
 from stepwell.dialects.locations import fused_location
 from stepwell.passes import pipelines
 from stepwell.passes.instruments import Instrument, RewriteInstrument
+from stepwell.passes.pipelines import Level
 from stepwell.patterns.driver.records import RewriteRecord, texts_of
 from stepwell.runtime.errors import describe_location
-
-Level = Literal["graph", "tensor", "loop", "llvm"]
 
 
 @dataclass(frozen=True)

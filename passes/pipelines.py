@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from stepwell.passes.registry import is_ours, load_pass
 from stepwell.runtime.errors import StepwellError
@@ -16,6 +16,10 @@ from stepwell.runtime.machine.target import TargetDescription
 
 LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm", "ll", "asm")
 """What a program can be written as, from the model down."""
+
+
+Level = Literal["graph", "tensor", "loop", "llvm"]
+"""The level of a pass: that of the pipeline which has it."""
 
 
 class Step(NamedTuple):
@@ -134,7 +138,12 @@ NEEDED = frozenset(
     )
 )
 """The passes that no compilation does without: `--pass-limit` skips all others."""
-OF_KERNELS = (*SCHEDULE, *LOOPS, *ON_LOOPS, *LLVM, *ON_LLVM)
+OF_KERNELS_BY_LEVEL: Sequence[tuple[Level, Sequence[Step]]] = (
+    ("tensor", SCHEDULE),
+    ("loop", (*LOOPS, *ON_LOOPS)),
+    ("llvm", (*LLVM, *ON_LLVM)),
+)
+OF_KERNELS = tuple(step for _, steps in OF_KERNELS_BY_LEVEL for step in steps)
 """From a kernel on tensors to level 4."""
 KERNEL_RUNS = len(OF_KERNELS)
 
@@ -169,6 +178,22 @@ def main_pipeline(*, keep: bool = False, timed: bool = False) -> str:
     """Level 3 of `@main`: `keep` gives each value memory of its own, `timed` reads clocks around calls."""
     plan = [step._replace(text=f"{step.text}{{keep=true}}") for step in MAIN] if keep else MAIN
     return text_of([*plan, *(CLOCKS if timed else ())])
+
+
+def level_of_pass(text: str) -> Level | None:
+    """The level of a pass: that of the first pipeline which has it, else of the folder that it is in."""
+    name = text.partition("{")[0]
+    every: Sequence[tuple[Level, Sequence[Step]]] = (
+        ("graph", (*MODEL, *GRAPH, *PARTITION, *WORK)),
+        ("tensor", (*KERNELS, *SHARE)),
+        *OF_KERNELS_BY_LEVEL,
+        ("loop", (*MAIN, *CLOCKS)),
+    )
+    for level, steps in every:
+        if any(step.name == name for step in steps):
+            return level
+    folders = load_pass(name).__module__.split(".") if name else ()
+    return next((level for level in get_args(Level) if level in folders), None)
 
 
 def all_levels(graph: Sequence[Step], *, profile: bool = False) -> Mapping[str, Sequence[Step]]:

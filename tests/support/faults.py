@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepwell.passes.pass_limit import Level
+from stepwell.passes.pipelines import Level
 
 _BY_HAND = '''"""A fault: {name} swaps the operands of each {op}, once."""
 from stepwell.passes.registry import load_pass

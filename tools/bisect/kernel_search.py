@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
@@ -12,8 +10,8 @@ from stepwell.dialects.locations import node_names
 from stepwell.passes import PassContext, parse_passes, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import module_text
-from stepwell.passes.pass_limit import Level, PassRun, is_skippable
-from stepwell.passes.pipelines import LLVM, LOOPS, ON_LLVM, ON_LOOPS, SCHEDULE, Step
+from stepwell.passes.pass_limit import PassRun, is_skippable
+from stepwell.passes.pipelines import OF_KERNELS_BY_LEVEL, Level
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.bisect.finding import Finding
 from stepwell.tools.bisect.rewrites import wrong_rewrite
@@ -22,7 +20,7 @@ from stepwell.tools.check.one_kernel import run_compiled
 from stepwell.tools.check.rows import WRONG, Row
 from stepwell.tools.check.validation import Known, Validate
 
-_LEVELS: Sequence[tuple[Level, Sequence[Step]]] = (("tensor", SCHEDULE), ("loop", (*LOOPS, *ON_LOOPS)))
+*_INTERPRETED, (_, _ON_MACHINE) = OF_KERNELS_BY_LEVEL
 _MACHINE = (
     "levels 1 to 3 are right, and machine code is wrong: by this conversion, by the LLVM IR made of its "
     "result, or by LLVM"
@@ -66,8 +64,10 @@ class KernelSearch:
     def find(self) -> Finding:
         """The first pass after which the kernel is wrong, or that ends with an error."""
         module = ModuleOp([self.kernel.clone()])
-        validate = self._validate()  # one for all passes: it remembers how much of long loops it can run
-        for level, steps in _LEVELS:
+        known = {self.kernel.sym_name.data: self.known}
+        # One for all passes: it remembers how much of long loops it can run.
+        validate = Validate(self.ctx, known, least=self.numerics)
+        for level, steps in _INTERPRETED:
             for step in steps:
                 self._number += 1
                 before, text = module.clone(), module_text(module)
@@ -79,20 +79,17 @@ class KernelSearch:
                     continue
                 row = self._row(validate, step.text, module)
                 if row.status in WRONG:
-                    return self._finding(level, step.text, row, before)
+                    return self._finding(level, step.text, row, before, validate)
+                validate.accept()
         return self._of_machine()
-
-    def _validate(self) -> Validate:
-        return Validate(self.ctx, {self.kernel.sym_name.data: self.known}, least=self.numerics)
 
     def _row(self, validate: Validate, step: str, module: ModuleOp) -> Row:
         self.runs += 1
-        return validate.judge(module, step, Numerics.ROUNDING)[0]
+        return validate.judge(module, step, Numerics.ROUNDING, accepted=False)[0]
 
-    def _finding(self, level: Level, step: str, row: Row, before: ModuleOp) -> Finding:
+    def _finding(self, level: Level, step: str, row: Row, before: ModuleOp, validate: Validate) -> Finding:
         def is_wrong(module: ModuleOp) -> bool:
-            # The results of a wrong program would be the wanted ones of the next judgement.
-            return self._row(self._validate(), step, module).status is row.status
+            return self._row(validate, step, module).status is row.status
 
         rewrite = wrong_rewrite(before, step, self.ctx, is_wrong)
         finding = self._of_run(self._number, level, step, row.note if row.difference is None else "")
@@ -107,8 +104,8 @@ class KernelSearch:
 
     def _of_machine(self) -> Finding:
         """The pass below level 3 without which the code is right, or the conversion."""
-        numbers = range(self._number + 1, self._number + 1 + len((*LLVM, *ON_LLVM)))
-        for number, step in reversed([*zip(numbers, (*LLVM, *ON_LLVM), strict=True)]):
+        first = self._number + 1
+        for number, step in reversed([*enumerate(_ON_MACHINE, first)]):
             (made,) = parse_passes(step.text)
             if is_skippable(made):
                 with PassContext(disabled_pass=[step.name]):
@@ -116,4 +113,4 @@ class KernelSearch:
                         return self._of_run(number, "llvm", step.text, "")
         tried = ((name, self.is_wrong_compiled(flag)) for name, flag in (("with", True), ("without", False)))
         verdicts = (f"{name} LLVM's pipeline it is {'wrong' if wrong else 'right'}" for name, wrong in tried)
-        return self._of_run(numbers[0], "llvm", LLVM[0].text, f"{_MACHINE}; {', '.join(verdicts)}")
+        return self._of_run(first, "llvm", _ON_MACHINE[0].text, f"{_MACHINE}; {', '.join(verdicts)}")

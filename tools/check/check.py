@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 _QUANTIZED = re.compile("Quantize|QLinear|Integer")
-"""Part of the names of operators by which a model computes on integers that stand for numbers."""
+
+
+def is_quantizing(operators: Iterable[str]) -> bool:
+    """Whether one of some ONNX operators, by type, computes on integers that stand for numbers."""
+    return any(map(_QUANTIZED.search, operators))
 
 
 def expect_reference(path: Path) -> None:
@@ -60,7 +64,7 @@ def differences_from_reference(
     Raises: StepwellError `no-reference` when `path` is a model that the reference evaluator cannot run.
     """
     model = _loaded(path)
-    quantized = any(_QUANTIZED.search(node.op_type) for node in model.graph.node)
+    quantized = is_quantizing(node.op_type for node in model.graph.node)
     found: list[OutputDifference] = []
     for (name, array), reference in zip(outputs.items(), reference_outputs(path, feeds, model), strict=True):
         wanted = np.asarray(reference)

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.base import Numerics
-from stepwell.passes.pipelines import LOOP_PIPELINE, SCHEDULE_PIPELINE, SHARE_PIPELINE, TO_KERNELS, text_of
+from stepwell.passes.pipelines import OF_KERNELS_BY_LEVEL, SHARE_PIPELINE, TO_KERNELS, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from stepwell.tools.check.conversion import judged_conversion
@@ -210,7 +210,8 @@ class ModelValidation:
             each, least = known[symbol]
             module = ModuleOp([kernel.clone()])
             instrument = self._instrument(compilation, symbol, each, least, seed)
-            for level, pipeline in (("tensor", SCHEDULE_PIPELINE), ("loop", LOOP_PIPELINE)):
+            for level, steps in OF_KERNELS_BY_LEVEL[:2]:
+                pipeline = text_of(steps)
                 if level in self.levels:
                     instrument.level, instrument.rows = level, []
                     self.rows += validated_pipeline(module, pipeline, compilation.ctx, instrument)

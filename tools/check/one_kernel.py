@@ -32,7 +32,8 @@ def run_compiled(
     """
     interface = kernel_of(kernel)
     assert interface is not None
-    sized = {name for dims in Signature.of(kernel).dims for dim in dims for name in dim.symbols()}
+    signature = Signature.of(kernel)
+    sized = {str(dim) for dims in signature.dims[: interface.inputs.data] for dim in dims}
     if unknown := [name for name in interface.symbol_names if name not in sized]:
         message = f"no input of the kernel has the size {unknown[0]}, so that it cannot be called alone"
         raise StepwellError("unsupported", kernel, message)

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import get_args
 
+from stepwell.passes.pipelines import Level
 from stepwell.tools.json_facts import Facts
 
 
@@ -25,8 +27,7 @@ class Status(StrEnum):
     """The results differ by more."""
 
 
-LEVELS = ("graph", "tensor", "loop", "llvm")
-"""The levels of passes: each is of the pipeline that has the pass."""
+LEVELS: tuple[Level, ...] = get_args(Level)
 WRONG = (Status.DIFFERS, Status.FAILED)
 
 

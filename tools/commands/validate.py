@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
-from stepwell.passes.registry import load_pass
+from stepwell.passes.pipelines import level_of_pass
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.check.rows import LEVELS, Row, is_right, table_of
 from stepwell.tools.commands.options import (
@@ -17,7 +17,7 @@ from stepwell.tools.commands.options import (
     positive,
 )
 from stepwell.tools.driver.options import expect_source
-from stepwell.tools.inputs import by_input, made_up_inputs, read_arrays
+from stepwell.tools.inputs import completed_inputs, read_arrays
 from stepwell.tools.limits import limits_of
 
 
@@ -97,36 +97,7 @@ def _pipeline_rows(args: Namespace) -> list[Row]:
         )
         with context, numbered():
             rows += [*validated_pipeline(module, args.pipeline, ctx, instrument), *unknown]
-    return [replace(row, level=_level_of(row.pass_name)) for row in rows]
-
-
-def _level_of(pass_name: str) -> str:
-    """The level of a pass: that of the pipeline which has it, else of the folder that it is in."""
-    from stepwell.passes.pipelines import (
-        GRAPH,
-        KERNELS,
-        LLVM,
-        LOOPS,
-        MAIN,
-        MODEL,
-        ON_LLVM,
-        ON_LOOPS,
-        SCHEDULE,
-        SHARE,
-    )
-
-    name = pass_name.partition("{")[0]
-    groups = {
-        "graph": (MODEL, GRAPH),
-        "tensor": (KERNELS, SHARE, SCHEDULE),
-        "loop": (LOOPS, ON_LOOPS, MAIN),
-        "llvm": (LLVM, ON_LLVM),
-    }
-    for level, pipelines in groups.items():
-        if any(step.name == name for steps in pipelines for step in steps):
-            return level
-    folder = load_pass(name).__module__.split(".") if name else []
-    return next((level for level in groups if level in folder), "")
+    return [replace(row, level=level_of_pass(row.pass_name) or "") for row in rows]
 
 
 def _model_rows(args: Namespace) -> list[Row]:
@@ -145,12 +116,11 @@ def _model_rows(args: Namespace) -> list[Row]:
     module = start(args.model, options).module
     expect_above_loops(module)
     interface = read_interface(main_of(module))
-    given = by_input(read_arrays(args.inputs), interface) if args.inputs is not None else {}
+    arrays = read_arrays(args.inputs) if args.inputs is not None else {}
     with shown_progress() as progress:
         validation = ModelValidation(args.model, options, args.level, full=args.full, progress=progress)
         for seed in range(args.seed, args.seed + args.seeds):
-            sizes = dict(args.input_shape) | {name: array.shape for name, array in given.items()}
-            feeds = made_up_inputs(interface, "random", seed, sizes) | given
+            feeds = completed_inputs(interface, arrays, seed, dict(args.input_shape))
             wanted = wanted_values("reference", args.model, feeds) if "graph" in args.level else None
             validation.run(feeds, wanted, seed)
     return validation.rows

@@ -21,6 +21,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.locations import node_names
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
+from stepwell.tools.check.check import is_quantizing
 from stepwell.tools.check.differences import allowed_of_model, relative_difference
 from stepwell.tools.debug.program import DebugProgram
 from stepwell.tools.debug.recorded import Recorded
@@ -29,10 +30,6 @@ from stepwell.tools.debug.values import Values
 
 if TYPE_CHECKING:
     from stepwell.tools.bisect.finding import Finding
-
-_QUANTIZING = ("Quantize", "QLinear", "Integer")
-"""Parts of the names of operators whose results round to integers."""
-
 
 _FLIPS = 1e-2
 """The mean difference, in a model that rounds to integers, of values that were almost between two of them."""
@@ -184,9 +181,7 @@ class _Comparing:
     def __init__(self, values: Values, recorded: Recorded, reference: Reference):
         self._values, self._recorded, self._reference = values, recorded, reference
         self._program: DebugProgram = values.program
-        self._is_quantized = any(
-            part in value.op for value in self._program.origins.values for part in _QUANTIZING
-        )
+        self._is_quantized = is_quantizing(value.op for value in self._program.origins.values)
         self._judged: dict[str, ValueDifference] = {}
         self._unjudged: dict[str, None] = {}
         self._of_kernel: dict[Operation, KernelDifference] = {}

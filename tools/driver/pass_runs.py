@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 
 from stepwell.lowering.kernels.kernel import canonical_text
-from stepwell.passes.pass_limit import Level, PassRun, is_skippable, numbered
+from stepwell.passes.pass_limit import PassRun, is_skippable, numbered
 from stepwell.passes.pipelines import (
     KERNELS,
     LLVM,
-    LOOPS,
     MODEL,
+    OF_KERNELS_BY_LEVEL,
     ON_LLVM,
-    ON_LOOPS,
-    SCHEDULE,
     SHARE,
     WORK,
+    Level,
     Step,
     main_steps,
 )
@@ -35,11 +34,6 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model
 
 Runs = Iterable[tuple[Level, str | None, Step]]
-_OF_KERNELS: Sequence[tuple[Level, Sequence[Step]]] = (
-    ("tensor", SCHEDULE),
-    ("loop", (*LOOPS, *ON_LOOPS)),
-    ("llvm", (*LLVM, *ON_LLVM)),
-)
 
 
 def pass_runs(model: Model, options: CompileOptions) -> list[PassRun]:
@@ -78,7 +72,7 @@ def _of_program(compilation: Compilation, options: CompileOptions) -> Runs:
 
 
 def _of_kernel(name: str) -> Runs:
-    for level, steps in _OF_KERNELS:
+    for level, steps in OF_KERNELS_BY_LEVEL:
         for step in steps:
             yield level, name, step
 
