@@ -13,7 +13,7 @@ from tests.support.faults import FAULTS, planted
 from tests.support.forks import found_in
 
 NODES = (4, 9)
-HEALTHY = (1, 2)
+HEALTHY = (2,)
 WITH_SUBTRACTION = (33,)
 """Models with a subtraction that is left when the faulty pass runs."""
 MANY = range(200)
