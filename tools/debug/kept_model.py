@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -19,7 +20,7 @@ Sizes = Callable[[str], "int | None"]
 
 @dataclass(frozen=True)
 class KeptRun:
-    """The memory of a call that has ended, which no other call uses again."""
+    """The memory of a call that has ended, which no other call uses until it is released."""
 
     outputs: Mapping[str, Array]
     sizes: Mapping[str, int]
@@ -27,6 +28,8 @@ class KeptRun:
     arena: Array
     slots: Memory | None
     buffers: Sequence[KeptBuffer]
+    release: Callable[[], None]
+    """Lets another call use the memory: nothing may read it any more. New memory takes as long as a run."""
 
     def array(self, number: int, sizes: Sizes) -> Array | None:
         """
@@ -57,11 +60,13 @@ class KeptModel(CompiledModel):
     def run_kept(self, feeds: Mapping[str, object]) -> KeptRun:
         """The outputs of a call, and its memory. Raises: as `run`."""
         outputs = self.run(feeds)
-        frame = self._frames.pop()  # the next call uses another one
+        frames = self._frames  # of this number of threads
+        frame = frames.pop()  # the next call uses another one
         assert frame.binding is not None
         told = frame.dims[len(frame.binding.symbols) :].tolist()
         sizes = {**frame.binding.values, **dict(zip(self.interface.published, told, strict=False))}
-        return KeptRun(outputs, sizes, frame.arena, frame.memory, self.image.buffers)
+        release = partial(frames.append, frame)
+        return KeptRun(outputs, sizes, frame.arena, frame.memory, self.image.buffers, release)
 
 
 def _view(memory: Array, start: int, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array | None:

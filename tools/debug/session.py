@@ -17,7 +17,7 @@ from stepwell.dialects import graph
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array
 from stepwell.tools.debug.iterations import go_to_iteration, loop_arguments
-from stepwell.tools.debug.kept_model import KeptModel
+from stepwell.tools.debug.kept_model import KeptModel, KeptRun
 from stepwell.tools.debug.meaning import LEVELS, run_at_level
 from stepwell.tools.debug.program import DebugProgram, debug_program, result_number
 from stepwell.tools.debug.recorded import Recorded
@@ -82,6 +82,8 @@ class DebugSession:
         self._max_memory = max_memory
         self._windows = Windows(program, options, threads)
         self._recorded: Recorded | None = None
+        self._run: KeptRun | None = None
+        """The run of the whole model in the recording, whose memory the next one uses."""
         self._next = 0
         """The unit that `step` runs."""
         self._changed = len(program.units)
@@ -104,7 +106,7 @@ class DebugSession:
             run_in_parts(self.program, self._windows, recorded, self.max_memory)
             found = self.outputs()
         else:
-            run = self.model.run_kept(recorded.feeds)
+            self._run = run = self.model.run_kept(recorded.feeds)
             recorded.record(run, self.program.results)
             found = {name: copy(value) for name, value in run.outputs.items()}  # arrays, lists or maps
         self._next = units
@@ -116,6 +118,9 @@ class DebugSession:
         values = self.model.in_order((), dict(feeds))
         arrays = {spec.name: np.asarray(value) for spec, value in zip(specs, values, strict=True)}
         self._recorded = recorded = Recorded(self.program, arrays)
+        if self._run is not None:
+            self._run.release()
+            self._run = None
         shapes = tuple(array.shape for array in arrays.values())
         recorded.sizes |= self.model.interface.bind(shapes).values
         recorded.arguments = lambda loop: self._last_arguments(recorded, loop)

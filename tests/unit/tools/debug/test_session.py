@@ -95,6 +95,21 @@ def test_no_value_is_overwritten_by_a_later_one() -> None:
     assert {value.shape for value in session.values() if value.node} == {(3, 8)}
 
 
+def test_a_run_uses_the_memory_of_the_one_before() -> None:
+    """New memory for all values takes as long as a run of ResNet-50."""
+    session, w = stepwell.debug(PRODUCTS), random(8, 8)
+    arenas: list[int] = []
+    copies: list[tuple[Array, Array]] = []
+    for _ in range(3):
+        x = random(3, 8)
+        session.run({"x": x, "w": w})
+        arenas.append(session._run.arena.ctypes.data if session._run else 0)  # pyright: ignore[reportPrivateUsage]
+        copies.append((session.get("m1"), (x + x) @ w))
+    assert len(set(arenas)) == 1 and arenas[0]
+    for found, wanted in copies:
+        close(found, wanted)
+
+
 def test_the_kernels_are_those_of_production() -> None:
     plain = stepwell.compile(PRODUCTS)
     session = stepwell.debug(PRODUCTS)
