@@ -177,6 +177,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "eta-expand": ("write functions and constructors that are values as lambdas", "EtaExpand"),
         "inline": ("replace calls by the bodies of the functions", "Inline"),
         "lambda-lift": ("make a function of each lambda", "LambdaLift"),
+        "outline-dataflow": ("move runs of tensor ops into functions",),
         "remove-unused-functions": ("erase functions that nothing reaches", "RemoveUnusedFunctions"),
         "to-a-normal-form": ("sort the ops of each block by order of evaluation", "ToANormalForm"),
         "to-basic-block-normal-form": (
