@@ -18,12 +18,12 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 // A branch with a call inside is no segment, its arms have theirs; one without is part of one.
 // CHECK-LABEL: func.func @other
-// CHECK: %[[P:.*]] = graph.call @other_0(%x)
+// CHECK: %[[S:.*]], %[[P:.*]] = graph.call @other_0(%x)
 // CHECK: graph.if %[[P]] : tensor<i1>
 // CHECK-NEXT: %[[Y:.*]] = graph.call @other_{{[12]}}(%x)
 // CHECK-NEXT: graph.call @other(%[[Y]])
 // CHECK: } else {
-// CHECK-NEXT: graph.call @other_{{[12]}}(%x)
+// CHECK-NEXT: graph.call @other_{{[12]}}(%[[S]], %x)
 // CHECK-NEXT: graph.yield
 func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
   %sum = graph.reduce %x kind "sum" axes [0] keep_dims false : tensor<4xf32> -> tensor<f32>
