@@ -4,7 +4,7 @@ The context of a compilation, and uses of xDSL's private names: docs/xdsl.md lis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -15,7 +15,9 @@ from types import FunctionType, UnionType
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
+from xdsl.dialects import builtin, get_all_dialects
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.utils import format as xdsl_format
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
@@ -32,11 +34,13 @@ from stepwell.runtime.plugins import INSTALLED, Registry, loading
 
 # Dialects of ours, and those of xDSL's that we extend: name -> "module:attribute", imported when first used.
 DIALECTS: dict[str, str] = {
+    "adt": "stepwell.dialects.adt:Adt",
     "amx": "stepwell.dialects.amx:AMX",
     "graph": "stepwell.dialects.graph:Graph",
     "linalg_ext": "stepwell.dialects.linalg_ext:LinalgExt",
     "onnx": "stepwell.dialects.onnx:Onnx",
     "pattern": "stepwell.dialects.pattern:Pattern",
+    "ref": "stepwell.dialects.ref:Ref",
     "arith": "stepwell.dialects.arith:Arith",
     "sched": "stepwell.dialects.sched:Sched",
     "llvm": "stepwell.dialects.llvm:LLVM",
@@ -86,6 +90,23 @@ def _format_of(text: str, op_def: OpDef) -> FormatProgram | LateFormat:
 
 setattr(FormatProgram, "from_str", staticmethod(_format_of))  # noqa: B010  # it has another type
 replace_methods()
+
+
+_print_results = xdsl_format._print_func_outputs  # pyright: ignore[reportPrivateUsage]
+
+
+def _print_function_results(
+    printer: Printer, outputs: Sequence[Attribute], res_attrs: ArrayAttr[DictionaryAttr] | None
+) -> None:
+    """Print the results of a function: `-> ((A) -> B)` for one that is a function, which xDSL cannot read."""
+    if res_attrs is not None or not (len(outputs) == 1 and isinstance(outputs[0], builtin.FunctionType)):
+        return _print_results(printer, outputs, res_attrs)
+    printer.print_string(" -> ")
+    with printer.in_parens():
+        printer.print_attribute(outputs[0])
+
+
+setattr(xdsl_format, "_print_func_outputs", _print_function_results)  # noqa: B010  # it is private
 
 
 class StepwellContext(Context):

@@ -15,6 +15,8 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.runtime.errors import StepwellError
 
 MAX_REPORTED = 10
+_OWN_CODES = ("bad-kind", "too-large", "type-mismatch", "unknown-symbol", "unmatched")
+"""Codes of errors of verifiers; any other error is a constraint that does not hold: `invalid-ir`."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class Violation:
 
     op: Operation
     message: str
+    error: StepwellError | None = None
+    """The error of a verifier that has a code of its own."""
 
 
 def violations(root: Operation) -> Iterator[Violation]:
@@ -52,8 +56,8 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
                 verify_attribute(op, place, name, value)
     except VerifyException as error:
         yield Violation(_redefinition(op, str(error)) or op, str(error))
-    except StepwellError as error:  # a type that its results cannot have
-        yield Violation(op, error.message)
+    except StepwellError as error:
+        yield Violation(op, error.message, error)
 
 
 def _discardable_attributes(op: Operation) -> Iterator[tuple[str, str, Attribute]]:
@@ -115,7 +119,10 @@ def verify_module(module: Operation) -> None:
 def violation_error(violation: Violation, notes: list[str] | None = None) -> StepwellError:
     """A violation as a diagnostic: op, location, message."""
     message = f"{violation.op.name}: {violation.message}"
-    return StepwellError("invalid-ir", violation.op, message, note=notes or ())
+    if (error := violation.error) is None or error.code not in _OWN_CODES:
+        return StepwellError("invalid-ir", violation.op, message, note=notes or ())
+    notes = [*error.notes, *(notes or ())]
+    return StepwellError(error.code, violation.op, error.message, note=notes, help=error.help)
 
 
 def one_line(op: Operation, max_chars: int = 200) -> str:

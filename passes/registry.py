@@ -58,6 +58,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "partition-graph": ("outline each backend's connected ops as a function", "PartitionGraph"),
         "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
     },
+    "passes.graph.data": {"link-prelude": ("copy what a module names of the prelude into it",)},
     "passes.graph.gradients": {
         "append-loss": ("let a model return its loss, and take targets",),
         "append-optimizer": ("make a step of training of a function that returns a loss",),

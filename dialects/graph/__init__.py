@@ -143,8 +143,9 @@ from stepwell.dialects.graph.trees import TreeEnsembleOp as TreeEnsembleOp
 from stepwell.dialects.graph.window import PoolOp as PoolOp
 from stepwell.dialects.graph.winograd import WinogradConvOp as WinogradConvOp
 from stepwell.dialects.op_classes import ops_in
+from stepwell.dialects.type_variables import HoleType, ParamsAttr, VarType
 from stepwell.dialects.types import DimsAttr, WeightAttr
 
 OPS = ops_in(sys.modules[__name__])
 
-Graph = Dialect("graph", OPS, [DimsAttr, WeightAttr])
+Graph = Dialect("graph", OPS, [DimsAttr, WeightAttr, VarType, HoleType, ParamsAttr])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import FunctionType, SymbolRefAttr
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, SymbolRefAttr, UnitAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     opt_prop_def,
@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.control_flow import expect_yield, yield_of
+from stepwell.dialects.type_variables import parse_type_arguments, print_type_arguments
 
 
 def captured_values(region: Region) -> Sequence[SSAValue]:
@@ -58,16 +59,25 @@ class LambdaOp(GraphOp):
       graph.yield %b : tensor<4xf32>
     }
     ```
-    The op itself runs nothing: a region with effects has them where it is called.
+    The op itself runs nothing: a region with effects has them where it is called. A function that calls
+    itself has a name for itself, the region's first argument, of the lambda's own type:
 
+    ```mlir
+    %f = graph.lambda self %loop (%n: tensor<i64>) -> (tensor<i64>) {
+      %m = graph.call %loop(%n) : (tensor<i64>) -> tensor<i64>
+      graph.yield %m : tensor<i64>
+    }
+    ```
     Constraints:
       (C1) the region ends in a `graph.yield`.
       (C2) the result's type is a function from the region's arguments to what it yields.
+      (C3) the name for itself is an argument of the result's type.
     """
 
     name = "graph.lambda"
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
+    recursive = opt_prop_def(UnitAttr)
     result = result_def(FunctionType)
     body = region_def("single_block")
 
@@ -78,31 +88,54 @@ class LambdaOp(GraphOp):
         super().__init__(result_types=[FunctionType.from_lists([], [])], regions=[body])
         self.set_result_types()
 
+    @property
+    def itself(self) -> BlockArgument | None:
+        """The function value within its own region; None where it has no name there."""
+        return self.body.block.args[0] if self.recursive is not None else None
+
+    @property
+    def arguments(self) -> Sequence[BlockArgument]:
+        """The arguments of a call, within the region."""
+        return self.body.block.args[1:] if self.recursive is not None else self.body.block.args
+
     def infer(self) -> Sequence[Attribute]:
-        arguments, results = self.body.block.arg_types, yield_of(self.body).operand_types
-        return [FunctionType.from_lists(list(arguments), list(results))]
+        arguments = [argument.type for argument in self.arguments]
+        return [FunctionType.from_lists(arguments, list(yield_of(self.body).operand_types))]
 
     def check(self) -> None:
         last = self.body.block.last_op
         expect_yield(self.body, len(last.operands) if last is not None else 0)  # (C1)
+        if self.recursive is not None and not self.body.block.args:  # (C3)
+            raise VerifyException("a lambda with a name for itself has an argument for it")
+        if (itself := self.itself) is not None and itself.type != self.result.type:
+            raise VerifyException(
+                f"the name for itself has type {itself.type}, the lambda {self.result.type}"
+            )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        itself = parser.parse_argument(expect_type=False) if parser.parse_optional_keyword("self") else None
         arguments = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_argument)
         parser.parse_punctuation("->")
         results = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         type = FunctionType.from_lists([argument.type for argument in arguments], results)
+        if itself is not None:
+            arguments = [Parser.Argument(itself.name, type), *arguments]
         return cls.create(
             result_types=[type],
+            properties={"recursive": UnitAttr()} if itself is not None else {},
             regions=[parser.parse_region(arguments)],
             attributes=dict(attributes.data) if attributes is not None else {},
         )
 
     def print(self, printer: Printer) -> None:
+        if self.itself is not None:
+            printer.print_string(" self ")
+            printer.print_block_argument(self.itself, print_type=False)
         printer.print_string(" ")
         with printer.in_parens():
-            printer.print_list(self.body.block.args, printer.print_block_argument)
+            printer.print_list(self.arguments, printer.print_block_argument)
         printer.print_string(" -> ")
         with printer.in_parens():
             printer.print_list(self.result.type.outputs, printer.print_attribute)
@@ -118,23 +151,52 @@ class FunctionOp(GraphOp):
 
     ```mlir
     %f = graph.function @f : (tensor<4xf32>) -> tensor<4xf32>
+    %g = graph.function @map<i64> : (tensor<?xi64>) -> tensor<?xi64>
+    %h = graph.function @List::@Cons<i64> : (i64, !adt.data<@List, i64>) -> !adt.data<@List, i64>
     ```
+    A polymorphic function has its type arguments after the name; a constructor is a function too.
     """
 
     name = "graph.function"
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
     callee = prop_def(SymbolRefAttr)
+    type_args = opt_prop_def(ArrayAttr)
     result = result_def(FunctionType)
 
     traits = traits_def(Pure())
-    assembly_format = "$callee attr-dict `:` type($result)"
 
     def __init__(self, callee: str, type: FunctionType):
         super().__init__(properties={"callee": SymbolRefAttr(callee)}, result_types=[type])
 
     def infer(self) -> Sequence[Attribute]:
         return self.result_types  # as for graph.call
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        callee = parser.parse_attribute()
+        if not isinstance(callee, SymbolRefAttr):
+            parser.raise_error("expected the name of a function: `@f`")
+        properties = _callee_properties(callee, parse_type_arguments(parser))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(result_types=[parser.parse_type()], properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.callee)
+        print_type_arguments(self.type_args, printer)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+
+def _callee_properties(
+    callee: SymbolRefAttr | None, arguments: ArrayAttr[Attribute] | None
+) -> dict[str, Attribute]:
+    """The properties of an op that names a function with its type arguments."""
+    properties: dict[str, Attribute] = {} if callee is None else {"callee": callee}
+    return properties if arguments is None else {**properties, "type_args": arguments}
 
 
 @irdl_op_definition
@@ -146,7 +208,10 @@ class CallOp(GraphOp):
     %y = graph.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
     %g = graph.function @f : (tensor<4xf32>) -> tensor<4xf32>
     %z = graph.call %g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %u = graph.call @id<tensor<4xf32>>(%x) : (tensor<4xf32>) -> tensor<4xf32>
     ```
+    A polymorphic function has its type arguments after the name.
+
     Constraints:
       (C1) without a symbol the first operand is a function value.
       (C2) a function value has the type of the call.
@@ -156,17 +221,23 @@ class CallOp(GraphOp):
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
     callee = opt_prop_def(SymbolRefAttr)
+    type_args = opt_prop_def(ArrayAttr)
     inputs = var_operand_def()
     """The function value first, where there is no symbol; then the arguments."""
     outputs = var_result_def()
 
     def __init__(
-        self, callee: str | SSAValue, arguments: Sequence[SSAValue], result_types: Sequence[Attribute]
+        self,
+        callee: str | SSAValue,
+        arguments: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        type_args: Sequence[Attribute] = (),
     ):
         by_name = isinstance(callee, str)
+        symbol = SymbolRefAttr(callee) if by_name else None
         super().__init__(
             operands=[arguments if by_name else [callee, *arguments]],
-            properties={"callee": SymbolRefAttr(callee)} if by_name else {},
+            properties=_callee_properties(symbol, ArrayAttr(type_args) if type_args else None),
             result_types=[result_types],
         )
 
@@ -197,6 +268,7 @@ class CallOp(GraphOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         symbol = parser.parse_optional_symbol_name()
+        type_args = parse_type_arguments(parser) if symbol is not None else None
         value = parser.parse_unresolved_operand() if symbol is None else None
         position = parser.pos
         names = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_unresolved_operand)
@@ -210,7 +282,7 @@ class CallOp(GraphOp):
         return cls.create(
             operands=operands,
             result_types=type.outputs.data,
-            properties={} if symbol is None else {"callee": SymbolRefAttr(symbol)},
+            properties=_callee_properties(None if symbol is None else SymbolRefAttr(symbol), type_args),
             attributes=attributes,
         )
 
@@ -218,6 +290,7 @@ class CallOp(GraphOp):
         printer.print_string(" ")
         if self.callee is not None:
             printer.print_attribute(self.callee)
+            print_type_arguments(self.type_args, printer)
         else:
             printer.print_ssa_value(self.inputs[0])
         with printer.in_parens():

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.type_variables import ELEMENT_KINDS, VarType, params_of
 from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import UNKNOWN, Dim
 
@@ -39,6 +40,20 @@ class Domain(Enum):
                 return is_bool(element)
             case Domain.ANY:
                 return True
+
+    def holds_kind(self, kind: str) -> bool:
+        """Whether the set has every element type that a variable of a kind may stand for."""
+        return kind in _KINDS[self]
+
+
+_KINDS: Mapping[Domain, Sequence[str]] = {
+    Domain.FLOAT: ("float",),
+    Domain.INTEGER: ("integer",),
+    Domain.NUMBER: ("float", "integer", "number"),
+    Domain.BITS: ("integer", "bool"),
+    Domain.BOOL: ("bool",),
+    Domain.ANY: ELEMENT_KINDS,
+}
 
 
 def is_float(element: Attribute) -> bool:
@@ -72,8 +87,24 @@ def element_of_value(value: SSAValue) -> Attribute:
 
 def expect_domain(value: SSAValue, domain: Domain, what: str = "element type") -> None:
     """Require a tensor's element type to be in a set. Raises: VerifyException."""
-    if not domain.holds(element := element_of_value(value)):
+    element = element_of_value(value)
+    if isinstance(element, VarType) and (kind := _declared_kind(element, value)) is not None:
+        if not domain.holds_kind(kind):
+            raise VerifyException(
+                f"{what} must be {domain.value}, found the variable {element} of kind {kind}"
+            )
+    elif not isinstance(element, VarType) and not domain.holds(element):
         raise VerifyException(f"{what} must be {domain.value}, found {element}")
+
+
+def _declared_kind(variable: VarType, value: SSAValue) -> str | None:
+    """The kind of a type variable where a function around a value declares it; None for a detached value."""
+    owner = value.owner
+    op = owner if isinstance(owner, Operation) else owner.parent_op()
+    while op is not None and params_of(op) is None:
+        op = op.parent_op()
+    params = params_of(op) if op is not None else None
+    return params.by_name.get(variable.label.data) if params is not None else None
 
 
 def expect_same_element(lhs: SSAValue, rhs: SSAValue) -> None:

@@ -7,14 +7,14 @@ single elements and, the same way, on whole grids of them: operators of numpy an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +24,12 @@ from xdsl.traits import IsTerminator
 
 from stepwell.dialects._xdsl import plugged_in_dialects
 from stepwell.lowering.main_to_buffers import error_row
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import InternalError, StepwellError, describe_location
 from stepwell.runtime.meaning.indexing import OutOfRange
 
 Value: TypeAlias = Any
 """An array for a tensor, a vector or a buffer; a numpy scalar for a number; an int for an index."""
-Step: TypeAlias = Callable[..., Value]
+Step: TypeAlias = Callable[..., Any]
 """Maps the operands' values to the result, or to a tuple when there are several results or none."""
 Unary: TypeAlias = Callable[[Value], Value]
 """A step on one operand."""
@@ -43,26 +43,29 @@ StepWatcher: TypeAlias = Callable[[Operation, Sequence[Value], Value], None]
 STEP_WATCHER: ContextVar[StepWatcher | None] = ContextVar("stepwell_step_watcher", default=None)
 """The watcher of steps that are prepared now; without one, a step costs nothing more."""
 
-MAX_CALLS = 100
+MAX_DEPTH = 1_000_000
 """The greatest depth of nested calls, which stops endless recursion."""
+
+
+class Call(NamedTuple):
+    """A call that a body waits for: the op of the call, and the body of the callee."""
+
+    op: Operation
+    body: Running
+
+
+Running: TypeAlias = Generator[Call, Any, Any]
+"""A body or step that runs: it gives the calls that it waits for, gets their results, and returns its own."""
 
 
 @dataclass
 class Scope:
-    """The sizes, tile registers and depth of a call; a called function shares them, or has its own."""
+    """The sizes and tile registers of a call; a called function shares them, or has its own."""
 
     symbols: dict[str, int]
     """The sizes of symbolic dimensions."""
     tiles: list[npt.NDArray[np.int32]] = field(default_factory=list[npt.NDArray[np.int32]])
     """The tile registers of the last `amx.configure`."""
-    depth: int = 0
-    """The number of calls that have begun a scope around this one."""
-
-    def inner(self, symbols: Mapping[str, int], at: Operation) -> Scope:
-        """A scope of other symbols, for a call. Raises: StepwellError when calls nest too deep."""
-        if self.depth >= MAX_CALLS:
-            raise StepwellError("run-time", at, f"calls nest more than {MAX_CALLS} deep")
-        return Scope(dict(symbols), depth=self.depth + 1)
 
 
 @dataclass
@@ -88,6 +91,8 @@ class _Prepared(NamedTuple):
     dead: tuple[int, ...]
     """The slots of tensors that no later op of the block reads."""
     in_frame: bool
+    waits: bool
+    """Whether the step is a generator, as it may wait for calls."""
     op: Operation
 
 
@@ -118,6 +123,36 @@ class Steps:
         self._steps = steps
         self._args = args
         self._ends_with = ends_with
+        self.waits = any(step.waits for step in steps)
+        """Whether the block may wait for calls."""
+
+    def start(self, frame: Frame, args: Sequence[Value]) -> Running:
+        """
+        Run the block, as a generator that gives the calls that it waits for.
+
+        Args and result: as of `run`.
+        """
+        if not self.waits:
+            return self.run(frame, args)
+        slots = frame.slots
+        for slot, value in zip(self._args, args, strict=True):
+            slots[slot] = value
+        for prepared in self._steps:
+            step, read, *_ = prepared
+            try:
+                outcome: Any = step(frame, *read(slots)) if prepared.in_frame else step(*read(slots))
+                if prepared.waits:
+                    outcome = yield from cast(Running, outcome)
+            except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+                raise _failure(prepared.op, error) from error
+            if prepared.result is not None:
+                slots[prepared.result] = outcome
+            else:
+                for slot, value in zip(prepared.results, outcome or (), strict=True):
+                    slots[slot] = value
+            for slot in prepared.dead:
+                slots[slot] = None
+        return [slots[i] for i in self._ends_with]
 
     def run(self, frame: Frame, args: Sequence[Value]) -> list[Value]:
         """
@@ -127,10 +162,12 @@ class Steps:
         Returns: the operands of its terminator.
         Raises: StepwellError `run-time` or `index-out-of-range`, naming the op that failed.
         """
+        if self.waits:
+            return drive(self.start(frame, args))
         slots = frame.slots
         for slot, value in zip(self._args, args, strict=True):
             slots[slot] = value
-        for step, read, result, results, dead, in_frame, op in self._steps:
+        for step, read, result, results, dead, in_frame, _, op in self._steps:
             try:
                 outcome = step(frame, *read(slots)) if in_frame else step(*read(slots))
             except (ArithmeticError, IndexError, TypeError, ValueError) as error:
@@ -145,6 +182,58 @@ class Steps:
         return [slots[i] for i in self._ends_with]
 
 
+def drive(body: Running, at: Operation | None = None, max_depth: int = MAX_DEPTH) -> Any:
+    """
+    Run a body with the calls that it waits for, whose frames are on the heap: recursion may be deep.
+
+    Returns: what the body returns.
+    Raises: StepwellError `too-deep` past `max_depth` calls; errors of the bodies, with the calls around them.
+    """
+    stack = [Call(cast(Operation, at), body)]
+    value: Any = None
+    try:
+        while True:
+            try:
+                call = stack[-1].body.send(value)
+            except StopIteration as stop:
+                value = stop.value
+                stack.pop()
+                if not stack:
+                    return value
+            else:
+                if len(stack) > max_depth:
+                    raise StepwellError("too-deep", call.op, f"calls nest more than {max_depth:,} deep")
+                stack.append(call)
+                value = None
+    except StepwellError as error:
+        raise _with_calls(error, [call.op for call in stack[1:]]) from error.__cause__
+
+
+MOST_SHOWN_CALLS = 5
+"""The innermost and outermost calls that an error names."""
+
+
+def _with_calls(error: StepwellError, calls: Sequence[Operation]) -> StepwellError:
+    """An error with notes that say by which calls it was reached, the innermost first."""
+    innermost = calls[::-1]
+    left_out = len(innermost) - 2 * MOST_SHOWN_CALLS
+    shown = innermost if left_out <= 1 else [*innermost[:MOST_SHOWN_CALLS], *innermost[-MOST_SHOWN_CALLS:]]
+    for number, op in enumerate(shown):
+        if left_out > 1 and number == MOST_SHOWN_CALLS:
+            error.with_note(f"… {left_out:,} more calls")
+        error.with_note(f"in the call at {describe_location(op) or 'an unknown place'}")
+    return error
+
+
+def exhausted(running: Running) -> Any:
+    """The result of a body that waits for no call. Raises: as the body."""
+    try:
+        running.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise InternalError(None, "a body without calls waits for one")
+
+
 def _failure(op: Operation, error: Exception) -> StepwellError:
     """The error of a call whose op raised an exception."""
     if isinstance(error, OutOfRange):
@@ -153,6 +242,7 @@ def _failure(op: Operation, error: Exception) -> StepwellError:
 
 
 _FILES: Mapping[str, str] = {
+    "adt": "data",
     "affine": "control_flow",
     "amx": "tiles",
     "arith": "scalars",
@@ -162,6 +252,7 @@ _FILES: Mapping[str, str] = {
     "linalg_ext": "extended_ops",
     "math": "functions scalars",
     "memref": "buffers tensors",
+    "ref": "data",
     "scf": "control_flow",
     "tensor": "tensors",
     "vector": "functions scalars transfers vectors",
@@ -179,8 +270,29 @@ def _load_handlers(dialect: str) -> None:
 class _Handler:
     """The function that prepares an op, and whether it gets the compiler."""
 
-    prepare: Callable[..., Step]
+    prepare: Callable[..., Any]
     has_regions: bool
+
+
+class Waiting:
+    """A step that is a generator: it may wait for calls."""
+
+    def __init__(self, run: Callable[..., Running]):
+        self.run = run
+
+
+def step_of(run: Callable[..., Running], *bodies: Steps) -> Any:
+    """
+    The step of an op with regions, of a generator that runs them by `start`: `Waiting`, or a plain function
+    where none of the bodies waits for a call.
+    """
+    if any(body.waits for body in bodies):
+        return Waiting(run)
+
+    def alone(*values: Value) -> Any:
+        return exhausted(run(*values))
+
+    return alone
 
 
 _HANDLERS: dict[str, _Handler] = {}
@@ -197,13 +309,15 @@ def implements(*names: str) -> Callable[[Callable[[Any], Step]], Callable[[Any],
     return register
 
 
-def implements_in_frame(*names: str) -> Callable[[Callable[..., Step]], Callable[..., Step]]:
+def implements_in_frame(
+    *names: str,
+) -> Callable[[Callable[..., Step | Waiting]], Callable[..., Step | Waiting]]:
     """
     As `implements`, for ops with regions or effects: the function gets the compiler too, the step the frame
     first.
     """
 
-    def register(prepare: Callable[..., Step]) -> Callable[..., Step]:
+    def register(prepare: Callable[..., Step | Waiting]) -> Callable[..., Step | Waiting]:
         for name in names:
             _HANDLERS[name] = _Handler(prepare, has_regions=True)
         return prepare
@@ -273,13 +387,16 @@ class Compiler:
             raise StepwellError(
                 "unsupported-op", op, f"the interpreter cannot run {op.name}: {error}"
             ) from error
-        if (watcher := STEP_WATCHER.get()) is not None:
+        waits = isinstance(step, Waiting)
+        if isinstance(step, Waiting):
+            step = step.run
+        elif (watcher := STEP_WATCHER.get()) is not None:
             step = _watched(step, op, watcher, handler.has_regions)
         read = _reader([self.slot(value) for value in op.operands])
         results = tuple(self.slot(r) for r in op.results)
         result = results[0] if len(results) == 1 else None
         dead = tuple(self.slot(value) for value in last_read)
-        return _Prepared(step, read, result, results, dead, handler.has_regions, op)
+        return _Prepared(step, read, result, results, dead, handler.has_regions, waits, op)
 
 
 def _watched(step: Step, op: Operation, watcher: StepWatcher, in_frame: bool) -> Step:

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.types import dims_of
-from stepwell.lowering.interpret.engine import Compiler, Scope, Steps, Value
+from stepwell.lowering.interpret.engine import MAX_DEPTH, Compiler, Running, Scope, Steps, Value, drive
 from stepwell.lowering.interpret.signature import Signature
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
@@ -39,18 +39,22 @@ def interpret(
     sampling: Sampling | None = None,
     observe: Observer | None = None,
     noise: Noise | None = None,
+    max_depth: int = MAX_DEPTH,
 ) -> list[Array]:
     """
     Run a function on arrays.
 
     Args: `inputs` are the function's tensors, or its input buffers, and are not changed; outputs, scratch and
     the values of symbols are added. `sampling` runs some iterations of loops only, `observe` is called with
-    each kernel that ran, and `noise` changes the results of ops on level 1.
+    each kernel that ran, and `noise` changes the results of ops on level 1. `max_depth` limits nested calls.
     Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
     Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`; TooManyOps of
     `sampling`.
     """
-    return Program(module, ctx, function, sampling=sampling, observe=observe, noise=noise)(inputs)
+    program = Program(
+        module, ctx, function, sampling=sampling, observe=observe, noise=noise, max_depth=max_depth
+    )
+    return program(inputs)
 
 
 class Program:
@@ -66,13 +70,14 @@ class Program:
         sampling: Sampling | None = None,
         observe: Observer | None = None,
         noise: Noise | None = None,
+        max_depth: int = MAX_DEPTH,
     ):
         """
         Args: `quick` computes some ops by quicker forms, which round in other places than their meanings;
-        `sampling`, `observe` and `noise` as for `interpret`.
+        `sampling`, `observe`, `noise` and `max_depth` as for `interpret`.
         Raises: StepwellError `unsupported-op`, `unknown-function`; `unsupported` for outputs of unknown size.
         """
-        self._machine = _Machine(module, ctx, quick, sampling, observe, noise)
+        self._machine = _Machine(module, ctx, quick, sampling, observe, noise, max_depth)
         functions = self._machine.functions
         if function not in functions:
             help = f"there are: {', '.join(functions)}"
@@ -109,8 +114,10 @@ class _Machine:
         sampling: Sampling | None,
         observe: Observer | None,
         noise: Noise | None,
+        max_depth: int,
     ):
         self.module = module
+        self.max_depth = max_depth
         self.weights = weights_of(ctx)
         self.quick = quick
         self.sampling = sampling
@@ -143,10 +150,13 @@ class _Machine:
     def call(self, name: str, values: Sequence[Value], scope: Scope, at: Operation) -> list[Value]:
         """Call a function of the module in a scope, the caller's or one of its own."""
         compiler, steps = self.prepared(name, at)
-        return steps.run(compiler.frame(scope), values)
+        return drive(steps.start(compiler.frame(scope), values), at, self.max_depth)
 
-    def call_by_name(self, name: str, values: Sequence[Value], outer: Scope, at: Operation) -> list[Value]:
-        """Call a function of level 1 in a scope of its own symbols, bound from the arguments' shapes."""
+    def start(self, name: str, values: Sequence[Value], at: Operation) -> Running:
+        """
+        The running body of a function of level 1, in a scope of its own symbols, bound from the arguments'
+        shapes. Raises: StepwellError `unknown-function`, `unsupported-op`.
+        """
         callee = self.functions.get(name)
         if callee is None:
             raise StepwellError("unknown-function", at, f"no function is named @{name}")
@@ -155,4 +165,5 @@ class _Machine:
             if type.name == TensorType.name:
                 pairs = zip(dims_of(type), np.shape(value), strict=True)
                 symbols |= {str(dim): size for dim, size in pairs if str(dim) in dim.symbols()}
-        return self.call(name, values, outer.inner(symbols, at), at)
+        compiler, steps = self.prepared(name, at)
+        return steps.start(compiler.frame(Scope(symbols)), values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
@@ -11,17 +12,22 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.interpret.engine import (
+    Call,
     Compiler,
     Frame,
     InFrame,
+    Running,
     Scope,
     Step,
     Value,
+    Waiting,
     implements_in_frame,
     packed,
+    step_of,
 )
 from stepwell.lowering.main_to_buffers import signature_of
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.values import Data
 
 
 def _sizes(names: Sequence[str], types: Sequence[Attribute]) -> Callable[[Scope, Sequence[Value]], list[int]]:
@@ -49,11 +55,11 @@ def prepare_if(op: graph.IfOp, compiler: Compiler) -> Step:
     then, otherwise = (compiler.steps(region.block) for region in op.regions)
     bind = _sizes(op.names, signature_of(op).outputs.data)
 
-    def run(frame: Frame, condition: Value) -> Value:
-        values = (then if condition else otherwise).run(frame, [])
+    def run(frame: Frame, condition: Value) -> Running:
+        values = yield from (then if condition else otherwise).start(frame, [])
         return packed([*values, *bind(frame.scope, values)])
 
-    return run
+    return step_of(run, then, otherwise)
 
 
 @implements_in_frame("graph.while")
@@ -63,13 +69,15 @@ def prepare_while(op: graph.WhileOp, compiler: Compiler) -> Step:
     bind_carried = _sizes(op.carried_names, signature_of(op).inputs.data)
     bind = _sizes(op.names, signature_of(op).outputs.data)
 
-    def run(frame: Frame, *values: Value) -> Value:
+    def run(frame: Frame, *values: Value) -> Running:
         carried: Sequence[Value] = values
-        while test.run(frame, arguments := [*carried, *bind_carried(frame.scope, carried)])[0]:
-            carried = body.run(frame, arguments)
-        return packed([*carried, *bind(frame.scope, carried)])
+        while True:
+            arguments = [*carried, *bind_carried(frame.scope, carried)]
+            if not (yield from test.start(frame, arguments))[0]:
+                return packed([*carried, *bind(frame.scope, carried)])
+            carried = yield from body.start(frame, arguments)
 
-    return run
+    return step_of(run, test, body)
 
 
 @implements_in_frame("graph.for")
@@ -79,40 +87,43 @@ def prepare_for(op: graph.ForOp, compiler: Compiler) -> Step:
     bind_carried = _sizes(op.carried_names, signature_of(op).inputs.data)
     bind = _sizes(op.names, signature_of(op).outputs.data)
 
-    def run(frame: Frame, *operands: Value) -> Value:
+    def run(frame: Frame, *operands: Value) -> Running:
         count, *values = operands
         carried: Sequence[Value] = values
         for number in range(int(count)):
-            carried = body.run(frame, [np.int64(number), *carried, *bind_carried(frame.scope, carried)])
+            arguments = [np.int64(number), *carried, *bind_carried(frame.scope, carried)]
+            carried = yield from body.start(frame, arguments)
         return packed([*carried, *bind(frame.scope, carried)])
 
-    return run
+    return step_of(run, body)
 
 
 @implements_in_frame("graph.lambda")
 def prepare_lambda(op: graph.LambdaOp, compiler: Compiler) -> InFrame:
     """A closure: captures the values and symbols at the moment of its creation."""
+    itself, body_arguments = op.itself, op.arguments
     captured = list(captured_values(op.body))
     inner = Compiler(compiler.machine)
     outer_slots = [compiler.slot(value) for value in captured]
     inner_slots = [inner.slot(value) for value in captured]
     body = inner.steps(op.body.block)
-    names = [str(dim) for arg in op.body.block.args for dim in _dims(arg) if not dim.is_static]
+    names = [str(dim) for arg in body_arguments for dim in _dims(arg) if not dim.is_static]
 
     def make(frame: Frame) -> Value:
         snapshot = [frame.slots[slot] for slot in outer_slots]
         symbols = dict(frame.scope.symbols)
 
-        def call(scope: Scope, values: Sequence[Value]) -> list[Value]:
-            own = inner.frame(scope.inner(symbols, op))
+        def call(values: Sequence[Value]) -> Running:
+            own = inner.frame(Scope(dict(symbols)))
             for slot, value in zip(inner_slots, snapshot, strict=True):
                 own.slots[slot] = value
             bind(own.scope, values)
-            return body.run(own, values)
+            return body.start(own, values if itself is None else [call, *values])
 
         return call
 
-    bind = _sizes([name for name in names if name.isidentifier()], op.body.block.arg_types)
+    types = [argument.type for argument in body_arguments]
+    bind = _sizes([name for name in names if name.isidentifier()], types)
     return make
 
 
@@ -124,26 +135,32 @@ def _dims(value: SSAValue) -> Sequence[Dim]:
 def prepare_function(op: graph.FunctionOp, compiler: Compiler) -> InFrame:
     """A function of the module as a value."""
     callee, machine = op.callee.string_value(), compiler.machine
+    if op.callee.nested_references:
+        return lambda frame: partial(_made, op.callee.nested_references.data[-1].data)
+    return lambda frame: partial(machine.start, callee, at=op)
 
-    def call(scope: Scope, values: Sequence[Value]) -> list[Value]:
-        return machine.call_by_name(callee, values, scope, op)
 
-    return lambda frame: call
+def _made(constructor: str, fields: Sequence[Value]) -> Running:
+    """A constructor called as a function."""
+    return [Data(constructor, fields)]
+    yield
 
 
 @implements_in_frame("graph.call")
-def prepare_call(op: graph.CallOp, compiler: Compiler) -> Step:
+def prepare_call(op: graph.CallOp, compiler: Compiler) -> Waiting:
     """A call of a function of the module, or of a function value."""
     machine = compiler.machine
     callee = None if op.callee is None else op.callee.string_value()
 
-    def run(frame: Frame, *values: Value) -> Value:
+    def run(frame: Frame, *values: Value) -> Running:
         if callee is not None:
-            return packed(machine.call_by_name(callee, values, frame.scope, op))
-        function, *arguments = values
-        return packed(function(frame.scope, arguments))
+            body = machine.start(callee, values, at=op)
+        else:
+            function, *arguments = values
+            body = function(arguments)
+        return packed((yield Call(op, body)))
 
-    return run
+    return Waiting(run)
 
 
 @implements_in_frame("graph.external")

@@ -10,7 +10,15 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, IndexType, MemRefType, TensorType, VectorType
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    MemRefType,
+    TensorType,
+    TupleType,
+    VectorType,
+)
 from xdsl.ir import Attribute
 
 from stepwell.dialects.graph.host import is_opaque
@@ -162,7 +170,9 @@ def _solve(dim: Dim, name: str, size: int, found: dict[str, int]) -> None:
 
 
 def _is_object(type: Attribute) -> bool:
-    """Whether values of a type are Python objects: lists, maps, and tensors of strings."""
+    """Whether values of a type are Python objects: lists, maps, tensors of strings, data, functions."""
+    if isinstance(type, TupleType | FunctionType) or type.name in ("adt.data", "ref.cell"):
+        return True
     return is_opaque(type) and (isinstance(type, TensorType) or type.name.startswith("onnx."))
 
 

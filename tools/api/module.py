@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -259,22 +259,27 @@ class Module:
         with self._changing("rewrite"):
             return sum(rewrite(rules, function) for function in bodies_of(self.op))
 
-    def interpret(self, *inputs: object, function: str = "main") -> list[npt.NDArray[np.generic]]:
+    def interpret(
+        self, *inputs: object, function: str = "main", max_depth: int = 1_000_000
+    ) -> list[npt.NDArray[np.generic]]:
         """
-        Evaluate a function op by op on arrays, without compiling; on levels 1 to 3.
+        Evaluate a function op by op on arrays and data, without compiling; on levels 1 to 3.
 
+        Args: `max_depth` is the greatest depth of nested calls.
         Returns: the outputs in order.
         Raises: StepwellError `unsupported`, `unsupported-op`, `unknown-function`, `bad-inputs`, `run-time`,
-        `busy`.
+        `too-deep`, `no-case`, `busy`.
         """
         from stepwell.lowering.interpret import interpret
+        from stepwell.runtime.values import Data
 
         with self._alone("interpret"):
             if self.level == "llvm":
                 help = "interpret it on a level from graph to loops, or run it: m.compile()"
                 raise StepwellError("unsupported", None, "level llvm cannot be interpreted", help=help)
             self.weights.expect_unchanged()
-            return interpret(self.op, self.context, function, [np.asarray(array) for array in inputs])
+            values: list[Any] = [each if isinstance(each, Data) else np.asarray(each) for each in inputs]
+            return interpret(self.op, self.context, function, values, max_depth=max_depth)
 
     def explain(self, pattern: Pattern, location: str = "") -> Explanation | None:
         """

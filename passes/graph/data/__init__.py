@@ -1,0 +1,1 @@
+"""Data types: the prelude, matches and their cases."""
