@@ -14,8 +14,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.adt.data import DataOp
 from stepwell.dialects.constants import Constant
-from stepwell.dialects.vm.data_types import constructors_of
 from stepwell.dialects.vm.instructions import InstructionOp, number, numbers_of, parse_hash_number
 from stepwell.runtime.vm.instructions import Kind
 
@@ -267,8 +267,8 @@ class Symbols:
     def _make_problem(self, op: InstructionOp, symbol: SymbolRefAttr) -> str:
         parts = [symbol.root_reference.data, *(part.data for part in symbol.nested_references)]
         data = self._ops.get(parts[0])
-        arities = dict(constructors_of(data)) if data is not None else {}
-        if len(parts) != 2 or parts[1] not in arities:
+        if not isinstance(data, DataOp) or len(parts) != 2 or parts[1] not in data.names:
             return f"there is no constructor @{'::@'.join(parts)}"
-        given, expected = len(numbers_of(op.properties["fields"])), len(arities[parts[1]])
+        expected = len(data.constructors[data.tag(parts[1])].fields)
+        given = len(numbers_of(op.properties["fields"]))
         return f"{parts[1]} has {expected} fields, found {given}" if given != expected else ""

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from stepwell.runtime.dims import UNKNOWN
 from stepwell.runtime.interface import Array
 
-TENSOR, TUPLE, DATA, FUNCTION, CELL, VARIABLE = "tensor", "tuple", "data", "function", "cell", "variable"
-KINDS = (TENSOR, TUPLE, DATA, FUNCTION, CELL, VARIABLE)
+TENSOR, TUPLE, DATA, FUNCTION, CELL = "tensor", "tuple", "data", "function", "cell"
+VARIABLE, ELEMENT = "variable", "element"
+KINDS = (TENSOR, TUPLE, DATA, FUNCTION, CELL, VARIABLE, ELEMENT)
 """The kinds of types, in the order of their numbers in bytecode."""
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "ui", "complex": "c"}
 
 
 class Type(NamedTuple):
     """
-    The type of a value: of a tensor, tuple, data type, function or cell, or a variable of a data type.
+    The type of a value: of a tensor, tuple, data type, function or cell; a variable of a data type, or an
+    element type, which is an argument of data types and the type of machine integers.
 
     `str` of one is what users read: `f32[N, 4]`, `List(f32[])`, `(f32[]) -> f32[]`.
     """
 
     kind: str
     name: str = ""
-    """The element type of a tensor as numpy names it, the name of a data type, or that of a variable."""
+    """
+    An element type as numpy names it, the name of a data type or of a variable; `!E` for a variable `E` that
+    is the element type of a tensor.
+    """
     dims: tuple[str, ...] = ()
     """The sizes of a tensor: numbers, symbols, expressions, or `?`."""
     parts: tuple[Type, ...] = ()
@@ -44,6 +49,8 @@ class Type(NamedTuple):
                 return f"({', '.join(map(str, inputs))}) -> {result}"
             case "cell":
                 return f"cell of {shown}"
+            case "element":
+                return short_name(self.name)
             case _:
                 return self.name
 
@@ -74,15 +81,12 @@ def short_name(element: str) -> str:
     return _SHORT[letters] + element[len(letters) :] if letters in _SHORT else element
 
 
-def is_open(dim: str) -> bool:
-    """Whether a size is not known at all."""
-    return dim == UNKNOWN
-
-
 def substituted(type: Type, arguments: Mapping[str, Type]) -> Type:
     """A type with variables replaced; those without an argument stay."""
     if type.kind == VARIABLE:
         return arguments.get(type.name, type)
+    if type.name.startswith("!") and (element := arguments.get(type.name[1:])) is not None:
+        return type._replace(name=element.name)
     if not type.parts or not arguments:
         return type
     return type._replace(parts=tuple(substituted(part, arguments) for part in type.parts))
@@ -90,6 +94,8 @@ def substituted(type: Type, arguments: Mapping[str, Type]) -> Type:
 
 MAX_NESTING = 64
 """The most levels of a type; deeper ones are refused when bytecode is read."""
+MAX_PARTS = 4096
+"""The most types inside a type, each counted as often as it occurs."""
 
 
 class Constructor(NamedTuple):
@@ -104,6 +110,8 @@ class DataType(NamedTuple):
 
     name: str
     parameters: tuple[str, ...]
+    kinds: tuple[str, ...]
+    """`type`, or a set of element types, for each parameter."""
     constructors: tuple[Constructor, ...]
 
     def fields(self, tag: int, arguments: tuple[Type, ...]) -> tuple[Type, ...]:
@@ -173,13 +181,27 @@ class Function(NamedTuple):
     code: tuple[Code, ...]
     signature: Signature | None = None
     """Of a public function; None for a private one."""
-    locations: tuple[Location, ...] = ()
-    """A location for each instruction, or none at all."""
+    locations: tuple[tuple[int, Location], ...] = ()
+    """The instructions from which on the location is another one, in order."""
+
+    def places(self, pc: int) -> Location:
+        """The location of an instruction, empty where it is not known."""
+        run = bisect_right(self.locations, pc, key=lambda run: run[0]) - 1
+        return self.locations[run][1] if run >= 0 else ()
 
     def location(self, pc: int) -> str:
         """The location of an instruction as text, empty where it is not known."""
-        places = self.locations[pc] if pc < len(self.locations) else ()
-        return ", ".join(dict.fromkeys(map(str, places)))
+        return ", ".join(dict.fromkeys(map(str, self.places(pc))))
+
+
+def location_runs(locations: Sequence[Location]) -> tuple[tuple[int, Location], ...]:
+    """The runs of equal locations of a function's instructions; none where no location is known."""
+    runs = [
+        (pc, location)
+        for pc, location in enumerate(locations)
+        if location != (locations[pc - 1] if pc else ())
+    ]
+    return tuple(runs)
 
 
 class Program(NamedTuple):
