@@ -45,6 +45,7 @@ DIALECTS: dict[str, str] = {
     "sched": "stepwell.dialects.sched:Sched",
     "llvm": "stepwell.dialects.llvm:LLVM",
     "vector": "stepwell.dialects.vector:Vector",
+    "vm": "stepwell.dialects.vm:VM",
 }
 
 DIALECT_ENTRY_POINTS = "stepwell.dialects"

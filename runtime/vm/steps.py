@@ -1,0 +1,240 @@
+"""
+Instructions as Python functions on the registers of a frame. Each checks the kind of what it is given.
+
+`STEPS` makes the function of an instruction from its operands, once; jumps and calls are `linked.py`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+from stepwell.runtime.vm.instructions import ConstructorOf, Outputs
+from stepwell.runtime.vm.objects import (
+    TUPLE_TAG,
+    Cell,
+    Closure,
+    Fault,
+    Registers,
+    Step,
+    Tag,
+    Value,
+    kind_of,
+    wrong_kind,
+)
+from stepwell.runtime.vm.program import Packed
+from stepwell.runtime.vm.tensor_steps import TENSOR_STEPS, array_in
+from stepwell.runtime.vm.tensors import TensorCheck
+
+PackedFunction = Callable[..., object]
+"""A function from arrays to an array, or to a list or tuple of several."""
+
+BOOL = np.dtype(np.bool_)
+
+
+class Tables(NamedTuple):
+    """The tables that instructions refer to by number."""
+
+    constants: Sequence[Array]
+    tags: Sequence[Sequence[Tag]]
+    packed: Sequence[tuple[Packed, PackedFunction]]
+
+
+def taker(registers: Sequence[int]) -> Callable[[Registers], Sequence[Value]]:
+    """The function that reads registers in order."""
+    match registers:
+        case []:
+            return lambda r: ()
+        case [a]:
+            return lambda r: (r[a],)
+        case _:
+            return itemgetter(*registers)
+
+
+def truth(value: Value, *, is_last: bool) -> bool:
+    """The truth of a bool scalar. Raises: Fault."""
+    if value.__class__ is not np.ndarray or value.dtype != BOOL or value.shape:
+        raise wrong_kind("a bool scalar", value, is_last=is_last)
+    return bool(value)
+
+
+def _move(tables: Tables, to: int, value: int) -> Step:
+    def step(r: Registers) -> None:
+        r[to] = r[value]
+
+    return step
+
+
+def _load_const(tables: Tables, to: int, constant: int) -> Step:
+    array = tables.constants[constant]
+
+    def step(r: Registers) -> None:
+        r[to] = array
+
+    return step
+
+
+def _load_consti(tables: Tables, to: int, value: int) -> Step:
+    def step(r: Registers) -> None:
+        r[to] = value
+
+    return step
+
+
+def _get_tag(tables: Tables, to: int, value: int) -> Step:
+    def step(r: Registers) -> None:
+        data = r[value]
+        if data.__class__ is not tuple:
+            raise wrong_kind("data", data)
+        r[to] = data[0].tag
+
+    return step
+
+
+def _get_field(tables: Tables, to: int, value: int, index: int) -> Step:
+    place = index + 1
+
+    def step(r: Registers) -> None:
+        data = r[value]
+        if data.__class__ is not tuple:
+            raise wrong_kind("data or a tuple", data)
+        try:
+            r[to] = data[place]
+        except IndexError:
+            message = f"{kind_of(data)} has {len(data) - 1} fields, and none of number {index}"
+            raise Fault("bad-bytecode", message) from None
+
+    return step
+
+
+def _alloc_adt(tables: Tables, to: int, constructor: ConstructorOf, fields: Sequence[int]) -> Step:
+    tag = TUPLE_TAG if constructor.data < 0 else tables.tags[constructor.data][constructor.tag]
+    if len(fields) == 2:
+        first, second = fields
+
+        def step_of_two(r: Registers) -> None:
+            r[to] = (tag, r[first], r[second])
+
+        return step_of_two
+    take = taker(fields)
+
+    def step(r: Registers) -> None:
+        r[to] = (tag, *take(r))
+
+    return step
+
+
+def _alloc_closure(tables: Tables, to: int, callee: int, captures: Sequence[int]) -> Step:
+    take = taker(captures)
+
+    def step(r: Registers) -> None:
+        r[to] = Closure(callee, tuple(take(r)))
+
+    return step
+
+
+def _new_ref(tables: Tables, to: int, value: int) -> Step:
+    def step(r: Registers) -> None:
+        r[to] = Cell(r[value])
+
+    return step
+
+
+def _read_ref(tables: Tables, to: int, cell: int) -> Step:
+    def step(r: Registers) -> None:
+        if (found := r[cell]).__class__ is not Cell:
+            raise wrong_kind("a cell", found)
+        r[to] = found.value
+
+    return step
+
+
+def _write_ref(tables: Tables, cell: int, value: int) -> Step:
+    def step(r: Registers) -> None:
+        if (found := r[cell]).__class__ is not Cell:
+            raise wrong_kind("a cell", found)
+        found.value = r[value]
+
+    return step
+
+
+def _kill(tables: Tables, value: int) -> Step:
+    def step(r: Registers) -> None:
+        r[value] = None
+
+    return step
+
+
+def _check(tables: Tables, condition: int, code: str, message: str) -> Step:
+    def step(r: Registers) -> None:
+        if not truth(r[condition], is_last=False):
+            raise Fault(code, message)
+
+    return step
+
+
+def _fatal(tables: Tables, code: str, message: str) -> Step:
+    def step(r: Registers) -> None:
+        raise Fault(code, message)
+
+    return step
+
+
+def _invoke_packed(tables: Tables, callee: int, arguments: Sequence[int], outputs: Outputs) -> Step:
+    packed, function = tables.packed[callee]
+    check, take, registers = TensorCheck(packed), taker(arguments), outputs.registers
+
+    fixed = check.outputs[0] if check.is_fixed and len(registers) == 1 else None
+    only = registers[0] if fixed is not None else 0
+
+    def run(values: Sequence[Value]) -> object:
+        check.arguments(values)
+        try:
+            return function(*values)
+        except StepwellError:
+            raise
+        except Exception as error:  # whatever a function outside of the program makes of its arguments
+            raise Fault("host-failed", f"@{packed.name}: {type(error).__name__}: {error}") from error
+
+    def step(r: Registers) -> None:
+        results = run(values := take(r))
+        if fixed is not None and fixed.fits(results):  # the most frequent case, by a quarter quicker
+            r[only] = results
+            return
+        for register, array in zip(registers, check.results(values, results), strict=True):
+            r[register] = array
+
+    def step_into(r: Registers) -> None:
+        results = run(values := take(r))
+        for register, array in zip(registers, check.results(values, results), strict=True):
+            memory = array_in(r[register])
+            if memory.shape != array.shape or memory.dtype != array.dtype or not memory.flags.writeable:
+                raise wrong_kind(f"memory of a tensor like {kind_of(array)}", memory)
+            np.copyto(memory, array)
+
+    return step_into if outputs.are_given else step
+
+
+STEPS: Mapping[str, Callable[..., Step]] = {
+    "move": _move,
+    "load_const": _load_const,
+    "load_consti": _load_consti,
+    "get_tag": _get_tag,
+    "get_field": _get_field,
+    "alloc_adt": _alloc_adt,
+    "alloc_closure": _alloc_closure,
+    "new_ref": _new_ref,
+    "read_ref": _read_ref,
+    "write_ref": _write_ref,
+    "kill": _kill,
+    "check": _check,
+    "fatal": _fatal,
+    "invoke_packed": _invoke_packed,
+    **TENSOR_STEPS,
+}
+"""The functions that make the step of an instruction from the tables and its operands."""

@@ -1,0 +1,309 @@
+"""
+The verifier of programs, before the first instruction runs: indices, counts, targets, and by data flow that
+each register is written on every path before it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple, NoReturn, cast
+
+from stepwell.runtime.dims import UNKNOWN, Dim
+from stepwell.runtime.error_codes import CODES
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import dtype_from_name
+from stepwell.runtime.vm.instructions import (
+    FIELDS,
+    INSTRUCTIONS,
+    TUPLE,
+    ConstructorOf,
+    Kind,
+    Outputs,
+    registers_read,
+    registers_written,
+    targets_of,
+)
+from stepwell.runtime.vm.program import (
+    DATA,
+    ELEMENT,
+    FUNCTION,
+    TENSOR,
+    VARIABLE,
+    Code,
+    DataType,
+    Function,
+    Program,
+    Type,
+)
+
+MAX_REGISTERS = 1 << 16
+MAX_INSTRUCTIONS = 1 << 24
+# Of a function: its blocks by its registers, in bits of the data flow's sets.
+MAX_FLOW_BITS = 1 << 30
+# Visits of a block until the data flow is known; nested loops need one for each level, and two more.
+MAX_VISITS = 100
+_ENDS = frozenset(row.name for row in INSTRUCTIONS.values() if row.is_terminator)
+_MAX_OPEN_DIMS = 4096
+
+
+def verify(program: Program) -> None:
+    """
+    Check a program. Raises: StepwellError `bad-bytecode`, which names the function and the instruction;
+    `too-large` for a function whose data flow takes too much memory or time.
+    """
+    _Verifier(program).run()
+
+
+def _fail(place: str, message: str) -> NoReturn:
+    help = "compile the program again; of a text, correct the instruction"
+    raise StepwellError("bad-bytecode", place, message, help=help)
+
+
+class _Verifier:
+    """The checks of one program."""
+
+    def __init__(self, program: Program):
+        self._program = program
+        self._data = {data.name: data for data in program.data}
+        self._known: set[Type] = set()
+
+    def run(self) -> None:
+        """Check everything."""
+        program = self._program
+        for group, kind in ((program.data, "data type"), (program.packed, "packed function")):
+            _unique(cast("Sequence[DataType]", group), kind)
+        _unique(program.functions, "function")
+        for data in program.data:
+            self._check_data(data)
+        for packed in program.packed:
+            self._check_types((*packed.inputs, *packed.outputs), f"@{packed.name}", ())
+        seen: set[tuple[int, int, int]] = set()
+        total = 0
+        for function in program.functions:
+            self._check_signature(function)
+            # Equal bodies are one object: it is checked once for each number of registers.
+            key = id(function.code), function.parameters, function.registers
+            if key not in seen:
+                seen.add(key)
+                total += len(function.code)
+                if total > MAX_INSTRUCTIONS:
+                    _fail(f"@{function.name}", f"there are more than {MAX_INSTRUCTIONS} instructions")
+                self._check_function(function)
+
+    def _check_data(self, data: DataType) -> None:
+        place = f"data type @{data.name}"
+        for names in (data.parameters, [each.name for each in data.constructors]):
+            if len(set(names)) != len(names):
+                _fail(place, f"a name occurs twice among {', '.join(names)}")
+        if len(data.kinds) != len(data.parameters):
+            _fail(place, "its variables and their kinds are not as many")
+        for constructor in data.constructors:
+            self._check_types(constructor.fields, place, data.parameters)
+
+    def _check_types(self, types: Sequence[Type], place: str, variables: Collection[str]) -> None:
+        for type in types:
+            if variables or type not in self._known:
+                self._check_type(type, place, variables)
+                self._known |= set() if variables else {type}
+
+    def _check_type(self, type: Type, place: str, variables: Collection[str]) -> None:
+        self._check_types(type.parts, place, variables)
+        counts = {FUNCTION: 2, "cell": 1, TENSOR: 0, ELEMENT: 0, VARIABLE: 0}
+        if type.kind in counts and len(type.parts) != counts[type.kind]:
+            _fail(place, f"a {type.kind} type has {len(type.parts)} types inside")
+        if type.kind == DATA:
+            data = self._data.get(type.name)
+            if data is None or len(data.parameters) != len(type.parts):
+                _fail(place, f"there is no data type {type.name} of {len(type.parts)} arguments")
+        elif type.kind in (VARIABLE, TENSOR, ELEMENT):
+            _check_element(type, place, variables)
+        elif type.kind == FUNCTION and any(part.kind != "tuple" for part in type.parts):
+            _fail(place, "a function type needs its inputs and its outputs")
+
+    def _check_signature(self, function: Function) -> None:
+        if (signature := function.signature) is None:
+            return
+        place = f"@{function.name}"
+        self._check_types((*signature.inputs, *signature.outputs), place, ())
+        if len(signature.inputs) != function.parameters or not signature.outputs:
+            _fail(place, f"its type has {len(signature.inputs)} inputs and {len(signature.outputs)} outputs")
+        if signature.names and len(signature.names) != len(signature.inputs):
+            _fail(place, "its inputs and their names are not as many")
+
+    def _check_function(self, function: Function) -> None:
+        place, code = f"@{function.name}", function.code
+        if not function.parameters <= function.registers <= MAX_REGISTERS:
+            _fail(place, f"{function.parameters} parameters in {function.registers} registers")
+        if not code or code[-1].name not in _ENDS:
+            _fail(place, "its last instruction does not leave the function")
+        for pc, each in enumerate(code):
+            if problem := self._problem(each, function):
+                _fail(_place(function, pc), problem)
+        _check_flow(function)
+
+    def _problem(self, code: Code, function: Function) -> str:
+        """What is wrong with the operands of an instruction, in words; empty for nothing."""
+        for register in (*registers_read(*code), *registers_written(*code)):
+            if register >= function.registers:
+                return f"register r{register} of {function.registers}"
+        for target in targets_of(*code):
+            if not 0 < target < len(function.code) or function.code[target - 1].name not in _ENDS:
+                return f"instruction {target} does not begin a block"
+        for field, value in zip(FIELDS[code.name], code.operands, strict=True):
+            match field.kind:
+                case Kind.CONSTANT if cast(int, value) >= len(self._program.constants):
+                    return f"there is no constant #{value}"
+                case Kind.FUNCTION | Kind.PACKED:
+                    if problem := self._call_problem(code, field.kind, cast(int, value)):
+                        return problem
+                case Kind.CONSTRUCTOR:
+                    if problem := self._make_problem(cast(ConstructorOf, value), code):
+                        return problem
+                case Kind.STRING if field.name == "code" and value not in CODES:
+                    return f"there is no error code {value!r}"
+                case Kind.TARGETS if not value:
+                    return "there is no block to go on at"
+                case Kind.TYPE | Kind.ELEMENT:
+                    type = value if isinstance(value, Type) else Type(TENSOR, str(value))
+                    if type.kind != TENSOR or not all(dim.isdecimal() for dim in type.dims):
+                        return f"{type} is no tensor of known sizes"
+                    _check_element(type, _place(function, 0), ())
+                case _:
+                    pass
+        return ""
+
+    def _call_problem(self, code: Code, kind: Kind, callee: int) -> str:
+        operands = dict(zip((field.name for field in FIELDS[code.name]), code.operands, strict=True))
+        given = len(cast("tuple[int, ...]", operands.get("arguments", operands.get("captures"))))
+        if kind is Kind.FUNCTION:
+            if callee >= len(self._program.functions):
+                return f"there is no function {callee}"
+            expected = self._program.functions[callee].parameters
+            is_enough = given <= expected if "captures" in operands else given == expected
+            return "" if is_enough else f"a function of {expected} parameters gets {given} arguments"
+        if callee >= len(self._program.packed):
+            return f"there is no packed function {callee}"
+        packed, outputs = self._program.packed[callee], cast(Outputs, operands["outputs"])
+        expected = len(packed.inputs), len(packed.outputs)
+        if (given, len(outputs.registers)) != expected:
+            return f"@{packed.name} has {expected[0]} parameters and {expected[1]} results"
+        return ""
+
+    def _make_problem(self, constructor: ConstructorOf, code: Code) -> str:
+        if constructor == TUPLE:
+            return ""
+        if not 0 <= constructor.data < len(self._program.data):
+            return f"there is no data type {constructor.data}"
+        known = self._program.data[constructor.data].constructors
+        if constructor.tag >= len(known):
+            return f"@{self._program.data[constructor.data].name} has {len(known)} constructors"
+        expected, given = len(known[constructor.tag].fields), len(cast("tuple[int, ...]", code.operands[-1]))
+        name = known[constructor.tag].name
+        return "" if expected == given else f"{name} has {expected} fields, found {given}"
+
+
+def _unique(items: Sequence[DataType] | Sequence[Function], kind: str) -> None:
+    names = [item.name for item in items]
+    if len(set(names)) != len(names):
+        _fail("", f"the name of a {kind} occurs twice")
+
+
+def _check_element(type: Type, place: str, variables: Collection[str]) -> None:
+    """Check the names in a type of a tensor, an element or a variable."""
+    name = type.name.removeprefix("!")
+    if type.kind == VARIABLE or (type.kind == TENSOR and type.name.startswith("!")):
+        if name not in variables:
+            _fail(place, f"the type variable {name} is not declared")
+        return
+    try:
+        is_number = not dtype_from_name(name).hasobject
+        if len(type.dims) > _MAX_OPEN_DIMS:
+            raise ValueError(f"{len(type.dims)} dimensions")
+        for dim in type.dims:
+            if dim != UNKNOWN and not dim.isdecimal():
+                Dim.of(dim)
+    except (ValueError, RecursionError) as error:
+        _fail(place, f"{type.kind} type: {error}")
+    if not is_number:
+        _fail(place, f"{name} is no element type")
+
+
+def _place(function: Function, pc: int) -> str:
+    text = f"@{function.name}, instruction {pc} ({function.code[pc].name})"
+    location = function.location(pc)
+    return f"{location}: {text}" if location else text
+
+
+class _Block(NamedTuple):
+    """Instructions without a jump but the last: registers as bits of numbers."""
+
+    first: int
+    end: int
+    needs: int
+    """Read before they are written in the block."""
+    writes: int
+    """Written in the block, and not emptied after it."""
+    kills: int
+    """Emptied in the block, and not written after it."""
+    successors: tuple[int, ...]
+
+
+def _blocks(function: Function) -> Iterator[_Block]:
+    first = needs = writes = kills = 0
+    for pc, (name, operands) in enumerate(function.code):
+        for register in registers_read(name, operands):
+            needs |= (1 << register) & ~writes
+            if kills >> register & 1:
+                needs |= 1 << function.registers  # which nothing writes
+        for register in registers_written(name, operands):
+            writes, kills = writes | 1 << register, kills & ~(1 << register)
+        if name == "kill":
+            bit = 1 << cast(int, operands[0])
+            writes, kills = writes & ~bit, kills | bit
+        if name in _ENDS:
+            yield _Block(first, pc + 1, needs, writes, kills, tuple(targets_of(name, operands)))
+            first, needs, writes, kills = pc + 1, 0, 0, 0
+
+
+def _check_flow(function: Function) -> None:
+    """Require that registers are written on every path before they are read."""
+    blocks = {block.first: block for block in _blocks(function)}
+    place = f"@{function.name}"
+    if len(blocks) * function.registers > MAX_FLOW_BITS:
+        raise StepwellError("too-large", place, f"{len(blocks)} blocks of {function.registers} registers")
+    written = {0: (1 << function.parameters) - 1}
+    queue, queued, visits = [0], {0}, 0
+    while queue:
+        first = heappop(queue)  # the order of the text is almost that of the data flow
+        queued.remove(first)
+        block, before = blocks[first], written[first]
+        visits += 1
+        if visits > MAX_VISITS * len(blocks):
+            raise StepwellError("too-large", place, f"its {len(blocks)} blocks loop in too many ways")
+        if block.needs & ~before:
+            _fail_unwritten(function, block, before)
+        after = before & ~block.kills | block.writes
+        for target in block.successors:
+            joined = written.get(target, -1) & after
+            if written.get(target) != joined:
+                written[target] = joined
+                if target not in queued:
+                    queued.add(target)
+                    heappush(queue, target)
+
+
+def _fail_unwritten(function: Function, block: _Block, written: int) -> NoReturn:
+    """Report the first register of a block that is read before it is written."""
+    for pc in range(block.first, block.end):
+        name, operands = function.code[pc]
+        for register in registers_read(name, operands):
+            if not written >> register & 1:
+                _fail(
+                    _place(function, pc), f"register r{register} is read before it is written on every path"
+                )
+        for register in registers_written(name, operands):
+            written |= 1 << register
+        if name == "kill":
+            written &= ~(1 << cast(int, operands[0]))
+    _fail(_place(function, block.first), "a register of the block is read before it is written")
