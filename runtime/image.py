@@ -155,6 +155,8 @@ class ModelImage(NamedTuple):
     The memory of the results of all calls in `main`, in order, those in branches and loops included; empty
     without `keep_values`. Not stored.
     """
+    program: bytes = b""
+    """The bytecode that calls these functions, of a model that is more than `main`; empty for any other."""
     weight_check: WeightCheck | None = None
     """The check of weights that come from a file, to wait for before their first use."""
 

@@ -382,6 +382,15 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
         raise error.at(str(path)) from None
 
 
+def model_of(image: ModelImage, *, threads: int | None = None) -> CompiledModel:
+    """The model of an image: compiled code, or a program with functions. Raises: as `CompiledModel`."""
+    if not image.program:
+        return CompiledModel(image, threads=threads)
+    from stepwell.runtime.vm.model import ProgramModel
+
+    return cast(CompiledModel, ProgramModel(image, threads=threads))
+
+
 def _expect_artifact(path: str | os.PathLike[str], help: str) -> None:
     """Refuse the name of a model for an artifact. Raises: StepwellError `unknown-file-type`."""
     if (name := os.fspath(path)).endswith((".onnx", ".mlir")):

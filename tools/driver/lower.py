@@ -15,7 +15,7 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.memory import aligned_empty
-from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
+from stepwell.tools.driver.compilation import Compilation, is_functional, is_lowered, is_on_loops, main_of
 from stepwell.tools.driver.image import Progress, compile_image
 from stepwell.tools.driver.kept_models import KeptModel
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
@@ -23,7 +23,7 @@ from stepwell.tools.driver.model_attribute import image_of
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.program import Program
-from stepwell.tools.driver.reading import is_ir, start
+from stepwell.tools.driver.reading import check_program, is_ir, start
 from stepwell.tools.driver.requested_backends import expect_backends
 
 if TYPE_CHECKING:
@@ -56,6 +56,19 @@ def _lowered(
 ) -> ModelImage:
     """The image of a compiled model; `children` are processes for workers. Raises: StepwellError."""
     compilation = start(model, options)
+    if is_functional(compilation.module):
+        from stepwell.tools.driver.functional import compile_functional, without_functions
+
+        if not without_functions(compilation):
+            return compile_functional(compilation, options)
+        check_program(compilation, options)
+    return compile_module(compilation, options, children, progress)
+
+
+def compile_module(
+    compilation: Compilation, options: CompileOptions, children: list[Child] | None, progress: Progress | None
+) -> ModelImage:
+    """The image of a program of tensors, on any level. Raises: StepwellError."""
     if is_on_loops(compilation.module):
         return image_of(compilation)
     to_level_1(compilation, options)
