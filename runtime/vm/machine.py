@@ -8,7 +8,7 @@ the instruction and the register of the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.vm.backtrace import backtrace
@@ -36,6 +36,15 @@ MAX_DEPTH = 1_000_000
 # Registers of all frames: 1,000,000 frames of up to 64, or 512 MB.
 MAX_STACK_REGISTERS = 1 << 26
 _FIRST_CHECK = 1024
+
+
+class Limits(TypedDict, total=False):
+    """Limits of calls, and their observers: keywords of `Machine`."""
+
+    max_depth: int
+    max_memory: int | None
+    max_instructions: int | None
+    hooks: Callable[[], Sequence[Hooks]]
 
 
 class Machine:
