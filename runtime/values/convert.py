@@ -141,11 +141,7 @@ class Converter:
         # Around the value of an option nothing is written: a path names what the user wrote.
         is_written = isinstance(part.value, Data)
         parts = [
-            Part(
-                item,
-                field,
-                Path(path, f"{'.' if path.outer else ': .'}{tag.name}.{n}") if is_written else path,
-            )
+            Part(item, field, Path(path, f".{tag.name}.{n}") if is_written else path)
             for n, (item, field) in enumerate(zip(value.fields, fields, strict=True))
         ]
         return Opened(parts, _tupled(tag))

@@ -28,8 +28,8 @@ def arguments_of(
 ) -> list[Value]:
     """The arguments of a call. Raises: StepwellError `missing-input`, `extra-input`, `type-mismatch`, …"""
     if len(values) != len(types):
-        code = "missing-input" if len(values) < len(types) else "extra-input"
-        raise StepwellError(code, None, f"expected {len(types)} arguments, found {len(values)}")
+        message = f"expected {len(types)} arguments, found {len(values)}"
+        raise StepwellError("missing-input" if len(values) < len(types) else "extra-input", None, message)
     sizes: dict[str, int] = {}
     given = zip(values, types, names, strict=True)
     return [conversion.argument(value, type, name, sizes) for value, type, name in given]

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Unpack
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.values.convert import Converter
 from stepwell.runtime.values.function import arguments_of, results_of
@@ -88,3 +89,18 @@ def load_program(
     Raises: StepwellError `bad-bytecode`, `bad-artifact` (another version), `unknown-function`, `too-large`.
     """
     return ProgramModel(decode(data, weights), packed, **limits)
+
+
+def program_of_image(
+    image: ModelImage, packed: Mapping[str, PackedFunction], **limits: Unpack[Limits]
+) -> ProgramModel:
+    """
+    The program of an artifact, whose weights are checked first.
+
+    Raises: StepwellError `bad-artifact` for an artifact without bytecode; as `load_program`.
+    """
+    if not image.program:
+        raise StepwellError("bad-artifact", None, "the artifact has no bytecode: it is no program")
+    if image.weight_check is not None:
+        image.weight_check.wait()
+    return load_program(image.program, image.weights, packed, **limits)
