@@ -22,6 +22,8 @@ CODES: dict[str, ErrorCode] = {
         "The model goes on without it; `stepwell.compile` without `start` compiles at once."),
     "bad-artifact": ErrorCode("a file is no artifact of this version, or is damaged",
         "Compile the model again."),
+    "bad-bytecode": ErrorCode("bytecode is damaged, or an instruction is given a value of another kind",
+        "Compile the program again; of a text of the `vm` dialect, correct the instruction."),
     "bad-config": ErrorCode("a key or a value of the pass configuration does not exist",
         "`stepwell-opt --list-configs` lists the keys with their types."),
     "bad-data": ErrorCode("a file of results is not of the format that it should have",

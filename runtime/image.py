@@ -159,8 +159,15 @@ class ModelImage(NamedTuple):
     """The bytecode that calls these functions, of a model that is more than `main`; empty for any other."""
     weight_check: WeightCheck | None = None
     """The check of weights that come from a file, to wait for before their first use."""
+    program: bytes = b""
+    """Bytecode, of a model that is a program: its functions are then segments, and it needs no `main`."""
 
     @property
     def main(self) -> Entry:
-        """The function that calling the model runs."""
+        """The function that calling the model runs. Raises: StepwellError `no-main` for a program."""
+        if MAIN not in self.functions:
+            help = "stepwell.runtime.values.program.load_program runs its bytecode"
+            raise StepwellError(
+                "no-main", None, "the model is a program: it has no compiled @main", help=help
+            )
         return self.functions[MAIN]

@@ -2,9 +2,9 @@
 The artifact: a compiled model as one file, loaded in milliseconds by the runtime alone.
 
 It is a container (`container.py`) with the sections `model` (JSON: functions, targets, facts), `code.0`,
-`code.1`, … (machine code), `callees` (the code of functions outside), `ir` (JSON: text by level) and
-`weights`, which a process maps, so that several processes share them. An artifact contains machine code:
-loading one means trusting its author, as with a shared library.
+`code.1`, … (machine code), `callees` (the code of functions outside), `ir` (JSON: text by level), `vm` (the
+bytecode of a program) and `weights`, which a process maps, so that several processes share them. An artifact
+contains machine code: loading one means trusting its author, as with a shared library.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from stepwell.runtime.link.code import Code, LinkedCode, ObjectFiles
 from stepwell.runtime.log import logger
 
 _log = logger(__name__)
-_MODEL, _CALLEES, _IR = "model", "callees", "ir"
+_MODEL, _CALLEES, _IR, _PROGRAM = "model", "callees", "ir", "vm"
 _CODE = re.compile(r"code\.\d{1,6}")
 _WEIGHT_ALIGNMENT = 64
 
@@ -105,7 +105,7 @@ def _not_whole(place: str, error: Exception) -> StepwellError:
 
 
 def _is_section(name: str) -> bool:
-    return name in (_MODEL, _CALLEES, _IR, WEIGHTS) or _CODE.fullmatch(name) is not None
+    return name in (_MODEL, _CALLEES, _IR, _PROGRAM, WEIGHTS) or _CODE.fullmatch(name) is not None
 
 
 def _sections(image: ModelImage) -> list[Section]:
@@ -128,6 +128,7 @@ def _sections(image: ModelImage) -> list[Section]:
         *(Section(f"code.{number}", _pieces(code)) for number, code in enumerate(codes)),
         *([Section(_CALLEES, callees)] if callees else []),
         *([Section(_IR, [_json(dict(image.ir))])] if image.ir else []),
+        *([Section(_PROGRAM, [image.program])] if image.program else []),
         Section(WEIGHTS, list(_aligned(image.weights))),
     ]
 
@@ -201,11 +202,13 @@ def _image(sections: Mapping[str, Bytes], place: str) -> ModelImage:
     check = WeightCheck(weights, [as_size(fact["sum"]) for fact in facts], place)
     text = sections[_IR].tobytes() if _IR in sections else b"{}"
     ir = {level: as_text(program) for level, program in as_mapping(json.loads(text)).items()}
-    if callees or MAIN not in functions:
+    program = sections[_PROGRAM].tobytes() if _PROGRAM in sections else b""
+    if callees or (MAIN not in functions and not program):
         raise ValueError("its functions do not fit its sections")
     if any(n >= len(weights) for entry in functions.values() for n in entry.weights):
         raise ValueError("a function refers to a weight that it does not have")
-    return ModelImage(functions, weights, as_mapping(model["summary"]), ir=ir, weight_check=check)
+    summary = as_mapping(model["summary"])
+    return ModelImage(functions, weights, summary, ir=ir, weight_check=check, program=program)
 
 
 def _code(claim: Mapping[str, object], contents: bytes) -> Code:

@@ -8,7 +8,7 @@ the instruction and the register of the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.vm.backtrace import backtrace
@@ -36,6 +36,15 @@ MAX_DEPTH = 1_000_000
 # Registers of all frames: 1,000,000 frames of up to 64, or 512 MB.
 MAX_STACK_REGISTERS = 1 << 26
 _FIRST_CHECK = 1024
+
+
+class Limits(TypedDict, total=False):
+    """Limits of calls, and their observers: keywords of `Machine`."""
+
+    max_depth: int
+    max_memory: int | None
+    max_instructions: int | None
+    hooks: Callable[[], Sequence[Hooks]]
 
 
 class Machine:
@@ -148,7 +157,7 @@ class _Call:
 
     def _loop(self, linked: Linked, registers: Registers, stack: list[Frame]) -> Value:
         functions, run, step = self._functions, linked.entry, None
-        limit = min(self._max_depth, _FIRST_CHECK)
+        limit = min(self._max_depth + 1, _FIRST_CHECK)
         try:
             while True:
                 for step in run.steps:
@@ -206,7 +215,7 @@ class _Call:
         Asked at depths that double, this costs nothing a call; frames may grow by as much as is left.
         """
         depth, count = len(stack), sum(len(registers) for registers, _ in stack)
-        if depth >= self._max_depth or count > MAX_STACK_REGISTERS:
+        if depth > self._max_depth or count > MAX_STACK_REGISTERS:
             reached = (
                 f"{count:,} registers" if depth < self._max_depth else f"max_depth = {self._max_depth:,}"
             )
@@ -215,7 +224,7 @@ class _Call:
             self._memory.measure(())
         largest = max(linked.function.registers for linked in self._functions)
         more = (MAX_STACK_REGISTERS - count) // max(1, largest)
-        return min(self._max_depth, depth + max(_FIRST_CHECK, min(depth, more)))
+        return min(self._max_depth + 1, depth + max(_FIRST_CHECK, min(depth, more)))
 
 
 def located(error: Fault | StepwellError, run: Run, step: object, stack: Sequence[Frame]) -> StepwellError:

@@ -170,17 +170,17 @@ def _kill(tables: Tables, value: int) -> Step:
     return step
 
 
-def _check(tables: Tables, condition: int, code: str, message: str) -> Step:
+def _check(tables: Tables, condition: int, *failure: str) -> Step:
     def step(r: Registers) -> None:
         if not truth(r[condition], is_last=False):
-            raise Fault(code, message)
+            raise Fault(*failure)
 
     return step
 
 
-def _fatal(tables: Tables, code: str, message: str) -> Step:
+def _fatal(tables: Tables, *failure: str) -> Step:
     def step(r: Registers) -> None:
-        raise Fault(code, message)
+        raise Fault(*failure)
 
     return step
 
