@@ -155,8 +155,6 @@ class ModelImage(NamedTuple):
     The memory of the results of all calls in `main`, in order, those in branches and loops included; empty
     without `keep_values`. Not stored.
     """
-    program: bytes = b""
-    """The bytecode that calls these functions, of a model that is more than `main`; empty for any other."""
     weight_check: WeightCheck | None = None
     """The check of weights that come from a file, to wait for before their first use."""
     program: bytes = b""
@@ -166,7 +164,7 @@ class ModelImage(NamedTuple):
     def main(self) -> Entry:
         """The function that calling the model runs. Raises: StepwellError `no-main` for a program."""
         if MAIN not in self.functions:
-            help = "stepwell.runtime.values.program.load_program runs its bytecode"
+            help = "`stepwell.load` and `stepwell run` run its bytecode"
             raise StepwellError(
                 "no-main", None, "the model is a program: it has no compiled @main", help=help
             )

@@ -174,7 +174,7 @@ class CompiledModel(ModelInfo):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as one artifact file. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
-        _expect_artifact(path, "name it with the suffix .stepwell")
+        expect_artifact(path, "name it with the suffix .stepwell")
         save(self.image, path)
 
     def in_order(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
@@ -367,13 +367,13 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
     Raises: StepwellError `bad-artifact`, `unknown-file-type`, `no-file`, `wrong-cpu` or `bad-option`;
     `missing-package` or `unknown-backend` for parts that need what is not here; `cannot-access`.
     """
-    _expect_artifact(path, "stepwell.compile reads models")
+    expect_artifact(path, "stepwell.compile reads models")
     image = load_image(path)
-    if threads != 1 and all(variant.pool is None for variant in image.main.variants):
+    if threads != 1 and not image.program and all(variant.pool is None for variant in image.main.variants):
         message = f"{path}: an artifact of an older version runs on one thread: compile the model again"
         warn(message, RuntimeWarning, stacklevel=2)
     try:
-        return CompiledModel(image, threads=threads)
+        return model_of(image, threads=threads)
     except InternalError as error:  # its header names symbols that its code lacks
         raise StepwellError(
             "bad-artifact", str(path), error.message, help="compile the model again"
@@ -386,12 +386,12 @@ def model_of(image: ModelImage, *, threads: int | None = None) -> CompiledModel:
     """The model of an image: compiled code, or a program with functions. Raises: as `CompiledModel`."""
     if not image.program:
         return CompiledModel(image, threads=threads)
-    from stepwell.runtime.vm.model import ProgramModel
+    from stepwell.runtime.values.compiled import CompiledProgram
 
-    return cast(CompiledModel, ProgramModel(image, threads=threads))
+    return cast(CompiledModel, CompiledProgram(image, threads=threads))
 
 
-def _expect_artifact(path: str | os.PathLike[str], help: str) -> None:
+def expect_artifact(path: str | os.PathLike[str], help: str) -> None:
     """Refuse the name of a model for an artifact. Raises: StepwellError `unknown-file-type`."""
     if (name := os.fspath(path)).endswith((".onnx", ".mlir")):
         raise StepwellError("unknown-file-type", name, "this is a model's name, not an artifact's", help=help)

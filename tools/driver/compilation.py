@@ -127,6 +127,11 @@ _FUNCTIONAL_OPS = (
 _FUNCTIONAL_DIALECTS = ("adt.", "ref.")
 
 
+def is_bytecode(module: ModuleOp) -> bool:
+    """Whether a module is on the level of the machine: functions of instructions, and segments."""
+    return any(op.name == "vm.func" for op in module.ops)
+
+
 def is_functional(module: ModuleOp) -> bool:
     """Whether a module of level 1 has calls, function values, data or cells."""
     return any(

@@ -15,7 +15,7 @@ from stepwell.passes.pipelines import BYTECODE_PIPELINE, PROGRAM_PIPELINE
 from stepwell.runtime.image import Entry, ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.vm.bytecode import encode
-from stepwell.tools.driver.compilation import Compilation, is_functional
+from stepwell.tools.driver.compilation import Compilation, is_bytecode, is_functional
 from stepwell.tools.driver.lower import compile_module
 from stepwell.tools.driver.options import CompileOptions
 
@@ -30,6 +30,11 @@ def without_functions(compilation: Compilation) -> bool:
     return not is_functional(compilation.module)
 
 
+def to_bytecode(compilation: Compilation) -> None:
+    """Lower a functional program to the `vm` dialect, with segments of level 1."""
+    compilation.run("functions", BYTECODE_PIPELINE)
+
+
 def compile_functional(compilation: Compilation, options: CompileOptions) -> ModelImage:
     """
     The image of a functional program: bytecode, and code for each of its segments.
@@ -37,7 +42,8 @@ def compile_functional(compilation: Compilation, options: CompileOptions) -> Mod
     Raises: StepwellError of the step that failed.
     """
     module = compilation.module
-    compilation.run("functions", BYTECODE_PIPELINE)
+    if not is_bytecode(module):
+        to_bytecode(compilation)
     program = program_of(module, compilation.ctx.weights)
     functions: dict[str, Entry] = {}
     weights: list[Array] = []

@@ -15,7 +15,14 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.memory import aligned_empty
-from stepwell.tools.driver.compilation import Compilation, is_functional, is_lowered, is_on_loops, main_of
+from stepwell.tools.driver.compilation import (
+    Compilation,
+    is_bytecode,
+    is_functional,
+    is_lowered,
+    is_on_loops,
+    main_of,
+)
 from stepwell.tools.driver.image import Progress, compile_image
 from stepwell.tools.driver.kept_models import KeptModel
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
@@ -56,10 +63,10 @@ def _lowered(
 ) -> ModelImage:
     """The image of a compiled model; `children` are processes for workers. Raises: StepwellError."""
     compilation = start(model, options)
-    if is_functional(compilation.module):
+    if is_bytecode(compilation.module) or is_functional(compilation.module):
         from stepwell.tools.driver.functional import compile_functional, without_functions
 
-        if not without_functions(compilation):
+        if is_bytecode(compilation.module) or not without_functions(compilation):
             return compile_functional(compilation, options)
         check_program(compilation, options)
     return compile_module(compilation, options, children, progress)

@@ -19,6 +19,7 @@ from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.tools.driver.compilation import (
     Compilation,
     check_main,
+    is_bytecode,
     is_functional,
     is_lowered,
     is_on_loops,
@@ -56,7 +57,8 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
             compilation.module = read_module(model, ctx)
     if is_lowered(compilation.module):
         _expect_defaults(options, compilation.module)
-    if not is_on_loops(compilation.module) and not is_functional(compilation.module):
+    module = compilation.module
+    if not (is_on_loops(module) or is_functional(module) or is_bytecode(module)):
         check_program(compilation, options)
     return compilation
 
