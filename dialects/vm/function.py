@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.adt.data import DataOp
@@ -88,7 +88,7 @@ class VmFuncOp(IRDLOperation):
     Constraints:
       (C1) there are at most 65,536 registers, and not more parameters than registers.
       (C2) a function is private, or has a type with an input for each parameter.
-      (C3) each block ends in an instruction that leaves it, and has no other such instruction.
+      (C3) each block has instructions, the last of which leaves the block, and no other one does.
       (C4) instructions name registers of the function, and constants, functions and constructors that exist,
            with as many operands as these have.
       (C5) no instruction goes on at the first block.
@@ -178,14 +178,8 @@ class VmFuncOp(IRDLOperation):
                 f"found {parameters} parameters in {count} registers of at most {MAX_REGISTERS}"
             )
         self._verify_interface()
-        if not self.body.blocks:
-            raise VerifyException("expected at least one instruction")
-        for block in self.body.blocks:
-            ends = [op for op in block.ops if op.has_trait(IsTerminator)]
-            if len(ends) != 1 or ends[0] is not block.last_op:  # (C3)
-                last = ends[0] if ends else block.last_op
-                found = "nothing" if last is None else last.name
-                raise VerifyException(f"a block must end in a jump, a return or a tail call, found {found}")
+        if any(block.first_op is None for block in self.body.blocks) or not self.body.blocks:  # (C3)
+            raise VerifyException("expected at least one instruction in each block")
         symbols = Symbols(self.parent_op())
         for op in self.body.walk():
             if not isinstance(op, InstructionOp):

@@ -155,9 +155,10 @@ def _parse_symbol(parser: Parser) -> Attribute:
 
 
 def _parse_number(parser: Parser, *, is_signed: bool) -> Attribute:
+    start = parser.pos
     value = parser.parse_integer(allow_boolean=False, allow_negative=is_signed)
     if not -MAX_NUMBER - 1 <= value <= MAX_NUMBER:
-        parser.raise_error(f"{value} has more than 64 bits")
+        parser.raise_error(f"{value} has more than 64 bits", start, start + 1)
     return number(value)
 
 

@@ -36,6 +36,8 @@ MAX_DEPTH = 1_000_000
 # Registers of all frames: 1,000,000 frames of up to 64, or 512 MB.
 MAX_STACK_REGISTERS = 1 << 26
 _FIRST_CHECK = 1024
+# 64 of the largest frames have 32 MB.
+_LEAST_MORE = 64
 
 
 class Limits(TypedDict, total=False):
@@ -224,7 +226,7 @@ class _Call:
             self._memory.measure(())
         largest = max(linked.function.registers for linked in self._functions)
         more = (MAX_STACK_REGISTERS - count) // max(1, largest)
-        return min(self._max_depth + 1, depth + max(_FIRST_CHECK, min(depth, more)))
+        return min(self._max_depth + 1, depth + max(_LEAST_MORE, min(depth, more)))
 
 
 def located(error: Fault | StepwellError, run: Run, step: object, stack: Sequence[Frame]) -> StepwellError:
