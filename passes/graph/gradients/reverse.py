@@ -16,6 +16,7 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import Tensor, TensorType
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.rules import rule_of, zero
+from stepwell.passes.graph.gradients.without_derivative import REASONS
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.files.weights import WeightStore
 
@@ -85,7 +86,7 @@ class _Reverse:
         for op in ops:
             if rule_of(op) is not zero and any(value in active for value in op.operands):
                 found = [result for result in op.results if is_differentiable(result)]
-                if found:
+                if found or rule_of(op) is None:
                     active.update(found)
                     self._ops.append(op)
         self._active = active
@@ -96,6 +97,8 @@ class _Reverse:
         if missing:
             names = ", ".join(dict.fromkeys(op.name for op in missing))
             notes = [f"{op.name} at {place}" for op in missing[:20] if (place := describe_location(op))]
+            reasons = {op.name: REASONS[type(op)] for op in missing if type(op) in REASONS}
+            notes += [f"{name}: {reason}" for name, reason in reasons.items()]
             message = f"no derivative is known of {names}"
             help = "leave out the arguments that need it, or register one: stepwell.plugin.derivative"
             raise StepwellError("no-derivative", missing[0], message, note=notes, help=help)
