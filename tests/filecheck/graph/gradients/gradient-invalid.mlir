@@ -27,7 +27,7 @@ func.func @of_integers() {
 func.func @h(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error: no derivative is known of graph.bitcast
   %i = graph.bitcast %x to i32 : tensor<4xf32> -> tensor<4xi32>
-  %y = graph.cast %i to f32 : tensor<4xi32> -> tensor<4xf32>
+  %y = graph.bitcast %i to f32 : tensor<4xi32> -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
 func.func @through_an_op() {
