@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import DimLike, dims_of, dtype_of, tensor_of
@@ -17,8 +21,20 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 
+@dataclass
 class GradientBuilder(Parts):
     """Arithmetic of cotangents at one place of a block."""
+
+    active: Set[SSAValue] = frozenset()
+    """The values that cotangents are needed of."""
+
+    def within(self, active: Set[SSAValue]) -> GradientBuilder:
+        """A builder at the same place, for other active values."""
+        return GradientBuilder(self.rewriter, self.weights, active)
+
+    def before(self, op: Operation) -> GradientBuilder:
+        """A builder before an op, which may be in another block."""
+        return GradientBuilder(Builder(InsertPoint.before(op)), self.weights, self.active)
 
     def insert(self, op: Operation) -> SSAValue:
         """The only result of a new op."""
@@ -59,6 +75,10 @@ class GradientBuilder(Parts):
     def full(self, number: float, like: SSAValue) -> SSAValue:
         """A tensor of the type of another one, with one number everywhere."""
         return self.insert(graph.FullOp(self.scalar(number, like), self.dims(like)))
+
+    def number(self, number: int) -> SSAValue:
+        """A scalar of i64."""
+        return self.insert(graph.ConstantOp.of(np.array(number, np.int64), self.weights))
 
     def zeros(self, like: SSAValue) -> SSAValue:
         """A tensor of zeros of the type of another one."""
