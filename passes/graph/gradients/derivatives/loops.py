@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -163,11 +162,12 @@ def _taped(op: graph.ForOp, b: GradientBuilder) -> _Tape:
     body = copied(op.body, op)
     last = yield_of(body)
     inner = b.before(last)
+    at = _named(body.block.args[0], op, inner)
     stacked: list[SSAValue] = []
     for place, buffer in zip(used, buffers, strict=True):
         argument = body.block.insert_arg(buffer.type, len(body.block.args))
         row = inner.expand(body.block.args[1 + place], [0])
-        offsets = _offsets(body.block.args[0], len(b.dims(buffer)), inner)
+        offsets = [at, *[Dim.of(0)] * (len(b.dims(buffer)) - 1)]
         stacked.append(inner.insert(graph.InsertSliceOp(argument, row, offsets)))
     return_cotangents(last, [*last.operands, *stacked])
     made = graph.ForOp(op.count, [*op.inits, *buffers], body)
@@ -181,20 +181,16 @@ def _trips(op: graph.ForOp, b: GradientBuilder) -> Dim:
     """The number of iterations as a dimension, of a new name where it is known at run time only."""
     source = op.count.owner
     if isinstance(source, graph.ConstantOp):
-        return Dim.of(max(int(constant_array(source, b.weights).item()), 0))
-    (name,) = fresh_symbols(op, 1)
-    count = b.insert(graph.MaximumOp(op.count, b.number(0)))
-    b.rewriter.insert(graph.BindSizesOp(count, [name]))
+        # One row at least: no slice of a buffer is of nothing.
+        return Dim.of(max(int(constant_array(source, b.weights).item()), 1))
+    return _named(b.insert(graph.MaximumOp(op.count, b.number(0))), op, b)
+
+
+def _named(number: SSAValue, at: Operation, b: GradientBuilder) -> Dim:
+    """A number that is data, at least 0, as a dimension."""
+    (name,) = fresh_symbols(at, 1)
+    b.rewriter.insert(graph.BindSizesOp(number, [name]))
     return Dim.symbol(name)
-
-
-def _offsets(number: SSAValue, rank: int, b: GradientBuilder) -> SSAValue:
-    """The offsets of a row of a buffer."""
-    first = b.expand(number, [0])
-    if rank == 1:
-        return first
-    zeros = b.insert(graph.ConstantOp.of(np.zeros(rank - 1, np.int64), b.weights))
-    return b.insert(graph.ConcatOp([first, zeros], 0))
 
 
 def _fill_backwards(
