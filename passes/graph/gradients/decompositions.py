@@ -10,13 +10,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of
+from stepwell.passes.graph.gradients.recurrent_parts import ExpandRnn
 from stepwell.passes.graph.norm_parts import Parts, norm_patterns
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 
 DECOMPOSED = (
     *(graph.BatchNormOp, graph.LayerNormOp, graph.RmsNormOp, graph.InstanceNormOp, graph.GroupNormOp),
-    graph.LrnOp,
+    *(graph.LrnOp, graph.RnnOp),
 )
 """The ops that `decompositions` replace."""
 
@@ -24,7 +25,11 @@ DECOMPOSED = (
 def decompositions(weights: WeightStore) -> Sequence[RewritePattern]:
     """The patterns that replace ops without a rule by ops with one."""
     norms = {name: pattern for name, pattern in norm_patterns(weights).items() if name != "lp_norm"}
-    return [*{id(pattern): pattern for pattern in norms.values()}.values(), ExpandLrn(weights)]
+    return [
+        *{id(pattern): pattern for pattern in norms.values()}.values(),
+        ExpandLrn(weights),
+        ExpandRnn(weights),
+    ]
 
 
 @dataclass

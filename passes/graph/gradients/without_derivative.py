@@ -27,7 +27,6 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.HostCallOp: "its meaning is outside of the program",
     graph.ExternalOp: "its meaning is outside of the program",
     graph.WinogradConvOp: _LEVEL,
-    graph.RnnOp: "it is a loop",
     graph.FusedOp: _LEVEL,
     graph.CompositeOp: _LEVEL,
     graph.LambdaOp: "function values that are called are inlined, and others have no cotangent",

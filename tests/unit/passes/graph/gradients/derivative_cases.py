@@ -68,6 +68,7 @@ class Cases:
             self.pools,
             self.resizes,
             self.norms,
+            self.recurrent,
         )
         return {name: case for part in parts for name, case in part().items()}
 
@@ -396,3 +397,42 @@ class Cases:
             "graph.lrn": (of(graph.LrnOp, 3, alpha=0.3), [self.real(a, b, c)]),
             "graph.lrn even": (of(graph.LrnOp, 2, alpha=0.3, bias=2.0), [self.real(a, b + 1, 2, c)]),
         }
+
+    def recurrent(self) -> dict[str, Case]:
+        a, b, c = self.a, self.b, self.c
+        cases: dict[str, Case] = {}
+        lengths = self._rng.integers(0, 5, a)
+
+        def case(name: str, cell: str, activations: Sequence[str], *, d: int = 1, **options: Any) -> None:
+            gates = {"lstm": 4, "gru": 3, "rnn": 1}[cell]
+            names = [*activations] * d
+            state = self.real(d, a, b)
+            given: dict[str, Array] = {
+                "bias": self.real(d, 2 * gates * b),
+                "lengths": lengths,
+                "h0": state,
+                "c0": 0.5 * state,
+                "peepholes": self.real(d, 3 * b),
+            }
+            given = {key: given[key] for key in options.pop("operands")}
+            zeros = [0.3] * len(names)
+
+            def build(x: Any, w: Any, r: Any, *rest: Any) -> Operation:
+                more = dict(zip(given, rest, strict=True))
+                return graph.RnnOp(
+                    x, w, r, cell=cell, activations=names, alphas=zeros, betas=zeros, **more, **options
+                )
+
+            x, w, r = self.real(4, a, c), self.real(d, gates * b, c), self.real(d, gates * b, b)
+            cases[f"graph.rnn {name}"] = build, [x, w, r, *given.values()]
+
+        lstm = ["sigmoid", "tanh", "tanh"]
+        case("lstm", "lstm", lstm, operands=["bias", "h0", "c0", "peepholes"])
+        case("lstm both", "lstm", lstm, d=2, direction="bidirectional", operands=["lengths"])
+        case("lstm clipped", "lstm", ["hard_sigmoid", "softsign", "elu"], clip=1.1, operands=["bias"])
+        case("lstm coupled", "lstm", ["sigmoid", "affine", "tanh"], input_forget=True, operands=["c0"])
+        case("gru", "gru", ["sigmoid", "tanh"], direction="reverse", operands=["bias", "lengths", "h0"])
+        case("gru linear", "gru", ["sigmoid", "softplus"], linear_before_reset=True, operands=["bias"])
+        case("plain", "rnn", ["scaled_tanh"], operands=[])
+        case("plain leaky", "rnn", ["leaky_relu"], operands=["h0"])
+        return cases
