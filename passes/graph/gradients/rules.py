@@ -36,8 +36,13 @@ def derivative(*ops: type[Operation]) -> Callable[[RuleT], RuleT]:
 
 def rule_of(op: Operation) -> Rule | None:
     """The derivative of an op; None where there is none."""
+    return rule_of_type(type(op))
+
+
+def rule_of_type(op: type[Operation]) -> Rule | None:
+    """The derivative of ops of a class; None where there is none."""
     _read_families()
-    return _RULES.get(type(op))
+    return _RULES.get(op)
 
 
 def ops_with_derivative() -> list[type[Operation]]:
