@@ -24,15 +24,16 @@ class ConvertGraphToVmPass(Pass):
     Lower functions whose tensor ops are in segments (`outline-dataflow`) to instructions on registers.
 
     ```mlir
-    func.func @main(%l: !adt.data<@List, i64>) -> tensor<i64> {
-      %n = graph.call @length(%l) : (!adt.data<@List, i64>) -> tensor<i64>
-      func.return %n : tensor<i64>
+    func.func @main(%t: tuple<i64, i64>) -> i64 {
+      %x = graph.get %t [1] : tuple<i64, i64> -> i64
+      func.return %x : i64
     }
     ```
     becomes
     ```mlir
-    vm.func @main (1) registers 1 : (!adt.data<@List, i64>) -> tensor<i64> {
-      vm.tail_invoke @length(r0)
+    vm.func @main (1) registers 2 : (tuple<i64, i64>) -> i64 {
+      vm.get_field r1, r0 [1]
+      vm.ret r1
     }
     ```
     Calls whose results are the function's own are tail calls. Segments and data types stay; functions that

@@ -13,7 +13,8 @@ from stepwell.runtime.log import logger
 from stepwell.runtime.machine.cpu_features import process_triple
 from stepwell.runtime.machine.demands import missing_features
 from stepwell.runtime.machine.target import TargetDescription, runnable_levels, target_from
-from stepwell.runtime.model import CompiledModel, checked_threads, model_of
+from stepwell.runtime.model import CompiledModel, checked_threads
+from stepwell.runtime.values.loading import model_of
 from stepwell.tools.driver.kept_models import KeptModel, kept_model
 from stepwell.tools.driver.log_spec import expect_log_spec
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with

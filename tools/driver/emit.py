@@ -23,12 +23,12 @@ from stepwell.tools.driver.compilation import (
 )
 from stepwell.tools.driver.ir_files import write_ir
 from stepwell.tools.driver.levels import chosen_passes, from_onnx, to_level_1
-from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.model_attribute import is_on_machine, to_loops
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import check_program, start
+from stepwell.tools.driver.tensor_program import to_level_2
 
 VM = "vm"
 """The name of the machine's level, for programs with functions, data or cells."""

@@ -16,8 +16,8 @@ from stepwell.runtime.image import Entry, ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.vm.bytecode import encode
 from stepwell.tools.driver.compilation import Compilation, is_bytecode, is_functional
-from stepwell.tools.driver.lower import compile_module
 from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.tensor_program import compile_module
 
 
 def without_functions(compilation: Compilation) -> bool:

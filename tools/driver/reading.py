@@ -65,7 +65,7 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
 
 def check_program(compilation: Compilation, options: CompileOptions) -> None:
     """
-    Require a program of tensors that can be compiled, count its nodes, and set the sizes that options give.
+    Require a program of tensors to be compilable, count nodes, and set the sizes of inputs in options.
 
     Raises: StepwellError `no-main`, `bad-main`, `too-large`; of `input_shapes`.
     """

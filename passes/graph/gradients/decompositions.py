@@ -1,4 +1,4 @@
-"""Ops that are differentiated as the arithmetic that they stand for."""
+"""Ops that are differentiated as arithmetic."""
 
 from __future__ import annotations
 

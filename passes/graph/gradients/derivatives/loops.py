@@ -150,7 +150,7 @@ def _active_places(op: graph.ForOp, wanted: Sequence[SSAValue], b: GradientBuild
 
 
 def _taped(op: graph.ForOp, b: GradientBuilder) -> _Tape:
-    """Replace a loop by one that also stacks what its iterations begin with."""
+    """Replace a loop by one that also stacks the values at the begin of each iteration."""
     used = [place for place, value in enumerate(op.carried) if value.first_use is not None]
     if not used:
         return _Tape({})

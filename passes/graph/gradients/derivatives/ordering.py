@@ -78,7 +78,7 @@ def _of_products(x: SSAValue, dy: SSAValue, axis: int, b: GradientBuilder) -> SS
 
 
 def _of_extrema(x: SSAValue, kind: str, dy: SSAValue, axis: int, b: GradientBuilder) -> SSAValue:
-    """dy added where the running extremum was last set: where an element differs from that before it."""
+    """dy added where the running extremum was last set: where an element differs from the one before."""
     y = b.insert(graph.ScanOp(x, kind, axis))
     pads = [0] * 2 * len(b.dims(x))
     pads[axis], pads[axis + len(b.dims(x))] = 1, -1

@@ -64,7 +64,7 @@ def _of_replaced(at: _Positions, dy: SSAValue) -> tuple[SSAValue, SSAValue]:
 
 
 def _of_product(at: _Positions, dy: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Products of the factors that are not 0, and counts of those that are."""
+    """Products of the factors other than 0, and the numbers of zeros."""
     op, b = at.op, at.b
 
     def parts(value: SSAValue) -> tuple[SSAValue, SSAValue]:
