@@ -25,9 +25,9 @@ ELEMENT_KINDS = ("any", "float", "integer", "number", "bool")
 
 
 class _Named(ParametrizedAttribute):
-    """A type that is a name in quotes."""
+    """A type that is a name in quotes; its definition declares it, else xDSL does not compare it."""
 
-    label: StringAttr = param_def()
+    label: StringAttr
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -51,6 +51,8 @@ class VarType(_Named, TypeAttribute):
 
     name = "graph.var"
 
+    label: StringAttr = param_def()
+
     def __init__(self, label: str):
         super().__init__(StringAttr(label))
 
@@ -66,6 +68,8 @@ class HoleType(_Named, TypeAttribute):
     """
 
     name = "graph.hole"
+
+    label: StringAttr = param_def()
 
     def __init__(self, label: str):
         super().__init__(StringAttr(label))

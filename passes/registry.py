@@ -59,6 +59,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
     },
     "passes.graph.data": {"link-prelude": ("copy what a module names of the prelude into it",)},
+    "passes.graph.types": {
+        "monomorphize": ("copy polymorphic functions for the types that they are used at",)
+    },
     "passes.graph.gradients": {
         "append-loss": ("let a model return its loss, and take targets",),
         "append-optimizer": ("make a step of training of a function that returns a loss",),
@@ -171,7 +174,10 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "time-kernels": ("record the start and end time of each kernel in @main",),
     },
     "passes.graph.functions": {
+        "eta-expand": ("write functions and constructors that are values as lambdas", "EtaExpand"),
         "inline": ("replace calls by the bodies of the functions", "Inline"),
+        "lambda-lift": ("make a function of each lambda", "LambdaLift"),
+        "outline-dataflow": ("move runs of tensor ops into functions",),
         "remove-unused-functions": ("erase functions that nothing reaches", "RemoveUnusedFunctions"),
         "to-a-normal-form": ("sort the ops of each block by order of evaluation", "ToANormalForm"),
         "to-basic-block-normal-form": (

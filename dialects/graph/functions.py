@@ -200,6 +200,68 @@ def _callee_properties(
 
 
 @irdl_op_definition
+class ClosureOp(GraphOp):
+    """
+    A function of the module with its first arguments given, as a value: a lambda that has been lifted.
+
+    ```mlir
+    %f = graph.closure @f(%y) : (tensor<4xf32>) -> ((tensor<4xf32>) -> tensor<4xf32>)
+    ```
+    """
+
+    name = "graph.closure"
+    KIND: ClassVar[Kind] = Kind.STRUCTURE
+
+    callee = prop_def(SymbolRefAttr)
+    captured = var_operand_def()
+    result = result_def(FunctionType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, callee: str, captured: Sequence[SSAValue], type: FunctionType):
+        super().__init__(
+            operands=[captured], properties={"callee": SymbolRefAttr(callee)}, result_types=[type]
+        )
+
+    def infer(self) -> Sequence[Attribute]:
+        return self.result_types  # as for graph.call
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        callee = SymbolRefAttr(parser.parse_symbol_name())
+        operands, results, attributes = _parse_arguments(parser)
+        return cls.create(
+            operands=operands, result_types=results, properties={"callee": callee}, attributes=attributes
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.callee)
+        _print_arguments(self, self.captured, printer)
+
+
+def _parse_arguments(parser: Parser) -> tuple[list[SSAValue], Sequence[Attribute], dict[str, Attribute]]:
+    """The arguments, result types and attributes of a call, as `_print_arguments` writes them."""
+    position = parser.pos
+    names = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    type = parser.parse_type()
+    if not isinstance(type, FunctionType):
+        parser.raise_error("expected a function type")
+    return list(parser.resolve_operands(names, type.inputs.data, position)), type.outputs.data, attributes
+
+
+def _print_arguments(op: Operation, arguments: Sequence[SSAValue], printer: Printer) -> None:
+    """Print `(%x, %y) {…} : (A, B) -> C`."""
+    with printer.in_parens():
+        printer.print_list(arguments, printer.print_ssa_value)
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_attribute(FunctionType.from_lists([a.type for a in arguments], list(op.result_types)))
+
+
+@irdl_op_definition
 class CallOp(GraphOp):
     """
     Call a function: one of the module by its symbol, or a function value.
@@ -270,18 +332,13 @@ class CallOp(GraphOp):
         symbol = parser.parse_optional_symbol_name()
         type_args = parse_type_arguments(parser) if symbol is not None else None
         value = parser.parse_unresolved_operand() if symbol is None else None
-        position = parser.pos
-        names = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        if not isinstance(type, FunctionType):
-            parser.raise_error("expected a function type")
-        function = [] if value is None else [parser.resolve_operand(value, type)]
-        operands = [*function, *parser.resolve_operands(names, type.inputs.data, position)]
+        operands, results, attributes = _parse_arguments(parser)
+        if value is not None:
+            type = FunctionType.from_lists([operand.type for operand in operands], list(results))
+            operands.insert(0, parser.resolve_operand(value, type))
         return cls.create(
             operands=operands,
-            result_types=type.outputs.data,
+            result_types=results,
             properties=_callee_properties(None if symbol is None else SymbolRefAttr(symbol), type_args),
             attributes=attributes,
         )
@@ -293,10 +350,4 @@ class CallOp(GraphOp):
             print_type_arguments(self.type_args, printer)
         else:
             printer.print_ssa_value(self.inputs[0])
-        with printer.in_parens():
-            printer.print_list(self.arguments, printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(
-            FunctionType.from_lists([a.type for a in self.arguments], list(self.result_types))
-        )
+        _print_arguments(self, self.arguments, printer)

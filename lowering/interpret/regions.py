@@ -140,6 +140,20 @@ def prepare_function(op: graph.FunctionOp, compiler: Compiler) -> InFrame:
     return lambda frame: partial(machine.start, callee, at=op)
 
 
+@implements_in_frame("graph.closure")
+def prepare_closure(op: graph.ClosureOp, compiler: Compiler) -> Step:
+    """A function of the module with its first arguments given."""
+    callee, machine = op.callee.string_value(), compiler.machine
+
+    def make(frame: Frame, *captured: Value) -> Value:
+        def call(values: Sequence[Value]) -> Running:
+            return machine.start(callee, [*captured, *values], at=op)
+
+        return call
+
+    return make
+
+
 def _made(constructor: str, fields: Sequence[Value]) -> Running:
     """A constructor called as a function."""
     return [Data(constructor, fields)]

@@ -1,0 +1,1 @@
+"""Types of functional programs: instances of polymorphic functions."""
