@@ -261,9 +261,15 @@ _SAMPLES: Mapping[Kind, str] = {
 }
 
 
+_SAMPLES_BY_NAME = {"index": "1", "offset": "0", "device": "0", "otherwise": "^bb2", "shape": "r2"}
+
+
 def sample(row: Instruction) -> str:
     """The text of an instruction with operands made up, as documentation shows it."""
-    parts = (_SAMPLES[part.kind] if isinstance(part, Field) else part for part in row.parts)
+    parts = (
+        _SAMPLES_BY_NAME.get(part.name, _SAMPLES[part.kind]) if isinstance(part, Field) else part
+        for part in row.parts
+    )
     return f"vm.{row.name} {''.join(parts)}"
 
 

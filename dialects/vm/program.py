@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.adt.data import ConstructorOp, DataOp
 from stepwell.dialects.constants import array_of, constant_attr, inline_attr
@@ -187,7 +188,7 @@ def module_of(program: Program, weights: WeightStore) -> ModuleOp:
     """
     try:
         return ModuleOp(_ops_of(program, weights))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, VerifyException) as error:
         raise StepwellError("bad-bytecode", None, f"the program has no text: {error}") from None
 
 

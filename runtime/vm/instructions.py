@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import cache
 from typing import NamedTuple
 
 
@@ -98,6 +99,7 @@ class Instruction(NamedTuple):
 _FIELD = re.compile(r"\{(\w+):(\w+)\}")
 
 
+@cache
 def _parts(text: str) -> tuple[str | Field, ...]:
     parts: list[str | Field] = []
     end = 0

@@ -12,6 +12,8 @@ TENSOR, TUPLE, DATA, FUNCTION, CELL = "tensor", "tuple", "data", "function", "ce
 VARIABLE, ELEMENT = "variable", "element"
 KINDS = (TENSOR, TUPLE, DATA, FUNCTION, CELL, VARIABLE, ELEMENT)
 """The kinds of types, in the order of their numbers in bytecode."""
+VARIABLE_KINDS = ("type", "any", "float", "integer", "number", "bool")
+"""The kinds of type variables: any type, or an element type of a set."""
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "ui", "complex": "c"}
 
 

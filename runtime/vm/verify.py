@@ -5,17 +5,15 @@ each register is written on every path before it is read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from heapq import heappop, heappush
-from typing import NamedTuple, NoReturn, cast
+from collections.abc import Collection, Sequence
+from typing import cast
 
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.error_codes import CODES
-from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import dtype_from_name
+from stepwell.runtime.vm.flow import ENDS, check_flow, fail, place_of
 from stepwell.runtime.vm.instructions import (
     FIELDS,
-    INSTRUCTIONS,
     TUPLE,
     ConstructorOf,
     Kind,
@@ -30,6 +28,7 @@ from stepwell.runtime.vm.program import (
     FUNCTION,
     TENSOR,
     VARIABLE,
+    VARIABLE_KINDS,
     Code,
     DataType,
     Function,
@@ -39,11 +38,6 @@ from stepwell.runtime.vm.program import (
 
 MAX_REGISTERS = 1 << 16
 MAX_INSTRUCTIONS = 1 << 24
-# Of a function: its blocks by its registers, in bits of the data flow's sets.
-MAX_FLOW_BITS = 1 << 30
-# Visits of a block until the data flow is known; nested loops need one for each level, and two more.
-MAX_VISITS = 100
-_ENDS = frozenset(row.name for row in INSTRUCTIONS.values() if row.is_terminator)
 _MAX_OPEN_DIMS = 4096
 
 
@@ -53,11 +47,6 @@ def verify(program: Program) -> None:
     `too-large` for a function whose data flow takes too much memory or time.
     """
     _Verifier(program).run()
-
-
-def _fail(place: str, message: str) -> NoReturn:
-    help = "compile the program again; of a text, correct the instruction"
-    raise StepwellError("bad-bytecode", place, message, help=help)
 
 
 class _Verifier:
@@ -88,16 +77,20 @@ class _Verifier:
                 seen.add(key)
                 total += len(function.code)
                 if total > MAX_INSTRUCTIONS:
-                    _fail(f"@{function.name}", f"there are more than {MAX_INSTRUCTIONS} instructions")
+                    fail(f"@{function.name}", f"there are more than {MAX_INSTRUCTIONS} instructions")
                 self._check_function(function)
 
     def _check_data(self, data: DataType) -> None:
         place = f"data type @{data.name}"
         for names in (data.parameters, [each.name for each in data.constructors]):
             if len(set(names)) != len(names):
-                _fail(place, f"a name occurs twice among {', '.join(names)}")
+                fail(place, f"a name occurs twice among {', '.join(names)}")
+            if not all(map(_is_name, names)):
+                fail(place, f"a name is not printed among {names}")
         if len(data.kinds) != len(data.parameters):
-            _fail(place, "its variables and their kinds are not as many")
+            fail(place, "its variables and their kinds are not as many")
+        if unknown := [kind for kind in data.kinds if kind not in VARIABLE_KINDS]:
+            fail(place, f"there is no kind {unknown[0]!r} of type variables")
         for constructor in data.constructors:
             self._check_types(constructor.fields, place, data.parameters)
 
@@ -111,15 +104,15 @@ class _Verifier:
         self._check_types(type.parts, place, variables)
         counts = {FUNCTION: 2, "cell": 1, TENSOR: 0, ELEMENT: 0, VARIABLE: 0}
         if type.kind in counts and len(type.parts) != counts[type.kind]:
-            _fail(place, f"a {type.kind} type has {len(type.parts)} types inside")
+            fail(place, f"a {type.kind} type has {len(type.parts)} types inside")
         if type.kind == DATA:
             data = self._data.get(type.name)
             if data is None or len(data.parameters) != len(type.parts):
-                _fail(place, f"there is no data type {type.name} of {len(type.parts)} arguments")
+                fail(place, f"there is no data type {type.name} of {len(type.parts)} arguments")
         elif type.kind in (VARIABLE, TENSOR, ELEMENT):
             _check_element(type, place, variables)
         elif type.kind == FUNCTION and any(part.kind != "tuple" for part in type.parts):
-            _fail(place, "a function type needs its inputs and its outputs")
+            fail(place, "a function type needs its inputs and its outputs")
 
     def _check_signature(self, function: Function) -> None:
         if (signature := function.signature) is None:
@@ -127,20 +120,20 @@ class _Verifier:
         place = f"@{function.name}"
         self._check_types((*signature.inputs, *signature.outputs), place, ())
         if len(signature.inputs) != function.parameters or not signature.outputs:
-            _fail(place, f"its type has {len(signature.inputs)} inputs and {len(signature.outputs)} outputs")
+            fail(place, f"its type has {len(signature.inputs)} inputs and {len(signature.outputs)} outputs")
         if signature.names and len(signature.names) != len(signature.inputs):
-            _fail(place, "its inputs and their names are not as many")
+            fail(place, "its inputs and their names are not as many")
 
     def _check_function(self, function: Function) -> None:
         place, code = f"@{function.name}", function.code
         if not function.parameters <= function.registers <= MAX_REGISTERS:
-            _fail(place, f"{function.parameters} parameters in {function.registers} registers")
-        if not code or code[-1].name not in _ENDS:
-            _fail(place, "its last instruction does not leave the function")
+            fail(place, f"{function.parameters} parameters in {function.registers} registers")
+        if not code or code[-1].name not in ENDS:
+            fail(place, "its last instruction does not leave the function")
         for pc, each in enumerate(code):
             if problem := self._problem(each, function):
-                _fail(_place(function, pc), problem)
-        _check_flow(function)
+                fail(place_of(function, pc), problem)
+        check_flow(function)
 
     def _problem(self, code: Code, function: Function) -> str:
         """What is wrong with the operands of an instruction, in words; empty for nothing."""
@@ -148,7 +141,7 @@ class _Verifier:
             if register >= function.registers:
                 return f"register r{register} of {function.registers}"
         for target in targets_of(*code):
-            if not 0 < target < len(function.code) or function.code[target - 1].name not in _ENDS:
+            if not 0 < target < len(function.code) or function.code[target - 1].name not in ENDS:
                 return f"instruction {target} does not begin a block"
         for field, value in zip(FIELDS[code.name], code.operands, strict=True):
             match field.kind:
@@ -168,7 +161,7 @@ class _Verifier:
                     type = value if isinstance(value, Type) else Type(TENSOR, str(value))
                     if type.kind != TENSOR or not all(dim.isdecimal() for dim in type.dims):
                         return f"{type} is no tensor of known sizes"
-                    _check_element(type, _place(function, 0), ())
+                    _check_element(type, place_of(function, 0), ())
                 case _:
                     pass
         return ""
@@ -206,7 +199,13 @@ class _Verifier:
 def _unique(items: Sequence[DataType] | Sequence[Function], kind: str) -> None:
     names = [item.name for item in items]
     if len(set(names)) != len(names):
-        _fail("", f"the name of a {kind} occurs twice")
+        fail("", f"the name of a {kind} occurs twice")
+    if not all(map(_is_name, names)):
+        fail("", f"a {kind} has no printable name")
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and name.isprintable()
 
 
 def _check_element(type: Type, place: str, variables: Collection[str]) -> None:
@@ -214,7 +213,7 @@ def _check_element(type: Type, place: str, variables: Collection[str]) -> None:
     name = type.name.removeprefix("!")
     if type.kind == VARIABLE or (type.kind == TENSOR and type.name.startswith("!")):
         if name not in variables:
-            _fail(place, f"the type variable {name} is not declared")
+            fail(place, f"the type variable {name} is not declared")
         return
     try:
         is_number = not dtype_from_name(name).hasobject
@@ -224,86 +223,6 @@ def _check_element(type: Type, place: str, variables: Collection[str]) -> None:
             if dim != UNKNOWN and not dim.isdecimal():
                 Dim.of(dim)
     except (ValueError, RecursionError) as error:
-        _fail(place, f"{type.kind} type: {error}")
+        fail(place, f"{type.kind} type: {error}")
     if not is_number:
-        _fail(place, f"{name} is no element type")
-
-
-def _place(function: Function, pc: int) -> str:
-    text = f"@{function.name}, instruction {pc} ({function.code[pc].name})"
-    location = function.location(pc)
-    return f"{location}: {text}" if location else text
-
-
-class _Block(NamedTuple):
-    """Instructions without a jump but the last: registers as bits of numbers."""
-
-    first: int
-    end: int
-    needs: int
-    """Read before they are written in the block."""
-    writes: int
-    """Written in the block, and not emptied after it."""
-    kills: int
-    """Emptied in the block, and not written after it."""
-    successors: tuple[int, ...]
-
-
-def _blocks(function: Function) -> Iterator[_Block]:
-    first = needs = writes = kills = 0
-    for pc, (name, operands) in enumerate(function.code):
-        for register in registers_read(name, operands):
-            needs |= (1 << register) & ~writes
-            if kills >> register & 1:
-                needs |= 1 << function.registers  # which nothing writes
-        for register in registers_written(name, operands):
-            writes, kills = writes | 1 << register, kills & ~(1 << register)
-        if name == "kill":
-            bit = 1 << cast(int, operands[0])
-            writes, kills = writes & ~bit, kills | bit
-        if name in _ENDS:
-            yield _Block(first, pc + 1, needs, writes, kills, tuple(targets_of(name, operands)))
-            first, needs, writes, kills = pc + 1, 0, 0, 0
-
-
-def _check_flow(function: Function) -> None:
-    """Require that registers are written on every path before they are read."""
-    blocks = {block.first: block for block in _blocks(function)}
-    place = f"@{function.name}"
-    if len(blocks) * function.registers > MAX_FLOW_BITS:
-        raise StepwellError("too-large", place, f"{len(blocks)} blocks of {function.registers} registers")
-    written = {0: (1 << function.parameters) - 1}
-    queue, queued, visits = [0], {0}, 0
-    while queue:
-        first = heappop(queue)  # the order of the text is almost that of the data flow
-        queued.remove(first)
-        block, before = blocks[first], written[first]
-        visits += 1
-        if visits > MAX_VISITS * len(blocks):
-            raise StepwellError("too-large", place, f"its {len(blocks)} blocks loop in too many ways")
-        if block.needs & ~before:
-            _fail_unwritten(function, block, before)
-        after = before & ~block.kills | block.writes
-        for target in block.successors:
-            joined = written.get(target, -1) & after
-            if written.get(target) != joined:
-                written[target] = joined
-                if target not in queued:
-                    queued.add(target)
-                    heappush(queue, target)
-
-
-def _fail_unwritten(function: Function, block: _Block, written: int) -> NoReturn:
-    """Report the first register of a block that is read before it is written."""
-    for pc in range(block.first, block.end):
-        name, operands = function.code[pc]
-        for register in registers_read(name, operands):
-            if not written >> register & 1:
-                _fail(
-                    _place(function, pc), f"register r{register} is read before it is written on every path"
-                )
-        for register in registers_written(name, operands):
-            written |= 1 << register
-        if name == "kill":
-            written &= ~(1 << cast(int, operands[0]))
-    _fail(_place(function, block.first), "a register of the block is read before it is written")
+        fail(place, f"{name} is no element type")

@@ -31,6 +31,7 @@ SIZES = {
     "file": 1000,
     "artifact": 2000,
     "object": 500,
+    "bytecode": 2000,
     **dict.fromkeys(KEPT, 500),
 }
 """How many seeds there are of each kind; for `zoo`, models."""

@@ -73,6 +73,12 @@ def _object(seed: str) -> tuple[str, str]:
     return check_object(int(seed))
 
 
+def _bytecode(seed: str) -> tuple[str, str]:
+    from tests.fuzz.mutate_bytecode import check_bytecode
+
+    return check_bytecode(int(seed))
+
+
 def _kept(kind: str) -> Callable[[str], tuple[str, str]]:
     def check(seed: str) -> tuple[str, str]:
         from tests.fuzz.mutate_kept import check_kept
@@ -89,6 +95,7 @@ _CASES: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "file": _file,
     "artifact": _artifact,
     "object": _object,
+    "bytecode": _bytecode,
     **{kind: _kept(kind) for kind in KEPT},
 }
 

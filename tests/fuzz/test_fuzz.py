@@ -14,7 +14,14 @@ from tests.conformance.process import CaseProcess
 from tests.fuzz.__main__ import FINE, KINDS, LIMIT_S, SIZES, main, names_of
 from tests.fuzz.process import SERVER
 
-SAMPLE = {"model": range(3), "pass": range(1), "file": range(20), "artifact": range(24), "object": range(7)}
+SAMPLE = {
+    "model": range(3),
+    "pass": range(1),
+    "file": range(20),
+    "artifact": range(24),
+    "object": range(7),
+    "bytecode": range(100),
+}
 
 
 @pytest.fixture(scope="module")
