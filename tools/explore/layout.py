@@ -84,23 +84,20 @@ def _order(layers: Layers, above: Neighbours, below: Neighbours) -> None:
     position = [0.0] * len(above)
     for layer in layers:
         _number(layer, position)
-    moved = 0
-    for sweep in range(SWEEPS):
-        if sweep > moved + 1:
-            break  # neither direction moves a vertex any more
-        inputs = below if sweep % 2 else above
-        for layer in reversed(layers) if sweep % 2 else layers:
-            for vertex in layer:
-                near = inputs[vertex]
-                if len(near) == 1:
-                    position[vertex] = position[near[0]]
-                elif near:
-                    position[vertex] = sum([position[other] for other in near]) / len(near)
-            before = layer[:]
-            layer.sort(key=position.__getitem__)
-            if layer != before:
-                moved = sweep
-            _number(layer, position)
+    for _ in range(SWEEPS // 2):
+        before = [layer[:] for layer in layers]
+        for inputs, ordered in ((above, layers), (below, layers[::-1])):
+            for layer in ordered:
+                for vertex in layer:
+                    near = inputs[vertex]
+                    if len(near) == 1:
+                        position[vertex] = position[near[0]]
+                    elif near:
+                        position[vertex] = sum([position[other] for other in near]) / len(near)
+                layer.sort(key=position.__getitem__)
+                _number(layer, position)
+        if layers == before:
+            break  # all sweeps to come would do the same again
 
 
 def _number(layer: Sequence[int], position: list[float]) -> None:
