@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
-from stepwell.dialects.types import DimLike, dims_of, dtype_of, tensor_of
+from stepwell.dialects.types import DimLike, Tensor, dims_of, dtype_of, tensor_of
 from stepwell.passes.graph.norm_parts import Parts
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -115,6 +115,12 @@ class GradientBuilder(Parts):
         zeros, flat = self.flat(self.zeros(like)), self.flat(value)
         added = self.insert(graph.ScatterElementsOp(zeros, self.flat(places), flat, 0, "add"))
         return self.reshape(added, self.dims(like))
+
+    def filled(self, number: float, type: Attribute) -> SSAValue:
+        """A tensor of a type with one number everywhere."""
+        array = np.array(number).astype(dtype_of(cast(Tensor, type).element_type))
+        scalar = self.insert(graph.ConstantOp.of(array, self.weights))
+        return self.insert(graph.FullOp(scalar, dims_of(type)))
 
     def broadcast(self, value: SSAValue, like: SSAValue) -> SSAValue:
         """A tensor repeated up to the shape of another one."""

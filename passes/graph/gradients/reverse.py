@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.passes.graph.gradients.builder import GradientBuilder
@@ -33,7 +32,8 @@ def differentiated(
     for given in ("arg_attrs", "res_attrs"):
         made.properties.pop(given, None)
     block = made.body.block
-    arguments = [_argument(function, list(block.args), number) for number in wrt]
+    expect_differentiable(function, wrt)
+    arguments = [block.args[number] for number in wrt]
     last = block.last_op
     assert isinstance(last, ReturnOp)
     results = list(last.operands)
@@ -52,12 +52,15 @@ def differentiated(
     return made
 
 
-def _argument(function: FuncOp, arguments: Sequence[SSAValue], number: int) -> SSAValue:
-    name = function.sym_name.data
-    if number >= len(arguments):
-        message = f"wrt names argument {number}, and @{name} has {len(arguments)}"
-        raise StepwellError("not-differentiable", function, message)
-    if not is_differentiable(arguments[number]):
-        message = f"argument {number} of @{name} is {arguments[number].type}, which has no derivative"
-        raise StepwellError("not-differentiable", function, message, help="only tensors of floats have one")
-    return arguments[number]
+def expect_differentiable(function: FuncOp, wrt: Sequence[int]) -> None:
+    """Require arguments of floats. Raises: StepwellError `not-differentiable`."""
+    name, arguments = function.sym_name.data, function.args
+    for number in wrt:
+        if number >= len(arguments):
+            message = f"wrt names argument {number}, and @{name} has {len(arguments)}"
+            raise StepwellError("not-differentiable", function, message)
+        if not is_differentiable(arguments[number]):
+            message = f"argument {number} of @{name} is {arguments[number].type}, which has no derivative"
+            raise StepwellError(
+                "not-differentiable", function, message, help="only tensors of floats have one"
+            )

@@ -16,6 +16,8 @@ Cotangents: TypeAlias = Sequence[SSAValue | None]
 Rule: TypeAlias = Callable[[Any, Any, GradientBuilder], Cotangents]
 RuleT = TypeVar("RuleT", bound=Rule)
 
+DERIVATIVE = "graph.derivative"
+"""Attribute of a function, and of its calls while a gradient is made: the function that is its derivative."""
 _RULES: dict[type[Operation], Rule] = {}
 
 
@@ -36,6 +38,8 @@ def derivative(*ops: type[Operation]) -> Callable[[RuleT], RuleT]:
 
 def rule_of(op: Operation) -> Rule | None:
     """The derivative of an op; None where there is none."""
+    if op.name == "graph.call" and DERIVATIVE not in op.attributes:
+        return None
     return rule_of_type(type(op))
 
 

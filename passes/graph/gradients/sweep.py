@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from stepwell.dialects.graph.functions import values_read
 from stepwell.dialects.graph.relations import Domain
@@ -19,7 +19,11 @@ from stepwell.runtime.errors import StepwellError, describe_location
 
 def is_differentiable(value: SSAValue) -> bool:
     """Whether a value is a tensor of floats."""
-    type = value.type
+    return is_float(value.type)
+
+
+def is_float(type: Attribute) -> bool:
+    """Whether a type is that of tensors of floats."""
     return isinstance(type, TensorType) and Domain.FLOAT.holds(cast(Tensor, type).element_type)
 
 

@@ -67,7 +67,9 @@ def check(build: Build, *arrays: Array, wrt: Sequence[int] | None = None) -> Non
     weights = [rng.standard_normal(r.shape) for r in results if r.dtype == np.float64]
     found = interpret(module, ctx, "main", [*arrays, *weights])
     for value, again in zip(results, found, strict=False):
-        np.testing.assert_allclose(np.asarray(again, np.float64), np.asarray(value, np.float64), rtol=1e-12)
+        np.testing.assert_allclose(
+            np.asarray(again, np.float64), np.asarray(value, np.float64), rtol=1e-12, atol=1e-14
+        )
     gradients = found[len(results) :]
 
     def total(moved: Sequence[Array]) -> float:
@@ -117,13 +119,12 @@ def test_derivatives_of_other_sizes(sizes: tuple[int, int, int]):
 
 
 def test_each_op_has_a_rule_or_is_decomposed_or_says_why_not():
-    called = {graph.CallOp}  # inlined; a rule of its own where the function has one
     for op in graph.OPS:
-        stands = [rule_of_type(op) is not None, op in DECOMPOSED, op in REASONS, op in called]
+        stands = [rule_of_type(op) is not None, op in DECOMPOSED, op in REASONS]
         assert sum(stands) == 1, f"{op.name} is in {sum(stands)} of the lists"
 
 
 def test_each_rule_has_a_case():
     rules = {op.name for op in ops_with_derivative() if rule_of_type(op) is not zero}
-    rules -= {op.name for op in (graph.IfOp, graph.ForOp, graph.WhileOp)}  # in test_control_flow.py
+    rules -= {op.name for op in (graph.IfOp, graph.ForOp, graph.WhileOp, graph.CallOp)}  # see beside
     assert not rules - {name.partition(" ")[0] for name in FIRST}
