@@ -30,18 +30,18 @@ _ENDS = {
 
 
 class Hooks(Protocol):
-    """An observer of calls, one at a time: its steps are put between those of a program."""
+    """An observer of one call at a time, whose steps are put between the steps of a program."""
 
     def before(self, function: Function, pc: int) -> Step | None:
         """What runs before an instruction."""
         ...
 
     def after(self, function: Function, pc: int) -> Step | None:
-        """What runs after an instruction that goes on at the next one."""
+        """The step after an instruction, unless that is a jump."""
         ...
 
     def start(self, stack: Sequence[Frame]) -> None:
-        """A call begins, with its frames, which change as it runs."""
+        """Begin of a call; the list of frames changes during the call."""
         ...
 
     def stop(self) -> None:

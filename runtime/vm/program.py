@@ -123,7 +123,7 @@ class DataType(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A row of the table of constants: the array, and the name of the weight that it is, if it is one."""
+    """A row of the table of constants: the array, and for a weight its name."""
 
     name: str
     array: Array

@@ -99,7 +99,7 @@ class Reader:
         raise ValueError("a number has more than 64 bits")
 
     def many(self, read: Callable[[], T]) -> tuple[T, ...]:
-        """A list after its length, each item of which has at least one byte."""
+        """A list after its length; an item has at least one byte."""
         count = self.number(self.left + 1)
         return tuple(read() for _ in range(count))
 
