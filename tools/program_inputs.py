@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def _as_python(type: Type, constructor: str, parts: Sequence[object]) -> object:
             return Data(constructor, parts)
 
 
-def value_of_json(program: ProgramModel, value: object, type: Type, name: str) -> object:
+def value_of_json(program: ProgramModel, value: Any, type: Type, name: str) -> object:
     """
     A value of JSON as a program takes it: nested numbers for tensors, lists for lists and tuples, null or a
     value for options, `{"Rose": [..]}` for other data.
@@ -105,19 +105,19 @@ def value_of_json(program: ProgramModel, value: object, type: Type, name: str) -
     if type.name == "List" and isinstance(value, list):
         items = cast("list[object]", value)
         return [value_of_json(program, each, type.parts[0], f"{name}[{n}]") for n, each in enumerate(items)]
-    if type.name == "Option" and not isinstance(value, dict):
+    items = list(cast("dict[str, object]", value).items()) if isinstance(value, dict) else []
+    if type.name == "Option" and not items:
         return None if value is None else value_of_json(program, value, type.parts[0], name)
-    return _data_of_json(program, value, type, known[type.name], name)
+    return _data_of_json(program, items, type, known[type.name], name)
 
 
-def _data_of_json(program: ProgramModel, value: object, type: Type, data: DataType, name: str) -> object:
-    """`{"Rose": [..]}` as data. Raises: StepwellError `bad-inputs`."""
+def _data_of_json(
+    program: ProgramModel, items: Sequence[_Item], type: Type, data: DataType, name: str
+) -> object:
+    """The only item of `{"Rose": [..]}` as data. Raises: StepwellError `bad-inputs`."""
     names = [constructor.name for constructor in data.constructors]
-    items: list[_Item] = []
-    if isinstance(value, dict):
-        items = list(cast("dict[str, object]", value).items())
     if len(items) != 1 or items[0][0] not in names or not isinstance(items[0][1], list):
-        found = repr(cast(object, value))
+        found = ", ".join(key for key, _ in items[:4]) or "something else"
         message = f'input {name!r}: expected {{"{names[0] if names else type}": [..]}}, found {found}'
         raise StepwellError("bad-inputs", None, message[:400], help=f"constructors are {', '.join(names)}")
     constructor, parts = items[0][0], cast("list[object]", items[0][1])

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Unpack
 
+import numpy as np
+
 from stepwell.runtime.files.artifact import save
 from stepwell.runtime.image import MAIN, ModelImage
+from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel, expect_artifact
 from stepwell.runtime.values.program import ProgramModel
 from stepwell.runtime.vm.bytecode import decode
 from stepwell.runtime.vm.machine import Limits
+from stepwell.runtime.vm.steps import PackedFunction
 
 if TYPE_CHECKING:
     from stepwell.runtime.model_source import ModelSource
@@ -41,9 +45,24 @@ class CompiledProgram(ProgramModel):
             for name, entry in image.functions.items()
         }
         """The segments by name, each a compiled model of tensors."""
-        super().__init__(decode(image.program, image.weights), self.segments, **limits)
+        calls = {name: _call_of(segment) for name, segment in self.segments.items()}
+        super().__init__(decode(image.program, image.weights), calls, **limits)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the program as one artifact. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
         expect_artifact(path, "name it with the suffix .stepwell")
         save(self.image, path)
+
+
+def _call_of(segment: CompiledModel) -> PackedFunction:
+    """The function that the machine calls, after it has checked shapes and element types."""
+    if (fixed := segment.fixed_call()) is None:
+        return segment
+
+    def call(*arrays: Array) -> object:
+        for array in arrays:
+            if not array.flags.c_contiguous:
+                return fixed(*map(np.ascontiguousarray, arrays))
+        return fixed(*arrays)
+
+    return call
