@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.files.artifact import save
 from stepwell.runtime.image import MAIN, ModelImage
 from stepwell.runtime.interface import Array
@@ -47,6 +48,16 @@ class CompiledProgram(ProgramModel):
         """The segments by name, each a compiled model of tensors."""
         calls = {name: _call_of(segment) for name, segment in self.segments.items()}
         super().__init__(decode(image.program, image.weights), calls, **limits)
+
+    def run(self, function: str, /, *arguments: object, **named: object) -> object:
+        """
+        The result of a public function, without cyclic garbage collection meanwhile: data and frames are no
+        cycles, and visiting them again and again takes as long as all the rest.
+
+        Raises: StepwellError as of `ProgramModel`.
+        """
+        with collector_paused():
+            return super().run(function, *arguments, **named)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the program as one artifact. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
