@@ -16,12 +16,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.graph.functions import values_read
+from stepwell.dialects.graph.gradients import is_differentiable, is_float
 from stepwell.dialects.types import TensorType
 from stepwell.lowering.interpret import interpret
-from stepwell.passes.graph.gradients.gradient import GradientPass
-from stepwell.passes.graph.gradients.reverse import expect_differentiable
-from stepwell.passes.graph.gradients.straight_line import straight_line
-from stepwell.passes.graph.gradients.sweep import inputs_of, is_differentiable, is_float
+from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.runtime.meaning import Array
 from stepwell.tools.check.function_inputs import inputs_of_function
@@ -37,6 +36,7 @@ _FLOOR = 1e-9
 """Changes below this share of the results' sum are compared with it: central differences round them."""
 _TRIES = 4
 """Points that are tried: the first, and others a little beside it, away from kinks."""
+_GIVEN = "graph.derivative"
 _MAIN = "check_gradients.main"
 
 
@@ -83,17 +83,20 @@ class GradientCheck:
         if name not in functions or functions[name].is_declaration:
             known = ", ".join(f"@{each}" for each in functions) or "none"
             raise StepwellError("unknown-function", None, f"there is no function @{name}: there is {known}")
-        line = straight_line(functions[name], module, ctx.weights)
-        widen(line, ctx.weights)
+        module = module.clone()
+        if not any(_GIVEN in function.attributes for function in functions.values()):
+            run_pipeline(module, "inline", ctx)  # so that ops of functions that it calls are judged
+        widen(module, ctx.weights)
+        line = next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == name)
         line.properties.pop("arg_attrs", None)
         line.properties.pop("res_attrs", None)
-        self._module = ModuleOp([op.clone() for op in module.ops if op is not functions[name]])
-        for op in list(self._module.ops):
-            widen(op, ctx.weights)
-        self._line = line
+        line.detach()
+        self._module, self._line = module, line
         floats = [i for i, arg in enumerate(line.args) if is_differentiable(arg)]
         self._wrt = floats if wrt is None else list(wrt)
-        expect_differentiable(line, self._wrt)
+        if self._wrt and self._wrt[-1] >= len(line.args):
+            message = f"wrt names argument {self._wrt[-1]}, and @{name} has {len(line.args)}"
+            raise StepwellError("not-differentiable", line, message)
         self._inputs = inputs_of_function(line, seed=seed)
 
     def function(self) -> Judged:
@@ -126,9 +129,9 @@ class GradientCheck:
         known: dict[SSAValue, Array] = dict(zip(line.args, self._inputs, strict=False))
         known |= dict(zip(shown, values, strict=True))
         return [
-            (op, [known[value] for value in dict.fromkeys(inputs_of(op))])
+            (op, [known[value] for value in dict.fromkeys(values_read(op))])
             for op in ops
-            if all(value in known for value in dict.fromkeys(inputs_of(op)))
+            if all(value in known for value in dict.fromkeys(values_read(op)))
         ]
 
     def _judged(
@@ -206,13 +209,13 @@ class GradientCheck:
         block.add_ops([value, call, ReturnOp(*call.results)])
         others = [op.clone() for op in self._module.ops]
         module = ModuleOp([*others, function, FuncOp(_MAIN, made, Region(block))])
-        GradientPass().apply(self._ctx, module)
+        run_pipeline(module, "gradient", self._ctx)
         return module
 
 
 def _function_of(op: Operation) -> FuncOp:
     """A function that consists of an op."""
-    read = list(dict.fromkeys(inputs_of(op)))
+    read = list(dict.fromkeys(values_read(op)))
     block = Block(arg_types=[value.type for value in read])
     made = op.clone(dict(zip(read, block.args, strict=True)))
     block.add_ops([made, ReturnOp(*made.results)])
