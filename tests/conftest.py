@@ -27,6 +27,7 @@ _LEFT_OUT: dict[str, str] = {}
 """The slow cases that the options of this run leave out, with the command that runs them."""
 _RUN_BY = {
     "tests/conformance": "make conformance",
+    "tests/derivatives": "make derivatives",
     "tests/emulated": "make emulated",
     "tests/explore": "make explore",
     "tests/installed": "make test-runtime",

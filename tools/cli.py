@@ -25,6 +25,7 @@ COMMANDS = {
     "bench": "measure a model against the engines that are installed",
     "explore": "show what became of a model, as one page: nodes, kernels, IR, assembly, times",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
+    "check-gradients": "compare gradients with central differences, op by op where they depart",
     "inspect": "what is in a model or artifact, and what is supported",
     "bisect": "which pass, kernel and rewrite make a model wrong",
     "reduce": "make a program that fails smaller, as long as it fails in the same way",
@@ -53,6 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+def _module_of(command: str) -> str:
+    """The module of a subcommand."""
+    return f"stepwell.tools.commands.{command.replace('-', '_')}"
+
+
 def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
     """The parsers of `stepwell` and of each command, by name; those of chosen commands have arguments."""
     parser = CommandLine(
@@ -72,7 +78,7 @@ def command_lines(chosen: Container[str]) -> dict[str, CommandLine]:
         add_log(command.add_argument)
         if name in chosen:
             with compiler_imports():
-                import_module(f"stepwell.tools.commands.{name}").add_arguments(command)
+                import_module(_module_of(name)).add_arguments(command)
     return found
 
 
@@ -93,7 +99,7 @@ def _main(arguments: Sequence[str]) -> int:
     try:
         expect_compiler("the command `stepwell`")
         with warnings_for_users(), logged(args), facts_as_json(args.json) as args.facts:
-            return import_module(f"stepwell.tools.commands.{args.command}").run(args)
+            return import_module(_module_of(args.command)).run(args)
     except BrokenPipeError:
         sys.stderr.close()
         return 1

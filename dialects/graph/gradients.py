@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, SymbolRefAttr, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, SymbolRefAttr, TensorType, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.relations import Domain
+from stepwell.dialects.types import Tensor
+
+
+def is_float(type: Attribute) -> bool:
+    """Whether a type is that of tensors of floats, which have cotangents."""
+    return isinstance(type, TensorType) and Domain.FLOAT.holds(cast(Tensor, type).element_type)
+
+
+def is_differentiable(value: SSAValue) -> bool:
+    """Whether a value is a tensor of floats."""
+    return is_float(value.type)
 
 
 class DerivativeOp(GraphOp, ABC):

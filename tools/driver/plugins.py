@@ -58,7 +58,9 @@ def load_plugin(name: str) -> None:
     if not registered and not is_known and sum(map(len, REGISTRIES)) == entries:
         if module.__name__ not in before:
             del sys.modules[module.__name__]
-        message = "defines no op, pass, backend or operator, and registers no predicate and no callback"
+        message = (
+            "defines no op, pass, backend or operator, and registers no derivative, predicate or callback"
+        )
         raise StepwellError("bad-plugin", name, message)
     for part in modules:
         for pattern in list(vars(part).values()):

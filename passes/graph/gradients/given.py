@@ -12,10 +12,10 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.gradients import is_float
 from stepwell.dialects.locations import adopt_location
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.rules import DERIVATIVE, Cotangents, derivative
-from stepwell.passes.graph.gradients.sweep import is_float
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 

@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.rewriter import InsertPoint
 
+from stepwell.dialects.graph.gradients import is_differentiable
 from stepwell.passes.graph.gradients.builder import GradientBuilder
-from stepwell.passes.graph.gradients.sweep import Sweep, is_differentiable
+from stepwell.passes.graph.gradients.sweep import Sweep
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 

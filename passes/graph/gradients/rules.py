@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.passes.graph.gradients.builder import GradientBuilder
+from stepwell.runtime.plugins import Registry
 
 Cotangents: TypeAlias = Sequence[SSAValue | None]
 """For each operand of an op its cotangent; None where that is zero."""
@@ -18,7 +19,10 @@ RuleT = TypeVar("RuleT", bound=Rule)
 
 DERIVATIVE = "graph.derivative"
 """Attribute of a function, and of its calls while a gradient is made: the function that is its derivative."""
-_RULES: dict[type[Operation], Rule] = {}
+RULES: dict[str, Rule] = {}
+"""Our derivatives by the name of the op, read at first use."""
+_PLUGGED_IN: Registry[str, Rule] = Registry("a derivative of")
+"""Those of plugins."""
 
 
 def derivative(*ops: type[Operation]) -> Callable[[RuleT], RuleT]:
@@ -26,14 +30,26 @@ def derivative(*ops: type[Operation]) -> Callable[[RuleT], RuleT]:
     Register a rule for ops: `def exp(op, dy, b)`, with a builder, returns the cotangents of the operands.
 
     `dy` is the cotangent of the op's result; of an op with several results, a sequence of them, None where
-    one is zero. The rule may use operands and results of the op.
+    one is zero. The rule may use operands and results of the op, and gives None for what has no derivative.
+    Raises: StepwellError `name-taken` for an op that has another rule.
     """
 
     def register(rule: RuleT) -> RuleT:
-        _RULES.update(dict.fromkeys(ops, rule))
+        for op in ops:
+            _add(op.name, rule)
         return rule
 
     return register
+
+
+def _add(name: str, rule: Rule) -> None:
+    if rule.__module__.startswith("stepwell."):
+        RULES[name] = rule
+        return
+    _read_families()
+    if name in RULES:
+        raise _PLUGGED_IN.taken(name, rule)
+    _PLUGGED_IN.add(name, rule, rule)
 
 
 def rule_of(op: Operation) -> Rule | None:
@@ -46,13 +62,13 @@ def rule_of(op: Operation) -> Rule | None:
 def rule_of_type(op: type[Operation]) -> Rule | None:
     """The derivative of ops of a class; None where there is none."""
     _read_families()
-    return _RULES.get(op)
+    return RULES.get(op.name) or _PLUGGED_IN.get(op.name)
 
 
-def ops_with_derivative() -> list[type[Operation]]:
-    """The ops that have a rule, by name."""
+def ops_with_derivative() -> list[str]:
+    """The names of the ops that have a rule."""
     _read_families()
-    return sorted(_RULES, key=lambda op: op.name)
+    return sorted([*RULES, *_PLUGGED_IN])
 
 
 def zero(op: Operation, dy: object, b: GradientBuilder) -> Cotangents:

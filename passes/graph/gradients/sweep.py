@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from stepwell.dialects.graph.functions import values_read
-from stepwell.dialects.graph.relations import Domain
+from stepwell.dialects.graph.gradients import is_differentiable
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import Tensor, TensorType
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.rules import rule_of, zero
 from stepwell.passes.graph.gradients.without_derivative import REASONS
 from stepwell.runtime.errors import StepwellError, describe_location
-
-
-def is_differentiable(value: SSAValue) -> bool:
-    """Whether a value is a tensor of floats."""
-    return is_float(value.type)
-
-
-def is_float(type: Attribute) -> bool:
-    """Whether a type is that of tensors of floats."""
-    return isinstance(type, TensorType) and Domain.FLOAT.holds(cast(Tensor, type).element_type)
 
 
 def inputs_of(op: Operation) -> list[SSAValue]:

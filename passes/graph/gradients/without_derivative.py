@@ -12,13 +12,14 @@ from stepwell.dialects import graph
 _BITS = "its result is made of bits"
 _LEVEL = "it is made by a later pass: differentiate before that one"
 _NO_OPERAND = "none of its operands is a tensor of floats"
+_SCALES = "its input is integers, and its scales are constants"
 _STRUCTURE = "it computes nothing"
 
 REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.BitcastOp: _BITS,
     graph.QuantizeOp: "rounding to a few numbers is flat between steps",
-    graph.DequantizeOp: _NO_OPERAND,
-    graph.RequantizeOp: _NO_OPERAND,
+    graph.DequantizeOp: _SCALES,
+    graph.RequantizeOp: _SCALES,
     graph.MatmulIntegerOp: _NO_OPERAND,
     graph.ConvIntegerOp: _NO_OPERAND,
     graph.WordsOp: _NO_OPERAND,

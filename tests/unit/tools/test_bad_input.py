@@ -286,7 +286,7 @@ PIPELINES: list[tuple[list[str], str, str]] = [
     ),
     (["-p", "choose-schedules{mcpu}"], "bad-option", "mcpu needs a value: mcpu=VALUE"),
     (["--load", "no-such-plugin.py"], "bad-plugin", "no such file"),
-    (["--load", "json"], "bad-plugin", "and registers no predicate and no callback"),
+    (["--load", "json"], "bad-plugin", "and registers no derivative, predicate or callback"),
     (["-o", "no-such-folder/out.mlir"], "cannot-write", "no-such-folder"),
     (["--snapshots", __file__, "-p", "cse"], "cannot-write", "the folder could not be made"),
 ]

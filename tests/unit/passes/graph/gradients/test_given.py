@@ -11,7 +11,7 @@ from stepwell.dialects.verify import verify_module
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
 from stepwell.passes.graph.gradients.builder import GradientBuilder
-from stepwell.plugin import Op, SSAValue, TensorType, derivative, op, operand_def, result_def
+from stepwell.plugin import Op, SSAValue, TensorType, derivative, graph, op, operand_def, result_def
 from stepwell.runtime.errors import StepwellError
 
 VECTOR = "tensor<3xf64>"
@@ -110,3 +110,6 @@ def test_a_plugin_registers_the_derivative_of_its_op():
     run_pipeline(module, "gradient", StepwellContext())
     (made,) = [each for each in module.ops if "gradient_0" in str(each.properties.get("sym_name"))]
     assert [each.name for each in made.walk()].count("graph.multiply") == 3
+
+    with pytest.raises(StepwellError, match=r"name-taken"):
+        derivative(graph.ExpOp)(cube)

@@ -141,3 +141,19 @@ def test_arguments_without_a_derivative():
 def test_a_recursive_function_has_no_derivative_yet():
     error = failing("%y = graph.call @f(%x, %i) : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>")
     assert error.code == "no-derivative" and "graph.call" in error.message
+
+
+def test_what_only_indices_depend_on_has_the_gradient_zero():
+    text = """
+      %k = graph.argmax %v axis 0 keep_dims false select_last false : tensor<1xf64> -> tensor<i64>
+      %y = graph.cast %k to f64 saturate false round "nearest" : tensor<i64> -> tensor<f64>"""
+    assert gradient_of("%v = graph.expand_dims %x axes [0] : tensor<f64> -> tensor<1xf64>" + text, 2.0) == 0.0
+
+
+def test_quantized_numbers_have_no_derivative():
+    error = failing(
+        "%s = graph.constant dense<0.5> : tensor<f32>\n"
+        "%q = graph.quantize %x, %s to i8 : (tensor<4xf32>, tensor<f32>) -> tensor<4xi8>\n"
+        "%y = graph.dequantize %q, %s to f32 : (tensor<4xi8>, tensor<f32>) -> tensor<4xf32>"
+    )
+    assert error.code == "no-derivative" and "graph.quantize" in error.message
