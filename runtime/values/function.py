@@ -54,7 +54,7 @@ class Function:
         """The type of its arguments and results."""
 
     def belongs_to(self, machine: Machine) -> bool:
-        """Whether it can be an argument of a program: of the one that made it."""
+        """Whether a machine is that of the program that made the function."""
         return self._machine is machine
 
     def __call__(self, *arguments: object) -> object:

@@ -30,18 +30,18 @@ _ENDS = {
 
 
 class Hooks(Protocol):
-    """An observer of calls, one at a time: its steps are put between those of a program."""
+    """An observer of calls, one at a time, by steps between the instructions of a program."""
 
     def before(self, function: Function, pc: int) -> Step | None:
-        """What runs before an instruction."""
+        """The step before an instruction."""
         ...
 
     def after(self, function: Function, pc: int) -> Step | None:
-        """What runs after an instruction that goes on at the next one."""
+        """The step after an instruction, but for jumps, calls and returns."""
         ...
 
     def start(self, stack: Sequence[Frame]) -> None:
-        """A call begins, with its frames, which change as it runs."""
+        """A call begins; its frames are in a list that changes as it runs."""
         ...
 
     def stop(self) -> None:

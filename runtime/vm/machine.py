@@ -210,7 +210,7 @@ class _Call:
             raise Fault("bad-bytecode", message, is_last=True)
         return linked, arguments
 
-    def _deeper(self, stack: Sequence[Frame]) -> int:
+    def _deeper(self, stack: list[Frame]) -> int:
         """
         The number of frames at which to ask again. Raises: Fault.
 
@@ -221,6 +221,7 @@ class _Call:
             reached = (
                 f"{count:,} registers" if depth < self._max_depth else f"max_depth = {self._max_depth:,}"
             )
+            stack.pop()  # the call that fails is no call around it
             raise Fault("too-deep", f"calls nest {depth:,} deep, which reaches {reached}", is_last=True)
         if self._memory is not None:
             self._memory.measure(())

@@ -123,7 +123,7 @@ class DataType(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A row of the table of constants: the array, and the name of the weight that it is, if it is one."""
+    """A row of the table of constants: an array, with a name if it is a weight."""
 
     name: str
     array: Array

@@ -47,7 +47,7 @@ class Writer:
 
 class Reader:
     """
-    A position in bytes that nobody vouches for.
+    A position in bytes from an unknown source.
 
     Raises of all methods: ValueError where the bytes end too early, or say what cannot be.
     """
@@ -99,7 +99,7 @@ class Reader:
         raise ValueError("a number has more than 64 bits")
 
     def many(self, read: Callable[[], T]) -> tuple[T, ...]:
-        """A list after its length, each item of which has at least one byte."""
+        """A list after its length; an item has at least one byte."""
         count = self.number(self.left + 1)
         return tuple(read() for _ in range(count))
 
