@@ -8,6 +8,7 @@ the instruction and the register of the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
@@ -116,10 +117,10 @@ class Machine:
         return self._run(closure.function, (*closure.captures, *arguments))
 
     def _run(self, number: int, arguments: Sequence[Value]) -> Value:
-        try:
+        call = None
+        with suppress(IndexError):  # another thread may take the last one first
             call = self._idle.pop()
-        except IndexError:
-            call = self._new_call()
+        call = call or self._new_call()
         try:
             return call.run(number, arguments)
         finally:
