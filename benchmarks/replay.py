@@ -35,9 +35,9 @@ from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.machine.target import TargetDescription, target_from
 from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
 from stepwell.tools.driver.levels import to_level_1
-from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.reading import start
+from stepwell.tools.driver.tensor_program import to_level_2
 
 SIX = ("silero_seq", "bert_mini_dyn", "resnet18_qdq", "light_squeezenet", "skl_gbr", "greedy_loop")
 """A recurrent network, a transformer with open sizes, a quantized one, convolutions, trees, control flow."""

@@ -43,6 +43,22 @@ class Step(NamedTuple):
 MODEL = (Step("convert-onnx-to-graph", "gives each operator one meaning, whatever the opset of the model"),)
 MARKERS = ("PLUGINS", "BACKENDS")
 """Steps that stand for passes of plugins and of partitioning."""
+PROGRAM = (
+    Step("link-prelude", "copies the data types and functions that later passes look up in the module"),
+    Step("gradient", "writes out derivatives while functions still have their names"),
+    Step("monomorphize", "gives every value one type, before bodies are put together"),
+    Step("inline", "leaves calls of recursive functions and of function values alone"),
+    Step("dead-code-elimination", "removes functions that are values no more, and what computes nothing"),
+    Step("remove-unused-functions", "leaves what @main reaches"),
+)
+"""What a program with functions goes through first; where none is left, it is compiled as any other."""
+BYTECODE = (
+    Step("eta-expand{functions=false}", "makes functions of constructors that are values"),
+    Step("lambda-lift", "gives each lambda's body a function, whose tensor ops are segments too"),
+    Step("outline-dataflow", "leaves calls, data and cells, between segments that are compiled as @main is"),
+    Step("convert-graph-to-vm", "makes instructions of what is left"),
+)
+"""From a program with recursion, function values, data or cells to bytecode and segments."""
 # In capitals: what depends on the target and on options.
 GRAPH = (
     Step("fold-qdq", "finds operators between dequantize and quantize before other passes separate them", 1),
@@ -154,6 +170,7 @@ def text_of(steps: Iterable[Step]) -> str:
 
 
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = text_of(MODEL), text_of(WORK), text_of(KERNELS)
+PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))

@@ -96,6 +96,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "lowering": {
         "bufferize": ("turn tensors of kernels into buffers",),
         "convert-graph-to-linalg": ("outline kernels and lower them to linalg",),
+        "convert-graph-to-vm": ("lower functional programs to bytecode",),
         "convert-graph-to-onnx": ("lower graph ops to operators of ONNX",),
         "convert-linalg-to-amx": ("lower 8-bit products to AMX tile registers",),
         "convert-loops-to-llvm": ("lower loops on buffers to the llvm dialect",),

@@ -164,7 +164,7 @@ class ModelImage(NamedTuple):
     def main(self) -> Entry:
         """The function that calling the model runs. Raises: StepwellError `no-main` for a program."""
         if MAIN not in self.functions:
-            help = "stepwell.runtime.values.program.load_program runs its bytecode"
+            help = "`stepwell.load` and `stepwell run` run its bytecode"
             raise StepwellError(
                 "no-main", None, "the model is a program: it has no compiled @main", help=help
             )

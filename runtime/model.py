@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TypeAlias, cast, overload
-from warnings import warn
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField, Status
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, load_image, save
+from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, save
 from stepwell.runtime.host import HostFrame, load_callee
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, Binding, Interface, TensorSpec, checked_input, checked_object
@@ -174,7 +173,7 @@ class CompiledModel(ModelInfo):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as one artifact file. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
-        _expect_artifact(path, "name it with the suffix .stepwell")
+        expect_artifact(path, "name it with the suffix .stepwell")
         save(self.image, path)
 
     def in_order(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
@@ -248,6 +247,39 @@ class CompiledModel(ModelInfo):
             self._collect(frame, binding, outputs)
         frames.append(frame)
         return tuple(outputs)
+
+    def fixed_call(self) -> Callable[..., object] | None:
+        """
+        A function for calls on arrays that have been checked, in a third of the time of a call of the model.
+
+        It takes arrays of the interface's shapes and element types, without gaps, and returns one array, or a
+        list. None where sizes are open, or the call needs the host or memory whose size depends on data.
+        """
+        specs = (*self.interface.inputs, *self.interface.outputs)
+        entry = self._entry
+        if entry.slots or entry.callees or entry.objects_per_call or entry.timed:
+            return None
+        if not all(dim.is_static for spec in specs for dim in spec.dims):
+            return None
+        binding = self._bind(tuple(tuple(dim.value for dim in spec.dims) for spec in self.interface.inputs))
+        shapes, dtypes, main, empty = binding.array_shapes, self._output_dtypes, self._main, np.empty
+        count = len(specs)
+        frames: list[_Frame] = []
+
+        def call(*arrays: Array) -> object:
+            try:
+                frame = frames.pop()
+            except IndexError:
+                frame = self._new_frame()
+                frame.prepare(binding)
+            outputs = list(map(empty, shapes, dtypes))
+            frame.args[:count] = list(map(address_of, (*arrays, *outputs)))
+            if (status := main(*frame.addresses)) != 0:
+                raise self._failure(status, frame)
+            frames.append(frame)
+            return outputs[0] if len(outputs) == 1 else outputs
+
+        return call
 
     def take_chunks(self) -> list[list[ChunkTime]]:
         """
@@ -358,31 +390,7 @@ _NO_ARRAY: Array = np.empty((), np.uint8)
 """The placeholder for an input that is no array, and for an output that the call makes."""
 
 
-def load(path: str | os.PathLike[str], *, threads: int | None = None) -> CompiledModel:
-    """
-    Load an artifact that `model.save` or `stepwell compile -o` wrote; needs neither xDSL nor onnx.
-
-    Loading runs no code of the file, but for the trial of tile registers on a CPU with AMX; calling the model
-    does: load only what you trust, as with a shared library.
-    Raises: StepwellError `bad-artifact`, `unknown-file-type`, `no-file`, `wrong-cpu` or `bad-option`;
-    `missing-package` or `unknown-backend` for parts that need what is not here; `cannot-access`.
-    """
-    _expect_artifact(path, "stepwell.compile reads models")
-    image = load_image(path)
-    if threads != 1 and all(variant.pool is None for variant in image.main.variants):
-        message = f"{path}: an artifact of an older version runs on one thread: compile the model again"
-        warn(message, RuntimeWarning, stacklevel=2)
-    try:
-        return CompiledModel(image, threads=threads)
-    except InternalError as error:  # its header names symbols that its code lacks
-        raise StepwellError(
-            "bad-artifact", str(path), error.message, help="compile the model again"
-        ) from None
-    except StepwellError as error:
-        raise error.at(str(path)) from None
-
-
-def _expect_artifact(path: str | os.PathLike[str], help: str) -> None:
+def expect_artifact(path: str | os.PathLike[str], help: str) -> None:
     """Refuse the name of a model for an artifact. Raises: StepwellError `unknown-file-type`."""
     if (name := os.fspath(path)).endswith((".onnx", ".mlir")):
         raise StepwellError("unknown-file-type", name, "this is a model's name, not an artifact's", help=help)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.model import CompiledModel as CompiledModel
-    from stepwell.runtime.model import load as load
+    from stepwell.runtime.values.loading import load as load
     from stepwell.tools.api import pipelines as pipelines
     from stepwell.tools.api.compile import compile as compile
     from stepwell.tools.api.explore import explore as explore
@@ -78,7 +78,7 @@ _LAZY = {
     "graph": "stepwell.dialects.graph",
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
     "llvm": "stepwell.dialects.llvm",
-    "load": "stepwell.runtime.model:load",
+    "load": "stepwell.runtime.values.loading:load",
     "load_ipython_extension": "stepwell.tools.notebook.extension:load_ipython_extension",
     "lower": "stepwell.lowering.plugin_lowerings:lower",
     "onnx": "stepwell.dialects.onnx",

@@ -70,6 +70,7 @@ from stepwell.dialects.plugins.ops import Op, attribute, op
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.plugin_lowerings import constant, lower, value_of
 from stepwell.passes import FunctionPass, Pass, remark
+from stepwell.passes.graph.gradients.rules import derivative
 from stepwell.passes.registry import register_pass
 from stepwell.patterns import (
     Rule,
@@ -127,6 +128,7 @@ __all__ = [
     "bf16",
     "constant",
     "convert",
+    "derivative",
     "dims_of",
     "dtype_of",
     "eq",

@@ -45,11 +45,11 @@ def bound_types(pattern: PatternAttr, type: Attribute, at: Operation) -> list[At
         if part.kind == BOUND:
             types.append(of)
         elif not part.fits_all:
-            pending += reversed(list(zip(part.parts, _fields(part, of, at), strict=True)))
+            pending += reversed(list(zip(part.parts, fields_of(part, of, at), strict=True)))
     return types
 
 
-def _fields(pattern: PatternAttr, type: Attribute, at: Operation) -> Sequence[Attribute]:
+def fields_of(pattern: PatternAttr, type: Attribute, at: Operation) -> Sequence[Attribute]:
     """The types of the fields that a pattern of a constructor or of a tuple takes apart."""
     if pattern.kind == TUPLE and isinstance(type, TupleType):
         fields, what = cast("Sequence[Attribute]", type.types.data), "the tuple"

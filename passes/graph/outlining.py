@@ -1,4 +1,4 @@
-"""Ops moved into a function of their own: what they read, what is read of them, and the function."""
+"""Ops moved into a function of their own, with the values that go in and out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepwell.passes.analysis.symbol_sources import symbols_needed, symbols_of_t
 
 @dataclass
 class Outline:
-    """Ops of one block that are to be a function, with the values that go in and come out."""
+    """Ops of a block that are to become a function, with the values that go in and out."""
 
     ops: Sequence[Operation]
     constants: Sequence[SSAValue]

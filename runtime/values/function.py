@@ -54,7 +54,7 @@ class Function:
         """The type of its arguments and results."""
 
     def belongs_to(self, machine: Machine) -> bool:
-        """Whether a machine is that of the program that made the function."""
+        """Whether a program may take it as an argument: a function belongs to the machine of its program."""
         return self._machine is machine
 
     def __call__(self, *arguments: object) -> object:

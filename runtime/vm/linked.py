@@ -30,18 +30,18 @@ _ENDS = {
 
 
 class Hooks(Protocol):
-    """An observer of calls, one at a time, by steps between the instructions of a program."""
+    """An observer of one call at a time, whose steps are put between the steps of a program."""
 
     def before(self, function: Function, pc: int) -> Step | None:
         """The step before an instruction."""
         ...
 
     def after(self, function: Function, pc: int) -> Step | None:
-        """The step after an instruction, but for jumps, calls and returns."""
+        """The step after an instruction, unless that is a jump."""
         ...
 
     def start(self, stack: Sequence[Frame]) -> None:
-        """A call begins; its frames are in a list that changes as it runs."""
+        """Begin of a call; the list of frames changes during the call."""
         ...
 
     def stop(self) -> None:

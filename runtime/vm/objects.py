@@ -48,7 +48,7 @@ TUPLE_TAG = Tag("", "tuple", 0)
 
 
 class Closure:
-    """A function value: the number of a function, and the first arguments of its calls."""
+    """A function value: the number of a function, with the first arguments."""
 
     __slots__ = ("captures", "function")
 

@@ -21,7 +21,7 @@ from stepwell.runtime.vm.program import Code, Function, Program
 
 class InstructionPrinter(NoHooks):
     """
-    An observer that prints instructions as they run, with shapes and tags of registers.
+    An observer that prints each instruction that runs, with shapes and tags of operands and results.
 
     Args: `write` gets lines; `most` is their number (None: all).
     """

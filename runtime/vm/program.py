@@ -123,7 +123,7 @@ class DataType(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A row of the table of constants: an array, with a name if it is a weight."""
+    """A row of the table of constants: the array, and for a weight its name."""
 
     name: str
     array: Array

@@ -15,7 +15,7 @@ from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.compare import compared
 from stepwell.tools.explore.page_file import explorer_page
 from tests.commands import written
-from tests.explore.browser import BROWSER, dom, pictures, run_script, selftest
+from tests.explore.browser import ASSETS, BROWSER, difference, dom, pictures, run_script, selftest
 from tests.explore.golden import GOLDEN
 from tests.onnx_models import onnx_model
 from tests.support.components import needs_node_package
@@ -157,6 +157,10 @@ def test_groups_open_in_their_place_and_stubs_jump(tmp_path: Path):
     run_script(HERE / "graph.test.js", page.as_uri())
 
 
-def test_pictures(digits: Path, tmp_path: Path):
-    for picture in pictures(digits, tmp_path):
-        assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000
+def test_pictures_of_the_docs_are_those_of_the_page(tmp_path: Path):
+    stale = {p.name: share for p in pictures(tmp_path) if (share := difference(p, ASSETS / p.name)) > 0.004}
+    assert not stale, f"run `python -m tests.explore.browser`, and look at them: {stale}"
+
+
+def test_another_view_is_another_picture():
+    assert difference(ASSETS / "explorer.png", ASSETS / "explorer-passes.png") > 0.05

@@ -12,7 +12,7 @@ from benchmarks.zoo import F32_MODELS, model_path
 from stepwell.dialects import graph
 from stepwell.lowering.backends.onnxruntime import OnnxruntimeBackend
 from stepwell.runtime.backends import register_backend
-from stepwell.runtime.model import load
+from stepwell.runtime.values.loading import load
 from stepwell.tools.check.differences import allowed_of_model, relative_difference
 from stepwell.tools.measure.peers import onnxruntime_session
 

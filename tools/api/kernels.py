@@ -26,8 +26,8 @@ from stepwell.runtime.model_source import Level
 from stepwell.tools.api.levels import functions_in, level_of
 from stepwell.tools.driver.compilation import Compilation
 from stepwell.tools.driver.levels import to_level_1
-from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.reading import start
+from stepwell.tools.driver.tensor_program import to_level_2
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model

@@ -28,10 +28,10 @@ from stepwell.tools.api.kernels import Kernels, kernels_in
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
 from stepwell.tools.driver.image import compile_image
 from stepwell.tools.driver.levels import chosen_passes, to_level_1
-from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.reading import start
+from stepwell.tools.driver.tensor_program import to_level_2
 from stepwell.tools.measure.profile import MAX_NODES_CHARS
 from stepwell.tools.report import shortened, table_text
 

@@ -40,7 +40,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="where to write (default: MODEL.stepwell in this folder; with --emit, standard output, as -)",
     )
-    parser.add_argument("--emit", choices=(*LEVELS, "obj"), help="write a level's IR instead of an artifact")
+    parser.add_argument(
+        "--emit", choices=(*LEVELS, "vm", "obj"), help="write a level's IR instead of an artifact"
+    )
     parser.add_argument(
         "--dump", type=Path, metavar="DIR", help="write the IR after each pass, and a page about it"
     )
@@ -136,6 +138,8 @@ def _list_runs(args: Namespace, options: CompileOptions) -> None:
 
 
 def _facts(image: ModelImage) -> Facts:
+    if image.program:
+        return {"segments": list(image.functions), **image.summary, **image.effort}
     interface, variant = image.main.interface, image.main.variants[0]
     return {
         "inputs": tensor_facts(interface.inputs),

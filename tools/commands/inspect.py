@@ -68,6 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="F",
         help="write the DWARF lines of an artifact that was compiled with --debug-info, for debuggers",
     )
+    parser.add_argument("--vm", action="store_true", help="the instructions of a program with functions")
     tables.add_argument("--low-memory", action="store_true", help="as `stepwell compile --memory low`")
 
 
@@ -140,6 +141,13 @@ def _inspect_compilation(args: Namespace) -> int:
 
 def _inspect_artifact(args: Namespace) -> int:
     image = load_image(args.model)
+    if image.program:
+        from stepwell.tools.commands.inspect_program import inspect_program
+
+        return inspect_program(image, args)
+    if args.vm:
+        message = "--vm prints the instructions of a program with functions, and the artifact has none"
+        raise StepwellError("bad-option", str(args.model), message)
     entry = image.main
     if args.debug_file is not None:
         write_bytes(args.debug_file, _debug_file(entry.variants[0].code, args.model))

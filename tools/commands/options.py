@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import cast
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.model import CompiledModel, load
+from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.values.loading import load
 from stepwell.tools.arguments import positive
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import (

@@ -14,6 +14,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import check_place, whole_file, write_text
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.values.compiled import CompiledProgram
 from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import (
     add_compile_options,
@@ -28,6 +29,7 @@ from stepwell.tools.commands.options import (
     ready_model,
     watched,
 )
+from stepwell.tools.commands.run_program import add_program_arguments, run_program
 from stepwell.tools.inputs import FILLS, by_input, made_up_inputs, made_up_sizes, read_arrays
 from stepwell.tools.json_facts import Facts
 from stepwell.tools.measure.host_time import described, milliseconds_on_host
@@ -56,6 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
     add_threads(parser)
+    add_program_arguments(parser)
     add_compile_options(parser)
 
 
@@ -73,8 +76,12 @@ def run(args: Namespace) -> int:
     if args.check:
         expect_reference(args.model)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
+    profile = args.profile
     args.profile |= args.json is not None and args.model.suffix != ".stepwell" and args.start == "full"
     model = ready_model(args)
+    if isinstance(model, CompiledProgram):
+        args.profile = profile
+        return run_program(model, args)
     given = by_input(arrays, model.interface)
     sizes: dict[str, tuple[int, ...]] = dict(args.input_shape)
     sizes |= {name: np.asarray(value).shape for name, value in given.items()}

@@ -11,6 +11,7 @@ from typing import cast
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType, UnrankedTensorType
 
+from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.sched_kernel import is_kernel, symbols_of
@@ -113,3 +114,26 @@ def is_on_loops(module: ModuleOp) -> bool:
 def is_lowered(module: ModuleOp) -> bool:
     """Whether a module is on level 2, or below."""
     return is_on_loops(module) or bool(kernels_of(module))
+
+
+_FUNCTIONAL_OPS = (
+    graph.CallOp,
+    graph.ClosureOp,
+    graph.FunctionOp,
+    graph.LambdaOp,
+    graph.VjpOp,
+    graph.GradientOp,
+)
+_FUNCTIONAL_DIALECTS = ("adt.", "ref.")
+
+
+def is_bytecode(module: ModuleOp) -> bool:
+    """Whether a module is on the level of the machine: functions of instructions, and segments."""
+    return any(op.name == "vm.func" for op in module.ops)
+
+
+def is_functional(module: ModuleOp) -> bool:
+    """Whether a module of level 1 has calls, function values, data or cells."""
+    return any(
+        isinstance(op, _FUNCTIONAL_OPS) or op.name.startswith(_FUNCTIONAL_DIALECTS) for op in module.walk()
+    )

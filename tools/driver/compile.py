@@ -14,6 +14,7 @@ from stepwell.runtime.machine.cpu_features import process_triple
 from stepwell.runtime.machine.demands import missing_features
 from stepwell.runtime.machine.target import TargetDescription, runnable_levels, target_from
 from stepwell.runtime.model import CompiledModel, checked_threads
+from stepwell.runtime.values.loading import model_of
 from stepwell.tools.driver.kept_models import KeptModel, kept_model
 from stepwell.tools.driver.log_spec import expect_log_spec
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
@@ -64,7 +65,7 @@ def compile(
                     from stepwell.tools.driver.staged_model import staged_model
                 if (staged := staged_model(model, options, kept, threads)) is not None:
                     return staged
-        return CompiledModel(image or _built(model, options, kept, progress), threads=threads)
+        return model_of(image or _built(model, options, kept, progress), threads=threads)
 
 
 def _target_of(model: Model, options: CompileOptions) -> TargetDescription:

@@ -13,15 +13,25 @@ from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, PROGRAM_SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes, write_text
-from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
+from stepwell.tools.driver.compilation import (
+    Compilation,
+    is_bytecode,
+    is_functional,
+    is_lowered,
+    is_on_loops,
+    main_of,
+)
 from stepwell.tools.driver.ir_files import write_ir
-from stepwell.tools.driver.levels import chosen_passes, to_level_1
-from stepwell.tools.driver.lower import to_level_2
+from stepwell.tools.driver.levels import chosen_passes, from_onnx, to_level_1
 from stepwell.tools.driver.model_attribute import is_on_machine, to_loops
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
-from stepwell.tools.driver.reading import start
+from stepwell.tools.driver.reading import check_program, start
+from stepwell.tools.driver.tensor_program import to_level_2
+
+VM = "vm"
+"""The name of the machine's level, for programs with functions, data or cells."""
 
 
 def lower_to(model: Path | Program, options: CompileOptions, level: str) -> Compilation:
@@ -37,6 +47,19 @@ def lower_to(model: Path | Program, options: CompileOptions, level: str) -> Comp
 
 def _lowered_to(model: Path | Program, options: CompileOptions, position: int) -> Compilation:
     compilation = start(model, options)
+    if is_functional(compilation.module) and position >= LEVELS.index("graph"):
+        from stepwell.tools.driver.functional import without_functions
+
+        if not without_functions(compilation):
+            if position > LEVELS.index("graph"):
+                raise StepwellError(
+                    "bad-option",
+                    None,
+                    f"a program with functions, data or cells has no level {LEVELS[position]}",
+                    help="its instructions, and segments of level graph, are --emit vm",
+                )
+            return compilation
+        check_program(compilation, options)
     _require_above(compilation.module, position)
     if is_on_loops(compilation.module):
         if position >= LEVELS.index("llvm") and not is_on_machine(compilation.module):
@@ -64,8 +87,28 @@ def _require_above(module: ModuleOp, wanted: int) -> None:
         raise StepwellError("bad-option", module, message)
 
 
+def bytecode_of(model: Path | Program, options: CompileOptions) -> Compilation:
+    """
+    The model's module at the level of the machine: instructions and segments; a program of tensors is one.
+
+    Raises: StepwellError of the pass that failed.
+    """
+    from stepwell.tools.driver.functional import to_bytecode, without_functions
+
+    with numbered():
+        compilation = start(model, options)
+        if is_bytecode(compilation.module):
+            return compilation
+        from_onnx(compilation)
+        without_functions(compilation)
+        to_bytecode(compilation)
+    return compilation
+
+
 def emit(model: Path | Program, options: CompileOptions, level: str) -> str:
     """The text of a level. Raises: StepwellError of the pass that failed."""
+    if level == VM:
+        return module_text(bytecode_of(model, options).module).removesuffix("\n")
     if level in ("ll", "asm"):
         compilation = lower_to(model, options, "llvm")
         text = llvm_text(compilation.module, compilation.ctx.target)
@@ -82,7 +125,7 @@ def emit_file(model: Path, options: CompileOptions, level: str, output: Path) ->
     if level in ("ll", "asm"):
         write_text(output, emit(model, options, level))
         return
-    compilation = lower_to(model, options, level)
+    compilation = bytecode_of(model, options) if level == VM else lower_to(model, options, level)
     write_ir(output, module_text(compilation.module), compilation.ctx)
 
 

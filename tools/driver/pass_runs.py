@@ -26,9 +26,9 @@ from stepwell.passes.registry import load_pass
 from stepwell.runtime.image import MAIN
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of
 from stepwell.tools.driver.levels import chosen_passes, steps_of, to_level_1
-from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.model_attribute import is_on_machine
 from stepwell.tools.driver.reading import start
+from stepwell.tools.driver.tensor_program import to_level_2
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model

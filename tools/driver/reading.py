@@ -16,7 +16,15 @@ from stepwell.passes.pipelines import SHARE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.machine.tile_shares import with_kept_shares
-from stepwell.tools.driver.compilation import Compilation, check_main, is_lowered, is_on_loops, main_of
+from stepwell.tools.driver.compilation import (
+    Compilation,
+    check_main,
+    is_bytecode,
+    is_functional,
+    is_lowered,
+    is_on_loops,
+    main_of,
+)
 from stepwell.tools.driver.model_interface import require_ranks
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.requested_backends import expect_backends
@@ -49,8 +57,18 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
             compilation.module = read_module(model, ctx)
     if is_lowered(compilation.module):
         _expect_defaults(options, compilation.module)
-    if is_on_loops(compilation.module):
-        return compilation
+    module = compilation.module
+    if not (is_on_loops(module) or is_functional(module) or is_bytecode(module)):
+        check_program(compilation, options)
+    return compilation
+
+
+def check_program(compilation: Compilation, options: CompileOptions) -> None:
+    """
+    Require a program of tensors to be compilable, count nodes, and set the sizes of inputs in options.
+
+    Raises: StepwellError `no-main`, `bad-main`, `too-large`; of `input_shapes`.
+    """
     check_main(compilation.module)
     ops = main_of(compilation.module).body.block.ops
     not_nodes = (onnx.ConstantOp, graph.ConstantOp, func.ReturnOp)
@@ -60,7 +78,6 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
 
         compilation.resized = set_input_shapes(main_of(compilation.module), options.input_shapes)
     require_ranks(main_of(compilation.module))
-    return compilation
 
 
 _OF_LEVEL_1 = ("input_shapes", "backends", "disabled_passes", "required_passes", "opt_level", "winograd")

@@ -25,10 +25,10 @@ from stepwell.tools.check.layouts import layouts_of
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
 from stepwell.tools.driver.image import Progress, compile_image, deduplicate, timed_calls
 from stepwell.tools.driver.levels import chosen_passes, to_level_1
-from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.reading import start
+from stepwell.tools.driver.tensor_program import to_level_2
 from stepwell.tools.explore.drawing import drawing_of
 from stepwell.tools.explore.graph_passes import GraphPasses, refusals
 from stepwell.tools.explore.kernel_steps import Data, Printed, code_bytes

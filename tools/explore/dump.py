@@ -20,9 +20,9 @@ from stepwell.runtime.image import ModelImage
 from stepwell.tools.driver.image import Progress, deduplicate
 from stepwell.tools.driver.ir_files import SHARED_WEIGHTS
 from stepwell.tools.driver.levels import chosen_passes, to_level_1
-from stepwell.tools.driver.lower import to_level_2
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.reading import start
+from stepwell.tools.driver.tensor_program import to_level_2
 from stepwell.tools.explore.collect import collect_and_compile
 from stepwell.tools.explore.page_file import explorer_page
 

@@ -77,13 +77,13 @@ def chains(edges: Sequence[Edge], rank: list[int], widths: list[float]) -> tuple
             continue
         heads.add((a, b))
         own = bends.setdefault(a, [])
-        while len(own) < span - 1:
+        for layer in range(rank[a] + len(own) + 1, rank[b]):
             segments.append((own[-1] if own else a, len(rank)))
             own.append(len(rank))
-            rank.append(rank[a] + len(own))
+            rank.append(layer)
             widths.append(0.0)
         found.append([a, *own[: span - 1], b])
-        segments.append((found[-1][-2], b))
+        segments.append((own[span - 2] if span > 1 else a, b))
     return found, segments
 
 

@@ -8,8 +8,10 @@ x coordinates by Brandes & Köpf, "Fast and simple horizontal coordinate assignm
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import add, sub
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from stepwell.runtime.collector import collector_paused
 from stepwell.tools.explore.layers import (
@@ -23,6 +25,7 @@ from stepwell.tools.explore.layers import (
     ranks,
 )
 
+Floats: TypeAlias = npt.NDArray[np.float64]
 GAP, LAYER_GAP = 24.0, 44.0
 """Pixels between neighbours of a layer, and between layers."""
 WIDEST = 3.5
@@ -67,11 +70,11 @@ def layout(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layou
     if right - left > WIDEST * widest:
         centres = _packed(layers, above, widths)
         left, right = _extent(centres, widths)
-    x = [centre - left for centre in centres]
+    x: list[float] = (centres - left).tolist()
     tops, height = _layer_tops(layers, sizes)
     y = [tops[layer] for layer in rank]
     points = list(zip(x, y, strict=True))
-    routes = [[points[vertex] for vertex in path] for path in paths]
+    routes = [list(map(points.__getitem__, path)) for path in paths]
     for route, turned in zip(routes, back, strict=True):
         if turned:
             route.reverse()
@@ -84,23 +87,20 @@ def _order(layers: Layers, above: Neighbours, below: Neighbours) -> None:
     position = [0.0] * len(above)
     for layer in layers:
         _number(layer, position)
-    moved = 0
-    for sweep in range(SWEEPS):
-        if sweep > moved + 1:
-            break  # neither direction moves a vertex any more
-        inputs = below if sweep % 2 else above
-        for layer in reversed(layers) if sweep % 2 else layers:
-            for vertex in layer:
-                near = inputs[vertex]
-                if len(near) == 1:
-                    position[vertex] = position[near[0]]
-                elif near:
-                    position[vertex] = sum([position[other] for other in near]) / len(near)
-            before = layer[:]
-            layer.sort(key=position.__getitem__)
-            if layer != before:
-                moved = sweep
-            _number(layer, position)
+    for _ in range(SWEEPS // 2):
+        before = [layer[:] for layer in layers]
+        for inputs, ordered in ((above, layers), (below, layers[::-1])):
+            for layer in ordered:
+                for vertex in layer:
+                    near = inputs[vertex]
+                    if len(near) == 1:
+                        position[vertex] = position[near[0]]
+                    elif near:
+                        position[vertex] = sum([position[other] for other in near]) / len(near)
+                layer.sort(key=position.__getitem__)
+                _number(layer, position)
+        if layers == before:
+            break  # all sweeps to come would do the same again
 
 
 def _number(layer: Sequence[int], position: list[float]) -> None:
@@ -110,25 +110,26 @@ def _number(layer: Sequence[int], position: list[float]) -> None:
 
 def _centres(
     layers: Layers, above: Neighbours, below: Neighbours, widths: Sequence[float], real: int
-) -> list[float]:
+) -> Floats:
     """The x of each vertex: the mean of the two middle ones of four extreme alignments."""
-    found: list[list[float]] = []
+    found: list[Floats] = []
     position = [0.0] * len(widths)
     for layer in layers:
         _number(layer, position)
     ends = [width / 2 + GAP / 2 for width in widths]
     for before, ordered in ((above, layers), (below, layers[::-1])):
-        middles = [_middle(near, position) for near in before]
+        middles = [near if len(near) < 2 else _middle(near, position) for near in before]
         bends = range(real, len(widths))
         inner = {v: before[v][0] for v in bends if before[v] and before[v][0] >= real}
-        found.append(_aligned(ordered, middles, inner, ends))
-        mirrored = [layer[::-1] for layer in ordered], [near[::-1] for near in middles]
-        found.append([-x for x in _aligned(*mirrored, inner, ends)])
+        found.append(np.array(_aligned(ordered, middles, inner, ends)))
+        mirrored = [layer[::-1] for layer in ordered]
+        turned = [near if len(near) < 2 else near[::-1] for near in middles]
+        found.append(-np.array(_aligned(mirrored, turned, inner, ends)))
     extents = [_extent(xs, widths) for xs in found]
     low, high = min(extents, key=lambda extent: extent[1] - extent[0])
     shifts = [high - b if index % 2 else low - a for index, (a, b) in enumerate(extents)]
-    shifted = ([x + shift for x in xs] for xs, shift in zip(found, shifts, strict=True))
-    return [(sum(four) - min(four) - max(four)) / 2 for four in zip(*shifted, strict=True)]
+    four = np.stack([xs + shift for xs, shift in zip(found, shifts, strict=True)])
+    return (four.sum(0) - four.min(0) - four.max(0)) / 2
 
 
 def _aligned(
@@ -157,8 +158,6 @@ def _aligned(
 
 def _middle(near: list[int], position: Sequence[float]) -> list[int]:
     """The vertex in the middle, or the two."""
-    if len(near) < 2:
-        return near
     return sorted(near, key=position.__getitem__)[(len(near) - 1) // 2 : len(near) // 2 + 1]
 
 
@@ -175,29 +174,32 @@ def _limits(row: Sequence[int], inner: Mapping[int, int], position: Sequence[flo
 
 def _compacted(rows: Layers, root: Sequence[int], ends: Sequence[float]) -> list[float]:
     """The x of each vertex by the longest path between blocks; `ends` are half of widths and of a gap."""
-    after: list[list[tuple[int, float]]] = [[] for _ in root]
+    after: list[list[int]] = [[] for _ in root]
     missing = [0] * len(root)
+    distance = [0.0] * len(root)
     for row in rows:
         block, end = root[row[0]], ends[row[0]]
         for vertex in row[1:]:
-            before, distance = block, end
+            after[block].append(vertex)
+            distance[vertex] = end
             block, end = root[vertex], ends[vertex]
-            after[before].append((block, distance + end))
+            distance[vertex] += end
             missing[block] += 1
     x = [0.0] * len(root)
     ready = [vertex for vertex, own in enumerate(root) if own == vertex and not missing[vertex]]
     for block in ready:
         left = x[block]
-        for other, distance in after[block]:
-            if left + distance > x[other]:
-                x[other] = left + distance
+        for vertex in after[block]:
+            other = root[vertex]
+            if (at := left + distance[vertex]) > x[other]:
+                x[other] = at
             missing[other] -= 1
             if not missing[other]:
                 ready.append(other)
     return [x[block] for block in root]
 
 
-def _packed(layers: Layers, above: Neighbours, widths: Sequence[float]) -> list[float]:
+def _packed(layers: Layers, above: Neighbours, widths: Sequence[float]) -> Floats:
     """The x of each vertex where each layer is packed, and near the layer above within the widest layer."""
     room = max(_packed_width(layer, widths) for layer in layers)
     x = [0.0] * len(widths)
@@ -211,17 +213,19 @@ def _packed(layers: Layers, above: Neighbours, widths: Sequence[float]) -> list[
         shift = min(max(sum(wanted) / len(wanted), 0.0), free) if wanted else free / 2
         for vertex in layer:
             x[vertex] += shift
-    return x
+    return np.array(x)
 
 
 def _packed_width(layer: Sequence[int], widths: Sequence[float]) -> float:
     return sum(widths[vertex] for vertex in layer) + GAP * (len(layer) - 1)
 
 
-def _extent(centres: Sequence[float], widths: Sequence[float]) -> tuple[float, float]:
+def _extent(centres: Floats, widths: Sequence[float]) -> tuple[float, float]:
     """The leftmost and the rightmost edge of all vertices."""
-    halves = [width / 2 for width in widths]
-    return min(map(sub, centres, halves), default=0.0), max(map(add, centres, halves), default=0.0)
+    if not len(centres):
+        return 0.0, 0.0
+    halves = np.array(widths) / 2
+    return float((centres - halves).min()), float((centres + halves).max())
 
 
 def _layer_tops(layers: Layers, sizes: Sequence[tuple[float, float]]) -> tuple[list[float], float]:

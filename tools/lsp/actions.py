@@ -83,7 +83,7 @@ def code_lenses(document: Document) -> list[Json]:
     found = [_lens(document, line.span.start, "Run", "stepwell.runTest") for line in document.run_lines()]
     for part in document.index.parts:
         for piece in part.pieces:
-            for definition in piece.scan.definitions:
+            for definition in piece.scan.named_parts.definitions:
                 if definition.kind == "symbol" and definition.detail in _FUNC and definition.body is not None:
                     offset = piece.start + definition.span.start
                     found += [

@@ -7,7 +7,7 @@ A file is indexed in pieces, one a function, and a piece whose text has not chan
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,7 +61,7 @@ class Part:
         """The symbols and aliases by name: all pieces see them."""
         found: dict[str, tuple[Piece, Definition]] = {}
         for piece in self.pieces:
-            for name, definition in piece.scan.root.names.items():
+            for name, definition in piece.scan.named_parts.root.names.items():
                 if name[0] in "@#!":
                     found.setdefault(name, (piece, definition))
         return found
@@ -74,15 +74,13 @@ class Part:
         """The spans of the name of a mention; first its definition, if it has one."""
         if mention.name[0] in "%^":
             found = mention.definition
-            spans = found.spans if found else [s for n, s in piece.scan.unknown if n == mention.name]
+            spans = found.spans if found else [s for _, s in piece.scan.names([mention.name]).unknown]
             return [piece.shifted(span) for span in (*spans[:1], *sorted(spans[1:]))]
         spans = [
             piece.shifted(span)
             for piece in self.pieces
-            for span in (
-                *(s for n, s in piece.scan.unknown if n == mention.name),
-                *(s for d in piece.scan.definitions if d.name == mention.name for s in d.spans),
-            )
+            for names in [piece.scan.names([mention.name])]
+            for span in (*(s for _, s in names.unknown), *(s for d in names.definitions for s in d.spans))
         ]
         if (known := self.shared.get(mention.name)) is not None:
             first = known[0].shifted(known[1].span)
@@ -97,19 +95,15 @@ class Index:
         """Args: `before` is the index of an earlier text of the file; `encoding` that of columns."""
         self.text = text
         self.lines = Lines(text, encoding)
-        known = before._scans if before is not None else {}
-        self._scans: dict[str, Scan] = {}
-        self.parts = [self._part(span, known) for span in _between(SPLIT, text, Span(0, len(text)))]
-
-    def _part(self, span: Span, known: Mapping[str, Scan]) -> Part:
-        pieces: list[Piece] = []
-        starts = [span.start, *(m.start() for m in _FUNCTION.finditer(self.text, span.start, span.end))]
-        for start, end in zip(starts, [*starts[1:], span.end], strict=True):
-            text = self.text[start:end]
-            scan = self._scans.get(text) or known.get(text) or Scan(text)
-            self._scans[text] = scan
-            pieces.append(Piece(start, scan))
-        return Part(span, tuple(pieces))
+        parts = [(span, _pieces(text, span)) for span in _between(SPLIT, text, Span(0, len(text)))]
+        self._scans = _scans(
+            [text[piece.start : piece.end] for _, pieces in parts for piece in pieces],
+            before._scans if before is not None else {},
+        )
+        self.parts = [
+            Part(span, tuple(Piece(p.start, self._scans[text[p.start : p.end]]) for p in pieces))
+            for span, pieces in parts
+        ]
 
     def part_at(self, offset: int) -> Part:
         """The part that contains an offset."""
@@ -131,8 +125,10 @@ class Index:
         if (found := self._mention(offset)) is None:
             return None
         part, piece, mention = found
-        is_known = mention.definition is not None or mention.name in part.shared
-        return part.spans_of(piece, mention)[0] if is_known else None
+        if mention.name[0] in "%^":
+            return None if mention.definition is None else piece.shifted(mention.definition.span)
+        shared = part.shared.get(mention.name)
+        return None if shared is None else shared[0].shifted(shared[1].span)
 
     def spans_at(self, offset: int) -> list[Span]:
         """All places of the name at an offset, that of its definition first."""
@@ -154,8 +150,8 @@ class Index:
         if first == "@" or not _SUFFIX.fullmatch(new[1:]):
             raise ValueError(f"{new} is no name that can be given to {mention.name}")
         spans = part.spans_of(piece, mention)
-        scans = [piece.scan] if first in "%^" else [piece.scan for piece in part.pieces]
-        if new != mention.name and any(_collides(scan, mention, new) for scan in scans):
+        pieces = [piece] if first in "%^" else part.pieces
+        if new != mention.name and any(_collides(p.scan, mention, new) for p in pieces):
             raise ValueError(f"{new} is defined here already")
         return [(span, new) for span in spans]
 
@@ -165,7 +161,7 @@ class Index:
         begin = self.lines.around(offset)[0]
         piece = part.piece_at(offset)
         found: dict[str, str] = {}
-        scope: Scope | None = piece.scan.scope_at(offset - piece.start)
+        scope: Scope | None = piece.scan.all_names.scope_at(offset - piece.start)
         while scope is not None:
             for name, definition in scope.names.items():
                 if name[0] != "%" or piece.start + definition.span.start < begin:
@@ -199,11 +195,12 @@ class Index:
         for part in self.parts:
             open_braces: list[int] = []
             for piece in part.pieces:
-                spans += [piece.shifted(Span(s.start, s.end - 1)) for s in piece.scan.braces]
-                for closing in piece.scan.unopened:
+                braces = piece.scan.braces
+                spans += [piece.shifted(Span(s.start, s.end - 1)) for s in braces.pairs]
+                for closing in braces.unopened:
                     if open_braces:
                         spans.append(Span(open_braces.pop(), piece.start + closing))
-                open_braces += [piece.start + start for start, _ in piece.scan.open]
+                open_braces += [piece.start + start for start in braces.open]
         return spans
 
 
@@ -215,26 +212,41 @@ def _between(marks: re.Pattern[str], text: str, span: Span) -> Iterator[Span]:
     yield Span(start, span.end)
 
 
+def _pieces(text: str, span: Span) -> list[Span]:
+    """The spans of the functions in a span, and of what is before them."""
+    starts = [span.start, *(m.start() for m in _FUNCTION.finditer(text, span.start, span.end))]
+    return [Span(*ends) for ends in zip(starts, [*starts[1:], span.end], strict=True)]
+
+
+def _scans(texts: Sequence[str], known: Mapping[str, Scan]) -> dict[str, Scan]:
+    """The scans of texts; one that is not known goes on from one that is known and here no longer."""
+    here = dict.fromkeys(texts)
+    former = iter([scan for text, scan in known.items() if text not in here])
+    return {text: known[text] if text in known else Scan(text, next(former, None)) for text in here}
+
+
 def _collides(scan: Scan, mention: Mention, new: str) -> bool:
     """Whether a name is defined in a scope around the definition of a mention, or inside of it."""
+    names = scan.names([mention.name, new])
     if mention.definition is None or new[0] not in "%^":
-        return new in scan.root.names
-    home = mention.definition.scope
+        return new in names.root.names
+    home = next(d.scope for d in names.definitions if d.span == mention.definition.span)
     return home.find(new) is not None or any(
-        new in scope.names and scope.start >= home.start and scope.end <= home.end for scope in scan.scopes
+        new in scope.names and scope.start >= home.start and scope.end <= home.end for scope in names.scopes
     )
 
 
 def _outline(part: Part) -> Iterator[Symbol]:
     for piece in part.pieces:
-        for definition in piece.scan.definitions:
-            if definition.kind == "value" or definition.kind == "block":
+        definitions = piece.scan.named_parts.definitions
+        for definition in definitions:
+            if definition.kind == "block":
                 continue
             body = definition.body
             whole = definition.span if body is None else Span(definition.span.start, body.end + 1)
             blocks = tuple(
                 Symbol(d.name, "", piece.shifted(d.span), piece.shifted(d.span))
-                for d in piece.scan.definitions
+                for d in definitions
                 if body is not None and d.kind == "block" and d.scope is body
             )
             name_span = piece.shifted(definition.span)

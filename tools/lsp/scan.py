@@ -1,43 +1,23 @@
 """
 A piece of a file as definitions and uses of names, by its tokens alone: it need not parse.
 
-An expression over the text finds names, braces and what hides them (strings, comments); nothing else of the
-syntax matters to names. The first tokens after a brace decide whether it opens a region or a dictionary.
+The tokens of each block of lines are kept as events. What a name means follows from its own events and from
+the braces, so that a question about one name reads no others.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from stepwell.tools.lsp.block import Event, blocks_of
 from stepwell.tools.lsp.text import Span
-from stepwell.tools.lsp.tokens import COMMENT, STRING, SUFFIX, SYMBOL
 
 Kind = Literal["value", "block", "symbol", "alias"]
-
-_RESULTS = rf"%{SUFFIX}(?::\d+)?(?:\s*,\s*%{SUFFIX}(?::\d+)?)*\s*=(?!=)"
-# Each alternative begins with a character of its own, by which `re` skips all other text.
-_TOKEN = re.compile(
-    rf"%{SUFFIX}(?:\#\d+)?|\{{|\}}|\n[ \t]*(?:{_RESULTS}|\^{SUFFIX}(?=\s*[(:])|[\#!]{SUFFIX}\s*=(?!=))|"
-    rf"\^{SUFFIX}|{SYMBOL}|\#{SUFFIX}|!{SUFFIX}|{STRING}|{COMMENT}"
-)
-_NAME = re.compile(rf"[%^#!]{SUFFIX}")
-_BINDS = re.compile(r"\s*=(?!=)\s*(\S[\w$.]*)")
-_BEFORE_TYPE = frozenset((" :", " =", "  ", " \t", " \n"))
-_HAS_TYPE = re.compile(r"\s*:(?!:)")
-# After the brace of a dictionary: a key and `=`, `,` or `:`, or a lone key on the same line.
-_DICTIONARY = re.compile(rf"\s*(?:\}}|#|(?:[\w$.]+|{STRING})\s*[=,:]|[ \t]*(?:[\w$.]+|{STRING})[ \t]*\}})")
-_OP_NAME = re.compile(
-    r'(?:^|[\s=({])([A-Za-z_]\w*(?:\.[\w$.]+)?)\s*(?:"?(?:private|public|nested|external|internal|constant)"?\s*)*$'
-)
-_DEFINES = re.compile(r"(?:^|\.)(?:func|module|global|function|global_memory_bank)$|(?:^|\.)(?:rule|pattern)")
-_MOST_BEFORE = 200
-"""How many characters before a symbol decide whether an op defines it."""
-_SYMBOL_NAME = re.compile(r"\bsym_name\s*=\s*$")
 
 
 @dataclass(eq=False, slots=True)
@@ -86,112 +66,84 @@ class Definition:
         return kinds.get(self.name[0], "alias")
 
 
-class Scan:
-    """The definitions, uses and braces of a piece of a file; offsets are those of its text."""
+class Mention(NamedTuple):
+    """A name in the text; None for the definition of one that has none in its piece."""
 
-    def __init__(self, text: str):
-        self.text = text
-        self.root = Scope(0, None, True, len(text))
+    span: Span
+    name: str
+    definition: Definition | None
+
+
+class Braces(NamedTuple):
+    """The braces of a piece: pairs, closing ones without an opening one, those that are not closed."""
+
+    pairs: Sequence[Span]
+    unopened: Sequence[int]
+    open: Sequence[int]
+
+
+class Names:
+    """Names of a piece of a file: their definitions and uses; offsets are those of the piece."""
+
+    def __init__(self, length: int):
+        self.root = Scope(0, None, True, length)
         self.definitions: list[Definition] = []
-        self.braces: list[Span] = []
-        self.unopened: list[int] = []
-        """Closing braces without an opening one."""
         self.scopes = [self.root]
         """In the order in which they begin."""
         self.unknown: list[tuple[str, Span]] = []
         """The names that are used and not defined anywhere."""
-        self.open: list[tuple[int, Scope | None]] = []
-        """The braces that are not closed, each with the scope around it; None before a dictionary."""
+        self._length = length
         self._scope = self.root
+        self._open: list[Scope | None] = []
+        """For each open brace the scope around it; None for that of a dictionary."""
         self._pending: list[tuple[str, Span]] = []
-        """Names that the next region of the op defines: a function's arguments, a loop's variables."""
+        """Names that the next region of the statement defines."""
         self._unseen: list[tuple[str, Span, Scope]] = []
         """Uses before a definition."""
-        self._statement = 0
+        self._statement = (0, 0)
+        self._first_unseen = 0
         """The number of unseen uses before this statement."""
-        self._function: Definition | None = None
-        self._label_end = -1
-        self._run()
+        self._symbol: Definition | None = None
+        """The symbol that was defined last: a function's region comes behind it."""
 
-    def _run(self) -> None:
-        # A line break first: what begins a line is found by it.
-        text = "\n" + self.text
-        for match in _TOKEN.finditer(text):
-            token, start = match.group(), match.start() - 1
-            first = token[0]
-            if first == "%":
-                self._value(token, start)
-            elif first == "{":
-                self._brace(start)
-            elif first == "}":
-                self._close(start)
-            elif first == "\n":
-                self._begin_line(token, start)
-            elif first == "@":
-                self._symbol(token, start)
-            elif first == '"':
-                self._named(token, start)
-            elif first in "^#!" and not (first != "^" and "." in token):
-                self._use(token, start)
+    def read(self, number: int, start: int, events: Sequence[Event]) -> None:
+        """Go on with events of the block of a number, which begins at an offset."""
+        for event in events:
+            if (number, event.statement) != self._statement:
+                self._statement = number, event.statement
+                self._pending.clear()
+                self._first_unseen = len(self._unseen)
+            if event.name:
+                self._read_name(event, Span(start + event.start, start + event.start + event.length))
+            elif event.action == "close":
+                if self._open and (before := self._open.pop()) is not None:
+                    self._scope.end = start + event.start
+                    self._scope = before
+            elif event.action == "dictionary":
+                self._open.append(None)
+            else:
+                self._begin_scope(start + event.start, isolated=event.action == "function")
+
+    def end(self) -> None:
+        """Find the definitions of uses before them."""
         for name, span, scope in self._unseen:
             if (found := scope.find(name)) is not None:
                 found.uses.append(span.start)
             else:
                 self.unknown.append((name, span))
 
-    def _begin_line(self, token: str, start: int) -> None:
-        """Results of an op, a label, or an alias at the beginning of a line."""
-        end = start + len(token)
-        is_result = token[-1] == "="
-        if is_result and "," not in token and ":" not in token:  # as of most ops
-            name = token[1:-1].strip()
-            begin = start + token.index(name)
-            names = [(name, Span(begin, begin + len(name)))]
+    def _read_name(self, event: Event, span: Span) -> None:
+        name = event.name
+        if event.action == "pend":
+            self._pending.append((name, span))
+        elif event.action == "define":
+            made = self._define(name, span, self.root if name[0] in "#!@" else self._scope, event.detail)
+            if event.detail:
+                self._symbol = made
+        elif (found := self._scope.find(name)) is not None:
+            found.uses.append(span.start)
         else:
-            names = [(m.group(), Span(start + m.start(), start + m.end())) for m in _NAME.finditer(token)]
-        if is_result and self.text[end : end + 80].lstrip()[:1] == "%":
-            self._pending += names  # of an argument list over several lines
-            return
-        self._new_statement()
-        for name, span in names:
-            self._define(name, span, self.root if name[0] in "#!" else self._scope)
-        if names[0][0][0] == "^":
-            end = self.text.find("\n", end)
-            self._label_end = end if end >= 0 else len(self.text)
-
-    def _new_statement(self) -> None:
-        self._pending.clear()
-        self._statement = len(self._unseen)
-        self._function = None
-
-    def _value(self, token: str, start: int) -> None:
-        name = token.partition("#")[0] if "#" in token else token
-        end = start + len(token)
-        following = self.text[end : end + 2]
-        # Of most uses this alone is seen, without the expressions below.
-        if (following[:1] in ":=" or following in _BEFORE_TYPE) and len(token) == len(name):
-            span = Span(start, end)
-            if ":" not in following and (binds := _BINDS.match(self.text, end)) is not None:
-                if "." in binds[1] and binds[1][0].isalpha() or binds[1][0] == '"':
-                    self._new_statement()
-                    self._define(name, span, self._scope)
-                else:
-                    self._pending.append((name, span))
-                return
-            is_label = start < self._label_end
-            if (is_label or self._function is not None) and _HAS_TYPE.match(self.text, end) is not None:
-                if is_label:
-                    self._define(name, span, self._scope)
-                else:
-                    self._pending.append((name, span))
-                return
-        self._use(name, start)
-
-    def _use(self, name: str, start: int) -> None:
-        if (found := self._scope.names.get(name) or self._scope.find(name)) is not None:
-            found.uses.append(start)
-        else:
-            self._unseen.append((name, Span(start, start + len(name)), self._scope))
+            self._unseen.append((name, span, self._scope))
 
     def _define(self, name: str, span: Span, scope: Scope, detail: str = "") -> Definition:
         if (known := scope.names.get(name)) is not None:  # an error in the text: the first one counts
@@ -201,77 +153,29 @@ class Scan:
         self.definitions.append(made)
         return made
 
-    def _symbol(self, token: str, start: int) -> None:
-        span = Span(start, start + len(token))
-        begin = max(0, start - _MOST_BEFORE)  # of a program in one line, not all of it for each symbol
-        line = self.text[max(begin, self.text.rfind("\n", begin, start) + 1) : start]
-        op = _OP_NAME.search(line)
-        if op is None or "=" in line or _DEFINES.search(op[1]) is None:
-            self._use(token, start)
-            return
-        self._new_statement()
-        self._function = self._define(token, span, self.root, op[1])
-
-    def _named(self, token: str, start: int) -> None:
-        """The symbol that an op in the generic form defines: `sym_name = "f"`."""
-        if _SYMBOL_NAME.search(self.text, max(0, start - 20), start) is not None:
-            self._define(f"@{token[1:-1]}", Span(start, start + len(token)), self.root)
-
-    def _brace(self, start: int) -> None:
-        if _DICTIONARY.match(self.text, start + 1):
-            self.open.append((start, None))
-            return
-        scope = Scope(start, self._scope, self._function is not None, len(self.text))
+    def _begin_scope(self, start: int, *, isolated: bool) -> None:
+        scope = Scope(start, self._scope, isolated, self._length)
         self.scopes.append(scope)
-        if self._function is not None:
-            self._function.body = scope
+        if isolated and self._symbol is not None:
+            self._symbol.body = scope
         # What nothing has defined before a region, such as the indices of `scf.forall`, is defined in it.
-        heading = [(name, span) for name, span, _ in self._unseen[self._statement :] if name[0] == "%"]
-        if heading:
-            self._unseen[self._statement :] = [u for u in self._unseen[self._statement :] if u[0][0] != "%"]
+        unseen = self._unseen[self._first_unseen :]
+        heading = [(name, span) for name, span, _ in unseen if name[0] == "%"]
+        self._unseen[self._first_unseen :] = [use for use in unseen if use[0][0] != "%"]
         for name, span in (*self._pending, *heading):
             self._define(name, span, scope)
-        self.open.append((start, self._scope))
+        self._open.append(self._scope)
         self._scope = scope
-        self._new_statement()
 
-    def _close(self, start: int) -> None:
-        if not self.open:
-            self.unopened.append(start)
-            return
-        begin, before = self.open.pop()
-        self.braces.append(Span(begin, start + 1))
-        if before is not None:
-            self._scope.end = start
-            self._scope = before
-            self._new_statement()
-
-    @cached_property
-    def _used(self) -> Mapping[int, Definition]:
-        """The definitions by the beginnings of their uses."""
-        return {start: definition for definition in self.definitions for start in definition.uses}
-
-    @cached_property
-    def _other(self) -> Mapping[int, Mention]:
-        """The names that are defined, and those that nothing defines, by their beginnings."""
-        unknown = {span.start: Mention(span, name, None) for name, span in self.unknown}
-        return unknown | {d.span.start: Mention(d.span, d.name, d) for d in self.definitions}
-
-    @cached_property
-    def _starts(self) -> Sequence[int]:
-        """The offsets at which names begin, in order."""
-        return sorted([*self._used, *self._other])
-
-    def mention_at(self, offset: int) -> Mention | None:
-        """The name at an offset, or the one that ends there."""
-        after = bisect_right(self._starts, offset)
-        if not after:
-            return None
-        start = self._starts[after - 1]
-        if (found := self._other.get(start)) is None:
-            used = self._used[start]
-            found = Mention(Span(start, start + len(used.name)), used.name, used)
-        return found if offset <= found.span.end else None
+    def mention_at(self, start: int) -> Mention | None:
+        """The name that begins at an offset."""
+        for definition in self.definitions:
+            if definition.span.start == start or start in definition.uses:
+                span = definition.span
+                if span.start != start:
+                    span = Span(start, start + len(definition.name))
+                return Mention(span, definition.name, definition)
+        return next((Mention(span, name, None) for name, span in self.unknown if span.start == start), None)
 
     def scope_at(self, offset: int) -> Scope:
         """The innermost scope around an offset."""
@@ -280,9 +184,60 @@ class Scan:
         )
 
 
-class Mention(NamedTuple):
-    """A name in the text; None for the definition of one that has none in its piece."""
+class Scan:
+    """A piece of a file in blocks; offsets are those of its text."""
 
-    span: Span
-    name: str
-    definition: Definition | None
+    def __init__(self, text: str, before: Scan | None = None):
+        """Args: `before` is a scan of an earlier text; only what has changed since is read."""
+        self.text = text
+        self.blocks = blocks_of(text, () if before is None else before.blocks)
+        self._starts = [0, *accumulate(len(block.text) for block in self.blocks)]
+
+    def names(self, wanted: Collection[str]) -> Names:
+        """The definitions and uses of some names."""
+        made = Names(len(self.text))
+        for number, (start, block) in enumerate(zip(self._starts, self.blocks, strict=False)):
+            made.read(number, start, block.events_of(wanted))
+        made.end()
+        return made
+
+    @cached_property
+    def _all(self) -> Collection[str]:
+        return {name for block in self.blocks for name in block.by_name if name}
+
+    @cached_property
+    def all_names(self) -> Names:
+        """The definitions and uses of all names."""
+        return self.names(self._all)
+
+    @cached_property
+    def named_parts(self) -> Names:
+        """The definitions and uses of symbols, aliases and labels: of all names but values."""
+        return self.names({name for name in self._all if name[0] != "%"})
+
+    @cached_property
+    def braces(self) -> Braces:
+        """The braces."""
+        pairs: list[Span] = []
+        unopened: list[int] = []
+        open_braces: list[int] = []
+        for start, block in zip(self._starts, self.blocks, strict=False):
+            pairs += [Span(start + a.start, start + b.start + 1) for a, b in block.pairs]
+            for brace in block.outer_braces:
+                if brace.action != "close":
+                    open_braces.append(start + brace.start)
+                elif open_braces:
+                    pairs.append(Span(open_braces.pop(), start + brace.start + 1))
+                else:
+                    unopened.append(start + brace.start)
+        return Braces(sorted(pairs), unopened, open_braces)
+
+    def mention_at(self, offset: int) -> Mention | None:
+        """The name at an offset, or the one that ends there."""
+        number = min(bisect_right(self._starts, offset), len(self.blocks)) - 1
+        if number < 0:
+            return None
+        event = self.blocks[number].name_at(offset - self._starts[number])
+        if event is None:
+            return None
+        return self.names([event.name]).mention_at(self._starts[number] + event.start)

@@ -91,6 +91,8 @@ class Trainer:
         """The names of the model's inputs."""
         self.output_names = [spec.name for spec in specs.outputs]
         """The names of the model's outputs."""
+        dims = next((s.dims for s in specs.outputs if s.name == (output or self.output_names[0])), ())
+        self._classes = dims[1].value if len(dims) > 1 and dims[1].is_static else 0
 
     def step(self, *values: object) -> float:
         """
@@ -148,7 +150,11 @@ class Trainer:
         self._state = {name: value for name, value in arrays.items() if name not in self.parameters}
 
     def _split(self, values: Sequence[object]) -> tuple[list[object], Array]:
-        """Inputs, and targets of the type that the loss takes. Raises: StepwellError `missing-input`."""
+        """
+        Inputs, and targets of the type that the loss takes.
+
+        Raises: StepwellError `missing-input`; `bad-inputs` for a class that the output does not have.
+        """
         if len(values) != len(self.inputs) + 1:
             expected = ", ".join([*self.inputs, "targets"])
             message = f"expected {expected}, found {len(values)} arrays"
@@ -156,6 +162,11 @@ class Trainer:
         targets = np.asarray(values[-1])
         if targets.dtype.kind in "iu" and self._training.loss == "cross_entropy":
             targets = targets.astype(np.int64)
+            # Negative numbers are the largest without a sign.
+            if self._classes and targets.size and targets.view(np.uint64).max() >= self._classes:
+                found = f"found {targets.min()} to {targets.max()}"
+                message = f"classes must be from 0 to {self._classes - 1}, {found}"
+                raise StepwellError("bad-inputs", str(self._training.model), message)
         elif targets.dtype.kind in "fiub":
             targets = targets.astype(np.float32) if targets.dtype != np.float64 else targets
         return list(values[:-1]), targets

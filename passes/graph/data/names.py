@@ -13,7 +13,7 @@ from stepwell.dialects.type_variables import types_inside
 
 
 def types_of(op: Operation) -> Iterator[Attribute]:
-    """The types that an op names: of its results, of its regions' arguments, in its properties."""
+    """The types that an op names: of results, of arguments of regions, in properties."""
     yield from op.result_types
     for region in op.regions:
         for block in region.blocks:

@@ -1,4 +1,4 @@
-"""`lambda-lift`: each lambda becomes a function of the module, which takes what it captured as arguments."""
+"""`lambda-lift`: each lambda becomes a function of the module, with the captured values as arguments."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _is_inside(op: Operation, outer: graph.LambdaOp) -> bool:
 
 
 def _call_by_name(itself: SSAValue, name: str, captured: Sequence[SSAValue], type: FunctionType) -> None:
-    """Let the calls of a lambda by its name for itself, and other uses of that, name its function."""
+    """Let a lambda's uses of its name for itself refer to the function."""
     calls = [use.operation for use in itself.uses if _is_call_of(use.operation, itself)]
     for call in calls:
         assert isinstance(call, graph.CallOp)

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from math import prod
+from typing import Any, cast
 
+import numpy as np
+import numpy.typing as npt
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
-from stepwell.dialects.types import DimLike, dims_of, tensor_of
+from stepwell.dialects.types import DimLike, Tensor, dims_of, dtype_of, tensor_of
 from stepwell.passes.graph.norm_parts import Parts
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 
+@dataclass
 class GradientBuilder(Parts):
     """Arithmetic of cotangents at one place of a block."""
+
+    active: Set[SSAValue] = frozenset()
+    """The values that cotangents are needed of."""
+
+    def within(self, active: Set[SSAValue]) -> GradientBuilder:
+        """A builder at the same place, for other active values."""
+        return GradientBuilder(self.rewriter, self.weights, active)
+
+    def before(self, op: Operation) -> GradientBuilder:
+        """A builder before an op, which may be in another block."""
+        return GradientBuilder(Builder(InsertPoint.before(op)), self.weights, self.active)
 
     def insert(self, op: Operation) -> SSAValue:
         """The only result of a new op."""
@@ -56,6 +75,52 @@ class GradientBuilder(Parts):
     def full(self, number: float, like: SSAValue) -> SSAValue:
         """A tensor of the type of another one, with one number everywhere."""
         return self.insert(graph.FullOp(self.scalar(number, like), self.dims(like)))
+
+    def number(self, number: int) -> SSAValue:
+        """A scalar of i64."""
+        return self.insert(graph.ConstantOp.of(np.array(number, np.int64), self.weights))
+
+    def zeros(self, like: SSAValue) -> SSAValue:
+        """A tensor of zeros of the type of another one."""
+        return self.full(0.0, like)
+
+    def equal(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`graph.equal`."""
+        return self.insert(graph.EqualOp(a, b))
+
+    def iota(self, shape: Sequence[DimLike], axis: int = 0) -> SSAValue:
+        """`graph.iota` of i64."""
+        return self.insert(graph.IotaOp(shape, axis, i64))
+
+    def array(self, numbers: npt.NDArray[Any], like: SSAValue) -> SSAValue:
+        """Numbers as a constant in the element type of another tensor."""
+        array = numbers.astype(dtype_of(tensor_of(like).element_type))
+        return self.insert(graph.ConstantOp.of(array, self.weights))
+
+    def flat(self, value: SSAValue) -> SSAValue:
+        """All elements in one dimension."""
+        if any(dim.is_unknown for dim in self.dims(value)):
+            sizes = self.insert(graph.ShapeOfOp(value))
+            count = graph.ReduceOp(sizes, "prod", [0], keep_dims=True)
+            return self.insert(graph.ReshapeOp(value, self.insert(count)))
+        return self.reshape(value, [prod(self.dims(value), start=Dim.of(1))])
+
+    def positions(self, like: SSAValue) -> SSAValue:
+        """A tensor of the shape of another one whose elements are their own row-major index, in i64."""
+        count = prod(self.dims(like), start=Dim.of(1))
+        return self.reshape(self.iota([count]), self.dims(like))
+
+    def added_at(self, like: SSAValue, places: SSAValue, value: SSAValue) -> SSAValue:
+        """Zeros of the type of `like` to which elements are added at their row-major indices."""
+        zeros, flat = self.flat(self.zeros(like)), self.flat(value)
+        added = self.insert(graph.ScatterElementsOp(zeros, self.flat(places), flat, 0, "add"))
+        return self.reshape(added, self.dims(like))
+
+    def filled(self, number: float, type: Attribute) -> SSAValue:
+        """A tensor of a type with one number everywhere."""
+        array = np.array(number).astype(dtype_of(cast(Tensor, type).element_type))
+        scalar = self.insert(graph.ConstantOp.of(array, self.weights))
+        return self.insert(graph.FullOp(scalar, dims_of(type)))
 
     def broadcast(self, value: SSAValue, like: SSAValue) -> SSAValue:
         """A tensor repeated up to the shape of another one."""

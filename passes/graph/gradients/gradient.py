@@ -14,7 +14,8 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import Pass
-from stepwell.passes.graph.gradients.reverse import differentiated
+from stepwell.passes.graph.gradients.given import calling, given_derivative
+from stepwell.passes.graph.gradients.reverse import differentiated, expect_differentiable
 from stepwell.passes.graph.gradients.straight_line import straight_line
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -39,9 +40,9 @@ class GradientPass(Pass):
     }
     ```
     Derivatives inside of a function are written before its own, so that gradients of gradients are found;
-    calls are inlined into the copy of a function that is differentiated. Reverse mode (Griewank and Walther,
-    "Evaluating Derivatives", 2008) on straight-line code: branches, loops and recursive calls have no
-    derivative yet.
+    calls are inlined into the copy of a function that is differentiated, but for those of functions that give
+    their own (`attributes {graph.derivative = @f_vjp}`). Reverse mode (Griewank and Walther, "Evaluating
+    Derivatives", 2008) through branches and loops; other recursive calls have no derivative yet.
 
     Class: exact. Fails for functions that are unknown, and with all ops that have no derivative.
     """
@@ -87,12 +88,17 @@ class _Expansion:
             return name
         if callee in self._under_way:
             raise StepwellError("cycle", op, f"@{callee} contains a derivative of itself")
-        self._under_way.add(callee)
-        self._expand(function)
-        self._under_way.discard(callee)
-        given = isinstance(op, graph.VjpOp)
-        line = straight_line(function, self._module, self._weights)
-        made = differentiated(line, wrt, name, self._weights, cotangents=given)
+        cotangents = isinstance(op, graph.VjpOp)
+        given = given_derivative(function, self._functions)
+        if given is not None:
+            expect_differentiable(function, wrt)
+            made = calling(function, given, wrt, name, self._weights, cotangents=cotangents)
+        else:
+            self._under_way.add(callee)
+            self._expand(function)
+            self._under_way.discard(callee)
+            line = straight_line(function, self._module, self._weights)
+            made = differentiated(line, wrt, name, self._weights, cotangents=cotangents)
         erase_dead_ops(made.body.block)
         self._module.body.block.insert_op_after(made, function)
         self._functions[name] = made

@@ -1,29 +1,18 @@
-"""Reverse mode on straight-line functions: the function with the cotangents of its arguments as results."""
+"""Reverse mode: the function with the cotangents of its arguments as results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects.graph.relations import Domain
-from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import Tensor, TensorType
 from stepwell.passes.graph.gradients.builder import GradientBuilder
-from stepwell.passes.graph.gradients.rules import rule_of, zero
-from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.passes.graph.gradients.sweep import Sweep, is_differentiable
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
-
-
-def is_differentiable(value: SSAValue) -> bool:
-    """Whether a value is a tensor of floats."""
-    type = value.type
-    return isinstance(type, TensorType) and Domain.FLOAT.holds(cast(Tensor, type).element_type)
 
 
 def differentiated(
@@ -43,11 +32,12 @@ def differentiated(
     for given in ("arg_attrs", "res_attrs"):
         made.properties.pop(given, None)
     block = made.body.block
-    arguments = [_argument(function, list(block.args), number) for number in wrt]
+    expect_differentiable(function, wrt)
+    arguments = [block.args[number] for number in wrt]
     last = block.last_op
     assert isinstance(last, ReturnOp)
     results = list(last.operands)
-    reverse = _Reverse(arguments, list(block.ops)[:-1])
+    reverse = Sweep(arguments, list(block.ops)[:-1])
     reverse.expect_rules()
     b = GradientBuilder(Builder(InsertPoint.before(last)), weights)
     if cotangents:
@@ -56,81 +46,21 @@ def differentiated(
     elif results and is_differentiable(results[0]):
         reverse.add(results[0], b.full(1.0, results[0]), b)
     gradients = reverse.run(b)
-    last.operands = [*results, *gradients]
+    last.operands = [*last.operands, *gradients]  # rules of loops replace results by ones with a tape
     types = list(block.arg_types), list(last.operand_types)
     made.properties["function_type"] = FunctionType.from_lists(*types)
     return made
 
 
-def _argument(function: FuncOp, arguments: Sequence[SSAValue], number: int) -> SSAValue:
-    name = function.sym_name.data
-    if number >= len(arguments):
-        message = f"wrt names argument {number}, and @{name} has {len(arguments)}"
-        raise StepwellError("not-differentiable", function, message)
-    if not is_differentiable(arguments[number]):
-        message = f"argument {number} of @{name} is {arguments[number].type}, which has no derivative"
-        raise StepwellError("not-differentiable", function, message, help="only tensors of floats have one")
-    return arguments[number]
-
-
-class _Reverse:
-    """The reverse sweep over a block: cotangents by value, absent where they are zero."""
-
-    def __init__(self, arguments: Sequence[SSAValue], ops: Sequence[Operation]):
-        self._arguments = arguments
-        self._cotangents: dict[SSAValue, SSAValue] = {}
-        active = set(arguments)
-        self._ops: list[Operation] = []
-        """The ops through which results depend on the arguments."""
-        for op in ops:
-            if rule_of(op) is not zero and any(value in active for value in op.operands):
-                found = [result for result in op.results if is_differentiable(result)]
-                if found:
-                    active.update(found)
-                    self._ops.append(op)
-        self._active = active
-
-    def expect_rules(self) -> None:
-        """Require a derivative of each op. Raises: StepwellError `no-derivative`, which lists all without."""
-        missing = [op for op in self._ops if rule_of(op) is None]
-        if missing:
-            names = ", ".join(dict.fromkeys(op.name for op in missing))
-            notes = [f"{op.name} at {place}" for op in missing[:20] if (place := describe_location(op))]
-            message = f"no derivative is known of {names}"
-            help = "leave out the arguments that need it, or register one: stepwell.plugin.derivative"
-            raise StepwellError("no-derivative", missing[0], message, note=notes, help=help)
-
-    def add(self, value: SSAValue, cotangent: SSAValue, b: GradientBuilder) -> None:
-        """Add to the cotangent of a value."""
-        known = self._cotangents.get(value)
-        self._cotangents[value] = cotangent if known is None else b.add(known, cotangent)
-
-    def run(self, b: GradientBuilder) -> list[SSAValue]:
-        """The cotangents of the arguments, of zeros where no result depends on one."""
-        for op in reversed(self._ops):
-            given = [self._cotangents.get(result) for result in op.results]
-            if all(each is None for each in given):
-                continue
-            rule = rule_of(op)
-            assert rule is not None
-            before = _last_before(b)
-            found = rule(op, given[0] if len(given) == 1 else given, b)
-            _locate(before, b, op)
-            for operand, cotangent in zip(op.operands, found, strict=True):
-                if cotangent is not None and operand in self._active:
-                    self.add(operand, cotangent, b)
-        return [self._cotangents.get(value) or b.full(0.0, value) for value in self._arguments]
-
-
-def _last_before(b: GradientBuilder) -> Operation | None:
-    """The op before the place of a builder."""
-    following = b.rewriter.insertion_point.insert_before
-    return None if following is None else following.prev_op
-
-
-def _locate(before: Operation | None, b: GradientBuilder, op: Operation) -> None:
-    """Give the ops that a rule has made the location of the op whose derivative they are."""
-    made = _last_before(b)
-    while made is not None and made is not before:
-        adopt_location(made, op.location)
-        made = made.prev_op
+def expect_differentiable(function: FuncOp, wrt: Sequence[int]) -> None:
+    """Require arguments of floats. Raises: StepwellError `not-differentiable`."""
+    name, arguments = function.sym_name.data, function.args
+    for number in wrt:
+        if number >= len(arguments):
+            message = f"wrt names argument {number}, and @{name} has {len(arguments)}"
+            raise StepwellError("not-differentiable", function, message)
+        if not is_differentiable(arguments[number]):
+            message = f"argument {number} of @{name} is {arguments[number].type}, which has no derivative"
+            raise StepwellError(
+                "not-differentiable", function, message, help="only tensors of floats have one"
+            )

@@ -16,6 +16,8 @@ Cotangents: TypeAlias = Sequence[SSAValue | None]
 Rule: TypeAlias = Callable[[Any, Any, GradientBuilder], Cotangents]
 RuleT = TypeVar("RuleT", bound=Rule)
 
+DERIVATIVE = "graph.derivative"
+"""Attribute of a function, and of its calls while a gradient is made: the function that is its derivative."""
 _RULES: dict[type[Operation], Rule] = {}
 
 
@@ -36,8 +38,15 @@ def derivative(*ops: type[Operation]) -> Callable[[RuleT], RuleT]:
 
 def rule_of(op: Operation) -> Rule | None:
     """The derivative of an op; None where there is none."""
+    if op.name == "graph.call" and DERIVATIVE not in op.attributes:
+        return None
+    return rule_of_type(type(op))
+
+
+def rule_of_type(op: type[Operation]) -> Rule | None:
+    """The derivative of ops of a class; None where there is none."""
     _read_families()
-    return _RULES.get(type(op))
+    return _RULES.get(op)
 
 
 def ops_with_derivative() -> list[type[Operation]]:

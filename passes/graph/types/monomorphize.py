@@ -154,7 +154,7 @@ class _Instances:
                 note=[f"needed by @{_shortened(each)}" for each in chain[-4:]],
                 help="call it at the types of its own arguments",
             )
-        text = "_".join(sub(r"\W+", ".", str(type).replace("tensor", "")).strip(".") for type in arguments)
+        text = "_".join(_readable(type) for type in arguments)
         label = f"{name}.{text}"
         known = {*self.names.values(), *functions_by_name(self.module)}
         unique, number = label, 1
@@ -164,6 +164,12 @@ class _Instances:
         self.names[instance] = unique
         self.waiting.append((instance, [*chain, unique]))
         return unique
+
+
+def _readable(type: Attribute) -> str:
+    """A type as part of a name: `List.f32` for a list of scalars."""
+    text = str(type).replace("!adt.data<@", "").replace("!ref.", "").replace("tensor", "")
+    return sub(r"\W+", ".", text).strip(".")
 
 
 def _is_huge(type: Attribute) -> bool:

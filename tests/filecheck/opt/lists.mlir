@@ -7,9 +7,10 @@
 // PASSES: {{^}}BackwardFoldScaleAxis {{ *}}fold-scale-axis{direction="backward"}
 // PASSES: {{^}}canonicalize {{ *}}xDSL's
 // PASSES: {{^}}cse {{ *}}xDSL's
-// DIALECTS: {{^}}amx{{$}}
+// DIALECTS: {{^}}adt{{$}}
+// DIALECTS-NEXT: {{^}}amx{{$}}
 // DIALECTS-NEXT: {{^}}arith{{$}}
 // DIALECTS-NEXT: {{^}}graph{{$}}
-// DIALECTS: {{^}}vector{{$}}
+// DIALECTS: {{^}}vm{{$}}
 // DIALECTS-NEXT: {{^}}acc {{ *}}xDSL's
 // DIALECTS: {{^}}scf {{ *}}xDSL's

@@ -28,7 +28,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.target import TargetDescription, host_target
-from stepwell.runtime.model import load
+from stepwell.runtime.values.loading import load
 from stepwell.tools.report import summary_text
 from tests.patterns import elementwise
 from tests.support.plugins import forgotten_plugins
@@ -301,7 +301,7 @@ def test_loading_needs_no_compiler(tmp_path: Path) -> None:
     code = f"""
 import sys, numpy
 sys.modules.update({{name: None for name in ("xdsl", "onnx")}})
-from stepwell.runtime.model import load
+from stepwell.runtime.values.loading import load
 for name in ("onnxruntime", "reference"):
     load({str(tmp_path)!r} + f"/{{name}}.stepwell")(numpy.zeros((2, 4), numpy.float32))
 print("ran")

@@ -35,6 +35,13 @@ def divide(op: graph.DivideOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
     return b.sum_pairs([(da, op.lhs), (b.negate(b.multiply(da, op.result)), op.rhs)])
 
 
+@derivative(graph.RemainderOp)
+def remainder(op: graph.RemainderOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
+    """da = dy, db = -dy q with the quotient q = (a - y) / b, which is a whole number."""
+    quotient = b.insert(graph.RoundOp(b.divide(b.subtract(op.lhs, op.result), op.rhs)))
+    return b.sum_pairs([(dy, op.lhs), (b.negate(b.multiply(dy, quotient)), op.rhs)])
+
+
 @derivative(graph.PowerOp)
 def power(op: graph.PowerOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
     """

@@ -12,6 +12,12 @@ from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.rules import Cotangents, derivative, zero
 
 derivative(graph.FloorOp, graph.CeilOp, graph.RoundOp, graph.TruncOp, graph.SignOp)(zero)
+derivative(graph.EqualOp, graph.NotEqualOp, graph.LessOp, graph.LessEqualOp, graph.IsInfOp, graph.IsNanOp)(
+    zero
+)
+derivative(graph.AndOp, graph.OrOp, graph.XorOp, graph.NotOp, graph.ShiftLeftOp, graph.ShiftRightOp)(zero)
+derivative(graph.ArgmaxOp, graph.ArgminOp, graph.OneHotOp, graph.ShapeOfOp, graph.CheckIndicesOp)(zero)
+derivative(graph.NonMaxSuppressionOp)(zero)
 
 
 @derivative(graph.NegOp)
@@ -205,13 +211,24 @@ def gelu(op: graph.GeluOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
 
 @derivative(graph.ClipOp)
 def clip(op: graph.ClipOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
-    """dx = dy where lo <= x <= hi, else 0; none of the bounds has a derivative."""
-    found = dy
-    if op.lo is not None:
-        found = b.only_where(b.insert(graph.LessEqualOp(op.lo, op.input)), found)
+    """
+    dx = dy where lo <= x <= hi, else 0; a bound gets the sum of dy where x is beyond it.
+
+    Where lo > hi the result is hi, which gets dy.
+    """
+    found, rest = dy, dy
+    bounds: list[SSAValue] = []
     if op.hi is not None:
         found = b.only_where(b.insert(graph.LessEqualOp(op.input, op.hi)), found)
-    return [found, *[None] * (len(op.operands) - 1)]
+        above = b.less(op.hi, op.input)
+        if op.lo is not None:
+            above = b.insert(graph.OrOp(above, b.less(op.hi, op.lo)))
+        bounds.append(b.sum_to(b.only_where(above, dy), op.hi))
+        rest = b.where(above, b.scalar(0.0, dy), dy)
+    if op.lo is not None:
+        found = b.only_where(b.insert(graph.LessEqualOp(op.lo, op.input)), found)
+        bounds.insert(0, b.sum_to(b.only_where(b.less(op.input, op.lo), rest), op.lo))
+    return [found, *bounds]
 
 
 def _is_positive(x: SSAValue, b: GradientBuilder) -> SSAValue:

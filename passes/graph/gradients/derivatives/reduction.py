@@ -40,9 +40,41 @@ def reduce(op: graph.ReduceOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
             shares = b.only_where(is_taken, b.full(1.0, x))
             count = b.sum(shares, axes, keep_dims=True)
             return [b.multiply(shares, b.divide(slope, count))]
+        case "prod":
+            return [_of_product(op, slope, b)]
         case kind:
             message = f"graph.reduce of kind {kind} has no derivative yet"
             raise StepwellError("no-derivative", op, message)
+
+
+def _of_product(op: graph.ReduceOp, dy: SSAValue, b: GradientBuilder) -> SSAValue:
+    """
+    dy times the product of all other elements, exact where some are 0.
+
+    Along one axis this is the product of all elements before times that of all after; axes follow each other.
+    """
+    values = [op.input]
+    axes = list(op.axes.get_values())
+    for axis in axes[:-1]:
+        values.append(b.insert(graph.ReduceOp(values[-1], "prod", [axis], keep_dims=True)))
+    for axis, value in zip(reversed(axes), reversed(values), strict=True):
+        before = b.insert(graph.ScanOp(value, "prod", axis, exclusive=True))
+        after = b.insert(graph.ScanOp(value, "prod", axis, exclusive=True, reverse=True))
+        dy = b.multiply(dy, b.multiply(before, after))
+    return dy
+
+
+@derivative(graph.LpNormOp)
+def lp_norm(op: graph.LpNormOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
+    """dx = (dy - s sum(dy y)) / norm, where s is y, for the sum of absolute values sign(x); 0 at norm 0."""
+    axis, p = op.axis.value.data, op.p.value.data
+    norm = b.reduce(op.input, f"l{p}", [axis])
+    is_zero = b.equal(norm, b.scalar(0.0, norm))
+    size = b.where(is_zero, b.scalar(1.0, norm), norm)
+    mean = b.sum(b.multiply(dy, op.result), [axis], keep_dims=True)
+    slope = op.result if p == 2 else b.insert(graph.SignOp(op.input))  # the Euclidean norm
+    dx = b.divide(b.subtract(dy, b.multiply(slope, mean)), size)
+    return [b.where(is_zero, b.scalar(0.0, dx), dx)]
 
 
 @derivative(graph.SoftmaxOp)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from unittest.mock import patch
 
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from stepwell.tools.lsp import block
 from stepwell.tools.lsp.index import Index
 from stepwell.tools.lsp.text import Lines, Place
 from tests.support.imports import ROOT
@@ -181,6 +186,53 @@ def test_a_change_reads_one_function_again() -> None:
     assert lines_of(after, at(text, "(|%x)")) == [6, 8]
 
 
+def everything(index: Index) -> object:
+    """What an index knows, for comparisons."""
+    scopes: list[object] = []
+    for piece in (piece for part in index.parts for piece in part.pieces):
+        names = piece.scan.all_names
+        scopes += [(s.start, s.end, s.isolated, s.parent and s.parent.start) for s in names.scopes]
+        scopes += [(d.name, d.spans, d.detail, d.scope.start) for d in names.definitions]
+        scopes += [names.unknown, piece.start]
+    mentions = [(index.name_at(at), index.spans_at(at)) for at in range(0, len(index.text) + 1, 5)]
+    return scopes, mentions, index.outline(), sorted(index.folds())
+
+
+FRAGMENTS = st.sampled_from([
+    "{", "}", "{a, ", "{b = %n", "%x", "^b", "@f", " =", ", ", "\n", "(", '"', "//", " : ", "// -----\n",
+    "  %n = op.a\n", "  %x = %c\n", "%a =\n", "%a,\n", "  %x = op.a %y {\n", "  scf.for %i = %x {\n",
+    "    func.func @g(", "^b(%x : t):\n", '"op.a"() ({\n', 'sym_name = "f"', "#m = 1\n",
+])  # fmt: skip
+
+
+@given(
+    start=st.lists(FRAGMENTS, max_size=40).map("".join),
+    edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 12), FRAGMENTS), min_size=1, max_size=4),
+)
+@example("op.a op\n%a =\n  %x = op.a %y\n  %b = op.c %a\n", [(0, 0, "%x")])
+@example("op.a op\n%long_name,\n  %x = op.a %y\n  %b = op.c %long_name\n", [(0, 0, "%x")])
+@example("op.a op\n%a, {b = %n\n  %x = op.a %i = %j } {\n  %b = op.c %i\n", [(0, 0, "%x")])
+@settings(max_examples=150)
+def test_an_index_after_edits_is_that_of_the_text(start: str, edits: list[tuple[float, int, str]]) -> None:
+    """However the text was cut in blocks, and whichever of them remained."""
+    text = start
+    with patch.object(block, "BLOCK_CHARACTERS", 5):
+        index = Index(text)
+        for where, length, new in edits:
+            begin = round(where * len(text))
+            text = text[:begin] + new + text[begin + length :]
+            index = Index(text, index)
+    assert everything(index) == everything(Index(text))
+
+
+def test_a_change_reads_few_lines_of_a_function_again() -> None:
+    text = "func.func @f() {\n" + "  %a = test.op\n" * 2000 + "}\n"
+    before = Index(text)
+    after = Index(text[:9000] + "%" + text[9000:], before)
+    old, new = (index.parts[0].pieces[-1].scan.blocks for index in (before, after))
+    assert len(new) > 5 and len(set(new) - set(old)) == 1
+
+
 def test_every_test_file_of_ours_is_understood() -> None:
     """Each value and label that the FileCheck tests use is found to be defined, but in those of bad input."""
     unknown = {
@@ -188,7 +240,7 @@ def test_every_test_file_of_ours_is_understood() -> None:
         for path in (ROOT / "tests" / "filecheck").rglob("*.mlir")
         for part in Index(path.read_text(encoding="utf-8")).parts
         for piece in part.pieces
-        for name, _ in piece.scan.unknown
+        for name, _ in piece.scan.all_names.unknown
         if name[0] in "%^"
     }
     assert unknown == {"verify-diagnostics-mlir.mlir: %x"}

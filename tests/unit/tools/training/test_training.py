@@ -236,6 +236,9 @@ def test_what_does_not_fit(trainer: stepwell.Trainer, model: Path, tmp_path: Pat
         trainer.step(x)
     with pytest.raises(StepwellError, match="shape-mismatch"):
         trainer.step(x, labels[:-1])
+    for wrong in (labels + 1, labels - 1):
+        with pytest.raises(StepwellError, match="classes must be from 0 to 2, found (1 to 3|-1 to 1)"):
+            trainer.step(x, wrong)
     np.savez(tmp_path / "other.npz", w=np.zeros(3))
     with pytest.raises(StepwellError, match="bad-inputs"):
         trainer.restore(tmp_path / "other.npz")

@@ -1,0 +1,46 @@
+"""Ops that have no derivative, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from xdsl.ir import Operation
+
+from stepwell.dialects import graph
+
+_BITS = "its result is made of bits"
+_LEVEL = "it is made by a later pass: differentiate before that one"
+_NO_OPERAND = "none of its operands is a tensor of floats"
+_STRUCTURE = "it computes nothing"
+
+REASONS: Mapping[type[Operation], str] = MappingProxyType({
+    graph.BitcastOp: _BITS,
+    graph.QuantizeOp: "rounding to a few numbers is flat between steps",
+    graph.DequantizeOp: _NO_OPERAND,
+    graph.RequantizeOp: _NO_OPERAND,
+    graph.MatmulIntegerOp: _NO_OPERAND,
+    graph.ConvIntegerOp: _NO_OPERAND,
+    graph.WordsOp: _NO_OPERAND,
+    graph.TreeEnsembleOp: "it is flat between the thresholds of its trees",
+    graph.JoinPartsOp: "how much of each part is joined is data",
+    graph.HostCallOp: "its meaning is outside of the program",
+    graph.ExternalOp: "its meaning is outside of the program",
+    graph.WinogradConvOp: _LEVEL,
+    graph.FusedOp: _LEVEL,
+    graph.CompositeOp: _LEVEL,
+    graph.LambdaOp: "function values that are called are inlined, and others have no cotangent",
+    graph.FunctionOp: _STRUCTURE,
+    graph.VjpOp: _STRUCTURE,
+    graph.GradientOp: _STRUCTURE,
+    graph.AssertOp: _STRUCTURE,
+    graph.YieldOp: _STRUCTURE,
+    graph.ConstantOp: _NO_OPERAND,
+    graph.ExtentsOp: _NO_OPERAND,
+    graph.IotaOp: _NO_OPERAND,
+    graph.BindSizesOp: _NO_OPERAND,
+    graph.DefineSizesOp: _NO_OPERAND,
+    graph.TupleOp: "tuples that are taken apart are replaced by their fields, and others have no cotangent",
+    graph.GetOp: "tuples that are taken apart are replaced by their fields, and others have no cotangent",
+})  # fmt: skip
+"""The ops of `graph` without a derivative. No gradient reaches those without operands of floats."""

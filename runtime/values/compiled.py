@@ -1,0 +1,68 @@
+"""A compiled program: its bytecode runs on the machine, its segments are native code."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from stepwell.runtime.files.artifact import save
+from stepwell.runtime.image import MAIN, ModelImage
+from stepwell.runtime.interface import Array
+from stepwell.runtime.model import CompiledModel, expect_artifact
+from stepwell.runtime.values.program import ProgramModel
+from stepwell.runtime.vm.bytecode import decode
+from stepwell.runtime.vm.machine import Limits
+from stepwell.runtime.vm.steps import PackedFunction
+
+if TYPE_CHECKING:
+    from stepwell.runtime.model_source import ModelSource
+
+
+class CompiledProgram(ProgramModel):
+    """
+    A program with functions, data or cells, compiled.
+
+    `program(x, …)` takes and returns Python values by the types of its `@main`: arrays, lists, tuples, None
+    for no value, data of `program.data`, functions. Calls from several threads at once are safe.
+    """
+
+    source: ModelSource | None = None
+    """The program that it was compiled from; None for an artifact."""
+
+    def __init__(self, image: ModelImage, *, threads: int | None = None, **limits: Unpack[Limits]):
+        """
+        Args: `image` of the compiler or an artifact; `threads` is the number of threads for kernels (default:
+        all cores); the limits are those of `Machine`.
+        Raises: StepwellError `wrong-cpu`, `bad-bytecode`, `bad-artifact`.
+        """
+        self.image = image
+        if image.weight_check is not None:
+            image.weight_check.wait()
+        self.segments = {
+            name: CompiledModel(image._replace(functions={MAIN: entry}, program=b""), threads=threads)
+            for name, entry in image.functions.items()
+        }
+        """The segments by name, each a compiled model of tensors."""
+        calls = {name: _call_of(segment) for name, segment in self.segments.items()}
+        super().__init__(decode(image.program, image.weights), calls, **limits)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program as one artifact. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
+        expect_artifact(path, "name it with the suffix .stepwell")
+        save(self.image, path)
+
+
+def _call_of(segment: CompiledModel) -> PackedFunction:
+    """The function that the machine calls, after it has checked shapes and element types."""
+    if (fixed := segment.fixed_call()) is None:
+        return segment
+
+    def call(*arrays: Array) -> object:
+        for array in arrays:
+            if not array.flags.c_contiguous:
+                return fixed(*map(np.ascontiguousarray, arrays))
+        return fixed(*arrays)
+
+    return call

@@ -1,0 +1,45 @@
+"""Models of images and artifacts: compiled code, or a program with functions, data or cells."""
+
+from __future__ import annotations
+
+import os
+from typing import cast
+from warnings import warn
+
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.image import ModelImage
+from stepwell.runtime.model import CompiledModel, expect_artifact
+
+
+def load(path: str | os.PathLike[str], *, threads: int | None = None) -> CompiledModel:
+    """
+    Load an artifact that `model.save` or `stepwell compile -o` wrote; needs neither xDSL nor onnx.
+
+    Loading runs no code of the file, but for the trial of tile registers on a CPU with AMX; calling the model
+    does: load only what you trust, as with a shared library.
+    Raises: StepwellError `bad-artifact`, `unknown-file-type`, `no-file`, `wrong-cpu` or `bad-option`;
+    `missing-package` or `unknown-backend` for parts that need what is not here; `cannot-access`.
+    """
+    expect_artifact(path, "stepwell.compile reads models")
+    image = load_image(path)
+    if threads != 1 and not image.program and all(variant.pool is None for variant in image.main.variants):
+        message = f"{path}: an artifact of an older version runs on one thread: compile the model again"
+        warn(message, RuntimeWarning, stacklevel=2)
+    try:
+        return model_of(image, threads=threads)
+    except InternalError as error:  # its header names symbols that its code lacks
+        raise StepwellError(
+            "bad-artifact", str(path), error.message, help="compile the model again"
+        ) from None
+    except StepwellError as error:
+        raise error.at(str(path)) from None
+
+
+def model_of(image: ModelImage, *, threads: int | None = None) -> CompiledModel:
+    """The model of an image: compiled code, or a program with functions. Raises: as `CompiledModel`."""
+    if not image.program:
+        return CompiledModel(image, threads=threads)
+    from stepwell.runtime.values.compiled import CompiledProgram
+
+    return cast(CompiledModel, CompiledProgram(image, threads=threads))

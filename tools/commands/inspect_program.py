@@ -1,0 +1,49 @@
+"""`stepwell inspect` of the artifact of a program with functions: interface, segments, instructions."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from stepwell.runtime.image import ModelImage
+from stepwell.runtime.link.code import LinkedCode
+from stepwell.runtime.vm.bytecode import decode
+from stepwell.runtime.vm.program import Program
+from stepwell.runtime.vm.verify import verify
+from stepwell.tools.report import readable_bytes
+
+
+def inspect_program(image: ModelImage, args: Namespace) -> int:
+    """Print what a program contains, with `--vm` its instructions; returns the exit status."""
+    program = decode(image.program, image.weights)
+    verify(program)
+    if args.vm:
+        print(disassembled(program))
+        return 0
+    for function in program.public():
+        if (signature := function.signature) is None:
+            continue
+        inputs = [f"{signature.name_of(n)}: {type}" for n, type in enumerate(signature.inputs)]
+        outputs = ", ".join(map(str, signature.outputs))
+        print(f"@{function.name}({', '.join(inputs)}) -> {outputs}")
+    instructions = sum(len(function.code) for function in program.functions)
+    print(f"bytecode: {instructions} instructions in {len(program.functions)} functions")
+    for name, entry in image.functions.items():
+        codes = [variant.code for variant in entry.variants]
+        code = sum(len(each.contents) for each in codes if isinstance(each, LinkedCode))
+        print(f"segment @{name}: {readable_bytes(code)} of code")
+    args.facts |= {
+        "functions": [function.name for function in program.functions],
+        "instructions": instructions,
+        "segments": list(image.functions),
+        **image.summary,
+    }
+    return 0
+
+
+def disassembled(program: Program) -> str:
+    """The instructions of a program as text of the `vm` dialect; segments are declarations."""
+    from stepwell.dialects.vm.program import module_of
+    from stepwell.passes.instruments import module_text
+    from stepwell.runtime.files.weights import WeightStore
+
+    return module_text(module_of(program, WeightStore())).removesuffix("\n")

@@ -1,0 +1,65 @@
+"""A program of tensors, from level 1 to an image: kernels and a `@main` that calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
+from stepwell.runtime.child import Child
+from stepwell.runtime.files.cache import KernelCache
+from stepwell.runtime.image import ModelImage
+from stepwell.runtime.interface import Array
+from stepwell.runtime.memory import aligned_empty
+from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
+from stepwell.tools.driver.image import Progress, compile_image
+from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
+from stepwell.tools.driver.model_attribute import image_of
+from stepwell.tools.driver.model_interface import read_interface
+from stepwell.tools.driver.partitions import compile_partitions
+
+if TYPE_CHECKING:
+    from stepwell.tools.driver.options import CompileOptions
+
+
+def compile_module(
+    compilation: Compilation, options: CompileOptions, children: list[Child] | None, progress: Progress | None
+) -> ModelImage:
+    """The image of a program of tensors, on any level. Raises: StepwellError."""
+    if is_on_loops(compilation.module):
+        return image_of(compilation)
+    to_level_1(compilation, options)
+    interface = read_interface(main_of(compilation.module))
+    if options.profile and not is_lowered(compilation.module):
+        compilation.run("graph", WORK_PIPELINE)
+    to_level_2(compilation, options)
+    image = compile_image(
+        compilation,
+        interface,
+        KernelCache() if options.use_cache else None,
+        passes=chosen_passes(options),
+        timed=options.profile,
+        keep=options.keep_values,
+        processes=options.processes,
+        children=children,
+        progress=progress,
+    )
+    return image._replace(weights=_own(image.weights)) if options.memory == "low" else image
+
+
+def _own(weights: Sequence[Array]) -> tuple[Array, ...]:
+    """Copies of weights, aligned for kernels, so that the model's file need not stay mapped."""
+    copies = {id(array): array for array in weights}
+    for key, array in copies.items():
+        copies[key] = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
+        copies[key][...] = array
+    return tuple(copies[id(array)] for array in weights)
+
+
+def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
+    """From kernels of graph ops to kernel functions on tensors; partitions of backends are compiled."""
+    if is_lowered(compilation.module):
+        return
+    expect_needed_passes(chosen_passes(options).disabled_pass)
+    compile_partitions(compilation, options)
+    to_kernel_functions(compilation, options)
