@@ -158,7 +158,7 @@ def test_sizes_are_bound_by_symbol_over_arguments_and_results() -> None:
             Machine(parsed(text + caller), {"g": lambda a, b, result=result: result}).call("main", a, b)
 
 
-def test_a_million_frames_and_a_list_of_a_million_cells() -> None:
+def test_deep_recursion_over_a_long_list() -> None:
     """Of 100,000 here, and of ten times as many in the slow test."""
     deep(100_000)
 
