@@ -1,5 +1,5 @@
 """
-One op for each instruction, made from the table in `stepwell.runtime.vm.instructions`.
+The ops of instructions, made from the table in `stepwell.runtime.vm.instructions`.
 
 An instruction has neither operands nor results: registers are attributes, blocks are successors.
 """
@@ -47,7 +47,7 @@ class InstructionOp(IRDLOperation):
 
     @classmethod
     def of(cls, properties: Mapping[str, Attribute], targets: Sequence[Block] = ()) -> Self:
-        """An instruction of its operands by name, and the blocks that it names."""
+        """An instruction of operands by name, and of blocks."""
         return cls.create(properties=properties, successors=targets)
 
     @classmethod

@@ -33,7 +33,7 @@ class Hooks(Protocol):
     """An observer of one call at a time, whose steps are put between the steps of a program."""
 
     def before(self, function: Function, pc: int) -> Step | None:
-        """What runs before an instruction."""
+        """The step before an instruction."""
         ...
 
     def after(self, function: Function, pc: int) -> Step | None:

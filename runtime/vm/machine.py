@@ -8,6 +8,7 @@ the instruction and the register of the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
@@ -116,10 +117,10 @@ class Machine:
         return self._run(closure.function, (*closure.captures, *arguments))
 
     def _run(self, number: int, arguments: Sequence[Value]) -> Value:
-        try:
+        call = None
+        with suppress(IndexError):  # another thread may take the last one first
             call = self._idle.pop()
-        except IndexError:
-            call = self._new_call()
+        call = call or self._new_call()
         try:
             return call.run(number, arguments)
         finally:
@@ -210,7 +211,7 @@ class _Call:
             raise Fault("bad-bytecode", message, is_last=True)
         return linked, arguments
 
-    def _deeper(self, stack: Sequence[Frame]) -> int:
+    def _deeper(self, stack: list[Frame]) -> int:
         """
         The number of frames at which to ask again. Raises: Fault.
 
@@ -221,6 +222,7 @@ class _Call:
             reached = (
                 f"{count:,} registers" if depth < self._max_depth else f"max_depth = {self._max_depth:,}"
             )
+            stack.pop()  # the call that fails is no call around it
             raise Fault("too-deep", f"calls nest {depth:,} deep, which reaches {reached}", is_last=True)
         if self._memory is not None:
             self._memory.measure(())

@@ -45,7 +45,7 @@ class VmProfile(NamedTuple):
 
 
 class _Counter:
-    """How often a part of the program ran, and how long."""
+    """The runs of a part of the program, and their time."""
 
     __slots__ = ("count", "nanoseconds")
 

@@ -188,36 +188,67 @@ def _fatal(tables: Tables, *failure: str) -> Step:
 def _invoke_packed(tables: Tables, callee: int, arguments: Sequence[int], outputs: Outputs) -> Step:
     packed, function = tables.packed[callee]
     check, take, registers = TensorCheck(packed), taker(arguments), outputs.registers
+    if check.is_fixed and len(registers) == 1 and not outputs.are_given:
+        return _invoke_fixed(packed.name, function, check, take, registers[0])
 
-    fixed = check.outputs[0] if check.is_fixed and len(registers) == 1 else None
-    only = registers[0] if fixed is not None else 0
-
-    def run(values: Sequence[Value]) -> object:
+    def run(r: Registers) -> list[Array]:
+        values = take(r)
         check.arguments(values)
         try:
-            return function(*values)
+            results = function(*values)
         except StepwellError:
             raise
-        except Exception as error:  # whatever a function outside of the program makes of its arguments
-            raise Fault("host-failed", f"@{packed.name}: {type(error).__name__}: {error}") from error
+        except Exception as error:
+            raise _host_fault(packed.name, error) from error
+        return check.results(values, results)
 
     def step(r: Registers) -> None:
-        results = run(values := take(r))
-        if fixed is not None and fixed.fits(results):  # the most frequent case, by a quarter quicker
-            r[only] = results
-            return
-        for register, array in zip(registers, check.results(values, results), strict=True):
+        for register, array in zip(registers, run(r), strict=True):
             r[register] = array
 
     def step_into(r: Registers) -> None:
-        results = run(values := take(r))
-        for register, array in zip(registers, check.results(values, results), strict=True):
+        for register, array in zip(registers, run(r), strict=True):
             memory = array_in(r[register])
             if memory.shape != array.shape or memory.dtype != array.dtype or not memory.flags.writeable:
                 raise wrong_kind(f"memory of a tensor like {kind_of(array)}", memory)
             np.copyto(memory, array)
 
     return step_into if outputs.are_given else step
+
+
+def _invoke_fixed(
+    name: str, function: PackedFunction, check: TensorCheck, take: Callable[..., Sequence[Value]], to: int
+) -> Step:
+    """
+    A call with one result where all sizes are known: the most frequent one.
+
+    Comparing in place takes less time than the general step (a level of a countdown: 4.8 to 4.0 us).
+    """
+    expected = [(type.dtype, type.shape) for type in check.inputs]
+    dtype, shape, _ = check.outputs[0]
+
+    def step(r: Registers) -> None:
+        values = take(r)
+        for value, (wanted, sizes) in zip(values, expected, strict=True):
+            if value.__class__ is not np.ndarray or value.dtype is not wanted or value.shape != sizes:
+                check.arguments(values)
+        try:
+            result: Value = function(*values)
+        except StepwellError:
+            raise
+        except Exception as error:
+            raise _host_fault(name, error) from error
+        if result.__class__ is np.ndarray and result.dtype is dtype and result.shape == shape:
+            r[to] = result
+        else:
+            (r[to],) = check.results(values, result)
+
+    return step
+
+
+def _host_fault(name: str, error: Exception) -> Fault:
+    """The error of a function outside of the program, whatever it makes of its arguments."""
+    return Fault("host-failed", f"@{name}: {type(error).__name__}: {error}")
 
 
 STEPS: Mapping[str, Callable[..., Step]] = {

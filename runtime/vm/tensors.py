@@ -22,14 +22,6 @@ class TensorType(NamedTuple):
     """The sizes where all of them are numbers."""
     type: Type
 
-    def fits(self, value: Value) -> bool:
-        """Whether a value is an array of this type, whose sizes are numbers."""
-        return (
-            value.__class__ is np.ndarray
-            and (value.dtype is self.dtype or value.dtype == self.dtype)
-            and value.shape == self.shape
-        )
-
 
 def tensor_type(type: Type) -> TensorType:
     """The type to check arrays against. Raises: StepwellError `missing-package`."""

@@ -136,7 +136,7 @@ class _Verifier:
         check_flow(function)
 
     def _problem(self, code: Code, function: Function) -> str:
-        """What is wrong with the operands of an instruction, in words; empty for nothing."""
+        """The fault in the operands of an instruction, in words; empty for none."""
         for register in (*registers_read(*code), *registers_written(*code)):
             if register >= function.registers:
                 return f"register r{register} of {function.registers}"

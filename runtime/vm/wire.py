@@ -47,7 +47,7 @@ class Writer:
 
 class Reader:
     """
-    A position in bytes that nobody vouches for.
+    A position in bytes from an unknown source.
 
     Raises of all methods: ValueError where the bytes end too early, or say what cannot be.
     """

@@ -185,8 +185,8 @@ def test_types_that_grow_with_the_depth_of_a_value() -> None:
 
 
 def test_long_and_deep_values() -> None:
-    """Of 100,000 here; a list is freed, compared, printed and copied without recursion."""
-    count = 100_000
+    """Of 30,000 here; a list is freed, compared, printed and copied without recursion."""
+    count = 30_000
     model = identity("!adt.data<@Nat>")
     deep = Data("Z")
     for _ in range(count):

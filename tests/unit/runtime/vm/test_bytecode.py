@@ -119,6 +119,12 @@ def test_signed_numbers_are_leb128(value: int, expected: bytes) -> None:
     assert bytes(out.data) == expected
 
 
+@pytest.mark.parametrize("data", [b"\x03", b"", b"\xff" * 11, b"\x80"])
+def test_numbers_that_are_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="less than 3|too early|64 bits"):
+        Reader(data).number(3)
+
+
 def test_equal_bodies_are_stored_once() -> None:
     one, *copies = (
         f'vm.func private @nothing_{n} (1) registers 1 {{\nvm.kill r0\nvm.fatal "no-case", "nothing"\n}}\n'
