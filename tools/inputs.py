@@ -9,21 +9,26 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import prod
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.lib import format as npy_format
 
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, Interface, TensorSpec
+from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, Interface, TensorSpec, checked_input
 
 FILLS = ("random", "ones", "zeros")
 UNNAMED = ""
 """The name of the array of a .npy file."""
 
-_OPEN_SIZES = (1, 2, 8, 32, 64)
-"""Strides of networks that add feature maps of several scales divide one of these."""
+_OPEN_SIZES = (1, 2, 8, 32, 64, 512)
+"""Strides of networks that add feature maps of several scales, and windows of sound, divide one of these."""
+_MOST_ELEMENTS = 1 << 24
+"""Of all made-up inputs together."""
+_NO_SHAPES: Mapping[str, Sequence[int]] = {}
+T = TypeVar("T")
 _ENTRY_SUFFIX = ".npy"
 
 
@@ -103,7 +108,7 @@ def _memory_bytes() -> int:
         return MAX_TENSOR_BYTES
 
 
-def by_input(arrays: Mapping[str, Array], interface: Interface) -> dict[str, Array]:
+def by_input(arrays: Mapping[str, T], interface: Interface) -> dict[str, T]:
     """Arrays by input name; an unnamed one is the model's only input. Raises: StepwellError `bad-inputs`."""
     if list(arrays) != [UNNAMED]:
         return dict(arrays)
@@ -116,68 +121,85 @@ def by_input(arrays: Mapping[str, Array], interface: Interface) -> dict[str, Arr
 
 
 def completed_inputs(
-    interface: Interface, arrays: Mapping[str, Array], seed: int, shapes: Mapping[str, Sequence[int]]
-) -> dict[str, Array]:
+    interface: Interface,
+    given: Mapping[str, T],
+    seed: int = 0,
+    shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
+    fill: str = "random",
+) -> dict[str, T | Array]:
     """
-    Arrays for every input: those of a file, and random ones.
+    Values for every input: the given ones, and made-up ones of sizes that go with them.
 
-    Args: `arrays` are as `read_arrays` returns them; `shapes` are those that options fix, by name.
+    Args: `given` may be as `read_arrays` returns arrays; `shapes` are those that options fix, by name.
     Raises: as `by_input` and `made_up_inputs`.
     """
-    given = by_input(arrays, interface)
-    sizes = dict(shapes) | {name: array.shape for name, array in given.items()}
-    return made_up_inputs(interface, "random", seed, sizes) | given
+    named = by_input(given, interface)
+    sizes = dict(shapes) | {name: np.shape(cast("Array", value)) for name, value in named.items()}
+    return {**made_up_inputs(interface, fill, seed, sizes), **named}
+
+
+def expect_fitting(interface: Interface, arrays: Mapping[str, Array]) -> None:
+    """
+    Refuse arrays of another shape or element type than the inputs have, whatever nodes make of the sizes.
+
+    Raises: StepwellError `shape-mismatch`, `type-mismatch`.
+    """
+    for spec in interface.inputs:
+        if not spec.is_object:
+            checked_input(spec, arrays[spec.name])
+    of_shapes = Interface(interface.inputs, (), (), Dim.of(0))
+    of_shapes.bind([np.shape(arrays[spec.name]) for spec in interface.inputs])
 
 
 def made_up_inputs(
-    interface: Interface,
-    fill: str,
-    seed: int,
-    sizes: Mapping[str, Sequence[int]] | None = None,
-    open_size: int = 1,
+    interface: Interface, fill: str, seed: int, sizes: Mapping[str, Sequence[int]] = _NO_SHAPES
 ) -> dict[str, Array]:
     """
     Arrays for every input: standard normal, small non-negative integers, or a constant.
 
-    Args: `sizes` are shapes of inputs by name, which also fix the symbols that other inputs share; an open
-    dimension is `open_size`.
+    Args: `sizes` are shapes of inputs by name, which also fix the symbols that other inputs share; the
+    others are those of `made_up_sizes`.
     Raises: StepwellError `extra-input` for a name that no input has, `bad-inputs` for a shape that does not
     fit, and for an input of strings or lists.
     """
     rng = np.random.default_rng(seed)
-    sizes = sizes or {}
     names = [spec.name for spec in interface.inputs]
     if unknown := [name for name in sizes if name not in names]:
         message = f"the model has no input {unknown[0]!r}"
         raise StepwellError("extra-input", None, message, note=f"inputs: {', '.join(names)}")
-    symbols = _fixed_symbols(interface, sizes)
+    symbols = _fixed_symbols(interface, sizes) | made_up_sizes(interface, sizes)
     return {
-        spec.name: _fill(spec, _shape(spec, sizes.get(spec.name), symbols, open_size), fill, rng)
+        spec.name: _fill(spec, _shape(spec, sizes.get(spec.name), symbols), fill, rng)
         for spec in interface.inputs
     }
 
 
-def fitting_inputs(interface: Interface, given: Mapping[str, object]) -> dict[str, object]:
+def made_up_sizes(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> dict[str, int]:
     """
-    The given inputs and random ones, whose open dimensions have the first size of a few that the model takes.
+    The sizes of the symbols that no given shape determines: 1, or the first of a few that the model takes.
 
-    Returns: those of size 1 where no size fits, with which a run says why.
-    Raises: StepwellError as `made_up_inputs`.
+    Where none fits, they are 1, and a run says why. Of those that fit, each is 1 if it can be.
     """
-    shapes = {name: np.asarray(value).shape for name, value in given.items()}
-    for size in _OPEN_SIZES:
-        arrays = {**made_up_inputs(interface, "random", 0, shapes, size), **given}
-        with suppress(StepwellError):
-            interface.bind([np.asarray(arrays[spec.name]).shape for spec in interface.inputs])
-            return arrays
-    return {**made_up_inputs(interface, "random", 0, shapes), **given}
-
-
-def made_up_sizes(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> list[str]:
-    """The symbols whose size no given shape determines."""
     known = _fixed_symbols(interface, sizes)
-    used = {symbol for spec in interface.inputs for dim in spec.dims for symbol in dim.symbols()}
-    return [name for name in interface.symbols if name in used and name not in known]
+    used = {symbol: 1 for spec in interface.inputs for dim in spec.dims for symbol in sorted(dim.symbols())}
+    ones = {name: 1 for name in used if name not in known}
+
+    def fits(open_sizes: Mapping[str, int]) -> bool:
+        symbols = known | dict(open_sizes)
+        with suppress(StepwellError):
+            shapes = [_shape(spec, sizes.get(spec.name), symbols) for spec in interface.inputs]
+            interface.bind(shapes)
+            return sum(map(prod, shapes)) <= _MOST_ELEMENTS
+        return False
+
+    for size in _OPEN_SIZES if ones else ():
+        found = dict.fromkeys(ones, size)
+        for name in found:
+            if size > 1 and fits(found | {name: 1}):
+                found[name] = 1
+        if fits(found):
+            return found
+    return ones
 
 
 def _fixed_symbols(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> dict[str, int]:
@@ -190,12 +212,9 @@ def _fixed_symbols(interface: Interface, sizes: Mapping[str, Sequence[int]]) -> 
     }
 
 
-def _shape(
-    spec: TensorSpec, given: Sequence[int] | None, symbols: Mapping[str, int], open_size: int
-) -> tuple[int, ...]:
+def _shape(spec: TensorSpec, given: Sequence[int] | None, symbols: Mapping[str, int]) -> tuple[int, ...]:
     if given is None:
-        sizes = {name: symbols.get(name, open_size) for dim in spec.dims for name in dim.symbols()}
-        return tuple(dim.evaluate(sizes) for dim in spec.dims)
+        return tuple(dim.evaluate(symbols) for dim in spec.dims)
     if len(given) != len(spec.dims) or prod(given) * spec.dtype.itemsize > MAX_TENSOR_BYTES:
         raise StepwellError("bad-inputs", None, f"input {spec.name!r} is {spec}, found shape {list(given)}")
     return tuple(given)

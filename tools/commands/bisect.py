@@ -85,11 +85,9 @@ def _by_levels(args: Namespace, options: CompileOptions) -> tuple[Finding | None
     from stepwell.tools.bisect.replay import Replay
     from stepwell.tools.bisect.search import Search
     from stepwell.tools.debug.references import wanted_values
-    from stepwell.tools.driver.compilation import main_of
-    from stepwell.tools.driver.model_interface import read_interface
-    from stepwell.tools.driver.reading import start
+    from stepwell.tools.driver.reading import interface_of
 
-    interface = read_interface(main_of(start(args.model, options).module))
+    interface = interface_of(args.model, options)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
     feeds = completed_inputs(interface, arrays, args.seed, dict(args.input_shape))
     search = Search(args.model, options, args.level or LEVELS)

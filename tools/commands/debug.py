@@ -30,7 +30,7 @@ from stepwell.tools.debug.meaning import LEVELS
 from stepwell.tools.debug.session import DebugSession, debug
 from stepwell.tools.debug.values import ValueInfo
 from stepwell.tools.debug.watch import kinds_of
-from stepwell.tools.inputs import FILLS, UNNAMED, by_input, made_up_inputs, read_arrays
+from stepwell.tools.inputs import FILLS, UNNAMED, completed_inputs, read_arrays
 
 _SCHEMA = "stepwell-debug/1"
 _SHOWN_ELEMENTS = 64
@@ -145,10 +145,7 @@ def _session(args: Namespace) -> DebugSession:
     for name in (*args.get, *changes):
         session.found.expect_name(name)
     interface = session.model.interface
-    given = by_input(arrays, interface)
-    sizes: dict[str, tuple[int, ...]] = dict(args.input_shape)
-    sizes |= {name: np.asarray(value).shape for name, value in given.items()}
-    session.run(made_up_inputs(interface, args.fill, args.seed, sizes) | given)
+    session.run(completed_inputs(interface, arrays, args.seed, dict(args.input_shape), args.fill))
     for name, array in changes.items():
         session.set(name, array)
     if changes:

@@ -17,7 +17,7 @@ from stepwell.tools.commands.options import (
     option_texts,
 )
 from stepwell.tools.driver.options import expect_source
-from stepwell.tools.inputs import completed_inputs, read_arrays
+from stepwell.tools.inputs import completed_inputs, expect_fitting, read_arrays
 
 if TYPE_CHECKING:
     from stepwell.tools.reduce.request import Reduction, Request
@@ -113,26 +113,25 @@ def _request(args: Namespace) -> Request:
 
 
 def _reduced_model(args: Namespace) -> Reduction:
-    from stepwell.tools.driver.compilation import main_of
-    from stepwell.tools.driver.model_interface import read_interface
-    from stepwell.tools.driver.reading import start
+    from stepwell.tools.driver.reading import interface_of
     from stepwell.tools.progress import shown_progress
     from stepwell.tools.reduce.onnx_model import ModelFailure
 
     if args.pipeline is not None:
         raise StepwellError("bad-usage", str(args.model), "-p is for .mlir files")
     options = compile_options(args)
-    feeds = read_arrays(args.inputs) if args.inputs is not None else {}
+    given = feeds = read_arrays(args.inputs) if args.inputs is not None else {}
     try:
-        interface = read_interface(main_of(start(args.model, options).module))
+        interface = interface_of(args.model, options)
     except StepwellError:  # of a model that cannot be read, which is the failure then
         interface = None
     if interface is not None:
         try:
-            feeds = completed_inputs(interface, feeds, args.seed, dict(args.input_shape))
-        except StepwellError:
-            if feeds:  # without a file, they are values that cannot be made up
-                raise
+            feeds = completed_inputs(interface, given, args.seed, dict(args.input_shape))
+            expect_fitting(interface, feeds)
+        except StepwellError as error:
+            if given:  # without a file, they are values that cannot be made up
+                raise error.at(str(args.inputs)) from None
     args.input_shape = []  # a part's inputs are others
     words = option_texts(args)
     with shown_progress() as progress:

@@ -30,7 +30,7 @@ from stepwell.tools.commands.options import (
     watched,
 )
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
-from stepwell.tools.inputs import FILLS, by_input, made_up_inputs, made_up_sizes, read_arrays
+from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
 from stepwell.tools.json_facts import Facts
 from stepwell.tools.measure.host_time import described, milliseconds_on_host
 
@@ -82,16 +82,16 @@ def run(args: Namespace) -> int:
     if isinstance(model, CompiledProgram):
         args.profile = profile
         return run_program(model, args)
-    given = by_input(arrays, model.interface)
-    sizes: dict[str, tuple[int, ...]] = dict(args.input_shape)
-    sizes |= {name: np.asarray(value).shape for name, value in given.items()}
-    feeds = made_up_inputs(model.interface, args.fill, args.seed, sizes) | given
+    shapes = dict(args.input_shape)
+    feeds = completed_inputs(model.interface, arrays, args.seed, shapes, args.fill)
     begin = perf_counter()
     try:
         outputs = model.run(feeds)
     except StepwellError as error:
-        if error.code == "shape-mismatch" and (open_sizes := made_up_sizes(model.interface, sizes)):
-            error.with_note(f"1 was taken for {', '.join(open_sizes)}: --input-shape gives other sizes")
+        shapes |= {name: array.shape for name, array in by_input(arrays, model.interface).items()}
+        if error.code == "shape-mismatch" and (open_sizes := made_up_sizes(model.interface, shapes)):
+            made_up = ", ".join(f"{name} = {size}" for name, size in open_sizes.items())
+            error.with_note(f"made up: {made_up}; --input-shape gives other sizes")
         raise
     seconds = perf_counter() - begin
     arrays_described = [described_array(name, array) for name, array in outputs.items()]

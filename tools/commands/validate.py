@@ -104,18 +104,15 @@ def _model_rows(args: Namespace) -> list[Row]:
     """The rows of the passes that compile a model."""
     from stepwell.tools.check.model_validation import ModelValidation, expect_above_loops
     from stepwell.tools.debug.references import wanted_values
-    from stepwell.tools.driver.compilation import main_of
-    from stepwell.tools.driver.model_interface import read_interface
-    from stepwell.tools.driver.reading import start
+    from stepwell.tools.driver.reading import interface_of, start
     from stepwell.tools.progress import shown_progress
 
     if limits_of(args):
         help = "leave them out, or validate the passes of a .mlir file: -p"
         raise StepwellError("bad-option", None, "limits do not go with all passes of a model", help=help)
     options = compile_options(args)
-    module = start(args.model, options).module
-    expect_above_loops(module)
-    interface = read_interface(main_of(module))
+    expect_above_loops(start(args.model, options).module)
+    interface = interface_of(args.model, options)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
     with shown_progress() as progress:
         validation = ModelValidation(args.model, options, args.level, full=args.full, progress=progress)

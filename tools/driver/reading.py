@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.verify import verify_module
+from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SHARE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
@@ -25,13 +27,14 @@ from stepwell.tools.driver.compilation import (
     is_on_loops,
     main_of,
 )
-from stepwell.tools.driver.model_interface import require_ranks
+from stepwell.tools.driver.model_interface import read_interface, require_ranks
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.requested_backends import expect_backends
 
 if TYPE_CHECKING:
     from stepwell.frontend.source import Source
     from stepwell.runtime.files.weights import WeightStore
+    from stepwell.runtime.interface import Interface
     from stepwell.tools.driver.options import CompileOptions, Model, ModelFile
 
 
@@ -78,6 +81,22 @@ def check_program(compilation: Compilation, options: CompileOptions) -> None:
 
         compilation.resized = set_input_shapes(main_of(compilation.module), options.input_shapes)
     require_ranks(main_of(compilation.module))
+
+
+def interface_of(model: Model, options: CompileOptions) -> Interface:
+    """
+    The interface of a model without compiling it; where sizes of inputs are open, with its checks of them.
+
+    Raises: StepwellError as `start` and `read_interface`.
+    """
+    compilation = start(model, options)
+    interface = read_interface(main_of(compilation.module))
+    if is_lowered(compilation.module) or all(d.is_static for spec in interface.inputs for d in spec.dims):
+        return interface
+    with suppress(StepwellError):  # whoever compiles it says what it is
+        run_pipeline(compilation.module, "convert-onnx-to-graph", compilation.ctx)
+        return read_interface(main_of(compilation.module))
+    return interface
 
 
 _OF_LEVEL_1 = ("input_shapes", "backends", "disabled_passes", "required_passes", "opt_level", "winograd")

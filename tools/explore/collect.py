@@ -36,7 +36,7 @@ from stepwell.tools.explore.kernels import collect_kernels
 from stepwell.tools.explore.memory import buffers_of
 from stepwell.tools.explore.model_graph import ModelGraph
 from stepwell.tools.explore.overlays import SCHEMA
-from stepwell.tools.inputs import fitting_inputs
+from stepwell.tools.inputs import completed_inputs
 
 
 class Fused(NamedTuple):
@@ -118,7 +118,7 @@ def collect_and_compile(
         processes=options.processes,
         progress=progress,
     )
-    arrays = fitting_inputs(image.main.interface, feeds or {})
+    arrays = completed_inputs(image.main.interface, feeds or {})
     calls = _calls(found, timed, image, arrays, run=run, threads=threads)
     listed = _kernels(found, timed, image, details, calls)
     sizes = _sizes(image, arrays, run)

@@ -11,7 +11,7 @@ from stepwell.tools.debug.compare import Comparison
 from stepwell.tools.debug.session import debug
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.kernel_steps import Data
-from stepwell.tools.inputs import fitting_inputs
+from stepwell.tools.inputs import completed_inputs
 
 NOT_FINITE = 1e30
 """A difference of values whose NaN or infinities are in other places, which JSON has no number for."""
@@ -33,7 +33,7 @@ def add_differences(
     Raises: StepwellError as `DebugSession.compare`.
     """
     session = debug(model, replace(options, profile=False), threads=threads)
-    session.run(fitting_inputs(session.model.interface, feeds or {}))
+    session.run(completed_inputs(session.model.interface, feeds or {}))
     comparison = session.compare(against)
     first = comparison.first
     data["against"] = {

@@ -86,13 +86,10 @@ def bench_model(
 
 
 def _made_up(path: Path, shapes: Mapping[str, Sequence[int]], seed: int) -> dict[str, Array]:
-    from stepwell.tools.driver.compilation import main_of
-    from stepwell.tools.driver.model_interface import read_interface
     from stepwell.tools.driver.options import CompileOptions
-    from stepwell.tools.driver.reading import start
+    from stepwell.tools.driver.reading import interface_of
 
-    interface = read_interface(main_of(start(path, CompileOptions()).module))
-    return made_up_inputs(interface, "random", seed, shapes)
+    return made_up_inputs(interface_of(path, CompileOptions()), "random", seed, shapes)
 
 
 def _difference(path: Path, feeds: Mapping[str, Array], outputs: Sequence[Array]) -> float:

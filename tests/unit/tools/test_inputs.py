@@ -12,7 +12,10 @@ import pytest
 import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools import inputs
-from stepwell.tools.inputs import UNNAMED, by_input, fitting_inputs, read_arrays
+from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.reading import interface_of
+from stepwell.tools.inputs import UNNAMED, by_input, completed_inputs, made_up_sizes, read_arrays
+from tests.commands import written
 from tests.onnx_models import onnx_model
 
 ARRAYS = {
@@ -99,8 +102,18 @@ def test_more_than_the_memory_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_made_up_sizes_are_those_that_the_model_takes() -> None:
     body = "s = Constant <value_ints = [-1, 8]> () y = Reshape (x, s)"
     interface = stepwell.compile(onnx_model(f"g (float[N] x) => (float[M, 8] y) {{ {body} }}")).interface
-    assert [np.asarray(array).shape for array in fitting_inputs(interface, {}).values()] == [(8,)]
+    assert [np.asarray(array).shape for array in completed_inputs(interface, {}).values()] == [(8,)]
     given = {"x": np.ones(24, np.float32)}
-    assert fitting_inputs(interface, given)["x"] is given["x"]
+    assert completed_inputs(interface, given)["x"] is given["x"]
     given = {"x": np.ones(3, np.float32)}
-    assert fitting_inputs(interface, given)["x"] is given["x"]  # with which the run says what is wrong
+    assert completed_inputs(interface, given)["x"] is given["x"]  # with which the run says what is wrong
+
+
+def test_made_up_sizes_are_1_where_they_can_be(tmp_path: Path) -> None:
+    """Also before anything is compiled."""
+    body = "s = Constant <value_ints = [0, -1, 512]> () y = Reshape (x, s)"
+    model = onnx_model(f"g (float[N, M] x, float[K] k) => (float[N, L, 512] y) {{ {body} }}")
+    interface = interface_of(written(tmp_path / "m.onnx", model), CompileOptions())
+    assert made_up_sizes(interface, {}) == {"N": 1, "M": 512, "K": 1}
+    assert made_up_sizes(interface, {"x": (2, 1024)}) == {"K": 1}
+    assert made_up_sizes(interface, {"x": (2, 3)}) == {"K": 1}

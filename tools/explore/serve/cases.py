@@ -18,7 +18,7 @@ from stepwell.tools.driver.compilation import kernels_of
 from stepwell.tools.driver.image import deduplicate
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.kernels import text_of_kernel
-from stepwell.tools.inputs import fitting_inputs
+from stepwell.tools.inputs import completed_inputs
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def kernel_cases(
     """
     session = debug(model, replace(options, profile=False), threads=threads)
     if run:
-        session.run(fitting_inputs(session.model.interface, feeds))
+        session.run(completed_inputs(session.model.interface, feeds))
     module = session.program.shared.clone()
     deduplicate(module, session.program.ctx.target)
     inputs = _first_inputs(session) if run else {}

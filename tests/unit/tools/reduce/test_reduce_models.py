@@ -181,15 +181,30 @@ def test_a_case_whose_pass_never_returns_is_given_up(tmp_path: Path) -> None:
     assert small(tmp_path) == ["Exp", "Sub"]
 
 
-@pytest.mark.parametrize(("name", "shape"), [("other", (2, 8)), ("x", (2, 8, 1))])
+@pytest.mark.parametrize(
+    ("name", "shape", "dtype", "code"),
+    [
+        ("other", (2, 8), "float32", "extra-input"),
+        ("x", (2, 8, 1), "float32", "bad-inputs"),
+        ("x", (2, 9), "float32", "shape-mismatch"),
+        ("x", (2, 8), "float64", "type-mismatch"),
+    ],
+)
 def test_inputs_that_do_not_fit_are_refused(
-    name: str, shape: tuple[int, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    name: str,
+    shape: tuple[int, ...],
+    dtype: str,
+    code: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
+    """The error that a run with them gives is not a fault to reduce."""
     onnx.save(chain(4, WRONG, "r"), tmp_path / "model.onnx")
-    np.savez(tmp_path / "x.npz", allow_pickle=False, **{name: np.ones(shape, np.float32)})
+    np.savez(tmp_path / "x.npz", allow_pickle=False, **{name: np.ones(shape, dtype)})
     plugin = planted("simplify-expr", tmp_path).name
     assert reduced(tmp_path, "--load", plugin, "--inputs", "x.npz")[0] == 1
-    assert "error[extra-input]" in (errors := capfd.readouterr().err) or "error[bad-inputs]" in errors
+    errors = capfd.readouterr().err
+    assert f"error[{code}]" in errors and "--> x.npz" in errors
     assert not (tmp_path / "small.onnx").exists()
 
 
