@@ -74,6 +74,22 @@ class HoleType(_Named, TypeAttribute):
     def __init__(self, label: str):
         super().__init__(StringAttr(label))
 
+    def verify(self) -> None:
+        _HOLES.add(type(self))
+
+    @staticmethod
+    def exist() -> bool:
+        """Whether this process has made a hole: if not, no module is searched for one."""
+        return bool(_HOLES)
+
+
+_HOLES: set[type[HoleType]] = set()
+
+
+def nothing_said() -> HoleType:
+    """The element type of a type that says nothing of it: of what a result forces on an operand."""
+    return HoleType("?")
+
 
 @irdl_attr_definition
 class ParamsAttr(ParametrizedAttribute):

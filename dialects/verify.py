@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.incomplete import is_incomplete
 from stepwell.runtime.errors import StepwellError
 
 MAX_REPORTED = 10
@@ -55,6 +56,8 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
 
                 verify_attribute(op, place, name, value)
     except VerifyException as error:
+        if op.name == "func.return" and is_incomplete(op):
+            return  # `infer-types` compares with the function's results
         yield Violation(_redefinition(op, str(error)) or op, str(error))
     except StepwellError as error:
         yield Violation(op, error.message, error)

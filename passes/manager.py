@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, Verify
 from stepwell.dialects._xdsl import StepwellContext, running_in
 from stepwell.dialects.verify import verify_module
 from stepwell.passes.analysis.manager import AnalysisManager
+from stepwell.passes.analysis.untyped_values import expect_complete
 from stepwell.passes.base import Pass
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import PASS_SECONDS
@@ -150,6 +151,7 @@ def run_pipeline(
     """
     context = PassContext.current()
     steps = _checked_passes(module, pipeline)
+    expect_complete(module, [step.name for step in steps])
     _log(2, "pipeline {}", pipeline)
     with context.active(), collector_paused():
         run = _Run(module, StepwellContext() if ctx is None else ctx, context, reproducer)
@@ -168,7 +170,9 @@ def run_pass(module: ModuleOp, step: ModulePass | str, ctx: Context | None = Non
     """
     context = PassContext.current()
     with context.active(), collector_paused():
-        for each in _checked_passes(module, step):
+        steps = _checked_passes(module, step)
+        expect_complete(module, [each.name for each in steps])
+        for each in steps:
             _Run(module, StepwellContext() if ctx is None else ctx, context).step(each)
 
 

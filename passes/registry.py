@@ -60,7 +60,8 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.graph.data": {"link-prelude": ("copy what a module names of the prelude into it",)},
     "passes.graph.types": {
-        "monomorphize": ("copy polymorphic functions for the types that they are used at",)
+        "infer-types": ("find the types that holes stand for", "InferType"),
+        "monomorphize": ("copy polymorphic functions for the types that they are used at",),
     },
     "passes.graph.gradients": {
         "append-loss": ("let a model return its loss, and take targets",),

@@ -35,17 +35,28 @@ def definition_of(type: DataType, at: Operation) -> DataOp:
     Args: `at` is an op of the module that names the type.
     Raises: StepwellError `bad-kind` for an unknown data type, or another number of arguments.
     """
+    definition = definition_named(type.symbol, at)
+    expect_arguments(definition, type.arguments.data, at)
+    return definition
+
+
+def definition_named(symbol: str, at: Operation) -> DataOp:
+    """
+    The definition of a data type by its name.
+
+    Args: `at` is an op of the module that names it.
+    Raises: StepwellError `bad-kind` for an unknown data type.
+    """
     known = definitions_of(module_of(at))
-    definition = known.get(type.symbol) or _of_prelude().get(type.symbol)
+    definition = known.get(symbol) or _of_prelude().get(symbol)
     if definition is None:
         names = [*known, *_of_prelude()]
         raise StepwellError(
             "bad-kind",
             at,
-            f"there is no data type @{type.symbol}",
-            help=f"{did_you_mean(type.symbol, names)}there are: {', '.join(f'@{name}' for name in names)}",
+            f"there is no data type @{symbol}",
+            help=f"{did_you_mean(symbol, names)}there are: {', '.join(f'@{name}' for name in names)}",
         )
-    expect_arguments(definition, type.arguments.data, at)
     return definition
 
 

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.adt.data import DataType
 from stepwell.dialects.adt.definitions import definition_of
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, OrUnknown
 from stepwell.runtime.errors import StepwellError
 
 
@@ -35,7 +35,7 @@ class MakeOp(GraphOp):
 
     constructor = prop_def(SymbolRefAttr)
     inputs = var_operand_def()
-    result = result_def(DataType)
+    result = result_def(OrUnknown(DataType))
 
     traits = traits_def(Pure())
     assembly_format = "$constructor `(` $inputs `)` attr-dict `:` functional-type($inputs, $result)"

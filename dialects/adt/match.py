@@ -27,7 +27,7 @@ from stepwell.dialects.adt.exhaustive import missing_cases
 from stepwell.dialects.adt.make import fits
 from stepwell.dialects.adt.patterns import BOUND, TUPLE, PatternAttr, parse_case, print_pattern
 from stepwell.dialects.graph.base import GraphOp, Kind
-from stepwell.dialects.graph.control_flow import expect_yield, joined_type, yield_of
+from stepwell.dialects.graph.control_flow import expect_yield, joined_type, yield_of, yielded_and_given
 from stepwell.runtime.errors import StepwellError
 
 
@@ -127,6 +127,15 @@ class MatchOp(GraphOp):
             pairs = zip(types, yield_of(case).operand_types, strict=True)
             types = [joined_type(a, b) or a for a, b in pairs]
         return types
+
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        pairs: list[tuple[Attribute, Attribute]] = []
+        for pattern, case in zip(self.patterns, self.cases, strict=True):
+            pairs += zip(bound_types(pattern, self.value.type, self), case.block.arg_types, strict=True)
+        return pairs
+
+    def likely_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        return yielded_and_given(self.cases, self.results)
 
     def check(self) -> None:
         if len(self.patterns) != len(self.cases):  # (C1)

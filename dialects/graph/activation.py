@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, FloatAttr, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import Float32Type, FloatAttr, StringAttr, f32
 from xdsl.ir import SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import Kind, SameTypeOp
+from stepwell.dialects.graph.base import AnyTensor, Kind, SameTypeOp
 from stepwell.dialects.graph.elementwise import FloatUnaryOp, UnaryOp
 from stepwell.dialects.graph.relations import Domain, expect_domain, expect_same_element, expect_scalar
 
@@ -171,9 +171,9 @@ class ClipOp(SameTypeOp):
     name = "graph.clip"
     KIND: ClassVar[Kind] = Kind.ELEMENTWISE
 
-    input = operand_def(TensorType)
-    lo = opt_operand_def(TensorType)
-    hi = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    lo = opt_operand_def(AnyTensor)
+    hi = opt_operand_def(AnyTensor)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (

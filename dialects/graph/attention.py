@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, Float32Type, FloatAttr, TensorType, f32
+from xdsl.dialects.builtin import BoolAttr, Float32Type, FloatAttr, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import (
     Domain,
     broadcast,
@@ -61,13 +61,13 @@ class AttentionOp(GraphOp):
     name = "graph.attention"
     KIND: ClassVar[Kind] = Kind.ROW
 
-    q = operand_def(TensorType)
-    k = operand_def(TensorType)
-    v = operand_def(TensorType)
-    mask = opt_operand_def(TensorType)
+    q = operand_def(AnyTensor)
+    k = operand_def(AnyTensor)
+    v = operand_def(AnyTensor)
+    mask = opt_operand_def(AnyTensor)
     scale = prop_def(FloatAttr[Float32Type])
     zero_masked = prop_def(BoolAttr, default_value=FALSE)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)

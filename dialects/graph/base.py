@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
-from typing import ClassVar, Self, TypeAlias, cast
+from typing import ClassVar, Self, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -23,15 +23,50 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef, operand_def, result_def, traits_def
+from xdsl.irdl import (
+    BaseAttr,
+    IRDLOperation,
+    OptOperandDef,
+    VarOperandDef,
+    operand_def,
+    result_def,
+    traits_def,
+)
+from xdsl.irdl.constraints import VerificationContext
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import set_type
+from stepwell.dialects.incomplete import is_incomplete
+from stepwell.dialects.type_variables import HoleType, VarType
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, dtype_of, int_attr
+from stepwell.runtime.errors import StepwellError
 
 Property: TypeAlias = Attribute | bool | int | str | Sequence[int]
 """A property of an op: an attribute, or the Python value of one."""
+
+
+KnownT = TypeVar("KnownT", bound=Attribute, covariant=True)
+
+
+class OrUnknown(BaseAttr[KnownT]):
+    """
+    The constraint of a type of one class, in whose place a hole or a type variable may stand.
+
+    Python code sees the class alone: an op with a hole among its types is asked nothing (`infer-types`
+    comes first), and a variable has been substituted before sizes are needed.
+    """
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not (isinstance(attr, self.attr) or isinstance(attr, (HoleType, VarType))):
+            super().verify(attr, constraint_context)
+
+    def get_bases(self) -> set[type[Attribute]] | None:
+        return {self.attr, HoleType, VarType}
+
+
+AnyTensor: OrUnknown[TensorType[Attribute]] = OrUnknown(TensorType)
+"""A tensor; a hole or a type variable where its type is not known yet."""
 
 
 class Kind(IntEnum):
@@ -108,10 +143,40 @@ class GraphOp(IRDLOperation, ABC):
     def check(self) -> None:
         """Constraints on operands and properties. Raises: VerifyException, worded for the model's author."""
 
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        """
+        Types that the results force on the operands, one each; None, and `?` for an extent, force nothing.
+
+        Types that are partly known have holes and solver symbols, `tensor<*xf32>` where the rank is unknown.
+        May raise whatever such types lead to: nothing is forced then.
+        """
+        return ()
+
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        """Pairs of types, of the op's values and its regions', that must be one, as far as they are known."""
+        return ()
+
+    def likely_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        """Pairs of types that are taken to be one where nothing else tells: those of branches and results."""
+        return ()
+
     def verify_(self) -> None:
-        self.check()
-        for result, expected in zip(self.results, self.inferred_types(), strict=True):
-            expect_type(result, expected)
+        try:
+            self.check()
+            for result, expected in zip(self.results, self.inferred_types(), strict=True):
+                expect_type(result, expected)
+        except Exception as error:
+            if is_incomplete(self):
+                return
+            if isinstance(error, (VerifyException, StepwellError)):
+                raise
+            # Python code of relations sees tensors alone: it breaks on a variable where it needs a tensor.
+            types = (value.type for value in (*self.operands, *self.results))
+            if (variable := next((type for type in types if isinstance(type, VarType)), None)) is None:
+                raise
+            raise VerifyException(f"the type variable {variable} stands where a tensor is needed") from None
 
     def on(self, operands: Sequence[SSAValue], **properties: Attribute) -> Self:
         """This op again on other operands, with these properties changed; its results are typed anew."""
@@ -158,8 +223,8 @@ class SameTypeOp(GraphOp, ABC):
     One with more operands declares `input` again: IRDL has the operands of a base class last.
     """
 
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
+    input = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
     traits = traits_def(Pure())
 
     def infer(self) -> Sequence[Attribute]:

@@ -6,19 +6,20 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import (
     Domain,
     broadcast,
     element_of_value,
     expect_domain,
     expect_same_element,
+    one_element,
 )
 from stepwell.dialects.types import dims_of, tensor_type
 
@@ -28,10 +29,12 @@ class BinaryOp(GraphOp, ABC):
 
     KIND: ClassVar[Kind] = Kind.BROADCAST
     DOMAIN: ClassVar[Domain]
+    HAS_ONE_ELEMENT: ClassVar[bool] = True
+    """Whether the result has the element type of the operands, which share theirs."""
 
-    lhs = operand_def(TensorType)
-    rhs = operand_def(TensorType)
-    result = result_def(TensorType)
+    lhs = operand_def(AnyTensor)
+    rhs = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$lhs `,` $rhs attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type($result)"
@@ -42,6 +45,11 @@ class BinaryOp(GraphOp, ABC):
     def infer(self) -> Sequence[Attribute]:
         shape = broadcast([dims_of(self.lhs.type), dims_of(self.rhs.type)])  # (C3)
         return [tensor_type(self.result_element(), shape)]
+
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        return one_element([*operands, *results] if self.HAS_ONE_ELEMENT else operands, len(operands))
 
     def result_element(self) -> Attribute:
         """The element type of the result: that of the operands unless an op says otherwise."""
@@ -184,6 +192,11 @@ class PowerOp(BinaryOp):
 
     name = "graph.power"
     DOMAIN: ClassVar[Domain] = Domain.NUMBER
+
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        return [*one_element(results, 1), None]
 
     def check(self) -> None:
         expect_domain(self.lhs, self.DOMAIN)  # (C1)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     VarConstraint,
-    base,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -18,7 +17,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import Kind, SameTypeOp
+from stepwell.dialects.graph.base import AnyTensor, Kind, SameTypeOp
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_dims, expect_domain
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
@@ -48,9 +47,9 @@ class BatchNormOp(SameTypeOp):
 
     name = "graph.batch_norm"
     KIND: ClassVar[Kind] = Kind.BROADCAST
-    V: ClassVar = VarConstraint("V", base(TensorType))
+    V: ClassVar = VarConstraint("V", AnyTensor)
 
-    input = operand_def(TensorType)
+    input = operand_def(AnyTensor)
     mean = operand_def(V)
     variance = operand_def(V)
     scale = opt_operand_def(V)
@@ -91,9 +90,9 @@ class ChannelNormOp(SameTypeOp, ABC):
 
     KIND: ClassVar[Kind] = Kind.ROW
 
-    input = operand_def(TensorType)
-    scale = opt_operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    scale = opt_operand_def(AnyTensor)
+    bias = opt_operand_def(AnyTensor)
     eps = prop_def(FloatAttr[Float32Type])
 
     def check(self) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import Domain, expect_domain, shape_text
 from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of
 from stepwell.runtime.dims import Dim
@@ -34,7 +33,7 @@ class CheckIndicesOp(GraphOp):
     name = "graph.check_indices"
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
-    indices = operand_def(TensorType)
+    indices = operand_def(AnyTensor)
     sizes = prop_def(DimsAttr)
 
     assembly_format = "$indices `within` $sizes attr-dict `:` type($indices)"

@@ -21,19 +21,22 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import (
     Domain,
     broadcast,
     differ,
+    element_of_type,
     element_of_value,
     expect_axis,
     expect_domain,
     expect_same_element,
+    one_element,
+    only_element,
     shape_text,
 )
-from stepwell.dialects.types import bool_attr, dims_of, int_attr, tensor_of, tensor_type
-from stepwell.runtime.dims import Dim
+from stepwell.dialects.types import DimLike, bool_attr, dims_of, int_attr, tensor_of, tensor_type
+from stepwell.runtime.dims import UNKNOWN, Dim
 
 FALSE = bool_attr(False)
 BYTES = (IntegerType(8), IntegerType(8, Signedness.UNSIGNED))
@@ -64,9 +67,9 @@ class MatmulOp(GraphOp):
     name = "graph.matmul"
     KIND: ClassVar[Kind] = Kind.CONTRACTION
 
-    a = operand_def(TensorType)
-    b = operand_def(TensorType)
-    result = result_def(TensorType)
+    a = operand_def(AnyTensor)
+    b = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
     transpose_a = prop_def(BoolAttr, default_value=FALSE)
     transpose_b = prop_def(BoolAttr, default_value=FALSE)
     packing = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
@@ -147,6 +150,27 @@ class MatmulOp(GraphOp):
         element = self.out_type or element_of_value(self.a)
         return [tensor_type(element, (*broadcast([a[:-2], b[:-2]]), *rows, *columns))]
 
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        elements = one_element([*operands, *([] if self.out_type else results)], 2)
+        if self.panel or not all(isinstance(type, TensorType) for type in operands):
+            return elements
+        element = next(element_of_type(type) for type in operands)
+        contracted = self.row_dims()[-1], self.column_dims()[-2]
+        transposed = bool(self.transpose_a), not self.transpose_b
+        return [
+            tensor_type(element, _with_extent(dims_of(type), -2 if at_rows else -1, extent))
+            for type, at_rows, extent in zip(operands, transposed, reversed(contracted), strict=True)
+        ]
+
+
+def _with_extent(dims: Sequence[Dim], axis: int, extent: Dim) -> list[DimLike]:
+    """Dimensions of which an axis alone is known; the last one of a vector."""
+    said: list[DimLike] = [UNKNOWN] * len(dims)
+    said[axis if len(dims) > 1 else -1] = extent
+    return said
+
 
 @irdl_op_definition
 class MatmulIntegerOp(GraphOp):
@@ -174,11 +198,11 @@ class MatmulIntegerOp(GraphOp):
     name = "graph.matmul_integer"
     KIND: ClassVar[Kind] = Kind.CONTRACTION
 
-    a = operand_def(TensorType)
-    b = operand_def(TensorType)
-    a_zero_point = opt_operand_def(TensorType)
-    b_zero_point = opt_operand_def(TensorType)
-    result = result_def(TensorType)
+    a = operand_def(AnyTensor)
+    b = operand_def(AnyTensor)
+    a_zero_point = opt_operand_def(AnyTensor)
+    b_zero_point = opt_operand_def(AnyTensor)
+    result = result_def(AnyTensor)
     parts = prop_def(IntegerAttr.constr(i64), default_value=BYTES_OF_WORD)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -278,9 +302,9 @@ class BiasAddOp(GraphOp):
     name = "graph.bias_add"
     KIND: ClassVar[Kind] = Kind.BROADCAST
 
-    x = operand_def(TensorType)
-    b = operand_def(TensorType)
-    result = result_def(TensorType)
+    x = operand_def(AnyTensor)
+    b = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
     axis = prop_def(IntegerAttr.constr(i64))
 
     traits = traits_def(Pure())
@@ -302,3 +326,16 @@ class BiasAddOp(GraphOp):
 
     def infer(self) -> Sequence[Attribute]:  # (C4)
         return [tensor_of(self.x)]
+
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        b, known = operands[1], results[0]
+        if known.name != TensorType.name:
+            return one_element([*results, *operands], 2)
+        bias = only_element(known)
+        if b.name == TensorType.name:
+            dims = dims_of(known)
+            own = [dims[self.axis.value.data], dims[-1]][: len(dims_of(b))]
+            bias = tensor_type(element_of_type(known), own)
+        return [known, bias]

@@ -158,6 +158,17 @@ def expect_yield(region: Region, count: int) -> None:
         raise VerifyException(f"expected {count} yielded values, found {len(last.operands)}")
 
 
+def yielded_and_given(
+    regions: Sequence[Region], results: Sequence[SSAValue]
+) -> list[tuple[Attribute, Attribute]]:
+    """The types that regions yield, each with the type of the result that it is one of."""
+    return [
+        (value.type, result.type)
+        for region in regions
+        for value, result in zip(yield_of(region).operands, results, strict=False)
+    ]
+
+
 def print_outcome(op: ControlFlowOp, printer: Printer) -> None:
     """Print `defines ["n"] -> (types) attributes {…}`."""
     if op.symbols is not None:
@@ -228,6 +239,12 @@ class IfOp(ControlFlowOp):
     def infer(self) -> Sequence[Attribute]:
         pairs = zip(*(yield_of(region).operand_types for region in self.regions), strict=True)
         return [*(cast(Attribute, joined_type(a, b)) for a, b in pairs), *self.sizes()]
+
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        return [(self.condition.type, CONDITION_TYPE)]
+
+    def likely_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        return yielded_and_given(self.regions, self.values)
 
     def check(self) -> None:
         if self.condition.type != CONDITION_TYPE:  # (C1)

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import Operand, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.types import Tensor, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.layout import Layout, parse_layout, plain_layout
@@ -74,7 +74,7 @@ class SlidingFiltersOp(GraphOp, ABC):
         # Each op defines its operands: those of a base class would come last.
         x: Operand
         w: Operand
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
     strides = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
@@ -175,8 +175,8 @@ class ConvOp(SlidingFiltersOp):
 
     name = "graph.conv"
 
-    x = operand_def(TensorType)
-    w = operand_def(TensorType)
+    x = operand_def(AnyTensor)
+    w = operand_def(AnyTensor)
     traits = traits_def(Pure())
     assembly_format = (
         "$x `,` $w `strides` $strides `dilations` $dilations `pads` $pads (`groups` $groups^)? "
@@ -238,9 +238,9 @@ class ConvTransposeOp(GraphOp):
     name = "graph.conv_transpose"
     KIND: ClassVar[Kind] = Kind.CONTRACTION
 
-    x = operand_def(TensorType)
-    w = operand_def(TensorType)
-    result = result_def(TensorType)
+    x = operand_def(AnyTensor)
+    w = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
     strides = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import BoolAttr, f32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import element_of_value, expect_dims
 from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_type
 from stepwell.runtime.dims import Dim
@@ -43,14 +43,14 @@ class NonMaxSuppressionOp(GraphOp):
     name = "graph.non_max_suppression"
     KIND: ClassVar[Kind] = Kind.OPAQUE
 
-    boxes = operand_def(TensorType)
-    scores = operand_def(TensorType)
-    overlap = operand_def(TensorType)
-    least = opt_operand_def(TensorType)
+    boxes = operand_def(AnyTensor)
+    scores = operand_def(AnyTensor)
+    overlap = operand_def(AnyTensor)
+    least = opt_operand_def(AnyTensor)
     most = prop_def(DimsAttr)
     center = prop_def(BoolAttr)
-    chosen = result_def(TensorType)
-    counts = result_def(TensorType)
+    chosen = result_def(AnyTensor)
+    counts = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -106,10 +106,10 @@ class JoinPartsOp(GraphOp):
     name = "graph.join_parts"
     KIND: ClassVar[Kind] = Kind.OPAQUE
 
-    parts = operand_def(TensorType)
-    counts = operand_def(TensorType)
+    parts = operand_def(AnyTensor)
+    counts = operand_def(AnyTensor)
     size = prop_def(DimsAttr)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$parts `,` $counts `size` $size attr-dict `:` functional-type(operands, results)"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import (
     Domain,
     broadcast,
@@ -44,9 +44,9 @@ class EinsumOp(GraphOp):
     name = "graph.einsum"
     KIND: ClassVar[Kind] = Kind.CONTRACTION
 
-    inputs = var_operand_def(TensorType)
+    inputs = var_operand_def(AnyTensor)
     equation = prop_def(StringAttr)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$equation $inputs attr-dict `:` functional-type($inputs, $result)"

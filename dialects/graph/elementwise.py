@@ -13,7 +13,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import Kind, SameTypeOp
 from stepwell.dialects.graph.relations import Domain, element_of_value, expect_domain, with_element
-from stepwell.dialects.types import dtype_of, tensor_of
+from stepwell.dialects.type_variables import nothing_said
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 
 
 class UnaryOp(SameTypeOp, ABC):
@@ -178,6 +179,11 @@ class FloatTestOp(UnaryOp, ABC):
     def infer(self) -> Sequence[Attribute]:
         return [with_element(tensor_of(self.input), i1)]
 
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        return [tensor_type(nothing_said(), dims_of(results[0]))]
+
 
 @irdl_op_definition
 class IsNanOp(FloatTestOp):
@@ -259,6 +265,11 @@ class CastOp(UnaryOp):
 
     def infer(self) -> Sequence[Attribute]:
         return [with_element(tensor_of(self.input), self.to)]
+
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        return [tensor_type(nothing_said(), dims_of(results[0]))]
 
     def check(self) -> None:
         super().check()

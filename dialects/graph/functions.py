@@ -22,9 +22,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, OrUnknown
 from stepwell.dialects.graph.control_flow import expect_yield, yield_of
-from stepwell.dialects.type_variables import parse_type_arguments, print_type_arguments
+from stepwell.dialects.type_variables import HoleType, parse_type_arguments, print_type_arguments
 
 
 def captured_values(region: Region) -> Sequence[SSAValue]:
@@ -78,7 +78,7 @@ class LambdaOp(GraphOp):
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
     recursive = opt_prop_def(UnitAttr)
-    result = result_def(FunctionType)
+    result = result_def(OrUnknown(FunctionType))
     body = region_def("single_block")
 
     traits = traits_def(Pure())
@@ -101,6 +101,10 @@ class LambdaOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:
         arguments = [argument.type for argument in self.arguments]
         return [FunctionType.from_lists(arguments, list(yield_of(self.body).operand_types))]
+
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        itself = [] if self.itself is None else [(self.itself.type, self.result.type)]
+        return [(self.result.type, self.infer()[0]), *itself]
 
     def check(self) -> None:
         last = self.body.block.last_op
@@ -162,7 +166,7 @@ class FunctionOp(GraphOp):
 
     callee = prop_def(SymbolRefAttr)
     type_args = opt_prop_def(ArrayAttr)
-    result = result_def(FunctionType)
+    result = result_def(OrUnknown(FunctionType))
 
     traits = traits_def(Pure())
 
@@ -214,7 +218,7 @@ class ClosureOp(GraphOp):
 
     callee = prop_def(SymbolRefAttr)
     captured = var_operand_def()
-    result = result_def(FunctionType)
+    result = result_def(OrUnknown(FunctionType))
 
     traits = traits_def(Pure())
 
@@ -318,6 +322,12 @@ class CallOp(GraphOp):
             return self.result_types  # the callee's type is checked where functions are
         return cast(FunctionType, self.function.type).outputs.data
 
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        if self.function is None:
+            return ()
+        arguments = [argument.type for argument in self.arguments]
+        return [(self.function.type, FunctionType.from_lists(arguments, list(self.result_types)))]
+
     def check(self) -> None:
         if self.callee is not None:
             return
@@ -335,7 +345,11 @@ class CallOp(GraphOp):
         operands, results, attributes = _parse_arguments(parser)
         if value is not None:
             type = FunctionType.from_lists([operand.type for operand in operands], list(results))
-            operands.insert(0, parser.resolve_operand(value, type))
+            known = parser.ssa_values.get(value.operand_name, ())
+            if value.index < len(known) and isinstance(known[value.index].type, HoleType):
+                operands.insert(0, known[value.index])  # its type is not this one, but a hole
+            else:
+                operands.insert(0, parser.resolve_operand(value, type))
         return cls.create(
             operands=operands,
             result_types=results,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import Domain, differ, expect_axis, expect_domain, shape_text
 from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
@@ -42,12 +42,12 @@ class GatherOp(GraphOp):
     name = "graph.gather"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    indices = operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    indices = operand_def(AnyTensor)
     axis = prop_def(IntegerAttr.constr(i64))
     batch_dims = prop_def(IntegerAttr.constr(i64))
     bounds = prop_def(StringAttr)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -104,10 +104,10 @@ class GatherElementsOp(GraphOp):
     name = "graph.gather_elements"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    indices = operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    indices = operand_def(AnyTensor)
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -147,10 +147,10 @@ class GatherNdOp(GraphOp):
     name = "graph.gather_nd"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    indices = operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    indices = operand_def(AnyTensor)
     batch_dims = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -201,10 +201,10 @@ class OneHotOp(GraphOp):
     name = "graph.one_hot"
     KIND: ClassVar[Kind] = Kind.BROADCAST
 
-    indices = operand_def(TensorType)
+    indices = operand_def(AnyTensor)
     depth = prop_def(DimsAttr)
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$indices `depth` $depth `axis` $axis attr-dict `:` type($indices) `->` type($result)"

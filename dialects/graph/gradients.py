@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, OrUnknown
 from stepwell.dialects.graph.relations import Domain
 from stepwell.dialects.types import Tensor
 
@@ -35,7 +35,7 @@ class DerivativeOp(GraphOp, ABC):
     callee = prop_def(SymbolRefAttr)
     wrt = prop_def(DenseArrayBase.constr(i64))
     """The numbers of the arguments."""
-    result = result_def(FunctionType)
+    result = result_def(OrUnknown(FunctionType))
 
     traits = traits_def(Pure())
     assembly_format = "$callee `wrt` $wrt attr-dict `:` type($result)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.contraction import BYTES, BYTES_OF_WORD
 from stepwell.dialects.graph.convolution import SlidingFiltersOp, window_properties
 from stepwell.dialects.graph.quantized import expect_zero_point_type
@@ -45,8 +45,8 @@ class WordsOp(GraphOp):
     name = "graph.words"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
+    input = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$input attr-dict `:` type($input) `->` type($result)"
@@ -100,10 +100,10 @@ class ConvIntegerOp(SlidingFiltersOp):
 
     name = "graph.conv_integer"
 
-    x = operand_def(TensorType)
-    w = operand_def(TensorType)
-    x_zero_point = opt_operand_def(TensorType)
-    w_zero_point = opt_operand_def(TensorType)
+    x = operand_def(AnyTensor)
+    w = operand_def(AnyTensor)
+    x_zero_point = opt_operand_def(AnyTensor)
+    w_zero_point = opt_operand_def(AnyTensor)
     border = prop_def(IntegerAttr.constr(i64), default_value=_ZERO)
     parts = prop_def(IntegerAttr.constr(i64), default_value=BYTES_OF_WORD)
 

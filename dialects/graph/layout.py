@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.convolution import checked_layout
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.runtime.layout import parse_layout
@@ -35,8 +35,8 @@ class LayoutTransformOp(GraphOp):
     name = "graph.layout_transform"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
+    input = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
     source = prop_def(StringAttr, prop_name="from")
     target = prop_def(StringAttr, prop_name="to")
 

@@ -6,12 +6,12 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.relations import (
     Domain,
@@ -19,6 +19,7 @@ from stepwell.dialects.graph.relations import (
     element_of_value,
     expect_domain,
     expect_same_element,
+    one_element,
 )
 from stepwell.dialects.types import dims_of, tensor_type
 
@@ -27,6 +28,7 @@ class CompareOp(BinaryOp, ABC):
     """A comparison: i1 from two numbers, false where either is NaN (`not_equal`: true)."""
 
     DOMAIN: ClassVar[Domain] = Domain.NUMBER
+    HAS_ONE_ELEMENT: ClassVar[bool] = False
 
     def result_element(self) -> Attribute:
         return i1
@@ -224,10 +226,10 @@ class WhereOp(GraphOp):
     name = "graph.where"
     KIND: ClassVar[Kind] = Kind.BROADCAST
 
-    condition = operand_def(TensorType)
-    on_true = operand_def(TensorType)
-    on_false = operand_def(TensorType)
-    result = result_def(TensorType)
+    condition = operand_def(AnyTensor)
+    on_true = operand_def(AnyTensor)
+    on_false = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -241,6 +243,11 @@ class WhereOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:
         shape = broadcast([dims_of(operand.type) for operand in self.operands])  # (C3)
         return [tensor_type(element_of_value(self.on_true), shape)]
+
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        return [None, *one_element([*operands[1:], *results], 2)]
 
     def check(self) -> None:
         expect_domain(self.condition, Domain.BOOL, "element type of the condition")  # (C1)

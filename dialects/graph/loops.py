@@ -81,6 +81,12 @@ class LoopOp(ControlFlowOp, ABC):
         types = [invariant_type(i.type, c.type) for i, c in zip(inits, carried, strict=True)]
         return with_names(types, [_known(c.type) for c in carried], fresh)
 
+    def likely_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        carried = [arg.type for arg in self.carried]
+        pairs = [*zip(carried, (init.type for init in self.inits), strict=True)]
+        pairs += zip(carried, (value.type for value in self.next_values), strict=True)
+        return [*pairs, *zip(carried, (value.type for value in self.values), strict=True)]
+
     def check_carried(self) -> None:
         """Require what goes round to fit. Raises: VerifyException."""
         if len(self.carried) != len(self.inits):
@@ -216,6 +222,10 @@ class WhileOp(LoopOp):
     def carried(self) -> Sequence[SSAValue]:
         return self.body.block.args[: len(self.body.block.args) - len(self.carried_names)]
 
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        pairs = zip(self.test.block.arg_types, self.body.block.arg_types, strict=True)
+        return [(yield_of(self.test).operands[0].type, CONDITION_TYPE), *pairs]
+
     def check(self) -> None:
         expect_yield(self.test, 1)
         if (type := yield_of(self.test).operands[0].type) != CONDITION_TYPE:  # (C1)
@@ -298,6 +308,9 @@ class ForOp(LoopOp):
     @property
     def carried(self) -> Sequence[SSAValue]:
         return self.body.block.args[1 : len(self.body.block.args) - len(self.carried_names)]
+
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        return [(value.type, INDEX_TYPE) for value in (self.count, *self.body.block.args[:1])]
 
     def check(self) -> None:
         block = self.body.block

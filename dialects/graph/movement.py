@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
@@ -22,12 +22,19 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind, SameTypeOp
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind, SameTypeOp
 from stepwell.dialects.graph.mixed import Mixed, expect_mixed, mixed_dims, split_mixed
-from stepwell.dialects.graph.relations import differ, expect_axis, expect_same_element, shape_text
+from stepwell.dialects.graph.relations import (
+    differ,
+    element_of_type,
+    expect_axis,
+    expect_same_element,
+    one_element,
+    shape_text,
+)
 from stepwell.dialects.graph.shape import AxesOp
-from stepwell.dialects.types import DimsAttr, dims_of, tensor_of, tensor_type
-from stepwell.runtime.dims import Dim
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_of, tensor_type
+from stepwell.runtime.dims import UNKNOWN, Dim
 
 
 def unified(a: Dim, b: Dim) -> Dim:
@@ -53,9 +60,9 @@ class TransposeOp(GraphOp):
     name = "graph.transpose"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
+    input = operand_def(AnyTensor)
     perm = prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$input `perm` $perm attr-dict `:` type($input) `->` type($result)"
@@ -66,6 +73,13 @@ class TransposeOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:
         dims = dims_of(self.input.type)
         return [tensor_type(tensor_of(self.input).element_type, [dims[i] for i in self.perm.get_values()])]
+
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        places = {axis: place for place, axis in enumerate(self.perm.get_values())}
+        dims = dims_of(results[0])
+        return [tensor_type(element_of_type(results[0]), [dims[places[axis]] for axis in range(len(dims))])]
 
     def check(self) -> None:
         perm, rank = self.perm.get_values(), len(dims_of(self.input.type))
@@ -91,9 +105,9 @@ class ConcatOp(GraphOp):
     name = "graph.concat"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    inputs = var_operand_def(TensorType)
+    inputs = var_operand_def(AnyTensor)
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$inputs `axis` $axis attr-dict `:` `(` type($inputs) `)` `->` type($result)"
@@ -108,6 +122,17 @@ class ConcatOp(GraphOp):
             for i, dim in enumerate(dims_of(value.type)):
                 result[i] = result[i] + dim if i == axis else unified(result[i], dim)
         return [tensor_type(tensor_of(self.inputs[0]).element_type, result)]
+
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        types = [*results, *operands]
+        if (
+            known := next((cast(Tensor, type) for type in types if isinstance(type, TensorType)), None)
+        ) is None:
+            return one_element(types, len(operands))
+        dims = [UNKNOWN if i == self.axis.value.data else d for i, d in enumerate(dims_of(known))]
+        return [tensor_type(element_of_type(known), dims)] * len(operands)
 
     def check(self) -> None:
         if not self.inputs:  # (C1)
@@ -143,11 +168,11 @@ class SplitOp(GraphOp):
     name = "graph.split"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    sizes_value = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    sizes_value = opt_operand_def(AnyTensor)
     axis = prop_def(IntegerAttr.constr(i64))
     sizes = opt_prop_def(DimsAttr)
-    pieces = var_result_def(TensorType)
+    pieces = var_result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -204,13 +229,13 @@ class SliceOp(GraphOp):
     name = "graph.slice"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    starts_value = opt_operand_def(TensorType)
-    limits_value = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    starts_value = opt_operand_def(AnyTensor)
+    limits_value = opt_operand_def(AnyTensor)
     starts = opt_prop_def(DimsAttr)
     limits = opt_prop_def(DimsAttr)
     steps = prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
@@ -286,9 +311,9 @@ class InsertSliceOp(SameTypeOp):
     name = "graph.insert_slice"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    update = operand_def(TensorType)
-    offsets_value = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    update = operand_def(AnyTensor)
+    offsets_value = opt_operand_def(AnyTensor)
     offsets = opt_prop_def(DimsAttr)
 
     assembly_format = (

@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -22,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.reduction import RowOp
 from stepwell.dialects.graph.relations import (
     Domain,
@@ -44,9 +44,9 @@ class RowNormOp(GraphOp, ABC):
 
     KIND: ClassVar[Kind] = Kind.ROW
 
-    input = operand_def(TensorType)
-    scale = opt_operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    scale = opt_operand_def(AnyTensor)
+    bias = opt_operand_def(AnyTensor)
     axis = prop_def(IntegerAttr.constr(i64))
     eps = prop_def(FloatAttr[Float32Type])
     compute_type = prop_def(TypeAttribute)
@@ -101,9 +101,9 @@ class LayerNormOp(RowNormOp):
     name = "graph.layer_norm"
 
     # Fields of a subclass come before those of its base: all results are declared here.
-    result = result_def(TensorType)
-    mean = opt_result_def(TensorType)
-    inv_std = opt_result_def(TensorType)
+    result = result_def(AnyTensor)
+    mean = opt_result_def(AnyTensor)
+    inv_std = opt_result_def(AnyTensor)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments(as_property=True))
     assembly_format = (
@@ -159,7 +159,7 @@ class RmsNormOp(RowNormOp):
 
     name = "graph.rms_norm"
 
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind, SameTypeOp
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind, SameTypeOp
 from stepwell.dialects.graph.relations import Domain, expect_axis, expect_dims, expect_domain
 from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of, tensor_type
 
@@ -37,12 +37,12 @@ class TopKOp(GraphOp):
     name = "graph.top_k"
     KIND: ClassVar[Kind] = Kind.OPAQUE
 
-    input = operand_def(TensorType)
+    input = operand_def(AnyTensor)
     k = prop_def(DimsAttr)
     axis = prop_def(IntegerAttr.constr(i64))
     largest = prop_def(BoolAttr)
-    chosen = result_def(TensorType)
-    indices = result_def(TensorType)
+    chosen = result_def(AnyTensor)
+    indices = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -91,8 +91,8 @@ class ReverseSequenceOp(SameTypeOp):
     name = "graph.reverse_sequence"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    lengths = operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    lengths = operand_def(AnyTensor)
     batch_axis = prop_def(IntegerAttr.constr(i64))
     time_axis = prop_def(IntegerAttr.constr(i64))
 

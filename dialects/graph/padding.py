@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -20,7 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.mixed import Mixed, expect_mixed, mixed_dims, split_mixed
 from stepwell.dialects.graph.relations import expect_same_element, expect_scalar
 from stepwell.dialects.types import DimsAttr, dims_of, tensor_of, tensor_type
@@ -49,12 +49,12 @@ class PadOp(GraphOp):
     name = "graph.pad"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    value = opt_operand_def(TensorType)
-    pads_value = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    value = opt_operand_def(AnyTensor)
+    pads_value = opt_operand_def(AnyTensor)
     pads = opt_prop_def(DimsAttr)
     mode = prop_def(StringAttr)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
@@ -104,10 +104,10 @@ class TileOp(GraphOp):
     name = "graph.tile"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    repeats_value = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    repeats_value = opt_operand_def(AnyTensor)
     repeats = opt_prop_def(DimsAttr)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (

@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, i32, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -21,7 +21,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import (
     Domain,
     differ,
@@ -47,10 +47,10 @@ class ScaledOp(GraphOp, ABC):
 
     KIND: ClassVar[Kind] = Kind.BROADCAST
 
-    input = operand_def(TensorType)
-    scale = operand_def(TensorType)
-    zero_point = opt_operand_def(TensorType)
-    result = result_def(TensorType)
+    input = operand_def(AnyTensor)
+    scale = operand_def(AnyTensor)
+    zero_point = opt_operand_def(AnyTensor)
+    result = result_def(AnyTensor)
     axis = prop_def(IntegerAttr.constr(i64), default_value=_ZERO)
     to = prop_def(TypeAttribute)
 

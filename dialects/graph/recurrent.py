@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     StringAttr,
-    TensorType,
     f32,
     i64,
 )
@@ -31,7 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import (
     Domain,
     expect_dims,
@@ -93,15 +92,15 @@ class RnnOp(GraphOp):
     name = "graph.rnn"
     KIND: ClassVar[Kind] = Kind.OPAQUE
 
-    x = operand_def(TensorType)
-    w = operand_def(TensorType)
-    r = operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
-    lengths = opt_operand_def(TensorType)
-    h0 = opt_operand_def(TensorType)
-    c0 = opt_operand_def(TensorType)
-    peepholes = opt_operand_def(TensorType)
-    outputs = var_result_def(TensorType)
+    x = operand_def(AnyTensor)
+    w = operand_def(AnyTensor)
+    r = operand_def(AnyTensor)
+    bias = opt_operand_def(AnyTensor)
+    lengths = opt_operand_def(AnyTensor)
+    h0 = opt_operand_def(AnyTensor)
+    c0 = opt_operand_def(AnyTensor)
+    peepholes = opt_operand_def(AnyTensor)
+    outputs = var_result_def(AnyTensor)
     cell = prop_def(StringAttr)
     direction = prop_def(StringAttr)
     activations = prop_def(ArrayAttr[StringAttr])

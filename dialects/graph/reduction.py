@@ -6,15 +6,23 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind, SameTypeOp
-from stepwell.dialects.graph.relations import Domain, expect_axis, expect_domain, reduced
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind, SameTypeOp
+from stepwell.dialects.graph.relations import (
+    Domain,
+    element_of_type,
+    expect_axis,
+    expect_domain,
+    one_element,
+    reduced,
+)
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.runtime.dims import UNKNOWN
 
 FLOAT_REDUCTIONS = ("l1", "l2", "log_sum_exp", "mean", "sum_square")
 ORDER_REDUCTIONS = ("max", "min", "prod", "sum")
@@ -46,11 +54,11 @@ class ReduceOp(GraphOp):
     name = "graph.reduce"
     KIND: ClassVar[Kind] = Kind.REDUCTION
 
-    input = operand_def(TensorType)
+    input = operand_def(AnyTensor)
     kind = prop_def(StringAttr)
     axes = prop_def(DenseArrayBase.constr(i64))
     keep_dims = prop_def(BoolAttr)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -65,6 +73,15 @@ class ReduceOp(GraphOp):
         type = tensor_of(self.input)
         dims = reduced(dims_of(type), self.axes.get_values(), bool(self.keep_dims))
         return [tensor_type(type.element_type, dims)]
+
+    def infer_operands(
+        self, results: Sequence[Attribute], operands: Sequence[Attribute]
+    ) -> Sequence[Attribute | None]:
+        if not self.keep_dims:
+            return one_element(results, 1)
+        axes, dims = self.axes.get_values(), dims_of(results[0])
+        kept = [UNKNOWN if axis in axes else dim for axis, dim in enumerate(dims)]
+        return [tensor_type(element_of_type(results[0]), kept)]
 
     def check(self) -> None:
         kind, axes = self.kind.data, self.axes.get_values()
@@ -86,11 +103,11 @@ class ArgReduceOp(GraphOp, ABC):
 
     KIND: ClassVar[Kind] = Kind.REDUCTION
 
-    input = operand_def(TensorType)
+    input = operand_def(AnyTensor)
     axis = prop_def(IntegerAttr.constr(i64))
     keep_dims = prop_def(BoolAttr)
     select_last = prop_def(BoolAttr)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (

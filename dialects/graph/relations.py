@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness
+from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -175,6 +175,28 @@ def reduced(dims: Sequence[Dim], axes: Sequence[int], keep_dims: bool) -> tuple[
     if keep_dims:
         return tuple(Dim.of(1) if i in axes else d for i, d in enumerate(dims))
     return tuple(d for i, d in enumerate(dims) if i not in axes)
+
+
+def only_element(of: Attribute) -> Attribute:
+    """The type of tensors of one element type, of which rank and sizes are unknown."""
+    return UnrankedTensorType(cast(Tensor, of).element_type)
+
+
+def one_element(types: Sequence[Attribute], count: int) -> Sequence[Attribute | None]:
+    """Types of so many operands, which have the element type of the first known one of some types."""
+    known = next((t for t in types if t.name in (TensorType.name, UnrankedTensorType.name)), None)
+    return [only_element(known) if known is not None else None] * count
+
+
+def element_of_type(type: Attribute) -> Attribute:
+    """
+    The element type of a tensor type, of unknown rank too.
+
+    Raises: TypeError for another type.
+    """
+    if not isinstance(type, TensorType | UnrankedTensorType):
+        raise TypeError(f"expected a tensor, found {type}")
+    return cast(Tensor, type).element_type
 
 
 def with_element(type: Tensor, element: Attribute) -> Tensor:

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    Float32Type,
-    FloatAttr,
-    StringAttr,
-    TensorType,
-    UnitAttr,
-    f32,
-    f64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, Float32Type, FloatAttr, StringAttr, UnitAttr, f32, f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -28,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.mixed import Mixed, expect_mixed, mixed_dims, split_mixed
 from stepwell.dialects.types import DimsAttr, dims_of, tensor_of, tensor_type
 
@@ -68,8 +59,8 @@ class ResizeOp(GraphOp):
     name = "graph.resize"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
-    shape_value = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    shape_value = opt_operand_def(AnyTensor)
     shape = opt_prop_def(DimsAttr)
     scales = opt_prop_def(DenseArrayBase.constr(f64))
     mode = prop_def(StringAttr)
@@ -80,7 +71,7 @@ class ResizeOp(GraphOp):
     exclude_outside = opt_prop_def(UnitAttr)
     roi = opt_prop_def(DenseArrayBase.constr(f64))
     extrapolation = prop_def(FloatAttr[Float32Type])
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (

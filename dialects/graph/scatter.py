@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import Kind, SameTypeOp
+from stepwell.dialects.graph.base import AnyTensor, Kind, SameTypeOp
 from stepwell.dialects.graph.gather import expect_position
 from stepwell.dialects.graph.relations import (
     Domain,
@@ -31,9 +31,9 @@ class ScatterOp(SameTypeOp):
 
     KIND: ClassVar[Kind] = Kind.OPAQUE
 
-    input = operand_def(TensorType)
-    indices = operand_def(TensorType)
-    updates = operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    indices = operand_def(AnyTensor)
+    updates = operand_def(AnyTensor)
     combine = prop_def(StringAttr)
     unique = opt_prop_def(UnitAttr)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -20,7 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.mixed import Mixed, expect_mixed, mixed_dims, split_mixed
 from stepwell.dialects.graph.relations import (
     differ,
@@ -36,10 +36,10 @@ from stepwell.runtime.dims import Dim
 class ToShapeOp(GraphOp):
     """An op whose result has the elements' type of its operand and a shape that is a parameter."""
 
-    input = operand_def(TensorType)
-    shape_value = opt_operand_def(TensorType)
+    input = operand_def(AnyTensor)
+    shape_value = opt_operand_def(AnyTensor)
     shape = opt_prop_def(DimsAttr)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -93,9 +93,9 @@ class AxesOp(GraphOp):
 
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
+    input = operand_def(AnyTensor)
     axes = prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$input `axes` $axes attr-dict `:` type($input) `->` type($result)"
@@ -212,10 +212,10 @@ class ShapeOfOp(GraphOp):
     name = "graph.shape_of"
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
-    input = operand_def(TensorType)
+    input = operand_def(AnyTensor)
     start = prop_def(IntegerAttr.constr(i64))
     end = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$input `start` $start `end` $end attr-dict `:` type($input) `->` type($result)"
@@ -249,7 +249,7 @@ class ExtentsOp(GraphOp):
     KIND: ClassVar[Kind] = Kind.INJECTIVE
 
     dims = prop_def(DimsAttr)
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "$dims attr-dict `->` type($result)"
@@ -305,7 +305,7 @@ class IotaOp(GraphOp):
     shape = prop_def(DimsAttr)
     axis = prop_def(IntegerAttr.constr(i64))
     type = prop_def()
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = "`shape` $shape `axis` $axis `of` $type attr-dict `->` type($result)"
@@ -340,10 +340,10 @@ class RangeOp(GraphOp):
     name = "graph.range"
     KIND: ClassVar[Kind] = Kind.OPAQUE
 
-    start = operand_def(TensorType)
-    limit = operand_def(TensorType)
-    delta = operand_def(TensorType)
-    result = result_def(TensorType)
+    start = operand_def(AnyTensor)
+    limit = operand_def(AnyTensor)
+    delta = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
     assembly_format = (

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, var_result_def
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import shape_text
 from stepwell.dialects.graph.symbols import INDEX, symbol_names
 from stepwell.dialects.types import DimLike, DimsAttr, dims_attr, dims_of, tensor_of
@@ -38,7 +38,7 @@ class BindSizesOp(GraphOp):
     name = "graph.bind_sizes"
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
-    input = operand_def(TensorType)
+    input = operand_def(AnyTensor)
     signed = opt_prop_def(UnitAttr)
     symbols = prop_def(ArrayAttr[StringAttr])
     sizes = var_result_def(IndexType)

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     SymbolRefAttr,
-    TensorType,
     TupleType,
     i64,
 )
@@ -34,7 +33,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEf
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.constants import MAX_INLINE_ELEMS, Constant, array_of, constant_attr, derived_attr
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind, OrUnknown
 from stepwell.dialects.types import DimLike, WeightAttr, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
@@ -59,7 +58,7 @@ class ConstantOp(GraphOp):
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
     value = prop_def()
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
 
     traits = traits_def(Pure())
 
@@ -183,6 +182,10 @@ class ClosedRegionOp(GraphOp, ABC):
     def infer(self) -> Sequence[Attribute]:
         return self.yield_op.operand_types
 
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        pairs = zip(self.body.block.arg_types, self.operand_types, strict=True)
+        return [*pairs, *zip(self.yield_op.operand_types, self.result_types, strict=True)]
+
     def check(self) -> None:
         block = self.body.block
         if [arg.type for arg in block.args] != list(self.operand_types):  # (C1)
@@ -302,6 +305,9 @@ class TupleOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:
         return [_tuple_of(self.fields)]
 
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        return [(self.result.type, _tuple_of(self.fields))]
+
     @classmethod
     def parse(cls, parser: Parser) -> TupleOp:
         position = parser.pos
@@ -336,7 +342,7 @@ class GetOp(GraphOp):
     name = "graph.get"
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
-    input = operand_def(TupleType)
+    input = operand_def(OrUnknown(TupleType))
     index = prop_def(IntegerAttr.constr(i64))
     result = result_def()
 
@@ -351,6 +357,9 @@ class GetOp(GraphOp):
 
     def infer(self) -> Sequence[Attribute]:
         return [cast(TupleType, self.input.type).types.data[self.index.value.data]]
+
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        return [(self.result.type, self.infer()[0])]
 
     def check(self) -> None:
         fields = len(cast(TupleType, self.input.type).types)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, UnitAttr, f32, f64, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import element_of_value, is_float
 from stepwell.dialects.types import dims_of, tensor_type
 
@@ -68,13 +68,13 @@ class TreeEnsembleOp(GraphOp):
     name = "graph.tree_ensemble"
     KIND: ClassVar[Kind] = Kind.CONTRACTION
 
-    x = operand_def(TensorType)
-    nodes = operand_def(TensorType)
-    trees = operand_def(TensorType)
-    weights = operand_def(TensorType)
-    bit_vectors = var_operand_def(TensorType)
+    x = operand_def(AnyTensor)
+    nodes = operand_def(AnyTensor)
+    trees = operand_def(AnyTensor)
+    weights = operand_def(AnyTensor)
+    bit_vectors = var_operand_def(AnyTensor)
     """Cuts and masks, or nothing."""
-    result = result_def(TensorType)
+    result = result_def(AnyTensor)
     depth = prop_def(IntegerAttr.constr(i64))
     leaves = prop_def(IntegerAttr.constr(i64))
     largest = prop_def(IntegerAttr.constr(i64))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, traits_def, var_result_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.convolution import check_fits, check_windows, checked_layout
 from stepwell.dialects.types import bool_attr, dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
@@ -47,8 +47,8 @@ class PoolOp(GraphOp):
     name = "graph.pool"
     KIND: ClassVar[Kind] = Kind.REDUCTION
 
-    x = operand_def(TensorType)
-    outputs = var_result_def(TensorType)
+    x = operand_def(AnyTensor)
+    outputs = var_result_def(AnyTensor)
     kind = prop_def(StringAttr)
     kernel = prop_def(DenseArrayBase.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))

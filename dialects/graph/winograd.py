@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, f32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.convolution import check_fits
 from stepwell.dialects.graph.relations import element_of_value, shape_text
 from stepwell.dialects.types import dims_of, tensor_type
@@ -43,9 +43,9 @@ class WinogradConvOp(GraphOp):
     name = "graph.winograd_conv"
     KIND: ClassVar[Kind] = Kind.CONTRACTION
 
-    x = operand_def(TensorType)
-    u = operand_def(TensorType)
-    result = result_def(TensorType)
+    x = operand_def(AnyTensor)
+    u = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
     tile = prop_def(IntegerAttr.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
 

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, par
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.base import GraphOp, Kind, OrUnknown
 from stepwell.dialects.type_variables import has_parts
 
 
@@ -50,7 +50,7 @@ class NewOp(GraphOp):
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
     value = operand_def()
-    result = result_def(CellType)
+    result = result_def(OrUnknown(CellType))
 
     traits = traits_def(MemoryAllocEffect())
     assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
@@ -60,6 +60,9 @@ class NewOp(GraphOp):
 
     def infer(self) -> Sequence[Attribute]:
         return [CellType(self.value.type)]
+
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        return [(self.result.type, CellType(self.value.type))]
 
 
 @irdl_op_definition
@@ -75,7 +78,7 @@ class ReadOp(GraphOp):
     name = "ref.read"
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
-    cell = operand_def(CellType)
+    cell = operand_def(OrUnknown(CellType))
     result = result_def()
 
     traits = traits_def(MemoryReadEffect())
@@ -86,6 +89,9 @@ class ReadOp(GraphOp):
 
     def infer(self) -> Sequence[Attribute]:
         return [cast(CellType, self.cell.type).content]
+
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        return [(self.cell.type, CellType(self.result.type))]
 
 
 @irdl_op_definition
@@ -103,7 +109,7 @@ class WriteOp(GraphOp):
     name = "ref.write"
     KIND: ClassVar[Kind] = Kind.STRUCTURE
 
-    cell = operand_def(CellType)
+    cell = operand_def(OrUnknown(CellType))
     value = operand_def()
 
     traits = traits_def(MemoryWriteEffect())
@@ -114,6 +120,9 @@ class WriteOp(GraphOp):
 
     def infer(self) -> Sequence[Attribute]:
         return []
+
+    def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
+        return [(self.cell.type, CellType(self.value.type))]
 
     def check(self) -> None:
         content = cast(CellType, self.cell.type).content

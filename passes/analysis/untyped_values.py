@@ -1,0 +1,100 @@
+"""Values without a type, and the error that lists them with what each waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from stepwell.dialects.incomplete import has_hole, has_holes, lacks_shape, related_values
+from stepwell.dialects.type_variables import HoleType
+from stepwell.runtime.errors import StepwellError, describe_location
+
+MOST_LISTED = 20
+INFER_TYPES = "infer-types"
+_ANY_TYPES = ("link-prelude", "print-call-graph")
+"""Passes that work on a module with holes."""
+
+
+def expect_complete(module: ModuleOp, passes: Sequence[str]) -> None:
+    """
+    Require that no hole stands in a module where a pass runs that needs types.
+
+    Args: `passes` are the names of a pipeline's passes, in order.
+    Raises: StepwellError `incomplete-types` for a pass before `infer-types`, but for those that print.
+    """
+    if not has_holes(module):
+        return
+    for name in passes:
+        if name == INFER_TYPES:
+            return
+        if name not in _ANY_TYPES:
+            error = incomplete_types(values_without_type([module]))
+            error.help = "run infer-types first, after link-prelude"
+            raise error.with_note(f"before pass {name}")
+
+
+def values_without_type(roots: Sequence[Operation]) -> list[SSAValue]:
+    """The values of ops and of blocks whose types have a hole inside, in the order of the text."""
+    return [value for root in roots for op in root.walk() for value in _defined(op) if lacks_type(value)]
+
+
+def lacks_type(value: SSAValue) -> bool:
+    """Whether anything is unknown in the type of a value."""
+    return has_hole(value.type) or lacks_shape(value.type)
+
+
+def _defined(op: Operation) -> Sequence[SSAValue]:
+    return [*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args)]
+
+
+def incomplete_types(untyped: Sequence[SSAValue]) -> StepwellError:
+    """The error `incomplete-types`: each value, its op's location, and what it waits for."""
+    first, *_ = untyped
+    notes = [f"{_described(value)} waits for {waits_for(value)}" for value in untyped[:MOST_LISTED]]
+    if len(untyped) > MOST_LISTED:
+        notes.append(f"and {len(untyped) - MOST_LISTED} more")
+    return StepwellError(
+        "incomplete-types",
+        _op_of(first),
+        f"{len(untyped)} value{'s have' if len(untyped) > 1 else ' has'} no type",
+        note=notes,
+        help="write the type of one that others wait for",
+    )
+
+
+def waits_for(value: SSAValue) -> str:
+    """What the type of a value would follow from: the first value without a type that its op relates."""
+    op = _op_of(value)
+    inputs = [other for other in related_values(op) if other not in op.results] if op is not None else []
+    if not isinstance(value.owner, Block):
+        for other in inputs:
+            if lacks_type(other) and other is not value:
+                return f"the {_lack(other.type)} of {_name(other)}"
+    for use in value.uses:
+        for other in use.operation.results:
+            if lacks_type(other):
+                return f"the {_lack(other.type)} of {_name(other)}"
+    return "a use that forces its type" if value.first_use is None else f"its {_lack(value.type)}"
+
+
+def _lack(type: Attribute) -> str:
+    return "shape" if lacks_shape(type) else "type"
+
+
+def _described(value: SSAValue) -> str:
+    op = _op_of(value)
+    where = describe_location(op)
+    return _name(value) + (f" of {op.name}" if op is not None else "") + (f" at {where}" if where else "")
+
+
+def _op_of(value: SSAValue) -> Operation | None:
+    return value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
+
+
+def _name(value: SSAValue) -> str:
+    if value.name_hint:
+        return f"%{value.name_hint}"
+    label = value.type.label.data if isinstance(value.type, HoleType) else ""
+    return f"the value of type {label}" if label and not label.startswith("#") else "a value without a name"
