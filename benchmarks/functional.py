@@ -21,7 +21,7 @@ import resource
 import tempfile
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -183,7 +183,7 @@ def measure_growth(folder: Path) -> None:
 def _resident() -> int:
     """The bytes of the process in memory."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * cast(int, os.sysconf("SC_PAGE_SIZE"))
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ class CompiledProgram(ProgramModel):
         all cores); the limits are those of `Machine`.
         Raises: StepwellError `wrong-cpu`, `bad-bytecode`, `bad-artifact`.
         """
-        self.image = image
+        self.image, self._threads = image, threads
         if image.weight_check is not None:
             image.weight_check.wait()
         self.segments = {
@@ -48,6 +48,10 @@ class CompiledProgram(ProgramModel):
         """The segments by name, each a compiled model of tensors."""
         calls = {name: _call_of(segment) for name, segment in self.segments.items()}
         super().__init__(decode(image.program, image.weights), calls, **limits)
+
+    def with_limits(self, **limits: Unpack[Limits]) -> CompiledProgram:
+        """The same program with other limits. Raises: StepwellError `bad-option`."""
+        return CompiledProgram(self.image, threads=self._threads, **limits)
 
     def run(self, function: str, /, *arguments: object, **named: object) -> object:
         """

@@ -59,9 +59,7 @@ def run_program(program: CompiledProgram, args: Namespace) -> int:
         printer = InstructionPrinter(limited.machine.program, most=printed or None)
         return [*profiler[-1:], *([printer] if printed is not None else [])]
 
-    limited = CompiledProgram(
-        program.image, threads=args.threads, max_depth=args.max_depth, max_memory=args.max_memory, hooks=hooks
-    )
+    limited = program.with_limits(max_depth=args.max_depth, max_memory=args.max_memory, hooks=hooks)
     feeds = _feeds(limited, args)
     result = limited(**feeds)
     for _ in range(args.repeat - 1):

@@ -30,6 +30,7 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.WinogradConvOp: _LEVEL,
     graph.FusedOp: _LEVEL,
     graph.CompositeOp: _LEVEL,
+    graph.ClosureOp: "lambdas are lifted after gradients are written out",
     graph.LambdaOp: "function values that are called are inlined, and others have no cotangent",
     graph.FunctionOp: _STRUCTURE,
     graph.VjpOp: _STRUCTURE,
