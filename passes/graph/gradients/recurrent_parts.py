@@ -26,6 +26,22 @@ class ExpandRnn(RewritePattern):
 
     The loop carries the state and y, to which each step writes a row; 16-bit floats are computed in f32.
     Layers with packed weights stay: those are made by a later pass.
+
+    ```mlir
+    %y, %h = graph.rnn %x, %w, %r cell "rnn" direction "forward" activations ["tanh"] … :
+      (tensor<5x2x8xf32>, tensor<1x4x8xf32>, tensor<1x4x4xf32>) -> tensor<5x1x2x4xf32>, tensor<1x2x4xf32>
+    // ->
+    %g = graph.matmul %x, %w0 transpose_b true : (tensor<5x2x8xf32>, tensor<4x8xf32>) -> tensor<5x2x4xf32>
+    %y0, %h0, %c0 = graph.for %t to %n (%a = %zeros : tensor<5x2x4xf32>, %b = %zero : tensor<2x4xf32>, …) … {
+      %i = graph.gather %g, %t axis 0 batch_dims 0 bounds "check" : …
+      %u = graph.matmul %b, %r0 transpose_b true : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+      %s = graph.add %i, %u : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+      %v = graph.tanh %s : tensor<2x4xf32> -> tensor<2x4xf32>
+      %d = graph.insert_slice %row into %a at <["data_0", 0, 0]> : …
+      graph.yield %d, %v, … : …
+    }
+    %y = graph.expand_dims %y0 axes [1] : tensor<5x2x4xf32> -> tensor<5x1x2x4xf32>
+    ```
     """
 
     weights: WeightStore
