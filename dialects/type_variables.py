@@ -60,7 +60,7 @@ class VarType(_Named, TypeAttribute):
 @irdl_attr_definition
 class HoleType(_Named, TypeAttribute):
     """
-    A type, or an element type, that is not known yet: equal names in one function are one unknown.
+    A type, or an element type, that is not known yet; equal names in a function are the same unknown.
 
     ```mlir
     !graph.hole<"t">

@@ -47,7 +47,7 @@ def unreachable_cases(
     patterns: Sequence[PatternAttr], type: Attribute, at: Operation
 ) -> Iterator[tuple[int, int]]:
     """
-    The cases that no value reaches, each with the case before it that covers it; 0 where several do together.
+    The cases that no value reaches, each with the number of a case that covers it, 0 for several together.
 
     Cases count from 1. Raises: StepwellError `too-large`.
     """
@@ -152,7 +152,7 @@ def _default(rows: Sequence[Row]) -> list[Row]:
 
 
 def _specialized(rows: Sequence[Row], head: str, count: int) -> list[Row]:
-    """The rows that fit a constructor, with one column for each of its fields."""
+    """The rows that fit a constructor, with a column for each field."""
     found: list[Row] = []
     for first, *rest in rows:
         if first.fits_all:

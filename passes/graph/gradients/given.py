@@ -52,7 +52,7 @@ def derivative_type(inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -
 
 
 def mark_calls(body: Region, functions: Mapping[str, FuncOp]) -> None:
-    """Note at the calls of functions that give a derivative which one that is."""
+    """Note the derivative at each call of a function that gives one."""
     for op in list(body.walk()):
         if not isinstance(op, graph.CallOp | CallOp):
             continue

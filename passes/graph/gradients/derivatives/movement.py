@@ -53,7 +53,7 @@ def full(op: graph.FullOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
 
 @derivative(graph.ReverseOp)
 def reverse(op: graph.ReverseOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
-    """dy turned around."""
+    """dy reversed."""
     return [b.insert(graph.ReverseOp(dy, op.axes.get_values()))]
 
 

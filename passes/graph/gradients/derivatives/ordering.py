@@ -24,7 +24,7 @@ def top_k(op: graph.TopKOp, dy: Sequence[SSAValue | None], b: GradientBuilder) -
 
 @derivative(graph.ReverseSequenceOp)
 def reverse_sequence(op: graph.ReverseSequenceOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
-    """dy turned around as x was."""
+    """dy reversed as x was."""
     return [b.insert(op.on([dy, op.lengths])), None]
 
 
@@ -78,7 +78,7 @@ def _of_products(x: SSAValue, dy: SSAValue, axis: int, b: GradientBuilder) -> SS
 
 
 def _of_extrema(x: SSAValue, kind: str, dy: SSAValue, axis: int, b: GradientBuilder) -> SSAValue:
-    """dy added where the running extremum was last set: where an element differs from the one before."""
+    """dy added at the last change of the running extremum."""
     y = b.insert(graph.ScanOp(x, kind, axis))
     pads = [0] * 2 * len(b.dims(x))
     pads[axis], pads[axis + len(b.dims(x))] = 1, -1

@@ -68,7 +68,7 @@ def conv_transpose(op: graph.ConvTransposeOp, dy: SSAValue, b: GradientBuilder) 
     if not op.data_layout.data.startswith("NC") or len(op.data_layout.data) != rank + 2:
         raise StepwellError("no-derivative", op, "a convolution has a derivative in the plain layout")
     pads = list(op.pads.get_values())
-    if any(pad < 0 for pad in pads):  # cells of zeros around the result, which nothing depends on
+    if any(pad < 0 for pad in pads):  # padding of the result, which nothing depends on
         cut = [0, 0, *(min(p, 0) for p in pads[:rank]), 0, 0, *(min(p, 0) for p in pads[rank:])]
         dy = b.insert(graph.PadOp(dy, cut))
         pads = [max(pad, 0) for pad in pads]

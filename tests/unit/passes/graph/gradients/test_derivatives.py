@@ -17,6 +17,7 @@ from stepwell.dialects.types import element_of, tensor_type
 from stepwell.dialects.verify import verify_module
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
+from stepwell.passes.graph.gradients import given as given  # it registers the rule of calls
 from stepwell.passes.graph.gradients.decompositions import DECOMPOSED
 from stepwell.passes.graph.gradients.rules import RULES, ops_with_derivative, rule_of_type, zero
 from stepwell.passes.graph.gradients.without_derivative import REASONS
