@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn, cast
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.values.data import Data
 from stepwell.runtime.values.function import Function
+from stepwell.runtime.values.quick import NotQuick, QuickConverter
 from stepwell.runtime.values.types import Types, builtins_name
 from stepwell.runtime.vm.machine import Machine
 from stepwell.runtime.vm.objects import TUPLE_TAG, Closure, Tag, Value, described
@@ -87,6 +88,7 @@ class Converter:
     def __init__(self, machine: Machine):
         self._machine = machine
         self._types = Types(machine.program)
+        self._quick = QuickConverter(self._types, machine.tags)
         self.classes: dict[str, dict[str, type[Data]]] = {
             data.name: {
                 each.name: Data.subclass(data.name, each.name, len(each.fields)) for each in data.constructors
@@ -102,6 +104,10 @@ class Converter:
         Args: `name` is that of the input; `sizes` has the sizes by symbol, over the inputs of a call.
         Raises: StepwellError `type-mismatch`, `shape-mismatch` with the position inside of the value.
         """
+        try:
+            return self._quick.convert(value, type)
+        except NotQuick:
+            pass
 
         def leaf(part: Part) -> Value:
             try:

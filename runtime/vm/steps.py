@@ -191,6 +191,9 @@ def _invoke_packed(tables: Tables, callee: int, arguments: Sequence[int], output
     if check.is_fixed and len(registers) == 1 and not outputs.are_given:
         return _invoke_fixed(packed.name, function, check, take, registers[0])
 
+    if check.is_fixed and len(registers) > 1 and not outputs.are_given:
+        return _invoke_fixed_for_several(packed.name, function, check, take, registers)
+
     def run(r: Registers) -> list[Array]:
         values = take(r)
         check.arguments(values)
@@ -242,6 +245,42 @@ def _invoke_fixed(
             r[to] = result
         else:
             (r[to],) = check.results(values, result)
+
+    return step
+
+
+def _invoke_fixed_for_several(
+    name: str,
+    function: PackedFunction,
+    check: TensorCheck,
+    take: Callable[..., Sequence[Value]],
+    registers: Sequence[int],
+) -> Step:
+    """As `_invoke_fixed`, with several results."""
+    expected = [(type.dtype, type.shape) for type in check.inputs]
+    wanted_results = [(to, type.dtype, type.shape) for to, type in zip(registers, check.outputs, strict=True)]
+    count = len(registers)
+
+    def step(r: Registers) -> None:
+        values = take(r)
+        for value, (wanted, sizes) in zip(values, expected, strict=True):
+            if value.__class__ is not np.ndarray or value.dtype is not wanted or value.shape != sizes:
+                check.arguments(values)
+        try:
+            results: Value = function(*values)
+        except StepwellError:
+            raise
+        except Exception as error:
+            raise _host_fault(name, error) from error
+        if results.__class__ is list and len(results) == count:
+            for result, (to, dtype, shape) in zip(results, wanted_results, strict=True):
+                if result.__class__ is not np.ndarray or result.dtype is not dtype or result.shape != shape:
+                    break
+                r[to] = result
+            else:
+                return
+        for to, result in zip(registers, check.results(values, results), strict=True):
+            r[to] = result
 
     return step
 
