@@ -9,12 +9,14 @@ from time import perf_counter
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType, UnrankedTensorType
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType, UnrankedTensorType
+from xdsl.ir import Operation
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.sched_kernel import is_kernel, symbols_of
+from stepwell.dialects.type_variables import types_inside
 from stepwell.dialects.types import Tensor, check_extents, dims_of
 from stepwell.lowering.main_to_buffers import inputs_of
 from stepwell.passes import run_pipeline
@@ -125,6 +127,7 @@ _FUNCTIONAL_OPS = (
     graph.GradientOp,
 )
 _FUNCTIONAL_DIALECTS = ("adt.", "ref.")
+_FUNCTIONAL_TYPES = ("adt.data", "ref.cell", FunctionType.name)
 
 
 def is_bytecode(module: ModuleOp) -> bool:
@@ -134,6 +137,11 @@ def is_bytecode(module: ModuleOp) -> bool:
 
 def is_functional(module: ModuleOp) -> bool:
     """Whether a module of level 1 has calls, function values, data or cells."""
-    return any(
-        isinstance(op, _FUNCTIONAL_OPS) or op.name.startswith(_FUNCTIONAL_DIALECTS) for op in module.walk()
-    )
+    return any(map(_is_functional, module.walk()))
+
+
+def _is_functional(op: Operation) -> bool:
+    if isinstance(op, func.FuncOp):
+        types = (*op.function_type.inputs, *op.function_type.outputs)
+        return any(part.name in _FUNCTIONAL_TYPES for type in types for part in types_inside(type))
+    return isinstance(op, _FUNCTIONAL_OPS) or op.name.startswith(_FUNCTIONAL_DIALECTS)

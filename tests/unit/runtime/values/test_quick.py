@@ -1,4 +1,4 @@
-"""The quick conversion of values agrees with the one that knows all cases, and refuses what it does not know."""
+"""The quick conversion of values agrees with the one that knows all cases, and leaves it the rest."""
 
 from __future__ import annotations
 
