@@ -19,6 +19,7 @@ from stepwell.runtime.values.loading import load
 from stepwell.tools.arguments import positive
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import (
+    EXECUTORS,
     MEMORY,
     OPT_LEVELS,
     OPTION_GROUPS,
@@ -75,6 +76,12 @@ def add_compile_options(parser: ArgumentParser) -> None:
         default="normal",
         help="low: packed weights at most 1.05 times the model's own, where no filters need padding, and "
         "nothing of its file in memory; 3x3 convolutions and bytes without VNNI are slower (default: normal)",
+    )
+    group_of["executor"].add_argument(
+        "--executor",
+        choices=EXECUTORS,
+        default="auto",
+        help="vm: bytecode with native segments, for programs of tensors alone too (default: auto)",
     )
     group_of["disabled_passes"].add_argument(
         "--disable-pass",
@@ -214,6 +221,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
         memory=args.memory,
+        executor=args.executor,
         backends=args.backend,
         fallback=args.fallback,
         start=args.start,

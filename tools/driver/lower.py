@@ -13,6 +13,7 @@ from stepwell.runtime.image import ModelImage
 from stepwell.tools.driver.compilation import is_bytecode, is_functional
 from stepwell.tools.driver.image import Progress
 from stepwell.tools.driver.kept_models import KeptModel
+from stepwell.tools.driver.levels import from_onnx
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import check_program, is_ir, start
 from stepwell.tools.driver.requested_backends import expect_backends
@@ -48,10 +49,13 @@ def _lowered(
 ) -> ModelImage:
     """The image of a compiled model; `children` are processes for workers. Raises: StepwellError."""
     compilation = start(model, options)
-    if is_bytecode(compilation.module) or is_functional(compilation.module):
+    if options.executor == "vm" or is_bytecode(compilation.module) or is_functional(compilation.module):
         from stepwell.tools.driver.functional import compile_functional, without_functions  # seldom needed
 
-        if is_bytecode(compilation.module) or not without_functions(compilation):
+        if is_bytecode(compilation.module):
+            return compile_functional(compilation, options)
+        from_onnx(compilation)
+        if not without_functions(compilation) or options.executor == "vm":
             return compile_functional(compilation, options)
         check_program(compilation, options)
     return compile_module(compilation, options, children, progress)

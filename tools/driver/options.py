@@ -24,6 +24,7 @@ Start: TypeAlias = Literal["full", "now"]
 STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 MEMORY = ("normal", "low")
+EXECUTORS = ("auto", "vm")
 OPTION_GROUPS = {
     "numerics": "what may happen to the digits of results",
     "placement": "which machines and engines compute",
@@ -67,6 +68,11 @@ class CompileOptions:
     """
     backends: str | Sequence[str] = field(default=(), metadata=_about("placement", "never"))
     """Engines that run parts of the model, the preferred one first."""
+    executor: str = field(default="auto", metadata=_about("placement", "never"))
+    """
+    `auto` compiles a program to native code where tensors are all that it has, to bytecode with native
+    segments else; `vm` makes bytecode of every program.
+    """
     fallback: bool = field(default=False, metadata=_about("placement", "never"))
     """
     Go on without a backend that is missing or fails; the artifact contains our kernels for its partitions
@@ -129,6 +135,7 @@ class CompileKeywords(TypedDict, total=False):
     input_shapes: Mapping[str, Sequence[int]]
     winograd: Literal["auto", "fast", "off"]
     memory: Literal["normal", "low"]
+    executor: Literal["auto", "vm"]
     backends: str | Sequence[str]
     fallback: bool
     disabled_passes: Sequence[str]
@@ -197,6 +204,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "input_shapes": ("shapes by name, such as {'x': (1, 3, 224, 224)}", _are_shapes),
     "winograd": _one_of(WINOGRAD),
     "memory": _one_of(MEMORY),
+    "executor": _one_of(EXECUTORS),
     **dict.fromkeys(_LISTS, _NAMES),
     **dict.fromkeys(
         ("fallback", "use_cache", "profile", "debug_info", "keep_values"), _one_of((True, False))

@@ -265,3 +265,12 @@ func.func @main(%x: {N}) -> {N} {{
     model = compiled(text, tmp_path)
     assert model.image.program == b""
     assert model(np.int64(4)) == 8
+
+
+def test_a_model_of_tensors_runs_as_bytecode_too() -> None:
+    digits = ROOT / "examples" / "digits.onnx"
+    program: Any = stepwell.compile(digits, executor="vm")
+    assert len(program.segments) == 1
+    x = np.linspace(0, 1, 64, dtype=np.float32).reshape(1, -1)
+    shape = [int(dim) if dim.isdecimal() else 1 for dim in program.signature().inputs[0].dims]
+    np.testing.assert_array_equal(program(x.reshape(shape)), stepwell.compile(digits)(x.reshape(shape)))
