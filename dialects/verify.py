@@ -13,6 +13,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.incomplete import is_incomplete
+from stepwell.dialects.shared_tables import tables_shared
 from stepwell.runtime.errors import StepwellError
 
 MAX_REPORTED = 10
@@ -32,7 +33,9 @@ class Violation:
 
 def violations(root: Operation) -> Iterator[Violation]:
     """Every op inside `root` (itself too) that does not verify; an op around a broken one is not asked."""
-    yield from _violations(root, set())
+    with tables_shared():
+        found = list(_violations(root, set()))
+    yield from found
 
 
 def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:

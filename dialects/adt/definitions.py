@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, Operation
 
 from stepwell.dialects.adt.data import DataOp, DataType
+from stepwell.dialects.shared_tables import shared_table
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
 
@@ -47,7 +48,7 @@ def definition_named(symbol: str, at: Operation) -> DataOp:
     Args: `at` is an op of the module that names it.
     Raises: StepwellError `bad-kind` for an unknown data type.
     """
-    known = definitions_of(module_of(at))
+    known = shared_table(module_of(at), definitions_of)
     definition = known.get(symbol) or _of_prelude().get(symbol)
     if definition is None:
         names = [*known, *_of_prelude()]

@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.adt.data import DataOp
 from stepwell.dialects.constants import Constant
+from stepwell.dialects.shared_tables import shared_table
 from stepwell.dialects.vm.instructions import InstructionOp, number, numbers_of, parse_hash_number
 from stepwell.runtime.vm.instructions import Kind
 
@@ -180,7 +181,8 @@ class VmFuncOp(IRDLOperation):
         self._verify_interface()
         if any(block.first_op is None for block in self.body.blocks) or not self.body.blocks:  # (C3)
             raise VerifyException("expected at least one instruction in each block")
-        symbols = Symbols(self.parent_op())
+        module = self.parent_op()
+        symbols = Symbols(None) if module is None else shared_table(module, Symbols)
         for op in self.body.walk():
             if not isinstance(op, InstructionOp):
                 raise VerifyException(f"{op.name} is no instruction")
