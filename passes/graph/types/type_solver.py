@@ -17,7 +17,7 @@ from stepwell.dialects.incomplete import has_hole, is_incomplete, lacks_shape, r
 from stepwell.dialects.type_variables import HoleType, mapped_type
 from stepwell.passes.graph.types.function_uses import FunctionUses, Signature
 from stepwell.passes.graph.types.substitution import map_types
-from stepwell.passes.graph.types.type_terms import Term, TypeTerms, readable
+from stepwell.passes.graph.types.type_terms import Term, TypeTerms, forced_note, readable
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
 
@@ -44,6 +44,9 @@ class TypeSolver:
         self._relations: list[Operation] = []
         self._queue: deque[int] = deque()
         self._queued: list[bool] = []
+        self._evaluated = -1
+        self._woken = False
+        """Whether the relation that is evaluated has changed a class that it waited for."""
         self._uses = FunctionUses(self.terms, signature)
 
     def solve(self) -> None:
@@ -99,7 +102,9 @@ class TypeSolver:
         self._queue.append(len(self._relations) - 1)
 
     def _wake(self, relation: int) -> None:
-        if not self._queued[relation]:
+        if relation == self._evaluated:
+            self._woken = True
+        elif not self._queued[relation]:
             self._queued[relation] = True
             self._queue.append(relation)
 
@@ -107,11 +112,16 @@ class TypeSolver:
         """Evaluate relations until nothing changes."""
         while self._queue:
             relation = self._queue.popleft()
-            self._queued[relation] = False
             self.evaluations += 1
-            self._evaluate(relation)
+            self._woken = False
+            unknown = self._evaluate(relation)
+            self._queued[relation] = self._woken and unknown  # what it found itself may tell it more
+            if self._queued[relation]:
+                self._queue.append(relation)
 
-    def _evaluate(self, relation: int) -> None:
+    def _evaluate(self, relation: int) -> bool:
+        """Evaluate a relation; returns whether it lacks something, and waits for that."""
+        self._evaluated = relation
         op = self._relations[relation]
         values = list(related_values(op))
         unknown = self._refresh(values)
@@ -123,23 +133,30 @@ class TypeSolver:
                 message = f"the function has {len(outputs)} results, {len(op.operands)} values are returned"
                 raise StepwellError("type-mismatch", op, message)
             self._equate(zip((self._current(v) for v in op.operands), outputs, strict=True), op)
+        waits = False
         for term in unknown:
             if (still := self.terms.find(term)).known is None:
                 for part in self.terms.unknown_inside(still):
+                    waits = True
                     if not part.watchers or part.watchers[-1] != relation:
                         part.watchers.append(relation)
+        self._evaluated = -1
+        return waits
 
     def _relate(self, op: GraphOp, *, is_known: bool) -> None:
         """Evaluate the relations of an op: equations, backward, forward."""
         self._uses.relate(op)
         self._equate(_attempted(op.equal_types) or (), op)
+        if is_known:
+            self._infer_known(op)
+            return
         operands = [self.terms.said_of(self._term(value)) for value in op.operands]
         results = [self.terms.said_of(self._term(value)) for value in op.results]
         forced = _attempted(lambda: op.infer_operands(results, operands)) or ()
         for value, type in zip(op.operands, forced, strict=False):
             if type is not None:
                 self.terms.unify(self._term(value), self.terms.hint(type, op), op)
-        if is_known:
+        if not self._refresh(_inputs(op)):
             self._infer_known(op)
         elif (types := _attempted(op.inferred_types)) is not None:
             for value, type in zip(op.results, types, strict=True):
@@ -153,6 +170,11 @@ class TypeSolver:
                 self.terms.unify(self._term(value), self.terms.of(type, op), op)
             self._refresh(op.results)
             op.check()
+        except StepwellError as error:
+            for value in op.operands:  # what is inferred is forced by what the operands are
+                for note in forced_note(self._term(value), value.type):
+                    error = error.with_note(f"operand {note}")
+            raise error from None
         except VerifyException as error:
             raise StepwellError("type-mismatch", op, f"{op.name}: {readable(error)}") from None
 

@@ -61,6 +61,9 @@ class TypeTerms:
     wake: Callable[[int], None]
     """Called with a relation when a class that it waits for has become more precise."""
     by_number: list[Term] = field(default_factory=list[Term])
+    _placeholders: dict[int, HoleType] = field(default_factory=dict[int, HoleType])
+    _sizes: dict[int, tuple[int, Attribute]] = field(default_factory=dict[int, "tuple[int, Attribute]"])
+    """The numbers of types inside of types, by identity too; the types are kept, so that it is theirs."""
     _complete: dict[int, Attribute] = field(default_factory=dict[int, Attribute])
     """Types without anything unknown, by identity: hashing a type costs more than all the rest."""
 
@@ -72,7 +75,12 @@ class TypeTerms:
 
     def fresh_hole(self) -> HoleType:
         """The placeholder of a class of which nothing is known."""
-        return HoleType(f"#{self.fresh().number}")
+        return self._placeholder(self.fresh())
+
+    def _placeholder(self, term: Term) -> HoleType:
+        if (hole := self._placeholders.get(term.number)) is None:
+            hole = self._placeholders[term.number] = HoleType(f"#{term.number}")
+        return hole
 
     def find(self, term: Term) -> Term:
         """The representative of a term's class."""
@@ -91,6 +99,7 @@ class TypeTerms:
             return self.find(self.by_number[int(type.label.data[1:])])
         if id(type) in self._complete:
             return Term(-1, type, at)
+        self._expect_small(type, at)
         if has_hole(type) or lacks_shape(type):
             return self._partial(type, at)
         self._complete[id(type)] = type
@@ -182,7 +191,7 @@ class TypeTerms:
             if to.known is None and any(each is unknown for each in self.unknown_inside(to)):
                 type = self.type_of(to)
                 message = f"a type inside itself: {self.text(unknown)} would be {readable(type)}"
-                raise StepwellError("type-mismatch", at, message, note=_forced(to, type))
+                raise StepwellError("type-mismatch", at, message, note=forced_note(to, type))
             for watcher in unknown.watchers:
                 self.wake(watcher)
             if to.forced_at is None and to.known is not None and at is not None:
@@ -234,21 +243,32 @@ class TypeTerms:
     def _built(self, term: Term, count: list[int]) -> Known:
         count[0] += 1
         if count[0] > MOST_PARTS:
-            help = "let it not contain ever larger values"
-            message = f"an inferred type has more than {MOST_PARTS} parts"
-            raise StepwellError("too-large", term.forced_at, message, help=help)
+            raise _too_large(term.forced_at)
         if term.known is not None:
             return term.known
         if term.head is None:
-            return HoleType(f"#{term.number}")
+            return self._placeholder(term)
         if term.head is _TENSOR:
             built: Known = self._built_tensor(term, count)
         else:
             parts = [self._built(self.find(part), count) for part in term.parts]
             built = with_parts(cast(Attribute, term.head), cast("Sequence[Attribute]", parts))
+            self._expect_small(built, term.forced_at)
         if all(self.find(part).known is not None for part in term.parts):
             term.known = built
         return built
+
+    def _expect_small(self, type: Attribute, at: Operation | None) -> None:
+        """Require that a type has few types inside. Raises: StepwellError `too-large`."""
+        if self._size(type) > MOST_PARTS:
+            raise _too_large(at)
+
+    def _size(self, type: Attribute) -> int:
+        """The number of types inside a type; those that it has twice are looked at once."""
+        if (known := self._sizes.get(id(type))) is None:
+            size = 1 + sum(map(self._size, type_parts(type)))
+            known = self._sizes[id(type)] = size, type
+        return known[0]
 
     def _built_tensor(self, term: Term, count: list[int]) -> Attribute:
         element, shape = (self.find(part) for part in term.parts)
@@ -256,7 +276,7 @@ class TypeTerms:
         if shape.known is not None:
             return tensor_type(of, cast("tuple[Dim, ...]", shape.known))
         if shape.head is None:
-            return HoleType(f"#{term.number}")  # the class, which `tensor<*xf32>` would not name
+            return self._placeholder(term)  # the class, which `tensor<*xf32>` would not name
         extents = [self.find(part) for part in shape.parts]
         dims = [
             cast(Dim, e.known) if e.known is not None else Dim.symbol(f"{SOLVER_SYMBOL}{e.number}")
@@ -279,12 +299,18 @@ class TypeTerms:
 
     def _mismatch(self, a: Term, b: Term, at: Operation) -> StepwellError:
         texts = [self.text(each) for each in (a, b)]
-        notes = [note for each, text in zip((a, b), texts, strict=True) for note in _forced(each, text)]
+        notes = [note for each, text in zip((a, b), texts, strict=True) for note in forced_note(each, text)]
         message = f"{at.name}: one type would be both {texts[0]} and {texts[1]}"
         return StepwellError("type-mismatch", at, message, note=notes)
 
 
-def _forced(term: Term, text: object) -> list[str]:
+def _too_large(at: Operation | None) -> StepwellError:
+    message = f"an inferred type has more than {MOST_PARTS} parts"
+    return StepwellError("too-large", at, message, help="let it not contain ever larger values")
+
+
+def forced_note(term: Term, text: object) -> list[str]:
+    """A note, if an op is known to have forced a type: which one, and where."""
     if (op := term.forced_at) is None:
         return []
     where = describe_location(op)

@@ -90,6 +90,7 @@ OTHERS: Mapping[str, str] = {
         lowering/bufferize/index_forms.py _MAX_CHARS
         lowering/graph_to_linalg/resize.py MAX_NEIGHBOURS
         passes/analysis/arena.py _TYPICAL_SIZE
+        passes/analysis/untyped_values.py MOST_LISTED
         passes/analysis/symbolic_values.py MAX_ELEMS
         passes/graph/inlining.py MAX_OPS
         passes/graph/gradients/derivatives/resize.py MAX_ELEMS
@@ -99,6 +100,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
         passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE
+        passes/graph/types/type_terms.py MOST_PARTS
         passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
         passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES

@@ -1,0 +1,69 @@
+// RUN: stepwell-opt %s -p link-prelude,infer-types --split-input-file --verify-diagnostics
+
+// Broadcasting says nothing of the extents of %h.
+// expected-error: 1 value has no type
+func.func @unused(%x: tensor<4xf32>, %h: !graph.hole<"h">) -> tensor<4xf32> {
+  %y = graph.add %x, %h : (tensor<4xf32>, !graph.hole<"h">) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+// -----
+// expected-error: 2 values have no type
+func.func @nowhere(%h: !graph.hole<"h">) -> tensor<i64> {
+  %y = graph.neg %h : !graph.hole<"h"> -> !graph.hole<"h">
+  %c = graph.constant dense<0> : tensor<i64>
+  func.return %c : tensor<i64>
+}
+// -----
+func.func @elements(%x: tensor<4xf32>, %i: tensor<4xi32>, %h: !graph.hole<"h">) -> tensor<4xf32> {
+  %y = graph.add %h, %x : (!graph.hole<"h">, tensor<4xf32>) -> tensor<4xf32>
+  // expected-error: graph.add: one type would be both i32 and f32
+  %z = graph.add %h, %i : (!graph.hole<"h">, tensor<4xi32>) -> tensor<4xi32>
+  func.return %y : tensor<4xf32>
+}
+// -----
+func.func @extents(%h: !graph.hole<"h">, %x: tensor<4xf32>) -> tensor<5xf32> {
+  %y = graph.neg %h : !graph.hole<"h"> -> tensor<4xf32>
+  // expected-error: graph.relu: one type would be both tensor<5xf32> and tensor<4xf32>
+  %z = graph.relu %h : !graph.hole<"h"> -> tensor<5xf32>
+  func.return %z : tensor<5xf32>
+}
+// -----
+func.func @symbols(%h: !graph.hole<"h">, %x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xf32, #graph.dims<["M"]>> {
+  %y = graph.neg %h : !graph.hole<"h"> -> tensor<?xf32, #graph.dims<["N"]>>
+  // expected-error: graph.relu: one type would be both
+  %z = graph.relu %h : !graph.hole<"h"> -> tensor<?xf32, #graph.dims<["M"]>>
+  func.return %z : tensor<?xf32, #graph.dims<["M"]>>
+}
+// -----
+func.func @inside(%f: !graph.hole<"f">, %x: !graph.hole<"a">) -> tensor<i64> {
+  %q = graph.call %f(%x) : (!graph.hole<"a">) -> tensor<i64>
+  %l = adt.make @List::@Nil() : () -> !adt.data<@List, !graph.hole<"a">>
+  // expected-error: a type inside itself: _ would be !adt.data<@List, _>
+  %r = graph.call %f(%l) : (!adt.data<@List, !graph.hole<"a">>) -> tensor<i64>
+  func.return %r : tensor<i64>
+}
+// -----
+func.func @values(%h: !graph.hole<"h">) -> tensor<3xf32> {
+  %y = graph.transpose %h perm [1, 0] : !graph.hole<"h"> -> tensor<2x3xf32>
+  // expected-error: graph.neg: one type would be both tensor<3xf32> and tensor<3x2xf32>
+  %z = graph.neg %h : !graph.hole<"h"> -> tensor<3xf32>
+  func.return %z : tensor<3xf32>
+}
+// -----
+func.func @returned(%x: tensor<4xf32>) -> !graph.hole<"r"> {
+  // expected-error: the function has 1 results, 2 values are returned
+  func.return %x, %x : tensor<4xf32>, tensor<4xf32>
+}
+// -----
+func.func @called(%x: tensor<4xf32>) -> !graph.hole<"r"> {
+  %l = adt.make @List::@Nil() : () -> !graph.hole<"l">
+  // expected-error: 1 type arguments are needed, found 2
+  %r = graph.call @length<tensor<4xf32>, tensor<4xf32>>(%l) : (!graph.hole<"l">) -> !graph.hole<"r">
+  func.return %r : !graph.hole<"r">
+}
+// -----
+func.func @symbol(%x: tensor<4xf32>) -> !graph.hole<"r"> {
+  // expected-error: the module has no function @nothing
+  %r = graph.call @nothing(%x) : (tensor<4xf32>) -> !graph.hole<"r">
+  func.return %r : !graph.hole<"r">
+}
