@@ -60,7 +60,8 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.graph.data": {"link-prelude": ("copy what a module names of the prelude into it",)},
     "passes.graph.types": {
-        "monomorphize": ("copy polymorphic functions for the types that they are used at",)
+        "infer-effects": ("annotate each function with what its calls may do",),
+        "monomorphize": ("copy polymorphic functions for the types that they are used at",),
     },
     "passes.graph.gradients": {
         "append-loss": ("let a model return its loss, and take targets",),
