@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, TensorType, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, FunctionType, StringAttr, TensorType, TupleType
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser, Parser
@@ -239,6 +239,18 @@ def substituted(type: Attribute, arguments: Mapping[str, Attribute]) -> Attribut
         return arguments.get(part.label.data, part) if isinstance(part, VarType) else part
 
     return mapped_type(type, replace) if arguments else type
+
+
+def without_sizes(type: Attribute) -> Attribute:
+    """A type whose tensors have their ranks, and no sizes: equal for types that differ in sizes alone."""
+
+    def open_sizes(part: Attribute) -> Attribute:
+        if not isinstance(part, TensorType):
+            return part
+        tensor = cast("TensorType[Attribute]", part)
+        return TensorType(tensor.element_type, [DYNAMIC_INDEX] * len(tensor.get_shape()))
+
+    return mapped_type(type, open_sizes)
 
 
 def types_inside(type: Attribute) -> Iterator[Attribute]:

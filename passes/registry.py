@@ -61,6 +61,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.graph.data": {"link-prelude": ("copy what a module names of the prelude into it",)},
     "passes.graph.types": {
         "infer-types": ("find the types that holes stand for", "InferType"),
+        "infer-effects": ("annotate each function with what its calls may do",),
         "monomorphize": ("copy polymorphic functions for the types that they are used at",),
     },
     "passes.graph.gradients": {

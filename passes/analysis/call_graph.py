@@ -46,11 +46,12 @@ class CallGraph:
 
 
 def _mentioned(function: FuncOp, functions: Mapping[str, FuncOp]) -> list[str]:
-    found = (name for op in function.body.walk() for name in _symbols_of(op))
+    found = (name for op in function.body.walk() for name in symbols_of(op))
     return list(dict.fromkeys(name for name in found if name in functions))
 
 
-def _symbols_of(op: Operation) -> Iterable[str]:
+def symbols_of(op: Operation) -> Iterable[str]:
+    """The symbols that an op names: of a nested one, the outermost."""
     for attribute in (*op.properties.values(), *op.attributes.values()):
         if isinstance(attribute, SymbolRefAttr):
             yield attribute.root_reference.data
@@ -89,4 +90,4 @@ def cycle_of(name: str, graph: Mapping[str, Iterable[str]]) -> list[str]:
 
 def mention_of(function: FuncOp, name: str) -> Operation:
     """The first op of a function that names another function. Raises: StopIteration when none does."""
-    return next(op for op in function.body.walk() if name in _symbols_of(op))
+    return next(op for op in function.body.walk() if name in symbols_of(op))

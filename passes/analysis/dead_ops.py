@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
@@ -13,9 +14,13 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.passes.analysis.rename_symbols import symbols_named
 
 
-def erase_dead_ops(block: Block) -> None:
-    """Erase the dead ops of a block and of the regions inside it, from the last to the first."""
-    _erase(block, _Mentions())
+def erase_dead_ops(block: Block, is_free: Callable[[Operation], bool] = is_side_effect_free) -> None:
+    """
+    Erase the dead ops of a block and of the regions inside it, from the last to the first.
+
+    Args: `is_free` says of an op whose results are unused whether nothing else is lost with it.
+    """
+    _erase(block, _Mentions(), is_free)
 
 
 class _Mentions:
@@ -47,18 +52,16 @@ def _top(op: Operation) -> Operation:
     return op
 
 
-def _erase(block: Block, mentions: _Mentions) -> None:
+def _erase(block: Block, mentions: _Mentions, is_free: Callable[[Operation], bool]) -> None:
     for op in reversed(list(block.ops)):
-        if _is_dead(op) and mentions.only_in(op):
+        if op.results and _is_unused(op) and is_free(op) and mentions.only_in(op):
             mentions.erased(op)
             Rewriter.erase_op(op)
             continue
         for region in op.regions:
             for inner in region.blocks:
-                _erase(inner, mentions)
+                _erase(inner, mentions, is_free)
 
 
-def _is_dead(op: Operation) -> bool:
-    if not op.results or any(result.first_use is not None for result in op.results):
-        return False
-    return is_side_effect_free(op)
+def _is_unused(op: Operation) -> bool:
+    return all(result.first_use is None for result in op.results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -15,7 +16,7 @@ from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.types import Tensor, dims_of, tensor_of
-from stepwell.passes.analysis.call_graph import CallGraph, functions_by_name, recursive_functions
+from stepwell.passes.analysis.call_graph import CallGraph, functions_by_name, recursive_functions, symbols_of
 from stepwell.passes.analysis.manager import analysis
 from stepwell.passes.analysis.rename_symbols import defined_names, rename_symbols, unified
 from stepwell.passes.base import functions_of
@@ -27,17 +28,34 @@ MAX_OPS = 200_000
 """The most ops of a function after inlining: with two calls a function, each level of calls doubles it."""
 
 
-def inline_module(module: ModuleOp) -> None:
-    """Replace the calls in all functions of a module. Raises: StepwellError `type-mismatch`, `too-large`."""
+def inline_module(module: ModuleOp, *, once: bool = False) -> None:
+    """
+    Replace the calls in all functions of a module.
+
+    Args: `once` replaces only calls of functions and lambdas that nothing else uses.
+    Raises: StepwellError `type-mismatch`, `too-large`.
+    """
     functions = functions_by_name(module)
     bodies = inlinable_functions(module)
+    if once:
+        bodies = {name: bodies[name] for name in _called_once(module) if name in bodies}
     for function in functions_of(module):
         _as_graph_calls(function, bodies)
     sizes = _expanded_sizes(functions, bodies)
     # Callees are read as they are, so what has been inlined into them already is not inlined again.
     for function in functions_of(module):
         _expect_bounded(function, sizes[function.sym_name.data])
-        _Inliner(function, bodies).run()
+        _Inliner(function, bodies, once).run()
+
+
+def _called_once(module: ModuleOp) -> list[str]:
+    """The private functions that the module names a single time."""
+    named = Counter(name for op in module.walk() for name in symbols_of(op))
+    return [
+        name
+        for name, function in functions_by_name(module).items()
+        if named[name] == 1 and function.sym_visibility is not None
+    ]
 
 
 def inlinable_functions(module: ModuleOp) -> dict[str, FuncOp]:
@@ -63,8 +81,8 @@ def inline_calls(function: FuncOp, bodies: dict[str, FuncOp]) -> None:
 class _Inliner:
     """The inlining of calls into one function."""
 
-    def __init__(self, function: FuncOp, bodies: dict[str, FuncOp]):
-        self._function, self._bodies = function, bodies
+    def __init__(self, function: FuncOp, bodies: dict[str, FuncOp], once: bool = False):
+        self._function, self._bodies, self._once = function, bodies, once
         self._ops = sum(1 for _ in function.body.walk())
 
     def run(self) -> None:
@@ -82,6 +100,9 @@ class _Inliner:
         """A copy of the body of a call's callee; None, with a remark, when it cannot be inlined."""
         owner = call.function.owner if call.function is not None else None
         if isinstance(owner, graph.LambdaOp):
+            if owner.recursive is not None or (self._once and not owner.result.has_one_use()):
+                remark(call, "not inlined: the lambda calls itself, or is used more than once")
+                return None
             return owner.body.clone()
         symbol = owner.callee if isinstance(owner, graph.FunctionOp) else call.callee
         callee = self._bodies.get(symbol.string_value()) if symbol is not None else None

@@ -28,13 +28,16 @@ class InlinePass(Pass):
     // ->
     %y = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
     ```
-    Calls of recursive functions, declarations and functions with `skip_optimization` stay. A lambda without
-    remaining uses is erased; functions stay, for `remove-unused-functions`.
+    Calls of recursive functions and lambdas, declarations and functions with `skip_optimization` stay. A
+    lambda without remaining uses is erased; functions stay, for `remove-unused-functions`.
 
     Class: exact. Fails when a call's types do not fit its function, and when a function grows too large.
     """
 
     name = "inline"
 
+    once: bool = False
+    """Whether only functions and lambdas are inlined whose one use is the call."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        inline_module(op)
+        inline_module(op, once=self.once)

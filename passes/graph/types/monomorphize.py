@@ -6,18 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from re import sub
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
@@ -25,12 +17,11 @@ from stepwell.dialects import graph
 from stepwell.dialects.type_variables import (
     TYPE_PARAMS,
     is_polymorphic,
-    mapped_type,
     params_of,
     substituted,
     types_inside,
+    without_sizes,
 )
-from stepwell.dialects.types import Tensor
 from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.passes.base import Pass
 from stepwell.passes.context import count
@@ -182,14 +173,4 @@ def _shortened(name: str) -> str:
 
 def _same_but_sizes(a: Attribute, b: Attribute) -> bool:
     """Whether two types differ at most in the sizes of tensors, which a call checks by itself."""
-    return _without_sizes(a) == _without_sizes(b)
-
-
-def _without_sizes(type: Attribute) -> Attribute:
-    def open_sizes(part: Attribute) -> Attribute:
-        if not isinstance(part, TensorType):
-            return part
-        tensor = cast(Tensor, part)
-        return TensorType(tensor.element_type, [DYNAMIC_INDEX] * len(tensor.get_shape()))
-
-    return mapped_type(type, open_sizes)
+    return without_sizes(a) == without_sizes(b)
