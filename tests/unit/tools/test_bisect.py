@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ from tests.commands import Capture
 from tests.onnx_models import onnx_model
 from tests.support.faults import FAULTS, planted
 from tests.support.forks import found_in, status_in
+from tests.support.imports import ROOT
 
 NETWORK = """g (float[5, 40] x, float[40, 24] w) => (float[5, 24] y, float[5, 40] z) {
   e = Exp(x)
@@ -238,3 +241,20 @@ def test_pass_runs_have_their_numbers_at_chosen_levels(model: Path, tmp_path: Pa
     _, found = bisected(tmp_path, *load)
     _, below = bisected(tmp_path, *load, "--level", "tensor", "--level", "loop", "--level", "llvm")
     assert (below["index"], below["note"]) == (found["index"], "")
+
+
+def test_the_fault_in_a_file_of_its_own_is_found() -> None:
+    """In a process of its own, because a plugin stays loaded."""
+    model, fault = ROOT / "tests/models/gru_seq.onnx", ROOT / "tests/support/fault_simplify.py"
+    command = [
+        sys.executable,
+        "-m",
+        "stepwell.tools.cli",
+        "bisect",
+        str(model),
+        "--load",
+        str(fault),
+        "--json",
+    ]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    assert (found["pass"], found["rewrite"]["rule"]) == ("simplify-expr", "SubtractInstead")
