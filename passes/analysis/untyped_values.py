@@ -19,7 +19,7 @@ _ANY_TYPES = ("link-prelude", "print-call-graph")
 
 def expect_complete(module: ModuleOp, passes: Sequence[str]) -> None:
     """
-    Require that no hole stands in a module where a pass runs that needs types.
+    Require a module without holes for passes that need types.
 
     Args: `passes` are the names of a pipeline's passes, in order.
     Raises: StepwellError `incomplete-types` for a pass before `infer-types`, but for those that print.
@@ -50,7 +50,7 @@ def _defined(op: Operation) -> Sequence[SSAValue]:
 
 
 def incomplete_types(untyped: Sequence[SSAValue]) -> StepwellError:
-    """The error `incomplete-types`: each value, its op's location, and what it waits for."""
+    """The error `incomplete-types`: values, their locations, and the missing types that block them."""
     first, *_ = untyped
     notes = [f"{_described(value)} waits for {waits_for(value)}" for value in untyped[:MOST_LISTED]]
     if len(untyped) > MOST_LISTED:
@@ -65,7 +65,7 @@ def incomplete_types(untyped: Sequence[SSAValue]) -> StepwellError:
 
 
 def waits_for(value: SSAValue) -> str:
-    """What the type of a value would follow from: the first value without a type that its op relates."""
+    """The missing type that blocks a value: of the first operand or result without a type at the same op."""
     op = _op_of(value)
     inputs = [other for other in related_values(op) if other not in op.results] if op is not None else []
     if not isinstance(value.owner, Block):
