@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from stepwell.dialects.type_variables import HoleType, types_inside
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 
-SOLVER_SYMBOL = "hole_"
+SOLVER_SYMBOL = "stepwell_hole_"
 """The first letters of symbols that stand for unknown extents while types are inferred."""
 
 
