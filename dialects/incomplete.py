@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from stepwell.dialects.type_variables import HoleType, types_inside
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 
-SOLVER_SYMBOL = "hole_"
+SOLVER_SYMBOL = "stepwell_hole_"
 """The first letters of symbols that stand for unknown extents while types are inferred."""
 
 
@@ -38,8 +38,10 @@ def _is_unknown_inside(type: Attribute) -> bool:
 
 def is_incomplete(op: Operation) -> bool:
     """
-    Whether a hole stands among the types that an op's constraints relate: of operands, results and
-    properties, of its regions' arguments and what they yield; of what the op around says, for a terminator.
+    Whether there is a hole among the types in the constraints of an op.
+
+    These are the types of operands, results and properties, and of the arguments and yielded values of
+    regions; for a terminator also the types in the properties of the op around.
     """
     return any(map(has_hole, _related_types(op)))
 
@@ -73,7 +75,7 @@ def types_of_properties(op: Operation) -> Iterator[Attribute]:
 
 
 def has_holes(root: Operation) -> bool:
-    """Whether a hole stands in any type inside of an op; no op is visited in a process without holes."""
+    """Whether any type inside of an op has a hole; no op is visited in a process without holes."""
     if not HoleType.exist():
         return False
     known: dict[Attribute, bool] = {}

@@ -87,7 +87,7 @@ _HOLES: set[type[HoleType]] = set()
 
 
 def nothing_said() -> HoleType:
-    """The element type of a type that says nothing of it: of what a result forces on an operand."""
+    """An unknown element type, for `infer_operands` of ops whose results do not determine it."""
     return HoleType("?")
 
 

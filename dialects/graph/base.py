@@ -51,7 +51,7 @@ KnownT = TypeVar("KnownT", bound=Attribute, covariant=True)
 
 class OrUnknown(BaseAttr[KnownT]):
     """
-    The constraint of a type of one class, in whose place a hole or a type variable may stand.
+    The constraint of a type of one class, or a hole or a type variable for it.
 
     Python code sees the class alone: an op with a hole among its types is asked nothing (`infer-types`
     comes first), and a variable has been substituted before sizes are needed.
@@ -155,11 +155,11 @@ class GraphOp(IRDLOperation, ABC):
         return ()
 
     def equal_types(self) -> Sequence[tuple[Attribute, Attribute]]:
-        """Pairs of types, of the op's values and its regions', that must be one, as far as they are known."""
+        """Pairs of equal types, of the values of the op and of its regions, partly known ones too."""
         return ()
 
     def likely_types(self) -> Sequence[tuple[Attribute, Attribute]]:
-        """Pairs of types that are taken to be one where nothing else tells: those of branches and results."""
+        """Pairs of types to assume equal at the end of inference, such as of branches and results."""
         return ()
 
     def verify_(self) -> None:
@@ -176,7 +176,7 @@ class GraphOp(IRDLOperation, ABC):
             types = (value.type for value in (*self.operands, *self.results))
             if (variable := next((type for type in types if isinstance(type, VarType)), None)) is None:
                 raise
-            raise VerifyException(f"the type variable {variable} stands where a tensor is needed") from None
+            raise VerifyException(f"the type variable {variable} is used as a tensor") from None
 
     def on(self, operands: Sequence[SSAValue], **properties: Attribute) -> Self:
         """This op again on other operands, with these properties changed; its results are typed anew."""

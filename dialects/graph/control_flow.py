@@ -161,7 +161,7 @@ def expect_yield(region: Region, count: int) -> None:
 def yielded_and_given(
     regions: Sequence[Region], results: Sequence[SSAValue]
 ) -> list[tuple[Attribute, Attribute]]:
-    """The types that regions yield, each with the type of the result that it is one of."""
+    """Pairs of a yielded type and the type of the result, for each region."""
     return [
         (value.type, result.type)
         for region in regions

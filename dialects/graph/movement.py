@@ -351,7 +351,7 @@ class ReverseOp(AxesOp):
     name = "graph.reverse"
 
     def infer(self) -> Sequence[Attribute]:
-        return [tensor_of(self.input)]
+        return [self.input.type]
 
     def check(self) -> None:
         self.expect_axes(len(dims_of(self.input.type)))  # (C1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from stepwell.dialects.incomplete import has_hole, has_holes, lacks_shape, related_values
+from stepwell.dialects.incomplete import has_hole, has_holes, lacks_shape, related_values, types_of_properties
 from stepwell.dialects.type_variables import HoleType
 from stepwell.runtime.errors import StepwellError, describe_location
 
@@ -19,7 +19,7 @@ _ANY_TYPES = ("link-prelude", "print-call-graph")
 
 def expect_complete(module: ModuleOp, passes: Sequence[str]) -> None:
     """
-    Require that no hole stands in a module where a pass runs that needs types.
+    Require a module without holes for passes that need types.
 
     Args: `passes` are the names of a pipeline's passes, in order.
     Raises: StepwellError `incomplete-types` for a pass before `infer-types`, but for those that print.
@@ -29,8 +29,7 @@ def expect_complete(module: ModuleOp, passes: Sequence[str]) -> None:
     for name in passes:
         if name == INFER_TYPES:
             return
-        if name not in _ANY_TYPES:
-            error = incomplete_types(values_without_type([module]))
+        if name not in _ANY_TYPES and (error := incomplete_types([module])) is not None:
             error.help = "run infer-types first, after link-prelude"
             raise error.with_note(f"before pass {name}")
 
@@ -49,23 +48,33 @@ def _defined(op: Operation) -> Sequence[SSAValue]:
     return [*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args)]
 
 
-def incomplete_types(untyped: Sequence[SSAValue]) -> StepwellError:
-    """The error `incomplete-types`: each value, its op's location, and what it waits for."""
-    first, *_ = untyped
-    notes = [f"{_described(value)} waits for {waits_for(value)}" for value in untyped[:MOST_LISTED]]
-    if len(untyped) > MOST_LISTED:
-        notes.append(f"and {len(untyped) - MOST_LISTED} more")
+def _ops_without_type(roots: Sequence[Operation]) -> list[Operation]:
+    """The ops with a hole in a property that types no value: type arguments, a declaration's signature."""
+    ops = [op for root in roots for op in root.walk() if any(map(has_hole, types_of_properties(op)))]
+    return [op for op in ops if not any(map(lacks_type, related_values(op)))]
+
+
+def incomplete_types(roots: Sequence[Operation]) -> StepwellError | None:
+    """The error `incomplete-types`: values, their locations, and the missing types that block them."""
+    untyped, others = values_without_type(roots), _ops_without_type(roots)
+    if not untyped and not others:
+        return None
+    notes = [f"{_described(value)} waits for {waits_for(value)}" for value in untyped]
+    notes += [f"{_op_text(op)} waits for its type arguments or signature" for op in others]
+    if (more := len(notes) - MOST_LISTED) > 0:
+        notes[MOST_LISTED:] = [f"and {more} more"]
+    things = f"{len(untyped)} value{'s have' if len(untyped) > 1 else ' has'} no type"
     return StepwellError(
         "incomplete-types",
-        _op_of(first),
-        f"{len(untyped)} value{'s have' if len(untyped) > 1 else ' has'} no type",
+        _op_of(untyped[0]) if untyped else others[0],
+        things if untyped else f"{others[0].name} has an unknown type in a property",
         note=notes,
         help="write the type of one that others wait for",
     )
 
 
 def waits_for(value: SSAValue) -> str:
-    """What the type of a value would follow from: the first value without a type that its op relates."""
+    """The missing type that blocks a value: of the first operand or result without a type at the same op."""
     op = _op_of(value)
     inputs = [other for other in related_values(op) if other not in op.results] if op is not None else []
     if not isinstance(value.owner, Block):
@@ -85,8 +94,12 @@ def _lack(type: Attribute) -> str:
 
 def _described(value: SSAValue) -> str:
     op = _op_of(value)
+    return _name(value) + (f" of {_op_text(op)}" if op is not None else "")
+
+
+def _op_text(op: Operation) -> str:
     where = describe_location(op)
-    return _name(value) + (f" of {op.name}" if op is not None else "") + (f" at {where}" if where else "")
+    return op.name + (f" at {where}" if where else "")
 
 
 def _op_of(value: SSAValue) -> Operation | None:

@@ -75,7 +75,7 @@ class FunctionUses:
         return dict(zip(signature.variables, arguments, strict=True))
 
     def _with_fresh_symbols(self, type: Attribute, use: _Use) -> Attribute:
-        """A signature with classes of its own for its symbols: they belong to the function."""
+        """A signature with fresh classes for symbols, whose scope is the function."""
 
         def fresh(part: Attribute) -> Attribute:
             if part.name != TensorType.name:

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from stepwell.dialects.incomplete import has_holes
 from stepwell.passes.analysis.call_graph import call_graph, functions_by_name
-from stepwell.passes.analysis.untyped_values import incomplete_types, values_without_type
+from stepwell.passes.analysis.untyped_values import incomplete_types
 from stepwell.passes.base import Pass
 from stepwell.passes.context import count
 from stepwell.passes.graph.types.function_uses import Signature, signature_of
@@ -41,6 +41,9 @@ class InferTypesPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = functions_by_name(op)
+        others = [each for each in op.ops if not isinstance(each, FuncOp) and has_holes(each)]
+        if (error := incomplete_types(others)) is not None:
+            raise error  # no relation gives the types of the fields of a definition
         graph = call_graph(op)
         for group in _groups(graph):
             members = [functions[name] for name in group]
@@ -58,8 +61,8 @@ def _infer(group: Sequence[FuncOp], functions: Mapping[str, FuncOp]) -> None:
     solver.solve()
     solver.write_types()
     count("relations", solver.evaluations)
-    if untyped := values_without_type(group):
-        raise incomplete_types(untyped)
+    if (error := incomplete_types(group)) is not None:
+        raise error
 
 
 def _groups(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:

@@ -26,14 +26,13 @@ from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.passes.base import Pass
 from stepwell.passes.context import count
 from stepwell.passes.graph.types.substitution import substitute_types
+from stepwell.passes.graph.types.type_terms import MOST_PARTS
 from stepwell.runtime.errors import StepwellError
 
 Instance: TypeAlias = tuple[str, tuple[Attribute, ...]]
 """A polymorphic function and its type arguments."""
 _Asked: TypeAlias = tuple[Instance, Sequence[str]]
 MOST_INSTANCES = 64
-MOST_PARTS = 1024
-"""The most types inside a type argument: one that doubles at each step is soon too large to look at."""
 
 
 @dataclass(frozen=True)

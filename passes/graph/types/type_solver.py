@@ -92,7 +92,7 @@ class TypeSolver:
         map_types(function, lambda type: mapped_type(type, named))
 
     def _calls_member(self, op: Operation) -> bool:
-        """Whether an op names a function of the group, whose type it may tell."""
+        """Whether an op names a function of the group, and so constrains the function's type."""
         callee = op.properties.get("callee")
         return isinstance(callee, SymbolRefAttr) and callee.root_reference.data in self._names
 
@@ -115,7 +115,7 @@ class TypeSolver:
             self.evaluations += 1
             self._woken = False
             unknown = self._evaluate(relation)
-            self._queued[relation] = self._woken and unknown  # what it found itself may tell it more
+            self._queued[relation] = self._woken and unknown  # its own changes may let it infer more
             if self._queued[relation]:
                 self._queue.append(relation)
 
@@ -206,7 +206,7 @@ class TypeSolver:
         return self.terms.find(term)
 
     def _assume_likely(self) -> None:
-        """Take the types of branches and results to be one, an op at a time, where nothing else tells."""
+        """Take the types of branches and results to be equal, an op at a time, after all other relations."""
         for op in list(self._relations):
             if isinstance(op, GraphOp) and self._refresh(related_values(op)):
                 pairs = _attempted(op.likely_types) or ()
@@ -231,7 +231,7 @@ def _inputs(op: GraphOp) -> Iterable[SSAValue]:
 
 
 def _attempted(function: Callable[[], Sequence[T]]) -> Sequence[T] | None:
-    """What Python code of a relation says of types that may be partly known: nothing where it breaks."""
+    """The result of a relation on partly known types; None if it raises an error."""
     try:
         return function()
     except Exception:

@@ -18,7 +18,7 @@ from stepwell.runtime.errors import StepwellError, describe_location
 Known: TypeAlias = Attribute | Dim | tuple[Dim, ...]
 """What a class may be: a type or an element type, an extent, or a shape."""
 MOST_PARTS = 1024
-"""The most types inside an inferred type: one that doubles at each step is soon too large to look at."""
+"""The most types inside a type: one that doubles at each step is soon too large to look at."""
 _TENSOR = "tensor"
 _PLACE = HoleType("_")
 _ANY_EXTENT = Dim.symbol(UNKNOWN)
@@ -26,7 +26,7 @@ _ANY_EXTENT = Dim.symbol(UNKNOWN)
 
 class Term:
     """
-    A class of equal unknowns: nothing is known of it, or its head (with terms for its parts), or all.
+    A class of equal unknowns: unknown, or with a known head and terms for the parts, or known.
 
     Relations that wait for it are its `watchers`; `forced_at` is the op whose relation gave its head.
     """
@@ -310,7 +310,7 @@ def _too_large(at: Operation | None) -> StepwellError:
 
 
 def forced_note(term: Term, text: object) -> list[str]:
-    """A note, if an op is known to have forced a type: which one, and where."""
+    """A note with the op that forced a type and the op's location; none for an unknown op."""
     if (op := term.forced_at) is None:
         return []
     where = describe_location(op)

@@ -14,7 +14,7 @@ func.func @structure(%c: i64, %h: !graph.hole<"h">) -> !graph.hole<"h"> {
 }
 // -----
 func.func @variable(%x: !graph.var<"A">) -> !graph.var<"A"> attributes {graph.type_params = #graph.params<["A"]>} {
-  // expected-error: the type variable !graph.var<"A"> stands where a tensor is needed
+  // expected-error: the type variable !graph.var<"A"> is used as a tensor
   %y = graph.neg %x : !graph.var<"A"> -> !graph.var<"A">
   func.return %y : !graph.var<"A">
 }

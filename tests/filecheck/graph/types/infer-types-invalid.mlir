@@ -67,3 +67,25 @@ func.func @symbol(%x: tensor<4xf32>) -> !graph.hole<"r"> {
   %r = graph.call @nothing(%x) : (tensor<4xf32>) -> !graph.hole<"r">
   func.return %r : !graph.hole<"r">
 }
+// -----
+func.func private @phantom(%x: tensor<4xf32>) -> tensor<4xf32> attributes {graph.type_params = #graph.params<["A"]>} {
+  func.return %x : tensor<4xf32>
+}
+func.func @arguments(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %h = graph.neg %x : tensor<4xf32> -> !graph.hole<"h">
+  // expected-error: graph.call has an unknown type in a property
+  %y = graph.call @phantom(%h) : (!graph.hole<"h">) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+// -----
+// expected-error: func.func has an unknown type in a property
+func.func private @declared(!graph.hole<"h">) -> tensor<4xf32>
+// -----
+adt.data @Box {
+  // expected-error: adt.constructor has an unknown type in a property
+  adt.constructor @Box(!graph.hole<"t">)
+}
+func.func @field(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %b = adt.make @Box::@Box(%x) : (tensor<4xf32>) -> !graph.hole<"h">
+  func.return %x : tensor<4xf32>
+}

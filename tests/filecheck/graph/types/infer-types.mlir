@@ -19,6 +19,8 @@ func.func @backward(%x: !graph.hole<"x">) -> tensor<?x3xf32, #graph.dims<["N", 3
   // CHECK: graph.transpose %a perm [1, 0] : tensor<3x?xi32, #graph.dims<[3, "N"]>> -> tensor<?x3xi32, #graph.dims<["N", 3]>>
   %t = graph.transpose %a perm [1, 0] : !graph.hole<"a"> -> !graph.hole<"t">
   %i = graph.constant dense<1> : tensor<i32>
+  // CHECK: graph.reverse %t axes [1] : tensor<?x3xi32
+  %v = graph.reverse %t axes [1] : !graph.hole<"t"> -> !graph.hole<"v">
   %s = graph.add %t, %i : (!graph.hole<"t">, tensor<i32>) -> !graph.hole<"s">
   // CHECK: graph.cast %t to f32 {{.*}} : tensor<?x3xi32, #graph.dims<["N", 3]>> ->
   %c = graph.cast %t to f32 saturate true round "nearest" : !graph.hole<"t"> -> !graph.hole<"c">
