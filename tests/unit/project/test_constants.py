@@ -92,6 +92,7 @@ OTHERS: Mapping[str, str] = {
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/symbolic_values.py MAX_ELEMS
         passes/graph/inlining.py MAX_OPS
+        passes/graph/functions/unfolding.py MOST_ELEMENTS MOST_NESTED
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
         passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE
