@@ -181,6 +181,10 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "inline": ("replace calls by the bodies of the functions", "Inline"),
         "lambda-lift": ("make a function of each lambda", "LambdaLift"),
         "outline-dataflow": ("move runs of tensor ops into functions",),
+        "partial-evaluate": (
+            "compute what is known at compile time, and unfold calls of known functions",
+            "PartialEvaluate",
+        ),
         "remove-unused-functions": ("erase functions that nothing reaches", "RemoveUnusedFunctions"),
         "to-a-normal-form": ("sort the ops of each block by order of evaluation", "ToANormalForm"),
         "to-basic-block-normal-form": (

@@ -97,6 +97,7 @@ OTHERS: Mapping[str, str] = {
         passes/analysis/untyped_values.py MOST_LISTED
         passes/graph/types/monomorphize.py MOST_INSTANCES MOST_PARTS
         passes/graph/types/type_terms.py MOST_PARTS
+        passes/graph/functions/unfolding.py MOST_ELEMENTS MOST_NESTED
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
         passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE

@@ -21,6 +21,8 @@ PASSES = (
     "inline,eliminate-common-subexpr,dead-code-elimination",
     "lambda-lift",
     "fuse-ops",
+    "partial-evaluate",
+    "partial-evaluate,dead-code-elimination",
 )
 
 
@@ -41,7 +43,7 @@ class Program:
     def body(self, values: list[str], cells: list[str], functions: list[str], depth: int) -> list[str]:
         """Some ops; the lists are extended by what they define."""
         lines: list[str] = []
-        for _ in range(self._data.draw(st.integers(1, 5))):
+        for _ in range(self._data.draw(st.integers(2, 7))):
             lines += self.op(values, cells, functions, depth)
         return lines
 
@@ -52,7 +54,17 @@ class Program:
 
     def op(self, values: list[str], cells: list[str], functions: list[str], depth: int) -> list[str]:
         made, value = self.name(), self.draw(*values)
-        kinds = ["add", "subtract", "new", "read", "write", "call", "apply", *["if", "lambda"] * (depth < 2)]
+        kinds = [
+            "add",
+            "new",
+            "read",
+            "write",
+            "write",
+            "call",
+            "apply",
+            "apply",
+            *["if", "lambda"] * (depth < 2),
+        ]
         match self.draw(*kinds):
             case "new":
                 cells.append(made)
@@ -80,7 +92,7 @@ class Program:
                 functions.append(made)
                 return [f"{made} = graph.lambda ({argument}: {VALUE}) -> ({VALUE}) {{\n{body}\n}}"]
             case kind:
-                op = kind if kind in ("add", "subtract") else "multiply"
+                op = kind if kind == "add" else "subtract"
                 line = f"{made} = graph.{op} {value}, {self.draw(*values)} : ({VALUE}, {VALUE}) -> {VALUE}"
         values.append(made)
         return [line]
@@ -96,8 +108,15 @@ class Program:
 
     def function(self, name: str, arguments: str, values: list[str], cells: list[str]) -> str:
         """A function of the last value, or of that and the contents of all cells."""
-        depth = 0 if name == "main" else 2
-        lines = self.body(values, cells, [], depth)
+        lines: list[str] = []
+        functions: list[str] = []
+        if name == "main":  # a cell, and a function that may write it
+            lines += [f"%r = ref.new %y : {VALUE} -> {CELL}"]
+            cells.append("%r")
+            body = self.block([*values, "%p"], cells, functions, 1)
+            lines += [f"%f = graph.lambda (%p: {VALUE}) -> ({VALUE}) {{\n{body}\n}}"]
+            functions.append("%f")
+        lines += self.body(values, cells, functions, 0 if name == "main" else 2)
         returned = [values[-1]]
         if name == "main":
             for cell in cells:
