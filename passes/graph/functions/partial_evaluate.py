@@ -27,12 +27,10 @@ class PartialEvaluatePass(Pass):
     %b = graph.multiply %a, %a : (tensor<f32>, tensor<f32>) -> tensor<f32>
     ref.write %r, %b : !ref.cell<tensor<f32>>, tensor<f32>
     %c = ref.read %r : !ref.cell<tensor<f32>> -> tensor<f32>
-    func.return %c : tensor<f32>
     // ->
     %r = ref.new %x : tensor<f32> -> !ref.cell<tensor<f32>>
     %b = graph.multiply %x, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
     ref.write %r, %b : !ref.cell<tensor<f32>>, tensor<f32>
-    func.return %b : tensor<f32>
     ```
     Tensors of at most 1,024 elements, tuples, data, functions and cells are followed; branches and cases that
     are decided are replaced by the arm. A call inside a call of the same function unfolds only when an

@@ -94,9 +94,6 @@ OTHERS: Mapping[str, str] = {
         passes/analysis/symbolic_values.py MAX_ELEMS
         passes/graph/inlining.py MAX_OPS
         passes/graph/gradients/derivatives/resize.py MAX_ELEMS
-        passes/analysis/untyped_values.py MOST_LISTED
-        passes/graph/types/monomorphize.py MOST_INSTANCES MOST_PARTS
-        passes/graph/types/type_terms.py MOST_PARTS
         passes/graph/functions/unfolding.py MOST_ELEMENTS MOST_NESTED
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
