@@ -89,3 +89,11 @@ func.func @field(%x: tensor<4xf32>) -> tensor<4xf32> {
   %b = adt.make @Box::@Box(%x) : (tensor<4xf32>) -> !graph.hole<"h">
   func.return %x : tensor<4xf32>
 }
+// -----
+// A constraint of an op that relates no types is checked once its operands have theirs.
+func.func @domain(%h: !graph.hole<"h">) -> tensor<4xi32> {
+  // expected-error: graph.floor: element type must be a float, found i32
+  %f = graph.floor %h : !graph.hole<"h"> -> !graph.hole<"f">
+  %y = graph.neg %h : !graph.hole<"h"> -> tensor<4xi32>
+  func.return %y : tensor<4xi32>
+}

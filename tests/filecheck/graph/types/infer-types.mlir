@@ -98,3 +98,16 @@ func.func @values(%c: tensor<i1>, %k: tensor<i64>, %x: tensor<4xf32>) -> !graph.
 func.func private @broadcast_of(%x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xf32, #graph.dims<["N"]>> {
   func.return %x : tensor<?xf32, #graph.dims<["N"]>>
 }
+// Symbols of a callee are its own: a call binds them, and computes sizes that are expressions of them.
+// CHECK-LABEL: func.func @doubled
+func.func @doubled(%x: tensor<?xf32, #graph.dims<["M"]>>, %z: tensor<3xf32>) -> !graph.hole<"z"> {
+  // CHECK: graph.call @twice(%x) : {{.*}} -> tensor<?xf32, #graph.dims<["2 * M"]>>
+  %y = graph.call @twice(%x) : (tensor<?xf32, #graph.dims<["M"]>>) -> !graph.hole<"y">
+  // CHECK: graph.call @twice(%z) : (tensor<3xf32>) -> tensor<6xf32>
+  %w = graph.call @twice(%z) : (tensor<3xf32>) -> !graph.hole<"z">
+  func.return %w : !graph.hole<"z">
+}
+func.func private @twice(%x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xf32, #graph.dims<["2 * N"]>> {
+  %y = graph.concat %x, %x axis 0 : (tensor<?xf32, #graph.dims<["N"]>>, tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xf32, #graph.dims<["2 * N"]>>
+  func.return %y : tensor<?xf32, #graph.dims<["2 * N"]>>
+}

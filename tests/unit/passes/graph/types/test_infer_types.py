@@ -161,6 +161,18 @@ def test_a_conflict_names_both_places() -> None:
     assert "second" in rendered
 
 
+def test_constraints_are_checked_when_the_operands_have_types() -> None:
+    text = """
+    func.func @main(%h: !graph.hole<"h">) -> tensor<4xi32> {
+      %f = graph.floor %h : !graph.hole<"h"> -> !graph.hole<"f">
+      %y = graph.neg %h : !graph.hole<"h"> -> tensor<4xi32>
+      func.return %y : tensor<4xi32>
+    }"""
+    with pytest.raises(StepwellError) as caught:
+        run_pipeline(parse_module(StepwellContext(), text), "infer-types")
+    assert caught.value.code == "type-mismatch"
+
+
 @pytest.mark.parametrize(
     ("text", "waits"),
     [
