@@ -71,13 +71,13 @@ class Effects:
         return cls(found, values)
 
     def of_op(self, op: Operation) -> frozenset[str]:
-        """The effects of an op, with those of its regions and of the functions that it calls."""
+        """The effects of an op, of the ops inside, and of called functions."""
         effects, callees = _of_ops(_run_by(op), self._values)
         return effects.union(*(self.by_body[callee] for callee in callees))
 
 
 def _of_body(body: _Body, values: _FunctionValues) -> tuple[frozenset[str], Sequence[_Body]]:
-    """The effects of a function without those of the functions that it calls, and these."""
+    """The effects of a function's own ops, and the called functions."""
     if isinstance(body, FuncOp) and body.is_declaration:
         return declared_effects(body), []
     inside = (op for region in body.regions for block in region.blocks for op in block.ops)
@@ -94,7 +94,7 @@ def declared_effects(function: FuncOp) -> frozenset[str]:
 
 
 def _run_by(op: Operation) -> Iterator[Operation]:
-    """An op and those that it runs: all inside it, but for the bodies of lambdas."""
+    """An op and all ops inside, but for the bodies of lambdas, which run elsewhere."""
     waiting = [op]
     while waiting:
         yield (each := waiting.pop())
@@ -103,7 +103,7 @@ def _run_by(op: Operation) -> Iterator[Operation]:
 
 
 def _of_ops(ops: Iterable[Operation], values: _FunctionValues) -> tuple[frozenset[str], Sequence[_Body]]:
-    """The effects of ops but for those of functions that they call; and these functions."""
+    """The effects of ops without those of called functions; and the called functions."""
     effects: set[str] = set()
     callees: dict[_Body, None] = {}
     for op in ops:
@@ -117,7 +117,7 @@ def _of_ops(ops: Iterable[Operation], values: _FunctionValues) -> tuple[frozense
 
 
 def _own_effects(op: Operation) -> frozenset[str]:
-    """The effects of an op but for those of its regions, and of what it calls."""
+    """The effects of an op alone, without regions and called functions."""
     if isinstance(op, graph.AssertOp | graph.CheckIndicesOp):
         return frozenset((CHECK,))
     if op.has_trait(IsTerminator) or op.has_trait(RecursiveMemoryEffect):
@@ -208,7 +208,7 @@ def _types_in_data(module: ModuleOp) -> Iterator[Attribute]:
 
 
 def _may_be(a: FunctionType, b: FunctionType) -> bool:
-    """Whether a function value of one type may be one of the other, which may have type variables."""
+    """Whether a function value may have both types, of which one may have type variables."""
     if is_polymorphic(a) or is_polymorphic(b):
         return len(a.inputs) == len(b.inputs) and len(a.outputs) == len(b.outputs)
     return a == b

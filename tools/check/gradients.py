@@ -197,7 +197,7 @@ class GradientCheck:
         return abs(wanted - given) / max(abs(wanted), abs(given), floor)
 
     def _with_gradient(self, function: FuncOp, wrt: Sequence[int]) -> ModuleOp:
-        """A module in which a function returns the results of another one, and its gradients."""
+        """A module with a function that returns results and gradients of the given one."""
         function = function.clone()
         type = function.function_type
         floats = [each for each in type.outputs if is_float(each)]

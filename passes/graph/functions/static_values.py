@@ -19,7 +19,7 @@ UNKNOWN_SIZE = float("inf")
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A value while a program is partially evaluated: its SSA value, and what is known of it."""
+    """A value during partial evaluation: the SSA value, and the known parts."""
 
     value: SSAValue
     static: Static | None = None
@@ -42,7 +42,7 @@ class KnownData:
 
 @dataclass(frozen=True, eq=False)
 class KnownFunction:
-    """A lambda with what it captured, or a function of the module with its first arguments."""
+    """A lambda with the captured values, or a function of the module with the first arguments."""
 
     body: graph.LambdaOp | FuncOp
     captured: Mapping[SSAValue, Known]

@@ -46,7 +46,7 @@ _FAILURES = (ArithmeticError, IndexError, KeyError, TypeError, ValueError)
 
 class Evaluator:
     """
-    The partial evaluation of one function: every op is emitted at most once for each time that it runs.
+    The partial evaluation of a function: an op is emitted at most once for each of its runs.
 
     Args: `functions` are those whose calls may unfold; `effects` are the module's.
     """
@@ -123,14 +123,14 @@ class Evaluator:
         return [Known(result) for result in made.results]
 
     def _other(self, op: Operation, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
-        """An op by its meaning where its operands are known tensors; else as it is."""
+        """An op computed, where all operands are known tensors; else the op itself."""
         if (folded := self._folded(op, scope, out)) is not None:
             return folded
         self._leave(op, scope, cells)
         return self._emit(op, scope, out)
 
     def _leave(self, op: Operation, scope: _Scope, cells: Cells) -> None:
-        """Let the values that an op reads be known as SSA values alone, and the cells that it may write."""
+        """Forget the contents of cells that an op may write, and let its operands escape."""
         cells.escape([scope[value] for value in values_read(op)])
         if not is_side_effect_free(op) and WRITE in self._effects.of_op(op):
             cells.forget_escaped()
@@ -257,7 +257,7 @@ class Evaluator:
         return self._with_regions(op, scope, cells, out)
 
     def _loop(self, op: Operation, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
-        """A loop: what it may write is not known inside and after it."""
+        """A loop: cells with writes inside are not known from its begin on."""
         if WRITE in self._effects.of_op(op):
             cells.escape([scope[value] for value in values_read(op)])
             cells.forget(list(cells.contents))
