@@ -45,6 +45,7 @@ MARKERS = ("PLUGINS", "BACKENDS")
 """Steps that stand for passes of plugins and of partitioning."""
 PROGRAM = (
     Step("link-prelude", "copies the data types and functions that later passes look up in the module"),
+    Step("infer-types", "finds the types that holes stand for, before any other pass needs them"),
     Step("gradient", "writes out derivatives while functions still have their names"),
     Step("monomorphize", "gives every value one type, before bodies are put together"),
     Step("inline", "leaves calls of recursive functions and of function values alone"),

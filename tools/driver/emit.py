@@ -99,7 +99,8 @@ def bytecode_of(model: Path | Program, options: CompileOptions) -> Compilation:
         compilation = start(model, options)
         if is_bytecode(compilation.module):
             return compilation
-        from_onnx(compilation)
+        if not is_functional(compilation.module):
+            from_onnx(compilation)
         without_functions(compilation)
         to_bytecode(compilation)
     return compilation

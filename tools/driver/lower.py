@@ -54,7 +54,8 @@ def _lowered(
 
         if is_bytecode(compilation.module):
             return compile_functional(compilation, options)
-        from_onnx(compilation)
+        if not is_functional(compilation.module):
+            from_onnx(compilation)
         if not without_functions(compilation) or options.executor == "vm":
             return compile_functional(compilation, options)
         check_program(compilation, options)

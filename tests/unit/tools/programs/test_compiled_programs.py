@@ -18,6 +18,7 @@ from tests.support.imports import ROOT
 
 L = "!adt.data<@List, tensor<i64>>"
 N = "tensor<i64>"
+HOLE = '!graph.hole<"m">'
 MAP = f"""
 func.func @main(%l: {L}, %k: {N}) -> {L} {{
   %f = graph.lambda (%x: {N}) -> ({N}) {{
@@ -274,3 +275,13 @@ def test_a_model_of_tensors_runs_as_bytecode_too() -> None:
     x = np.linspace(0, 1, 64, dtype=np.float32).reshape(1, -1)
     shape = [int(dim) if dim.isdecimal() else 1 for dim in program.signature().inputs[0].dims]
     np.testing.assert_array_equal(program(x.reshape(shape)), stepwell.compile(digits)(x.reshape(shape)))
+
+
+def test_types_may_be_left_out(tmp_path: Path) -> None:
+    text = MAP.replace(
+        f"@map<{N}, {N}>(%f, %l) : (({N}) -> {N}, {L}) -> {L}",
+        f"@map(%f, %l) : (({N}) -> {N}, {L}) -> {HOLE}",
+    )
+    text = text.replace(f"func.return %m : {L}", f"func.return %m : {HOLE}")
+    assert text.count(HOLE) == 2
+    assert compiled(text, tmp_path)([1, 2], np.int64(1)) == [2, 3]
