@@ -48,19 +48,20 @@ class ConvertGraphToVmPass(Pass):
         segments = {
             each.sym_name.data for each in op.ops if isinstance(each, FuncOp) and SEGMENT in each.attributes
         }
-        for function in functions:
-            if not function.is_declaration:
-                Rewriter.replace_op(function, _converted(function, segments, constants))
-                count("functions converted")
+        bodies = [function for function in functions if not function.is_declaration]
+        names = {function.sym_name.data for function in bodies}
+        for function in bodies:
+            Rewriter.replace_op(function, _converted(function, segments, names, constants))
+            count("functions converted")
         first = op.body.block.first_op
         table = [ConstantOp.of(number, value) for number, value in enumerate(constants.values)]
         if first is not None:
             op.body.block.insert_ops_before(table, first)
 
 
-def _converted(function: FuncOp, segments: set[str], constants: Constants) -> VmFuncOp:
+def _converted(function: FuncOp, segments: set[str], names: set[str], constants: Constants) -> VmFuncOp:
     """A function as instructions."""
-    code = FunctionCode(function, segments, constants)
+    code = FunctionCode(function, segments, names, constants)
     blocks = code.blocks()
     is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
     type: FunctionType | None = None if is_private else function.function_type

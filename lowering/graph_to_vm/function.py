@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import adt, graph, ref
 from stepwell.dialects.constants import Constant
+from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.vm.instructions import number, registers
 from stepwell.lowering.graph_to_vm.code import Code, Constants, symbol
 from stepwell.lowering.graph_to_vm.matches import bound_registers, switch_of_one_level, test_pattern
@@ -27,8 +29,12 @@ class FunctionCode:
     ends in the return or tail call itself.
     """
 
-    def __init__(self, function: FuncOp, segments: Container[str], constants: Constants):
+    def __init__(
+        self, function: FuncOp, segments: Container[str], functions: Container[str], constants: Constants
+    ):
+        """Args: `segments` and `functions` are the names of those with a body."""
         self._function, self._segments, self._constants = function, segments, constants
+        self._functions = functions
         self._code = Code(function.location)
         self._registers: dict[SSAValue, int] = {}
         self._rows: dict[SSAValue, int] = {}
@@ -91,9 +97,13 @@ class FunctionCode:
                 self._rows[op.result] = self._constants.row(cast(Constant, op.value))
             case graph.CallOp():
                 self._call(op)
+            case CallOp():
+                self._call(self._as_graph_call(op))
             case graph.ClosureOp():
+                self._expect_function(op)
                 self._make_closure(op.result, op.callee.string_value(), op.captured)
             case graph.FunctionOp() if not op.callee.nested_references.data:
+                self._expect_function(op)
                 self._make_closure(op.result, op.callee.string_value(), ())
             case graph.TupleOp():
                 self._set(op.results[0], self._code.tuple_of(self._uses(op.operands)))
@@ -112,7 +122,24 @@ class FunctionCode:
             case _:
                 message = f"{op.name} cannot be an instruction"
                 help = "run monomorphize, eta-expand, lambda-lift, outline-dataflow before"
+                if "skip_optimization" in self._function.attributes:
+                    help = f"remove `skip_optimization` from @{self._function.sym_name.data}"
                 raise StepwellError("unsupported-op", op, message, help=help)
+
+    def _as_graph_call(self, op: CallOp) -> graph.CallOp:
+        """A `func.call` as a `graph.call` in its place."""
+        made = graph.CallOp(op.callee.string_value(), op.arguments, op.result_types)
+        adopt_location(made, op.location)
+        Rewriter.replace_op(op, made)
+        return made
+
+    def _expect_function(self, op: graph.CallOp | graph.ClosureOp | graph.FunctionOp) -> None:
+        """Require a named function to have a body. Raises: StepwellError `unknown-function`."""
+        if op.callee is None or (name := op.callee.string_value()) in self._functions:
+            return
+        raise StepwellError(
+            "unknown-function", op, f"@{name} is called and has no body", help=f"define @{name} in the module"
+        )
 
     def _call(self, op: graph.CallOp) -> None:
         arguments = registers(self._uses(op.arguments))
@@ -121,6 +148,7 @@ class FunctionCode:
             callee = symbol(op.callee.string_value())
             self._code.emit("invoke_packed", callee=callee, arguments=arguments, outputs=outputs)
             return
+        self._expect_function(op)
         single = len(op.results) == 1
         to = self._new(op.results[0]) if single else self._code.new_register()
         if op.callee is not None:
@@ -134,6 +162,7 @@ class FunctionCode:
                 self._set(result, self._code.field(to, index))
 
     def _tail_call(self, op: graph.CallOp) -> None:
+        self._expect_function(op)
         arguments = registers(self._uses(op.arguments))
         if op.callee is not None:
             callee = symbol(op.callee.string_value())

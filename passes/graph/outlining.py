@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.passes.analysis.symbol_sources import symbols_needed, symbols_of_type
@@ -38,6 +39,7 @@ class Outline:
         constants = [v for v in values if isinstance(v.owner, graph.ConstantOp) and copied(v)]
         inputs = [value for value in values if value not in constants]
         known = {symbol for value in inputs for symbol in symbols_of_type(value.type)}
+        known |= {name for op in ops for inner in op.walk() for name, _ in defined_symbols(inner)}
         missing = [symbol for symbol in dict.fromkeys(symbols_needed(ops)) if symbol not in known]
         results = [result for op in ops for result in op.results if _is_read_outside(result, inside)]
         return Outline(ops, constants, inputs, results, missing)

@@ -25,6 +25,7 @@ from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import Instrument, module_text
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
+from stepwell.runtime.values import Data
 from stepwell.tools.check.function_inputs import inputs_of_function
 from stepwell.tools.check.judgement import Judgement, judged, slack_of
 from stepwell.tools.check.model_values import Held, ModelValues
@@ -236,6 +237,8 @@ def known_functions(
         try:
             arrays = inputs_of_function(function, symbols, seed) if given is None else given
             results = interpret(module, ctx, name, arrays)
+            if any(callable(each) or isinstance(each, Data) for each in results):
+                raise TypeError("results that are data or functions are not compared")
             noisy = interpret(module, ctx, name, arrays, noise=Noise())
             known[name] = Known(arrays, results, slack_of(noisy, results))
         except (StepwellError, TypeError) as error:

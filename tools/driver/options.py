@@ -66,13 +66,13 @@ class CompileOptions:
     `low`: packed weights take about what the model's own do (no transformed filters, bytes stay bytes), and
     nothing of the model's file stays in memory. Kernels may be slower.
     """
-    backends: str | Sequence[str] = field(default=(), metadata=_about("placement", "never"))
-    """Engines that run parts of the model, the preferred one first."""
     executor: str = field(default="auto", metadata=_about("placement", "never"))
     """
     `auto` compiles a program to native code where tensors are all that it has, to bytecode with native
     segments else; `vm` makes bytecode of every program.
     """
+    backends: str | Sequence[str] = field(default=(), metadata=_about("placement", "never"))
+    """Engines that run parts of the model, the preferred one first."""
     fallback: bool = field(default=False, metadata=_about("placement", "never"))
     """
     Go on without a backend that is missing or fails; the artifact contains our kernels for its partitions

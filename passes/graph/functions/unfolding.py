@@ -16,6 +16,7 @@ from stepwell.dialects import adt, graph, ref
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.base import GraphOp, Kind, operand_slots, plain_properties
 from stepwell.dialects.graph.functions import captured_values, values_read
+from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import Tensor, WeightAttr
 from stepwell.passes.analysis.effects import WRITE, Effects
 from stepwell.passes.analysis.rename_symbols import defined_names
@@ -156,6 +157,8 @@ class Evaluator:
         except _FAILURES:
             return None
         constants = [graph.ConstantOp.of(array, self._weights, op.name) for array in found]
+        for constant in constants:
+            adopt_location(constant, op.location)
         if any(made.result.type != old.type for made, old in zip(constants, op.results, strict=True)):
             return None
         count("ops evaluated")

@@ -1,7 +1,7 @@
 // RUN: stepwell-opt %s -p 'builtin.module(cse)' | filecheck %s
 // RUN: stepwell-opt %s --pass-pipeline='builtin.module(cse,canonicalize)' | filecheck %s
 // RUN: stepwell-opt %s --pass-pipeline='builtin.module( func.func( cse, fold-constant{max-bytes=9} ), dce )' | filecheck %s
-// RUN: stepwell-opt %s -p 'func.func(dead-code-elimination),cse' | filecheck %s
+// RUN: stepwell-opt %s -p 'func.func(fold-constant),cse' | filecheck %s
 // RUN: stepwell-opt %s -p 'builtin.module()' | filecheck %s --check-prefix=SAME
 // RUN: not stepwell-opt %s -p 'builtin.module(func.func(cse,inline))' 2>&1 | filecheck %s --check-prefix=WHOLE
 // RUN: not stepwell-opt %s -p 'builtin.module(llvm.func(cse))' 2>&1 | filecheck %s --check-prefix=ANCHOR

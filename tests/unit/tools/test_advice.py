@@ -10,7 +10,7 @@ import pytest
 
 import stepwell
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools import cli, opt
+from stepwell.tools import cli
 from tests.onnx_models import onnx_model
 
 X = np.array([0, 1, 2, 3], np.float32)
@@ -57,33 +57,14 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def test_recursion_is_named(tmp_path: Path) -> None:
-    error = refused(written(tmp_path / "m.mlir", RECURSIVE))
-    assert error.code == "unsupported-op" and error.where.endswith("m.mlir:7:3")
-    assert error.message == "recursion is not compiled yet: @f -> @g -> @f"
-    assert error.help is not None and "as a loop" in error.help
-
-
-def test_calls_go_by_inline(tmp_path: Path) -> None:
-    """By the very command that the error shows."""
-    path = written(tmp_path / "m.mlir", CALLS)
-    error = refused(path)
-    assert (
-        error.code == "unsupported-op" and "a call of a function value is not compiled yet" in error.message
-    )
-    assert error.help is not None
-    command = re.search(r"`stepwell-opt (.*?)`", error.help)
-    assert command is not None
-    inlined = tmp_path / "inlined.mlir"
-    files = {"FILE": str(path), "inlined.mlir": str(inlined)}
-    assert opt.main([files.get(word, word) for word in command[1].split()]) == 0
-    np.testing.assert_array_equal(stepwell.compile(inlined)(X), -4 * X)
+def test_recursion_and_calls_are_compiled(tmp_path: Path) -> None:
+    assert stepwell.compile(written(tmp_path / "recursive.mlir", RECURSIVE)).image.program
+    np.testing.assert_array_equal(stepwell.compile(written(tmp_path / "calls.mlir", CALLS))(X), -4 * X)
 
 
 @pytest.mark.parametrize(
     ("change", "advice"),
     [
-        (("func.func @g", "func.func private @h(tensor<4xf32>) -> tensor<4xf32>\nfunc.func @g"), "inline"),
         (
             ("4xf32> {\n  %y = graph.add", "4xf32> attributes {skip_optimization} {\n  %y = graph.add"),
             "remove `skip_",
@@ -91,7 +72,7 @@ def test_calls_go_by_inline(tmp_path: Path) -> None:
         (("graph.call @g(%y)", "graph.call @h(%y)"), "define @h in the module"),
     ],
 )
-def test_calls_that_are_not_inlined_as_they_are(change: tuple[str, str], advice: str, tmp_path: Path) -> None:
+def test_calls_that_cannot_be_compiled(change: tuple[str, str], advice: str, tmp_path: Path) -> None:
     text = re.sub(
         r"  %f = [^}]*}\n  %y = .*\n", "  %y = graph.neg %x : tensor<4xf32> -> tensor<4xf32>\n", CALLS
     )
