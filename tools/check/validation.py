@@ -33,6 +33,8 @@ from stepwell.tools.check.rows import Row, Status
 
 # Errors of a run after a pass that need not be the fault of the pass: it may fix sizes that were open,
 # declare kernels that it had with their bodies, or make ops that the interpreter does not know.
+MAX_DEPTH = 5_000
+"""The most nested calls of a function that is compared: one that calls itself for ever is left out soon."""
 CANNOT_RUN = ("bad-inputs", "unsupported", "unsupported-op", "unknown-function")
 _MAX_OPS = 100_000
 """The ops of the interpreter in one run, from where on iterations are sampled: about half a second."""
@@ -169,7 +171,7 @@ class Validate(Instrument):
     def _run(self, module: ModuleOp, name: str, inputs: Sequence[Array]) -> tuple[list[Array], bool]:
         """The results of a function, and whether some iterations were left out. Raises: StepwellError."""
         if self._full:
-            return interpret(module, self._ctx, name, inputs), False
+            return interpret(module, self._ctx, name, inputs, max_depth=MAX_DEPTH), False
         for outer, inner in _SAMPLES[self._first_sample :]:
             last = (outer, inner) == _SAMPLES[-1]
             sampling = Sampling(outer, inner, self._seed, max_ops=_MAX_OPS * (10 if last else 1))
@@ -236,10 +238,10 @@ def known_functions(
         given = (inputs or {}).get(name)
         try:
             arrays = inputs_of_function(function, symbols, seed) if given is None else given
-            results = interpret(module, ctx, name, arrays)
+            results = interpret(module, ctx, name, arrays, max_depth=MAX_DEPTH)
             if any(callable(each) or isinstance(each, Data) for each in results):
                 raise TypeError("results that are data or functions are not compared")
-            noisy = interpret(module, ctx, name, arrays, noise=Noise())
+            noisy = interpret(module, ctx, name, arrays, noise=Noise(), max_depth=MAX_DEPTH)
             known[name] = Known(arrays, results, slack_of(noisy, results))
         except (StepwellError, TypeError) as error:
             note = f"does not run before the passes: {getattr(error, 'message', error)}"

@@ -106,7 +106,7 @@ def test_a_function_that_calls_itself_for_ever_ends_in_an_error() -> None:
     call = graph.CallOp("main", [block.args[0]], [T])
     module = ModuleOp([function("main", [call], block, call.results[0])])
     with pytest.raises(StepwellError, match="calls nest more than"):
-        interpret(module, StepwellContext(), inputs=[VALUES])
+        interpret(module, StepwellContext(), inputs=[VALUES], max_depth=1000)
 
 
 def test_a_lambda_has_the_type_of_its_region() -> None:
