@@ -11,12 +11,14 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
-from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.passes.analysis.call_graph import call_graph, functions_by_name, reached_from
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import Pass
+from stepwell.passes.graph.gradients.function_pairs import FunctionPairs
 from stepwell.passes.graph.gradients.given import calling, given_derivative
-from stepwell.passes.graph.gradients.reverse import differentiated, expect_differentiable
+from stepwell.passes.graph.gradients.reverse import differentiated, expect_differentiable, wrapped
 from stepwell.passes.graph.gradients.straight_line import straight_line
+from stepwell.passes.graph.types.monomorphize import MonomorphizePass
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
@@ -50,6 +52,9 @@ class GradientPass(Pass):
     name = "gradient"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not any(isinstance(each, graph.VjpOp | graph.GradientOp) for each in op.walk()):
+            return
+        MonomorphizePass().apply(ctx, op)
         functions = functions_by_name(op)
         _Expansion(op, functions, weights_of(ctx)).run()
 
@@ -60,6 +65,7 @@ class _Expansion:
     def __init__(self, module: ModuleOp, functions: dict[str, FuncOp], weights: WeightStore):
         self._module, self._functions, self._weights = module, functions, weights
         self._under_way: set[str] = set()
+        self._shared = FunctionPairs(module, weights, self._expand)
 
     def run(self) -> None:
         """Expand all derivatives of the module."""
@@ -91,14 +97,16 @@ class _Expansion:
         cotangents = isinstance(op, graph.VjpOp)
         given = given_derivative(function, self._functions)
         if given is not None:
-            expect_differentiable(function, wrt)
+            expect_differentiable(function, wrt, self._shared.tangents)
             made = calling(function, given, wrt, name, self._weights, cotangents=cotangents)
         else:
             self._under_way.add(callee)
             self._expand(function)
             self._under_way.discard(callee)
-            line = straight_line(function, self._module, self._weights)
-            made = differentiated(line, wrt, name, self._weights, cotangents=cotangents)
+            calls = call_graph(self._module)
+            is_recursive = callee in reached_from(calls[callee], calls)
+            line = wrapped(function) if is_recursive else straight_line(function, self._module, self._weights)
+            made = differentiated(line, wrt, name, self._weights, self._shared, cotangents=cotangents)
         erase_dead_ops(made.body.block)
         self._module.body.block.insert_op_after(made, function)
         self._functions[name] = made

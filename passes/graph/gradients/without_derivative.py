@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 from xdsl.ir import Operation
 
-from stepwell.dialects import graph
+from stepwell.dialects import graph, ref
 
 _BITS = "its result is made of bits"
+_CELL = "what a cell contains is known only while the program runs"
 _LEVEL = "it is made by a later pass: differentiate before that one"
 _NO_OPERAND = "none of its operands is a tensor of floats"
 _SCALES = "its input is integers, and its scales are constants"
@@ -31,7 +32,7 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.FusedOp: _LEVEL,
     graph.CompositeOp: _LEVEL,
     graph.ClosureOp: "lambdas are lifted after gradients are written out",
-    graph.LambdaOp: "function values that are called are inlined, and others have no cotangent",
+    graph.LambdaOp: "it is a function value that depends on what is differentiated by, and is not inlined",
     graph.FunctionOp: _STRUCTURE,
     graph.VjpOp: _STRUCTURE,
     graph.GradientOp: _STRUCTURE,
@@ -42,7 +43,8 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.IotaOp: _NO_OPERAND,
     graph.BindSizesOp: _NO_OPERAND,
     graph.DefineSizesOp: _NO_OPERAND,
-    graph.TupleOp: "tuples that are taken apart are replaced by their fields, and others have no cotangent",
-    graph.GetOp: "tuples that are taken apart are replaced by their fields, and others have no cotangent",
+    ref.NewOp: _CELL,
+    ref.ReadOp: _CELL,
+    ref.WriteOp: _CELL,
 })  # fmt: skip
 """The ops of `graph` without a derivative. No gradient reaches those without operands of floats."""

@@ -144,7 +144,7 @@ class _Instances:
                 note=[f"needed by @{_shortened(each)}" for each in chain[-4:]],
                 help="call it at the types of its own arguments",
             )
-        text = "_".join(_readable(type) for type in arguments)
+        text = "_".join(readable_type(type) for type in arguments)
         label = f"{name}.{text}"
         known = {*self.names.values(), *functions_by_name(self.module)}
         unique, number = label, 1
@@ -156,7 +156,7 @@ class _Instances:
         return unique
 
 
-def _readable(type: Attribute) -> str:
+def readable_type(type: Attribute) -> str:
     """A type as part of a name: `List.f32` for a list of scalars."""
     text = str(type).replace("!adt.data<@", "").replace("!ref.", "").replace("tensor", "")
     return sub(r"\W+", ".", text).strip(".")

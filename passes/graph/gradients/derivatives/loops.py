@@ -16,8 +16,8 @@ from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of
+from stepwell.passes.graph.gradients.arms import copied, return_values, swept
 from stepwell.passes.graph.gradients.builder import GradientBuilder
-from stepwell.passes.graph.gradients.derivatives.control_flow import copied, return_cotangents, swept
 from stepwell.passes.graph.gradients.rules import Cotangents, derivative
 from stepwell.passes.graph.gradients.sweep import Sweep, inputs_of
 from stepwell.runtime.dims import Dim
@@ -84,7 +84,7 @@ def _iterations(op: graph.WhileOp, b: GradientBuilder) -> SSAValue:
     number = body.block.insert_arg(INDEX_TYPE, len(body.block.args))
     last = yield_of(body)
     inner = b.before(last)
-    return_cotangents(last, [*last.operands, inner.add(number, inner.number(1))])
+    return_values(last, [*last.operands, inner.add(number, inner.number(1))])
     counting = graph.WhileOp([*op.inits, b.number(0)], test, body)
     _place(counting, op, b)
     return counting.results[-1]
@@ -134,7 +134,7 @@ def _of_loop(
     found: dict[SSAValue, SSAValue] = {}
     keys = [*(op.inits[place] for place in places), *wanted]
     for value, cotangent in zip(keys, made.results, strict=True):
-        found[value] = b.add(found[value], cotangent) if value in found else cotangent
+        found[value] = b.sum_of(found[value], cotangent) if value in found else cotangent
     return found
 
 
@@ -143,7 +143,7 @@ def _active_places(op: graph.ForOp, wanted: Sequence[SSAValue], b: GradientBuild
     places = [place for place, init in enumerate(op.inits) if init in b.active]
     while True:
         arguments = [op.carried[place] for place in places]
-        sweep = Sweep([*wanted, *arguments], list(op.body.block.ops)[:-1])
+        sweep = Sweep([*wanted, *arguments], list(op.body.block.ops)[:-1], b.scope.tangents)
         reached = {place for place, value in enumerate(op.next_values) if value in sweep.active}
         if reached <= {*places}:
             return places
@@ -170,7 +170,7 @@ def _taped(op: graph.ForOp, b: GradientBuilder) -> _Tape:
         row = inner.expand(body.block.args[1 + place], [0])
         offsets = [at, *[Dim.of(0)] * (len(b.dims(buffer)) - 1)]
         stacked.append(inner.insert(graph.InsertSliceOp(argument, row, offsets)))
-    return_cotangents(last, [*last.operands, *stacked])
+    return_values(last, [*last.operands, *stacked])
     made = graph.ForOp(op.count, [*op.inits, *buffers], body)
     _place(made, op, b)
     for old, new in zip(op.values, made.values, strict=False):
@@ -225,6 +225,7 @@ def _fill_backwards(
     found = swept(ops, values, ordered, [*(began[place] for place in places), *wanted], inner)
     count = len(places)
     sums = [
-        inner.add(total, value) for total, value in zip(block.args[1 + count :], found[count:], strict=True)
+        inner.sum_of(total, value)
+        for total, value in zip(block.args[1 + count :], found[count:], strict=True)
     ]
-    return_cotangents(last, [*found[:count], *sums])
+    return_values(last, [*found[:count], *sums])
