@@ -152,9 +152,9 @@ def _cotangents(
     found = swept(ops, last.operands, given, [*wanted, *parts], b)
     if arms.value is None:
         return found
-    cotangents = dict(zip(parts, found[len(wanted) :], strict=True))
+    cotangents: dict[SSAValue, SSAValue] = dict(zip(parts, found[len(wanted) :], strict=True))
     arguments = iter(region.block.args)
-    whole = _rebuilt(arms.patterns[number], arms.value.type, lambda: next(arguments), cotangents, arms.op, b)
+    whole = _rebuilt(arms.patterns[number], arms.value.type, lambda: next(arguments), cotangents, b)
     return [*found[: len(wanted)], whole]
 
 
@@ -163,7 +163,6 @@ def _rebuilt(
     type: Attribute,
     argument: Callable[[], SSAValue],
     cotangents: dict[SSAValue, SSAValue],
-    op: Operation,
     b: GradientBuilder,
 ) -> SSAValue:
     """The cotangent of a value that a pattern took apart, from those of the parts."""
@@ -171,8 +170,8 @@ def _rebuilt(
         return cotangents.get(argument()) or b.tuple_of([])
     if pattern.kind == ANYTHING:
         return b.tuple_of([])
-    fields = zip(pattern.parts, fields_of(pattern, type, op), strict=True)
-    parts = [_rebuilt(part, of, argument, cotangents, op, b) for part, of in fields]
+    fields = zip(pattern.parts, fields_of(pattern, type, b.scope.tangents.module), strict=True)
+    parts = [_rebuilt(part, of, argument, cotangents, b) for part, of in fields]
     tangent = b.scope.tangents.of(type)
     if tangent is None:
         return b.tuple_of([])
@@ -182,7 +181,7 @@ def _rebuilt(
 
 
 def binding_all(
-    pattern: PatternAttr, type: Attribute, place: Iterator[int], op: Operation, b: GradientBuilder
+    pattern: PatternAttr, type: Attribute, place: Iterator[int], b: GradientBuilder
 ) -> tuple[PatternAttr, list[tuple[int, Attribute]]]:
     """A pattern that binds each part with a cotangent, and the places and types of new bindings."""
     if pattern.kind == BOUND:
@@ -192,8 +191,8 @@ def binding_all(
         if b.scope.tangents.of(type) is None:
             return pattern, []
         return PatternAttr.of(BOUND), [(next(place), type)]
-    fields = zip(pattern.parts, fields_of(pattern, type, op), strict=True)
-    found = [binding_all(part, of, place, op, b) for part, of in fields]
+    fields = zip(pattern.parts, fields_of(pattern, type, b.scope.tangents.module), strict=True)
+    found = [binding_all(part, of, place, b) for part, of in fields]
     new = [each for _, inside in found for each in inside]
     return PatternAttr.of(pattern.kind, [part for part, _ in found]), new
 

@@ -47,7 +47,9 @@ class DataSums:
         if is_float(first.type):
             return b.add(first, second)
         type = cast(adt.DataType, first.type)
-        name = self._function("sum", type, [type, type], type, lambda pair, b: self.sum(*pair, b), b)
+        name = self._function(
+            "sum", type, [type, type], type, lambda pair, b: self.sum(pair[0], pair[1], b), b
+        )
         return b.call(name, [first, second], [type])[0]
 
     def _function(

@@ -162,7 +162,7 @@ class FunctionPairs(DataSums):
         renamed = dict(zip(cotangents, block.args[1:], strict=True))
         found = [renamed.get(value, value) for value in found]
         types = tape.types()
-        if len(tape.values) == 1 and not tape.sizes and types[0] in map(adt.DataType.of, self._tapes[1:]):
+        if len(tape.values) == 1 and not tape.sizes and types[0] in [*map(adt.DataType.of, self._tapes[1:])]:
             fields: Sequence[SSAValue] = [block.args[0]]
             set_type(block.args[0], types[0])
         else:
@@ -198,4 +198,4 @@ def as_private(function: FuncOp) -> FuncOp:
 
 
 def _dims(value: SSAValue) -> Sequence[Dim]:
-    return dims_of(value.type) if isinstance(value.type, TensorType) else ()
+    return dims_of(value.type) if value.type.name == TensorType.name else ()

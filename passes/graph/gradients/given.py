@@ -105,11 +105,12 @@ def _by_tape(op: graph.CallOp, given: Sequence[SSAValue | None], b: GradientBuil
     active = [number for number, value in enumerate(op.arguments) if value in b.active]
     pair = b.scope.pair(op, active)
     ahead = b.before(op)
-    *results, tape = ahead.call(pair.forward, list(op.arguments), [*op.result_types, pair.tape])
+    forward = graph.CallOp(pair.forward, list(op.arguments), [*op.result_types, pair.tape])
+    adopt_location(ahead.rewriter.insert(forward), op.location)
+    *results, tape = forward.results
     for old, new in zip(op.results, results, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-        adopt_location(new.owner, op.location)
     op.detach()
     tangents = b.scope.tangents
     pairs = [(value, dy) for value, dy in zip(results, given, strict=True) if tangents.has(value)]

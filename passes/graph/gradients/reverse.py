@@ -32,9 +32,9 @@ def differentiated(
     """
     A private function that returns what `function` does, then the cotangents of the arguments `wrt`.
 
-    Args: `function` has one block, whose calls are of recursive functions; with `cotangents` the new one takes
-    a cotangent for each result that has one after its arguments; without, that of the first result is 1
-    everywhere, of others 0.
+    Args: `function` has one block, whose calls are of recursive functions; with `cotangents` the new one
+    takes a cotangent for each result that has one after its arguments; without, that of the first result is
+    1 everywhere, of others 0.
     Raises: StepwellError `not-differentiable` for an argument without a cotangent; `no-derivative` with all
     ops that have none.
     """

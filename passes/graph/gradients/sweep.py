@@ -12,7 +12,7 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.rules import Fields, rule_of, zero
 from stepwell.passes.graph.gradients.tangents import Tangents
-from stepwell.passes.graph.gradients.without_derivative import REASONS
+from stepwell.passes.graph.gradients.without_derivative import reason_of
 from stepwell.runtime.errors import StepwellError, describe_location
 
 
@@ -49,7 +49,7 @@ class Sweep:
         if missing:
             names = ", ".join(dict.fromkeys(op.name for op in missing))
             notes = [f"{op.name} at {place}" for op in missing[:20] if (place := describe_location(op))]
-            reasons = {op.name: REASONS[type(op)] for op in missing if type(op) in REASONS}
+            reasons = {op.name: reason for op in missing if (reason := reason_of(op))}
             notes += [f"{name}: {reason}" for name, reason in reasons.items()]
             message = f"no derivative is known of {names}"
             help = "leave out the arguments that need it, or register one: stepwell.plugin.derivative"

@@ -25,8 +25,9 @@ class Tangents:
     """
     The tangents of the types of a module, and names for what gradients add to it.
 
-    A tensor of floats is its own tangent; integers, bools, functions and cells have none. Tuples and data have
-    tangents by field. A data type whose fields are their own tangents is its own, else a new one is defined.
+    A tensor of floats is its own tangent; integers, bools, functions and cells have none. Tuples and data
+    have tangents by field. A data type whose fields are their own tangents is its own, else a new one,
+    `@D.tangent`, is defined, unless the module defines it.
     """
 
     def __init__(self, module: ModuleOp):
@@ -92,12 +93,17 @@ class Tangents:
             return None
         if self._is_own(type.symbol):
             return adt.DataType(type.definition, ArrayAttr([self.inside(each) for each in type.arguments]))
-        name = self.fresh(f"{readable_type(type)}.tangent")
+        name = f"{readable_type(type)}.tangent"
         made = self._known[type] = adt.DataType.of(name)
-        definition = self.define(name, [(each, ()) for each in self.constructors(type)])
-        for constructor in definition.constructors:
-            fields = self.fields(constructor.sym_name.data, type)
-            constructor.properties["fields"] = ArrayAttr([self.inside(field) for field in fields])
+        wanted = [(each, list(map(self.inside, self.fields(each, type)))) for each in self.constructors(type)]
+        given = next(
+            (op for op in self.module.ops if isinstance(op, adt.DataOp) and op.sym_name.data == name), None
+        )
+        if given is None:
+            self.define(name, wanted)
+        elif [(each.sym_name.data, list(each.fields)) for each in given.constructors] != wanted:
+            message = f"@{name} is not the tangent of {type}, whose name it has"
+            raise StepwellError("type-mismatch", given, message, help="give it another name")
         return made
 
     def _reached(self, type: Attribute) -> Iterator[Attribute]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects.builtin import TensorType, i64
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.functions import values_read
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.type_variables import mapped_type
-from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.passes.analysis.rename_symbols import symbols_named
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.runtime.dims import UNKNOWN, Dim
@@ -66,7 +67,7 @@ class Tape:
         read = [value for op in part for value in values_read(op)] + list(found)
         values = [value for value in dict.fromkeys(read) if value not in made and is_kept(value)]
         values, again = _without_cheap(values, block)
-        missing = set(sizes)
+        missing = {*sizes} - {UNKNOWN}
         used = {name for op in part for inner in op.walk() for name in symbols_named(inner)}
         used |= {name for value in values for name in _symbols(value.type)}
         used |= {name for op in again for name in symbols_named(op)}
@@ -92,7 +93,7 @@ class Tape:
         for value, given in zip(self.values, fields, strict=False):
             known[value] = given
             given.name_hint = value.name_hint
-            if given.type != value.type and isinstance(value.type, TensorType):
+            if given.type != value.type and value.type.name == TensorType.name:
                 known[value] = b.reshape(given, dims_of(value.type))
         for op in self.again:
             made = b.rewriter.insert(op.clone(known))
@@ -106,33 +107,28 @@ class Tape:
 
 
 def _without_cheap(values: Sequence[SSAValue], block: Block) -> tuple[list[SSAValue], list[Operation]]:
-    """Values without those that are cheap to compute from others of them, and the ops that do that, in order."""
+    """Values without those that are cheap to compute from others, and the ops that do that, in order."""
     kept = dict.fromkeys(values)
     again: dict[Operation, None] = {}
     place = {op: number for number, op in enumerate(block.ops)}
-    for value in sorted(values, key=lambda each: -place.get(_owner(each), -1)):
+
+    def place_of(value: SSAValue) -> int:
+        return -1 if isinstance(value.owner, Block) else place.get(value.owner, -1)
+
+    for value in sorted(values, key=place_of, reverse=True):
         op = value.owner
         if not isinstance(op, GraphOp) or len(op.results) != 1:
             continue
-        if isinstance(op, graph.ConstantOp):
-            again[op] = None
-            del kept[value]
-        elif op in place and _is_cheap(op) and all(o in kept or _is_constant(o) for o in op.operands):
-            again.update(dict.fromkeys([op, *(o.owner for o in op.operands if _is_constant(o))]))
+        constants = [o.owner for o in op.operands if isinstance(o.owner, graph.ConstantOp)]
+        is_known = sum(o in kept for o in op.operands) + len(constants) == len(op.operands)
+        if isinstance(op, graph.ConstantOp) or (op in place and _is_cheap(op) and is_known):
+            again.update(dict.fromkeys([op, *constants]))
             del kept[value]
     return list(kept), sorted(again, key=lambda op: place.get(op, -1))
 
 
-def _owner(value: SSAValue) -> Operation | None:
-    return None if isinstance(value, BlockArgument) else value.owner
-
-
 def _is_cheap(op: GraphOp) -> bool:
     return isinstance(op, _VIEWS) or (op.KIND <= Kind.BROADCAST and not op.regions)
-
-
-def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, graph.ConstantOp)
 
 
 def _in_data(type: Attribute) -> Attribute:
@@ -141,15 +137,16 @@ def _in_data(type: Attribute) -> Attribute:
     def open_sizes(part: Attribute) -> Attribute:
         if not isinstance(part, TensorType):
             return part
-        dims = dims_of(part)
+        tensor = cast(Tensor, part)
+        dims = dims_of(tensor)
         if all(dim.is_static or dim.is_unknown for dim in dims):
-            return part
-        return tensor_type(part.element_type, [dim if dim.is_static else UNKNOWN for dim in dims])
+            return tensor
+        return tensor_type(tensor.element_type, [dim if dim.is_static else UNKNOWN for dim in dims])
 
     return mapped_type(type, open_sizes)
 
 
 def _symbols(type: Attribute) -> set[str]:
-    return (
-        {name for dim in dims_of(type) for name in dim.symbols()} if isinstance(type, TensorType) else set()
-    )
+    if type.name != TensorType.name:
+        return set()
+    return {name for dim in dims_of(type) for name in dim.symbols()}

@@ -48,3 +48,10 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     ref.WriteOp: _CELL,
 })  # fmt: skip
 """The ops of `graph` without a derivative. No gradient reaches those without operands of floats."""
+
+
+def reason_of(op: Operation) -> str | None:
+    """Why an op has no derivative; None for ops that nothing is said of."""
+    if isinstance(op, graph.CallOp):
+        return "the function that it calls is a function value that is not known"
+    return REASONS.get(type(op))

@@ -71,7 +71,7 @@ def match(op: adt.MatchOp, dy: SSAValue | Sequence[SSAValue | None], b: Gradient
     if op.value in b.active:
         value = op.value
         for number, (pattern, region) in enumerate(zip(op.patterns, regions, strict=True)):
-            patterns[number], new = binding_all(pattern, value.type, count(), op, b)
+            patterns[number], new = binding_all(pattern, value.type, count(), b)
             for place, type in new:
                 region.block.insert_arg(type, place)
 
