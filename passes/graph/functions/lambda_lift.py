@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -42,14 +42,20 @@ class LambdaLiftPass(Pass):
     name = "lambda-lift"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        names = {*functions_by_name(op)}
-        for function in functions_of(op):
-            lambdas = [each for each in function.walk() if isinstance(each, graph.LambdaOp)]
-            for each in reversed(lambdas):  # those inside first: what they capture, the ones around capture
-                lifted = _lifted(each, _unused_name(function.sym_name.data, names))
-                names.add(lifted.sym_name.data)
-                op.body.block.insert_op_after(lifted, function)
-                count("lambdas lifted")
+        lift_lambdas(op, functions_of(op))
+
+
+def lift_lambdas(module: ModuleOp, functions: Iterable[FuncOp]) -> list[FuncOp]:
+    """Move the bodies of the lambdas in functions of a module into functions, which it returns."""
+    names, made = {*functions_by_name(module)}, list[FuncOp]()
+    for function in functions:
+        lambdas = [each for each in function.walk() if isinstance(each, graph.LambdaOp)]
+        for each in reversed(lambdas):  # those inside first: what they capture, the ones around capture
+            made.append(_lifted(each, _unused_name(function.sym_name.data, names)))
+            names.add(made[-1].sym_name.data)
+            module.body.block.insert_op_after(made[-1], function)
+            count("lambdas lifted")
+    return made
 
 
 def _unused_name(outer: str, names: Container[str]) -> str:

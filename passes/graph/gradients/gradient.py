@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
-from stepwell.passes.analysis.call_graph import call_graph, functions_by_name, reached_from
+from stepwell.passes.analysis.call_graph import (
+    call_graph,
+    functions_by_name,
+    reached_from,
+    recursive_functions,
+)
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import Pass
+from stepwell.passes.graph.functions.specialize_functions import specialize_functions
 from stepwell.passes.graph.gradients.function_pairs import FunctionPairs
 from stepwell.passes.graph.gradients.given import calling, given_derivative
 from stepwell.passes.graph.gradients.reverse import differentiated, expect_differentiable, wrapped
@@ -55,6 +61,7 @@ class GradientPass(Pass):
         if not any(isinstance(each, graph.VjpOp | graph.GradientOp) for each in op.walk()):
             return
         MonomorphizePass().apply(ctx, op)
+        _without_known_functions(op)
         functions = functions_by_name(op)
         _Expansion(op, functions, weights_of(ctx)).run()
 
@@ -111,3 +118,19 @@ class _Expansion:
         self._module.body.block.insert_op_after(made, function)
         self._functions[name] = made
         return name
+
+
+def _without_known_functions(module: ModuleOp) -> None:
+    """Copy recursive functions that are given known functions, in what derivatives are of."""
+    functions, calls = functions_by_name(module), call_graph(module)
+    found = [op for op in module.walk() if isinstance(op, graph.VjpOp | graph.GradientOp)]
+    reached = reached_from([op.callee.string_value() for op in found], calls)
+    recursive = recursive_functions({name: calls[name] for name in reached if name in calls})
+    of = [functions[name] for name in reached if name in functions]
+    given = (op for function in of for op in function.walk() if isinstance(op, graph.CallOp))
+    if any(_gives_function(op) and op.callee.string_value() in recursive for op in given if op.callee):
+        specialize_functions(module, of)
+
+
+def _gives_function(op: graph.CallOp) -> bool:
+    return any(isinstance(value.type, FunctionType) for value in op.arguments)

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from stepwell.dialects import graph, ref
 
 _BITS = "its result is made of bits"
+_VALUE = "it is a function value that depends on what is differentiated by, and is stored or returned"
 _CELL = "what a cell contains is known only while the program runs"
 _LEVEL = "it is made by a later pass: differentiate before that one"
 _NO_OPERAND = "none of its operands is a tensor of floats"
@@ -31,8 +32,8 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.WinogradConvOp: _LEVEL,
     graph.FusedOp: _LEVEL,
     graph.CompositeOp: _LEVEL,
-    graph.ClosureOp: "lambdas are lifted after gradients are written out",
-    graph.LambdaOp: "it is a function value that depends on what is differentiated by, and is not inlined",
+    graph.ClosureOp: _VALUE,
+    graph.LambdaOp: _VALUE,
     graph.FunctionOp: _STRUCTURE,
     graph.VjpOp: _STRUCTURE,
     graph.GradientOp: _STRUCTURE,

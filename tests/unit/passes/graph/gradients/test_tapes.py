@@ -272,6 +272,64 @@ func.func @apply(%f: ({F}) -> {F}, %x: {F}) -> {F} {{
     assert any("function value" in note for note in error.notes)
 
 
+HIGHER = f"""
+func.func private @each(%f: ({F}) -> {F}, %l: {L}) -> {L} {{
+  %r = adt.match %l : {L} -> ({L}) case Cons(%x: {F}, %t: {L}) {{
+    %y = graph.call %f(%x) : ({F}) -> {F}
+    %u = graph.call @each(%f, %t) : (({F}) -> {F}, {L}) -> {L}
+    %c = adt.make @List::@Cons(%y, %u) : ({F}, {L}) -> {L}
+    graph.yield %c : {L}
+  }} case Nil {{
+    graph.yield %l : {L}
+  }}
+  func.return %r : {L}
+}}
+func.func @waves(%l: {L}, %w: {F}) -> {L} {{
+  %f = graph.lambda (%x: {F}) -> ({F}) {{
+    %p = graph.multiply %x, %w : {FF}
+    %y = graph.sin %p : {F} -> {F}
+    graph.yield %y : {F}
+  }}
+  %r = graph.call @each(%f, %l) : (({F}) -> {F}, {L}) -> {L}
+  %s = graph.call @each(%f, %r) : (({F}) -> {F}, {L}) -> {L}
+  func.return %s : {L}
+}}"""
+
+
+def test_what_a_closure_has_captured_gets_a_gradient():
+    assert error(HIGHER, "waves") < BOUND
+
+
+def test_a_function_that_is_given_ever_other_functions_is_copied_so_often():
+    text = f"""
+func.func @grow(%f: ({F}) -> {F}, %x: {F}, %n: {N}) -> {F} {{{LESS}
+  %y = graph.if %done : tensor<i1> -> ({F}) {{
+    %r = graph.call %f(%x) : ({F}) -> {F}
+    graph.yield %r : {F}
+  }} else {{
+    %g = graph.lambda (%a: {F}) -> ({F}) {{
+      %b = graph.call %f(%a) : ({F}) -> {F}
+      %c = graph.sin %b : {F} -> {F}
+      graph.yield %c : {F}
+    }}
+    %r = graph.call @grow(%g, %x, %m) : (({F}) -> {F}, {F}, {N}) -> {F}
+    graph.yield %r : {F}
+  }}
+  func.return %y : {F}
+}}
+func.func @grown(%x: {F}, %n: {N}) -> {F} {{
+  %f = graph.lambda (%a: {F}) -> ({F}) {{
+    %b = graph.sin %a : {F} -> {F}
+    graph.yield %b : {F}
+  }}
+  %r = graph.call @grow(%f, %x, %n) : (({F}) -> {F}, {F}, {N}) -> {F}
+  func.return %r : {F}
+}}""" + gradient("main", "grown", f"{F}; {N}", F, F)
+    error = failing(text)
+    assert error.code == "no-derivative"
+    assert any("function value" in note for note in error.notes)
+
+
 def test_a_function_without_a_body_is_named():
     text = f"""
 func.func private @far(%x: {F}) -> {F}
