@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects import adt
 from stepwell.dialects.types import Tensor, dims_of, dtype_of
-from stepwell.passes.graph.gradients.tangents import Tangents
+from stepwell.passes.analysis.tangents import Tangents
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.values.data import Data
 

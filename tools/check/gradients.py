@@ -19,7 +19,7 @@ from stepwell.dialects.graph.functions import values_read
 from stepwell.dialects.types import TensorType
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
-from stepwell.passes.graph.gradients.tangents import Tangents
+from stepwell.passes.analysis.tangents import Tangents
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.tools.check.cotangents import F64, cotangent_of, floats_in, made_up, with_floats
 from stepwell.tools.check.function_inputs import inputs_of_function

@@ -16,14 +16,14 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import DimLike, Tensor, dims_of, dtype_of, tensor_of
-from stepwell.passes.graph.gradients.tangents import Tangents
+from stepwell.passes.analysis.tangents import Tangents
 from stepwell.passes.graph.norm_parts import Parts
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 
 class Scope(Protocol):
-    """What gradients of a module share: tangents of types, arithmetic of data, functions with tapes."""
+    """Facts that all gradients of a module share: tangents, arithmetic of data, functions with tapes."""
 
     tangents: Tangents
 
@@ -65,7 +65,7 @@ class GradientBuilder(Parts):
 
     @property
     def scope(self) -> Scope:
-        """What gradients of the module share."""
+        """The facts that gradients of the module share."""
         assert self.shared is not None
         return self.shared
 

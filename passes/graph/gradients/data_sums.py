@@ -12,9 +12,9 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from stepwell.dialects import adt, graph
 from stepwell.dialects.adt.patterns import BOUND, TUPLE, PatternAttr
 from stepwell.dialects.graph.gradients import is_float
+from stepwell.dialects.type_variables import readable_type
+from stepwell.passes.analysis.tangents import Tangents
 from stepwell.passes.graph.gradients.builder import GradientBuilder
-from stepwell.passes.graph.gradients.tangents import Tangents
-from stepwell.passes.graph.types.monomorphize import readable_type
 
 _OfFields: TypeAlias = Callable[[Sequence[SSAValue], GradientBuilder], SSAValue]
 
@@ -61,7 +61,7 @@ class DataSums:
         of_fields: _OfFields,
         b: GradientBuilder,
     ) -> str:
-        """The function that takes values apart, and makes one of what `of_fields` makes of equal fields."""
+        """The function on data that applies `of_fields` to equal fields of values, and makes data of that."""
         key = what, type
         if key in self._names:
             return self._names[key]

@@ -1,4 +1,4 @@
-"""Functions that leave tapes: for each function that is called, one forward and one backward."""
+"""Functions with tapes: for each recursive function, one forward and one backward."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from stepwell.dialects.types import dims_of
 from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.analysis.rename_symbols import symbols_named
+from stepwell.passes.analysis.tangents import Tangents
+from stepwell.passes.analysis.type_substitution import map_types
 from stepwell.passes.graph.gradients.builder import GradientBuilder, Pair
 from stepwell.passes.graph.gradients.data_sums import DataSums
 from stepwell.passes.graph.gradients.straight_line import straight_line
 from stepwell.passes.graph.gradients.sweep import Sweep
-from stepwell.passes.graph.gradients.tangents import Tangents
 from stepwell.passes.graph.gradients.tapes import Tape, mark
-from stepwell.passes.graph.types.substitution import map_types
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -36,7 +36,7 @@ _Prepare = Callable[[FuncOp], None]
 
 class FunctionPairs(DataSums):
     """
-    What the gradients of a module share: tangents, sums of data, and functions that leave tapes.
+    Facts that the gradients of a module share: tangents, sums of data, and functions with tapes.
 
     ```mlir
     func.func @f(%x: tensor<f32>, %n: tensor<i64>) -> tensor<f32> { … graph.call @f(%x, %m) … }

@@ -101,7 +101,7 @@ def call(op: graph.CallOp, dy: SSAValue | Sequence[SSAValue | None], b: Gradient
 
 
 def _by_tape(op: graph.CallOp, given: Sequence[SSAValue | None], b: GradientBuilder) -> Cotangents:
-    """Calls of the function that leaves a tape, and of the one that takes it."""
+    """Calls of the functions forward, which leaves a tape, and backward."""
     active = [number for number, value in enumerate(op.arguments) if value in b.active]
     pair = b.scope.pair(op, active)
     ahead = b.before(op)

@@ -19,12 +19,12 @@ from stepwell.passes.analysis.call_graph import (
 )
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import Pass
-from stepwell.passes.graph.functions.specialize_functions import specialize_functions
 from stepwell.passes.graph.gradients.function_pairs import FunctionPairs
 from stepwell.passes.graph.gradients.given import calling, given_derivative
 from stepwell.passes.graph.gradients.reverse import differentiated, expect_differentiable, wrapped
 from stepwell.passes.graph.gradients.straight_line import straight_line
-from stepwell.passes.graph.types.monomorphize import MonomorphizePass
+from stepwell.passes.graph.instances import monomorphize
+from stepwell.passes.graph.specializing import specialize_functions
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
@@ -60,7 +60,7 @@ class GradientPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(isinstance(each, graph.VjpOp | graph.GradientOp) for each in op.walk()):
             return
-        MonomorphizePass().apply(ctx, op)
+        monomorphize(op)
         _without_known_functions(op)
         functions = functions_by_name(op)
         _Expansion(op, functions, weights_of(ctx)).run()

@@ -12,10 +12,10 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.gradients import is_differentiable
+from stepwell.passes.analysis.tangents import Tangents
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.function_pairs import FunctionPairs, as_private
 from stepwell.passes.graph.gradients.sweep import Sweep
-from stepwell.passes.graph.gradients.tangents import Tangents
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
@@ -64,7 +64,7 @@ def differentiated(
 
 
 def wrapped(function: FuncOp) -> FuncOp:
-    """A function that calls another one, which calls itself."""
+    """A function that only calls another one."""
     inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
     block = Block(arg_types=inputs)
     call = graph.CallOp(function.sym_name.data, block.args, outputs)

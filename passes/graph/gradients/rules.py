@@ -18,7 +18,7 @@ from stepwell.runtime.plugins import Registry
 
 @dataclass(frozen=True)
 class Fields:
-    """The cotangent of a tuple of which some fields are zero: those that are not, by number."""
+    """The cotangent of a tuple by the fields that are not zero, with their numbers."""
 
     known: Mapping[int, SSAValue]
 

@@ -9,9 +9,9 @@ from xdsl.ir import Operation, Region, SSAValue
 from stepwell.dialects import adt, graph
 from stepwell.dialects.graph.functions import values_read
 from stepwell.dialects.locations import adopt_location
+from stepwell.passes.analysis.tangents import Tangents
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.rules import Fields, rule_of, zero
-from stepwell.passes.graph.gradients.tangents import Tangents
 from stepwell.passes.graph.gradients.without_derivative import reason_of
 from stepwell.runtime.errors import StepwellError, describe_location
 

@@ -23,14 +23,14 @@ _VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp)
 
 
 def mark(b: GradientBuilder) -> Operation:
-    """An op that stands between the ops that are there and those of their derivative; `Tape.of` erases it."""
+    """An op between the forward ops and the ops of their derivative; `Tape.of` erases it."""
     return b.rewriter.insert(graph.TupleOp([]))
 
 
 @dataclass
 class Tape:
     """
-    What the ops of a derivative read of ops before a mark.
+    The values before a mark that the ops of a derivative read.
 
     `values` are kept; constants, views and elementwise ops of kept values are computed again (`again`); of
     sizes that are data, `sizes` are kept as numbers.
@@ -107,7 +107,7 @@ class Tape:
 
 
 def _without_cheap(values: Sequence[SSAValue], block: Block) -> tuple[list[SSAValue], list[Operation]]:
-    """Values without those that are cheap to compute from others, and the ops that do that, in order."""
+    """Values without the cheap ones, and the ops that compute these from others, in order."""
     kept = dict.fromkeys(values)
     again: dict[Operation, None] = {}
     place = {op: number for number, op in enumerate(block.ops)}

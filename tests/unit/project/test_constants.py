@@ -85,6 +85,7 @@ OTHERS: Mapping[str, str] = {
     "bounds of size: of the compiler's time, of code, memory and files, and of messages": """
         dialects/tensor_ir/sizes.py MAX_OPERANDS
         dialects/tensor_ir/vector_values.py MAX_ELEMENTS MAX_STEPS
+        dialects/type_variables.py MOST_PARTS
         lowering/bufferize/allocation.py MAX_STACK_BYTES_OF_ALL
         lowering/bufferize/elements.py MAX_STORED_ELEMS
         lowering/bufferize/index_forms.py _MAX_CHARS
@@ -98,8 +99,8 @@ OTHERS: Mapping[str, str] = {
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
         passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE
-        passes/graph/types/monomorphize.py MOST_INSTANCES
-        passes/graph/types/type_terms.py MOST_PARTS
+        passes/analysis/tangents.py MOST_TYPES
+        passes/graph/instances.py MOST_INSTANCES
         passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
         passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES

@@ -83,7 +83,7 @@ def match(op: adt.MatchOp, dy: SSAValue | Sequence[SSAValue | None], b: Gradient
 
 
 def _labels(patterns: Iterable[adt.PatternAttr]) -> list[str]:
-    """A name for each pattern: its constructor, where no pattern before it has that."""
+    """A name for each pattern: the constructor, and a number where two patterns have the same."""
     names: list[str] = []
     for number, pattern in enumerate(patterns):
         name = pattern.kind if pattern.is_constructor else "Case"

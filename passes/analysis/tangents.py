@@ -13,10 +13,10 @@ from stepwell.dialects import adt
 from stepwell.dialects.adt.definitions import definition_named, definition_of
 from stepwell.dialects.graph.gradients import is_float
 from stepwell.dialects.ref import CellType
-from stepwell.dialects.type_variables import VarType, type_parts
-from stepwell.passes.graph.types.monomorphize import MOST_INSTANCES, readable_type
+from stepwell.dialects.type_variables import VarType, readable_type, type_parts
 from stepwell.runtime.errors import StepwellError
 
+MOST_TYPES = 64
 UNIT = TupleType(())
 """The tangent, inside of tuples and data, of what has none by itself: of integers and functions."""
 
@@ -119,8 +119,8 @@ class Tangents:
             if not isinstance(each, adt.DataType):
                 pending += type_parts(each)
                 continue
-            if sum(isinstance(other, adt.DataType) for other in seen) > MOST_INSTANCES:
-                message = f"the values of {type} have parts of more than {MOST_INSTANCES} data types"
+            if sum(isinstance(other, adt.DataType) for other in seen) > MOST_TYPES:
+                message = f"the values of {type} have parts of more than {MOST_TYPES} data types"
                 raise StepwellError("too-large", self.module, message, help="use the data type at one type")
             for constructor in self.constructors(each):
                 pending += self.fields(constructor, each)
