@@ -85,7 +85,6 @@ OTHERS: Mapping[str, str] = {
     "bounds of size: of the compiler's time, of code, memory and files, and of messages": """
         dialects/tensor_ir/sizes.py MAX_OPERANDS
         dialects/tensor_ir/vector_values.py MAX_ELEMENTS MAX_STEPS
-        dialects/type_variables.py MOST_PARTS
         lowering/bufferize/allocation.py MAX_STACK_BYTES_OF_ALL
         lowering/bufferize/elements.py MAX_STORED_ELEMS
         lowering/bufferize/index_forms.py _MAX_CHARS
