@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from stepwell.dialects import adt, graph
@@ -208,10 +207,8 @@ def swept(
     sweep = Sweep(wanted, ops, b.scope.tangents)
     for value, cotangent in zip(values, given, strict=False):
         if cotangent is not None and value in sweep.active:
-            is_tensor = isinstance(value.type, TensorType)
-            if is_tensor and list(b.dims(cotangent)) != list(b.dims(value)):
-                cotangent = b.reshape(cotangent, b.dims(value))  # an arm knows more sizes than its result
-            sweep.add(value, cotangent, b)
+            # An arm may know more sizes than its result.
+            sweep.add(value, b.sized(cotangent, value), b)
     return sweep.run(b)
 
 

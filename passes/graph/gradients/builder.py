@@ -85,6 +85,14 @@ class GradientBuilder(Parts):
         """`graph.tuple`."""
         return self.insert(graph.TupleOp(fields))
 
+    def sized(self, value: SSAValue, like: SSAValue) -> SSAValue:
+        """A value with the sizes in the type of another one, where these are known."""
+        if value.type == like.type or like.type.name != TensorType.name:
+            return value
+        if any(dim.is_unknown for dim in self.dims(like)):
+            return value
+        return self.reshape(value, self.dims(like))
+
     def get(self, value: SSAValue, field: int) -> SSAValue:
         """`graph.get`."""
         return self.insert(graph.GetOp(value, field))

@@ -100,7 +100,7 @@ class FunctionPairs(DataSums):
         type = adt.DataType.of(names[2])
         self._pairs[key] = Pair(names[0], names[1], type)
         before = self.naming_tapes(names[2].replace(".tape", "", 1))
-        line = straight_line(function, self._module, self._weights)
+        line = straight_line(function, self._module, self._weights, self.tangents.fresh)
         line.properties["sym_name"] = StringAttr(names[0])
         made = self._split(as_private(line), names[1], active, type)
         for each in (line, made):

@@ -112,7 +112,10 @@ class _Expansion:
             self._under_way.discard(callee)
             calls = call_graph(self._module)
             is_recursive = callee in reached_from(calls[callee], calls)
-            line = wrapped(function) if is_recursive else straight_line(function, self._module, self._weights)
+            if is_recursive:
+                line = wrapped(function)
+            else:
+                line = straight_line(function, self._module, self._weights, self._shared.tangents.fresh)
             made = differentiated(line, wrt, name, self._weights, self._shared, cotangents=cotangents)
         erase_dead_ops(made.body.block)
         self._module.body.block.insert_op_after(made, function)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
@@ -12,17 +14,21 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.passes.analysis.call_graph import call_graph, functions_by_name, recursive_functions
 from stepwell.passes.graph.gradients.decompositions import decompositions
 from stepwell.passes.graph.gradients.given import mark_calls
+from stepwell.passes.graph.gradients.loops_as_calls import call_changing_loops
 from stepwell.passes.graph.gradients.rules import DERIVATIVE
 from stepwell.passes.graph.inlining import inlinable_functions, inline_calls
 from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
 
 
-def straight_line(function: FuncOp, module: ModuleOp, weights: WeightStore) -> FuncOp:
+def straight_line(
+    function: FuncOp, module: ModuleOp, weights: WeightStore, fresh: Callable[[str], str]
+) -> FuncOp:
     """
     A copy of a function in which calls are inlined, and norms are arithmetic that has derivatives.
 
-    Calls of recursive functions stay, and of those that give a derivative. Raises: StepwellError
+    Calls of recursive functions stay, and of those that give a derivative; loops that change sizes are calls
+    of functions that this adds to the module, by names that `fresh` makes. Raises: StepwellError
     `type-mismatch`, `too-large` of the inlining.
     """
     made = function.clone()
@@ -35,9 +41,26 @@ def straight_line(function: FuncOp, module: ModuleOp, weights: WeightStore) -> F
     for op in list(made.body.walk()):
         if isinstance(op, graph.GetOp) and isinstance(made_of := op.operands[0].owner, graph.TupleOp):
             Rewriter.replace_op(op, [], [made_of.operands[op.index.value.data]])
-    if apply_patterns(made.body, decompositions(weights)):
+    loops = call_changing_loops(made, weights, fresh)
+    if loops:
+        module.body.block.insert_ops_after(loops, function)
+    if apply_patterns(made.body, decompositions(weights)) or loops:
         refine_types(made)
+    if loops:
+        _return_declared_sizes(made)
     return made
+
+
+def _return_declared_sizes(function: FuncOp) -> None:
+    """Forget names of sizes in results that the function's type does not have."""
+    last = function.body.block.last_op
+    assert isinstance(last, ReturnOp)
+    for place, (value, type) in enumerate(zip(last.operands, function.function_type.outputs, strict=True)):
+        if value.type != type:
+            shape = graph.ShapeOfOp(value)
+            same = graph.ReshapeOp(value, shape.result)
+            function.body.block.insert_ops_before([shape, same], last)
+            last.operands[place] = same.result
 
 
 def _call_by_name(function: FuncOp) -> None:

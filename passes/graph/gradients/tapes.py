@@ -81,7 +81,7 @@ class Tape:
     def types(self) -> list[Attribute]:
         """The types of the fields: without names of sizes."""
         extents = [tensor_type(i64, [len(self.sizes)])]
-        return [*(_in_data(value.type) for value in self.values), *(extents if self.sizes else [])]
+        return [*(in_data(value.type) for value in self.values), *(extents if self.sizes else [])]
 
     def unpacked(
         self, fields: Sequence[SSAValue], found: Sequence[SSAValue], b: GradientBuilder
@@ -91,10 +91,8 @@ class Tape:
             b.rewriter.insert(graph.BindSizesOp(fields[-1], self.sizes))
         known: dict[SSAValue, SSAValue] = {}
         for value, given in zip(self.values, fields, strict=False):
-            known[value] = given
             given.name_hint = value.name_hint
-            if given.type != value.type and value.type.name == TensorType.name:
-                known[value] = b.reshape(given, dims_of(value.type))
+            known[value] = b.sized(given, value)
         for op in self.again:
             made = b.rewriter.insert(op.clone(known))
             adopt_location(made, op.location)
@@ -131,7 +129,7 @@ def _is_cheap(op: GraphOp) -> bool:
     return isinstance(op, _VIEWS) or (op.KIND <= Kind.BROADCAST and not op.regions)
 
 
-def _in_data(type: Attribute) -> Attribute:
+def in_data(type: Attribute) -> Attribute:
     """A type as that of a field: a tensor's sizes are numbers, or unknown."""
 
     def open_sizes(part: Attribute) -> Attribute:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from stepwell.dialects import graph
@@ -15,9 +14,9 @@ from stepwell.dialects.graph.loops import INDEX_TYPE
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.gradients.arms import copied, return_values, swept
 from stepwell.passes.graph.gradients.builder import GradientBuilder
+from stepwell.passes.graph.gradients.loops_as_calls import has_fixed_sizes
 from stepwell.passes.graph.gradients.rules import Cotangents, derivative
 from stepwell.passes.graph.gradients.sweep import Sweep, inputs_of
 from stepwell.runtime.dims import Dim
@@ -52,7 +51,8 @@ def for_(op: graph.ForOp, dy: SSAValue | Sequence[SSAValue | None], b: GradientB
       graph.yield %da, %f : tensor<4xf32>, tensor<4xf32>
     }
     ```
-    Raises: StepwellError `no-derivative` for a body that changes sizes.
+    A loop whose carried values change in size, or are data, is a function that calls itself instead; its tape
+    is a list.
     """
     found = _of_loop(op, op, [dy] if isinstance(dy, SSAValue) else list(dy), b)
     return [found.get(value) for value in inputs_of(op)]
@@ -63,7 +63,7 @@ def while_(op: graph.WhileOp, dy: SSAValue | Sequence[SSAValue | None], b: Gradi
     """
     A copy of the loop counts the iterations; with that number it is a `graph.for`.
 
-    The forward loop runs twice. Raises: StepwellError `no-derivative` for a body that changes sizes.
+    The forward loop runs twice.
     """
     expect_fixed_sizes(op)
     ahead = b.before(op)
@@ -92,15 +92,10 @@ def _iterations(op: graph.WhileOp, b: GradientBuilder) -> SSAValue:
 
 def expect_fixed_sizes(op: graph.LoopOp) -> None:
     """Require carried values to be tensors of one size. Raises: StepwellError `no-derivative`."""
-    for place, (init, arg) in enumerate(zip(op.inits, op.carried, strict=True)):
-        is_tensor = isinstance(arg.type, TensorType)
-        if not is_tensor or init.type != arg.type or any(dim.is_unknown for dim in dims_of(arg.type)):
-            message = (
-                "a loop has a derivative where its body changes no sizes:"
-                f" carried value {place} starts as {init.type} and is {arg.type} in the loop"
-            )
-            help = "carry a tensor of the largest size, and write to a part of it"
-            raise StepwellError("no-derivative", op, message, help=help)
+    if not has_fixed_sizes(op):
+        message = "a loop that changes sizes has a derivative where no op in it has such a size as operand"
+        help = "carry a tensor of the largest size, and write to a part of it"
+        raise StepwellError("no-derivative", op, message, help=help)
 
 
 def _place(made: Operation, op: Operation, b: GradientBuilder) -> None:

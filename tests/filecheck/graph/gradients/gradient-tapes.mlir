@@ -96,3 +96,26 @@ func.func @main() {
   %g = graph.vjp @scale wrt [0] : (!adt.data<@Item>, tuple<tensor<f32>, tuple<>>) -> (tuple<tensor<f32>, tensor<i64>>, !adt.data<@Item.tangent>)
   func.return
 }
+// -----
+// A loop that changes sizes is a function that calls itself; its tape has the sizes that the types speak of.
+// CHECK-LABEL: func.func private @grows.gradient_0(
+// CHECK: %[[Y:.*]], %[[T:.*]] = graph.call @grows.loop.forward(
+// CHECK: graph.bind_sizes
+// CHECK: graph.call @grows.loop.backward(%[[T]],
+// CHECK-LABEL: func.func private @grows.loop.forward(
+// CHECK: graph.extents <["n"]>
+// CHECK-LABEL: func.func private @grows.loop.backward(
+// CHECK: graph.bind_sizes %{{.*}} names ["n"]
+func.func @grows(%x: tensor<1xf32>, %n: tensor<i64>) -> tensor<?xf32> {
+  %y = graph.for %i to %n (%a = %x : tensor<1xf32> as tensor<?xf32, #graph.dims<["n"]>>) carries ["n"] (%s)
+      -> (tensor<?xf32>) {
+    %b = graph.concat %a, %x axis 0 : (tensor<?xf32, #graph.dims<["n"]>>, tensor<1xf32>)
+      -> tensor<?xf32, #graph.dims<["n + 1"]>>
+    graph.yield %b : tensor<?xf32, #graph.dims<["n + 1"]>>
+  }
+  func.return %y : tensor<?xf32>
+}
+func.func @main() {
+  %g = graph.gradient @grows wrt [0] : (tensor<1xf32>, tensor<i64>) -> (tensor<?xf32>, tensor<1xf32>)
+  func.return
+}

@@ -24,6 +24,7 @@ PAIRS = f"!adt.data<@List, {P}>"
 FF = f"({F}, {F}) -> {F}"
 NN = f"({N}, {N}) -> {N}"
 ROWS = 'tensor<?x3xf64, #graph.dims<["N", 3]>>'
+GROWING = 'tensor<?xf64, #graph.dims<["n"]>>'
 LESS = f"""
   %zero = graph.constant dense<0> : {N}
   %k = graph.constant dense<1> : {N}
@@ -148,6 +149,41 @@ func.func @loop(%x: {F}) -> {F} {{
   func.return %y : {F}
 }}"""
 
+# A loop that carries a tensor which grows.
+GROWS = f"""
+func.func @grows(%x: tensor<1xf64>, %n: {N}) -> tensor<?xf64> {{
+  %y = graph.for %i to %n (%a = %x : tensor<1xf64> as {GROWING}) carries ["n"] (%s) -> (tensor<?xf64>) {{
+    %q = graph.sin %a : {GROWING} -> {GROWING}
+    %b = graph.concat %q, %x axis 0 : ({GROWING}, tensor<1xf64>) -> tensor<?xf64, #graph.dims<["n + 1"]>>
+    graph.yield %b : tensor<?xf64, #graph.dims<["n + 1"]>>
+  }}
+  func.return %y : tensor<?xf64>
+}}
+func.func @grown(%x: tensor<1xf64>, %n: {N}) -> {F} {{
+  %y = graph.call @grows(%x, %n) : (tensor<1xf64>, {N}) -> tensor<?xf64>
+  %r = graph.reduce %y kind "sum_square" axes [0] keep_dims false : tensor<?xf64> -> {F}
+  func.return %r : {F}
+}}"""
+# A loop that walks down a list, as long as there is more.
+WALK = f"""
+func.func @walk(%l: {L}, %w: {F}) -> {F} {{
+  %more = graph.constant dense<true> : tensor<i1>
+  %sum, %rest, %go = graph.while (%s = %w : {F}, %xs = %l : {L}, %c = %more : tensor<i1>) -> ({F}, {L}, tensor<i1>) {{
+    graph.yield %c : tensor<i1>
+  }} do (%s: {F}, %xs: {L}, %c: tensor<i1>) {{
+    %a, %b, %d = adt.match %xs : {L} -> ({F}, {L}, tensor<i1>) case Cons(%x: {F}, %t: {L}) {{
+      %p = graph.multiply %s, %x : {FF}
+      %u = graph.add %p, %w : {FF}
+      graph.yield %u, %t, %c : {F}, {L}, tensor<i1>
+    }} case Nil {{
+      %stop = graph.constant dense<false> : tensor<i1>
+      graph.yield %s, %xs, %stop : {F}, {L}, tensor<i1>
+    }}
+    graph.yield %a, %b, %d : {F}, {L}, tensor<i1>
+  }}
+  func.return %sum : {F}
+}}"""  # noqa: E501
+
 
 def gradient(name: str, of: str, types: str, results: str, gradients: str, wrt: str = "0") -> str:
     """A function of text that returns the gradients of another one."""
@@ -186,6 +222,9 @@ def error(text: str, function: str, *wrt: int) -> float:
         (OPEN_ROWS, "rows", ()),
         (MUTUAL, "even", ()),
         (MUTUAL, "loop", ()),
+        (GROWS, "grows", ()),
+        (GROWS, "grown", ()),
+        (WALK, "walk", ()),
     ],
 )
 def test_gradients_agree_with_central_differences(text: str, function: str, wrt: tuple[int, ...]):
@@ -218,6 +257,17 @@ def test_derivatives_of_a_recursive_power(order: int, wanted: float, tmp_path: P
 def test_gradients_of_gradients_of_data():
     slope = gradient("slope", "fold", f"{F}; {L}", F, f"{F}; {L}", "0, 1")
     assert error(FOLD + slope, "slope") < BOUND
+
+
+def test_gradients_of_gradients_of_loops_that_grow(tmp_path: Path):
+    slope = gradient("slope", "grown", f"tensor<1xf64>; {N}", F, "tensor<1xf64>")
+    assert error(GROWS + slope, "slope") < BOUND
+    (tmp_path / "grows.mlir").write_text((GROWS + slope).replace("@slope(", "@main("))
+    model: Any = stepwell.compile(tmp_path / "grows.mlir")
+    x = 0.3  # the values are sin(sin(x)), sin(x), x
+    a, b = np.sin(x), np.sin(np.sin(x))
+    wanted = 2 * (x + a * np.cos(x) + b * np.cos(a) * np.cos(x))
+    np.testing.assert_allclose(model(np.array([x]), np.array(2)), [wanted], rtol=1e-12)
 
 
 def test_a_list_has_a_gradient_of_as_many_elements(tmp_path: Path):
