@@ -111,7 +111,7 @@ def _body(
     """Write the branch of the function: an iteration and the call for the rest, or what is carried."""
     carried = block.args[count : count + len(op.inits)]
     around = block.args[count + len(op.inits) :]
-    within = dict(zip(captured, around, strict=False))
+    within: dict[SSAValue, SSAValue] = dict(zip(captured, around, strict=False))
     if isinstance(op, graph.WhileOp):
         test = _copied(op.test, carried, within, b)
         condition, own = test[0], list(carried)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.func import FuncOp
 
 import stepwell
 from stepwell.dialects._xdsl import StepwellContext
@@ -14,7 +15,10 @@ from stepwell.dialects.parser import parse_module
 from stepwell.dialects.verify import verify_module
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
+from stepwell.passes.analysis.tangents import Tangents
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.values import Data
+from stepwell.tools.check.cotangents import made_up
 from stepwell.tools.check.gradients import BOUND, GradientCheck
 
 F, N, V = "tensor<f64>", "tensor<i64>", "tensor<2xf64>"
@@ -184,6 +188,46 @@ func.func @walk(%l: {L}, %w: {F}) -> {F} {{
   func.return %sum : {F}
 }}"""  # noqa: E501
 
+# Each element through a lambda that has captured a weight, twice.
+HIGHER = f"""
+func.func private @each(%f: ({F}) -> {F}, %l: {L}) -> {L} {{
+  %r = adt.match %l : {L} -> ({L}) case Cons(%x: {F}, %t: {L}) {{
+    %y = graph.call %f(%x) : ({F}) -> {F}
+    %u = graph.call @each(%f, %t) : (({F}) -> {F}, {L}) -> {L}
+    %c = adt.make @List::@Cons(%y, %u) : ({F}, {L}) -> {L}
+    graph.yield %c : {L}
+  }} case Nil {{
+    graph.yield %l : {L}
+  }}
+  func.return %r : {L}
+}}
+func.func @waves(%l: {L}, %w: {F}) -> {L} {{
+  %f = graph.lambda (%x: {F}) -> ({F}) {{
+    %p = graph.multiply %x, %w : {FF}
+    %y = graph.sin %p : {F} -> {F}
+    graph.yield %y : {F}
+  }}
+  %r = graph.call @each(%f, %l) : (({F}) -> {F}, {L}) -> {L}
+  %s = graph.call @each(%f, %r) : (({F}) -> {F}, {L}) -> {L}
+  func.return %s : {L}
+}}
+func.func @sum_of(%l: {L}) -> {F} {{
+  %r = adt.match %l : {L} -> ({F}) case Cons(%x: {F}, %t: {L}) {{
+    %u = graph.call @sum_of(%t) : ({L}) -> {F}
+    %s = graph.add %x, %u : {FF}
+    graph.yield %s : {F}
+  }} case Nil {{
+    %z = graph.constant dense<0.0> : {F}
+    graph.yield %z : {F}
+  }}
+  func.return %r : {F}
+}}
+func.func @total(%l: {L}, %w: {F}) -> {F} {{
+  %m = graph.call @waves(%l, %w) : ({L}, {F}) -> {L}
+  %r = graph.call @sum_of(%m) : ({L}) -> {F}
+  func.return %r : {F}
+}}"""
+
 
 def gradient(name: str, of: str, types: str, results: str, gradients: str, wrt: str = "0") -> str:
     """A function of text that returns the gradients of another one."""
@@ -229,6 +273,44 @@ def error(text: str, function: str, *wrt: int) -> float:
 )
 def test_gradients_agree_with_central_differences(text: str, function: str, wrt: tuple[int, ...]):
     assert error(text, function, *wrt) < BOUND
+
+
+def as_lists(value: Any) -> Any:
+    """A value of the interpreter as Python has it: lists of lists."""
+    if isinstance(value, Data) and value.constructor in ("Cons", "Nil"):
+        return [as_lists(value.fields[0]), *as_lists(value.fields[1])] if value.fields else []
+    if isinstance(value, Data):
+        return Data(value.constructor, [as_lists(part) for part in value.fields])
+    return tuple(map(as_lists, value)) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize(
+    ("text", "function", "wrt", "gradients"),
+    [
+        (POWER, "power", "0", F),
+        (FOLD, "fold", "0, 1", f"{F}; {L}"),
+        (HIGHER, "total", "0, 1", f"{L}; {F}"),
+        (MUTUAL, "loop", "0", F),
+        (WALK, "walk", "0, 1", f"{L}; {F}"),
+    ],
+)
+def test_bytecode_computes_what_the_interpreter_does(
+    text: str, function: str, wrt: str, gradients: str, tmp_path: Path
+):
+    ctx = StepwellContext()
+    module = parse_module(ctx, text)
+    (of,) = [op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == function]
+    types = [arg.type for arg in of.args]
+    text += gradient("main", function, "; ".join(map(str, types)), F, gradients, wrt)
+    module = parse_module(ctx, text)
+    rng = np.random.default_rng(2)
+    inputs = [made_up(type, Tangents(module), rng) for type in types]
+    run_pipeline(module, "gradient", ctx)
+    expected = interpret(module, ctx, "main", inputs)
+    (tmp_path / "program.mlir").write_text(text)
+    found: Any = stepwell.compile(tmp_path / "program.mlir")(*map(as_lists, inputs))
+    for value, wanted in zip(found if len(expected) > 1 else [found], expected, strict=True):
+        np.testing.assert_allclose(value, as_lists(wanted), rtol=1e-13)
 
 
 def power_slopes(order: int) -> str:
@@ -320,30 +402,6 @@ func.func @apply(%f: ({F}) -> {F}, %x: {F}) -> {F} {{
     error = failing(text)
     assert error.code == "no-derivative" and "graph.call" in error.message
     assert any("function value" in note for note in error.notes)
-
-
-HIGHER = f"""
-func.func private @each(%f: ({F}) -> {F}, %l: {L}) -> {L} {{
-  %r = adt.match %l : {L} -> ({L}) case Cons(%x: {F}, %t: {L}) {{
-    %y = graph.call %f(%x) : ({F}) -> {F}
-    %u = graph.call @each(%f, %t) : (({F}) -> {F}, {L}) -> {L}
-    %c = adt.make @List::@Cons(%y, %u) : ({F}, {L}) -> {L}
-    graph.yield %c : {L}
-  }} case Nil {{
-    graph.yield %l : {L}
-  }}
-  func.return %r : {L}
-}}
-func.func @waves(%l: {L}, %w: {F}) -> {L} {{
-  %f = graph.lambda (%x: {F}) -> ({F}) {{
-    %p = graph.multiply %x, %w : {FF}
-    %y = graph.sin %p : {F} -> {F}
-    graph.yield %y : {F}
-  }}
-  %r = graph.call @each(%f, %l) : (({F}) -> {F}, {L}) -> {L}
-  %s = graph.call @each(%f, %r) : (({F}) -> {F}, {L}) -> {L}
-  func.return %s : {L}
-}}"""
 
 
 def test_what_a_closure_has_captured_gets_a_gradient():
