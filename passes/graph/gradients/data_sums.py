@@ -52,6 +52,19 @@ class DataSums:
         )
         return b.call(name, [first, second], [type])[0]
 
+    def of_fields(
+        self,
+        what: str,
+        value: SSAValue,
+        gives: Attribute,
+        of_field: Callable[[SSAValue, GradientBuilder], SSAValue],
+        b: GradientBuilder,
+    ) -> SSAValue:
+        """A value of another data type with the same constructors, by a function `@D.what` on the fields."""
+        type = cast(adt.DataType, value.type)
+        name = self._function(what, type, [type], gives, lambda fields, b: of_field(fields[0], b), b)
+        return b.call(name, [value], [gives])[0]
+
     def _function(
         self,
         what: str,

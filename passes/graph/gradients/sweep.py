@@ -47,13 +47,7 @@ class Sweep:
         """Require a derivative of each op. Raises: StepwellError `no-derivative`, which lists all without."""
         missing = list(self._without_rule())
         if missing:
-            names = ", ".join(dict.fromkeys(op.name for op in missing))
-            notes = [f"{op.name} at {place}" for op in missing[:20] if (place := describe_location(op))]
-            reasons = {op.name: reason for op in missing if (reason := reason_of(op))}
-            notes += [f"{name}: {reason}" for name, reason in reasons.items()]
-            message = f"no derivative is known of {names}"
-            help = "leave out the arguments that need it, or register one: stepwell.plugin.derivative"
-            raise StepwellError("no-derivative", missing[0], message, note=notes, help=help)
+            raise no_derivative(missing)
 
     def _without_rule(self) -> Iterator[Operation]:
         for op in self._ops:
@@ -125,3 +119,14 @@ def _locate(before: Operation | None, b: GradientBuilder, op: Operation) -> None
     while made is not None and made is not before:
         adopt_location(made, op.location)
         made = made.prev_op
+
+
+def no_derivative(missing: Sequence[Operation]) -> StepwellError:
+    """The error for ops without a derivative, with their places and reasons."""
+    names = ", ".join(dict.fromkeys(op.name for op in missing))
+    notes = [f"{op.name} at {place}" for op in missing[:20] if (place := describe_location(op))]
+    reasons = {op.name: reason for op in missing if (reason := reason_of(op))}
+    notes += [f"{name}: {reason}" for name, reason in reasons.items()]
+    message = f"no derivative is known of {names}"
+    help = "leave out the arguments that need it, or register one: stepwell.plugin.derivative"
+    return StepwellError("no-derivative", missing[0], message, note=notes, help=help)

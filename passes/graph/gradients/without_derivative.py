@@ -7,11 +7,12 @@ from types import MappingProxyType
 
 from xdsl.ir import Operation
 
-from stepwell.dialects import graph, ref
+from stepwell.dialects import adt, graph, ref
+from stepwell.dialects.graph.base import GraphOp
 
 _BITS = "its result is made of bits"
 _VALUE = "it is a function value that depends on what is differentiated by, and is stored or returned"
-_CELL = "what a cell contains is known only while the program runs"
+_CELL = "what a cell contains is known only while the program runs: gradient{mode=higher-order}"
 _LEVEL = "it is made by a later pass: differentiate before that one"
 _NO_OPERAND = "none of its operands is a tensor of floats"
 _SCALES = "its input is integers, and its scales are constants"
@@ -56,3 +57,16 @@ def reason_of(op: Operation) -> str | None:
     if isinstance(op, graph.CallOp):
         return "the function that it calls is a function value that is not known"
     return REASONS.get(type(op))
+
+
+def is_structure(op: Operation) -> bool:
+    """Whether an op moves values, and computes nothing on tensors: control flow, data, cells, calls."""
+    if isinstance(op, graph.CallOp):
+        return "graph.derivative" not in op.attributes
+    return isinstance(op, _STRUCTURES) or not isinstance(op, GraphOp)
+
+
+_STRUCTURES = (
+    *(graph.IfOp, graph.ForOp, graph.WhileOp, graph.LambdaOp, graph.FunctionOp, graph.YieldOp),
+    *(graph.TupleOp, graph.GetOp, adt.MakeOp, adt.MatchOp, ref.NewOp, ref.ReadOp, ref.WriteOp),
+)

@@ -393,49 +393,8 @@ def failing(text: str) -> StepwellError:
     return caught.value
 
 
-def test_a_call_of_a_function_value_is_named_with_the_reason():
-    text = f"""
-func.func @apply(%f: ({F}) -> {F}, %x: {F}) -> {F} {{
-  %y = graph.call %f(%x) : ({F}) -> {F}
-  func.return %y : {F}
-}}""" + gradient("main", "apply", f"({F}) -> {F}; {F}", F, F, "1")
-    error = failing(text)
-    assert error.code == "no-derivative" and "graph.call" in error.message
-    assert any("function value" in note for note in error.notes)
-
-
 def test_what_a_closure_has_captured_gets_a_gradient():
     assert error(HIGHER, "waves") < BOUND
-
-
-def test_a_function_that_is_given_ever_other_functions_is_copied_so_often():
-    text = f"""
-func.func @grow(%f: ({F}) -> {F}, %x: {F}, %n: {N}) -> {F} {{{LESS}
-  %y = graph.if %done : tensor<i1> -> ({F}) {{
-    %r = graph.call %f(%x) : ({F}) -> {F}
-    graph.yield %r : {F}
-  }} else {{
-    %g = graph.lambda (%a: {F}) -> ({F}) {{
-      %b = graph.call %f(%a) : ({F}) -> {F}
-      %c = graph.sin %b : {F} -> {F}
-      graph.yield %c : {F}
-    }}
-    %r = graph.call @grow(%g, %x, %m) : (({F}) -> {F}, {F}, {N}) -> {F}
-    graph.yield %r : {F}
-  }}
-  func.return %y : {F}
-}}
-func.func @grown(%x: {F}, %n: {N}) -> {F} {{
-  %f = graph.lambda (%a: {F}) -> ({F}) {{
-    %b = graph.sin %a : {F} -> {F}
-    graph.yield %b : {F}
-  }}
-  %r = graph.call @grow(%f, %x, %n) : (({F}) -> {F}, {F}, {N}) -> {F}
-  func.return %r : {F}
-}}""" + gradient("main", "grown", f"{F}; {N}", F, F)
-    error = failing(text)
-    assert error.code == "no-derivative"
-    assert any("function value" in note for note in error.notes)
 
 
 def test_a_function_without_a_body_is_named():
