@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -36,6 +36,8 @@ _TRIES = 4
 """Points that are tried: the first, and others a little beside it, away from kinks."""
 _GIVEN = "graph.derivative"
 _MAIN = "check_gradients.main"
+_OBSERVED = "check_gradients.observed"
+_OP = "check_gradients.op"
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,9 @@ class GradientCheck:
         last.operands = shown
         types = [value.type for value in shown]
         line.properties["function_type"] = FunctionType.from_lists(list(line.body.block.arg_types), types)
-        module = ModuleOp([*(op.clone() for op in self._module.ops), line])
-        values = interpret(module, self._ctx, line.sym_name.data, self._inputs)
+        line.properties["sym_name"] = StringAttr(_OBSERVED)
+        module = ModuleOp([*(op.clone() for op in (*self._module.ops, self._line)), line])
+        values = interpret(module, self._ctx, _OBSERVED, self._inputs)
         known: dict[SSAValue, Any] = dict(zip(line.args, self._inputs, strict=False))
         known |= dict(zip(shown, values, strict=True))
         return [
@@ -212,6 +215,8 @@ class GradientCheck:
         call = graph.CallOp(value.result, list(block.args), made.outputs.data)
         block.add_ops([value, call, ReturnOp(*call.results)])
         others = [op.clone() for op in self._module.ops]
+        if function.sym_name.data != self._line.sym_name.data:  # an op of it, which may call it
+            others.append(self._line.clone())
         module = ModuleOp([*others, function, FuncOp(_MAIN, made, Region(block))])
         run_pipeline(module, "gradient", self._ctx)
         return module
@@ -223,7 +228,7 @@ def _function_of(op: Operation) -> FuncOp:
     block = Block(arg_types=[value.type for value in read])
     made = op.clone(dict(zip(read, block.args, strict=True)))
     block.add_ops([made, ReturnOp(*made.results)])
-    return FuncOp("op", (list(block.arg_types), list(made.result_types)), Region(block))
+    return FuncOp(_OP, (list(block.arg_types), list(made.result_types)), Region(block))
 
 
 def _jittered(inputs: Sequence[Any], wrt: Sequence[int], seed: int, times: int) -> list[Any]:
