@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph, ref
@@ -139,7 +140,11 @@ class _Expansion:
             line = wrapped(function)
         else:
             line = self._line(function)
-        if self._mode == "higher-order" or (self._mode == "auto" and self._has_closures(line)):
+        of = [self._functions[name] for name in reached_from([callee], calls) if name in self._functions]
+        may_have = self._mode == "auto" and any(
+            map(_is_of_closures, (op for each in of for op in each.walk()))
+        )
+        if self._mode == "higher-order" or (may_have and self._has_closures(line)):
             return self._closures.differentiated(function, wrt, name, cotangents=cotangents)
         return differentiated(line, wrt, name, self._weights, self._shared, cotangents=cotangents)
 
@@ -152,7 +157,7 @@ class _Expansion:
         pending = [line]
         while pending:
             for op in pending.pop().walk():
-                if isinstance(op, ref.WriteOp) or (isinstance(op, graph.CallOp) and op.function is not None):
+                if _is_of_closures(op):
                     return True
                 name = op.callee.string_value() if isinstance(op, graph.CallOp) and op.callee else ""
                 if (
@@ -163,6 +168,11 @@ class _Expansion:
                     seen.add(name)
                     pending.append(function)
         return False
+
+
+def _is_of_closures(op: Operation) -> bool:
+    """Whether an op writes a cell, or calls a function value."""
+    return isinstance(op, ref.WriteOp) or (isinstance(op, graph.CallOp) and op.function is not None)
 
 
 def _without_known_functions(module: ModuleOp) -> None:

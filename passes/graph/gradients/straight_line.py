@@ -15,6 +15,7 @@ from stepwell.passes.analysis.call_graph import call_graph, functions_by_name, r
 from stepwell.passes.graph.gradients.decompositions import decompositions
 from stepwell.passes.graph.gradients.given import mark_calls
 from stepwell.passes.graph.gradients.loops_as_calls import call_changing_loops
+from stepwell.passes.graph.gradients.named_sizes import name_sizes
 from stepwell.passes.graph.gradients.rules import DERIVATIVE
 from stepwell.passes.graph.inlining import inlinable_functions, inline_calls
 from stepwell.patterns.driver.greedy import apply_patterns
@@ -44,9 +45,10 @@ def straight_line(
     loops = call_changing_loops(made, weights, fresh)
     if loops:
         module.body.block.insert_ops_after(loops, function)
-    if apply_patterns(made.body, decompositions(weights)) or loops:
+    named = name_sizes(made, weights)
+    if apply_patterns(made.body, decompositions(weights)) or loops or named:
         refine_types(made)
-    if loops:
+    if loops or named:
         _return_declared_sizes(made)
     return made
 

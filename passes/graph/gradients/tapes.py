@@ -15,7 +15,7 @@ from stepwell.dialects.graph.functions import values_read
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.type_variables import mapped_type
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
-from stepwell.passes.analysis.rename_symbols import symbols_named
+from stepwell.passes.analysis.rename_symbols import defined_names, symbols_named
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.runtime.dims import UNKNOWN, Dim
 
@@ -71,7 +71,8 @@ class Tape:
         used = {name for op in part for inner in op.walk() for name in symbols_named(inner)}
         used |= {name for value in values for name in _symbols(value.type)}
         used |= {name for op in again for name in symbols_named(op)}
-        return Tape(part, values, again, sorted(used & missing))
+        defined = {name for op in part for region in op.regions for name in defined_names(region)}
+        return Tape(part, values, again, sorted((used & missing) - defined))
 
     def packed(self, b: GradientBuilder) -> list[SSAValue]:
         """The fields of the tape, at the end of the ops that they are of."""
