@@ -142,10 +142,36 @@ func.func @norms(%l: {OPEN_LIST}) -> {F} {{
   func.return %r : {F}
 }}"""
 
+# A field that is read twice, and a list that a case reads beside its parts.
+TWICE = f"""{FOLD}
+func.func @twice(%p: tuple<{F}, {L}>) -> {F} {{
+  %x = graph.get %p [0] : tuple<{F}, {L}> -> {F}
+  %l = graph.get %p [1] : tuple<{F}, {L}> -> {L}
+  %y = graph.get %p [0] : tuple<{F}, {L}> -> {F}
+  %r = adt.match %l : {L} -> ({F}) case Cons(%a: {F}, _) {{
+    %s = graph.sin %y : {F} -> {F}
+    %b = graph.call @fold(%s, %l) : ({F}, {L}) -> {F}
+    %c = graph.multiply %a, %b : {FF}
+    graph.yield %c : {F}
+  }} case Nil {{
+    graph.yield %y : {F}
+  }}
+  %z = graph.multiply %r, %x : {FF}
+  func.return %z : {F}
+}}"""
+
 
 @pytest.mark.parametrize(
     ("text", "function"),
-    [(LOOP_OVER_LIST, "t"), (TWO, "t"), (TWO, "u"), (DOUBLES, "t"), (OWN, "t"), (NORMS, "norms")],
+    [
+        (LOOP_OVER_LIST, "t"),
+        (TWO, "t"),
+        (TWO, "u"),
+        (DOUBLES, "t"),
+        (OWN, "t"),
+        (NORMS, "norms"),
+        (TWICE, "twice"),
+    ],
 )
 def test_gradients_agree_with_central_differences(text: str, function: str):
     assert error(text, function) < BOUND
