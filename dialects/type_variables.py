@@ -8,6 +8,7 @@ function, by `<"A">` after the name of a data type. Uses give one argument for e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from re import sub
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, FunctionType, StringAttr, TensorType, TupleType
@@ -20,6 +21,8 @@ from xdsl.utils.exceptions import VerifyException
 TYPE_PARAMS = "graph.type_params"
 """Key of a polymorphic function's declared variables, a `#graph.params`."""
 TYPE_KIND = "type"
+MOST_PARTS = 1024
+"""The most types inside a type: one that doubles at each step is soon too large to look at."""
 ELEMENT_KINDS = ("any", "float", "integer", "number", "bool")
 """The kinds of element variables: the element types that may stand for one."""
 
@@ -276,3 +279,9 @@ def params_of(function: Operation) -> ParamsAttr | None:
     """The declared type variables of a function; None where it has none."""
     params = function.attributes.get(TYPE_PARAMS)
     return params if isinstance(params, ParamsAttr) else None
+
+
+def readable_type(type: Attribute) -> str:
+    """A type as part of a name: `List.f32` for a list of scalars."""
+    text = str(type).replace("!adt.data<@", "").replace("!ref.", "").replace("tensor", "")
+    return sub(r"\W+", ".", text).strip(".")

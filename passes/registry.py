@@ -186,6 +186,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "PartialEvaluate",
         ),
         "remove-unused-functions": ("erase functions that nothing reaches", "RemoveUnusedFunctions"),
+        "specialize-functions": ("copy functions for the known functions that they are given",),
         "to-a-normal-form": ("sort the ops of each block by order of evaluation", "ToANormalForm"),
         "to-basic-block-normal-form": (
             "move each op into the innermost block that contains its uses",

@@ -288,6 +288,7 @@ class TupleOp(GraphOp):
 
     ```mlir
     %t = graph.tuple %a, %b : tensor<2xf32>, tensor<3xi64>
+    %unit = graph.tuple ()
     ```
     """
 
@@ -311,6 +312,11 @@ class TupleOp(GraphOp):
     @classmethod
     def parse(cls, parser: Parser) -> TupleOp:
         position = parser.pos
+        if parser.parse_optional_punctuation("("):
+            parser.parse_punctuation(")")
+            op = cls(())
+            op.attributes = dict(parser.parse_optional_attr_dict())
+            return op
         operands = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_unresolved_operand)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -320,6 +326,10 @@ class TupleOp(GraphOp):
         return op
 
     def print(self, printer: Printer) -> None:
+        if not self.fields:
+            printer.print_string(" ()")
+            printer.print_op_attributes(self.attributes)
+            return
         printer.print_string(" ")
         printer.print_list(self.fields, printer.print_ssa_value)
         printer.print_op_attributes(self.attributes)

@@ -9,24 +9,22 @@ from math import inf
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.functions import values_read
-from stepwell.dialects.graph.gradients import is_differentiable, is_float
 from stepwell.dialects.types import TensorType
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
+from stepwell.passes.analysis.tangents import Tangents
 from stepwell.runtime.errors import StepwellError, describe_location
-from stepwell.runtime.meaning import Array
+from stepwell.tools.check.cotangents import F64, cotangent_of, floats_in, made_up, with_floats
 from stepwell.tools.check.function_inputs import inputs_of_function
 from stepwell.tools.check.wide import widen
 
-F64 = npt.NDArray[np.float64]
 STEP = 1e-5
 """Of a difference in x, times max(1, |x|)."""
 DIRECTIONS = 8
@@ -38,6 +36,8 @@ _TRIES = 4
 """Points that are tried: the first, and others a little beside it, away from kinks."""
 _GIVEN = "graph.derivative"
 _MAIN = "check_gradients.main"
+_OBSERVED = "check_gradients.observed"
+_OP = "check_gradients.op"
 
 
 @dataclass(frozen=True)
@@ -84,20 +84,26 @@ class GradientCheck:
             known = ", ".join(f"@{each}" for each in functions) or "none"
             raise StepwellError("unknown-function", None, f"there is no function @{name}: there is {known}")
         module = module.clone()
+        run_pipeline(module, "link-prelude,infer-types,monomorphize", ctx)
         if not any(_GIVEN in function.attributes for function in functions.values()):
             run_pipeline(module, "inline", ctx)  # so that ops of functions that it calls are judged
         widen(module, ctx.weights)
         line = next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == name)
         line.properties.pop("arg_attrs", None)
         line.properties.pop("res_attrs", None)
+        self._tangents = Tangents(module.clone())
         line.detach()
         self._module, self._line = module, line
-        floats = [i for i, arg in enumerate(line.args) if is_differentiable(arg)]
+        floats = [i for i, arg in enumerate(line.args) if self._tangents.has(arg)]
         self._wrt = floats if wrt is None else list(wrt)
         if self._wrt and self._wrt[-1] >= len(line.args):
             message = f"wrt names argument {self._wrt[-1]}, and @{name} has {len(line.args)}"
             raise StepwellError("not-differentiable", line, message)
-        self._inputs = inputs_of_function(line, seed=seed)
+        if all(isinstance(arg.type, TensorType) for arg in line.args):
+            self._inputs: list[Any] = list(inputs_of_function(line, seed=seed))
+        else:
+            rng = np.random.default_rng(seed)
+            self._inputs = [made_up(arg.type, self._tangents, rng) for arg in line.args]
 
     def function(self) -> Judged:
         """The gradient of the whole function."""
@@ -108,15 +114,15 @@ class GradientCheck:
         found: list[Judged] = []
         for op, values in self._observed:
             function = _function_of(op)
-            wrt = [i for i, arg in enumerate(function.args) if is_differentiable(arg)]
-            results = [type for type in function.function_type.outputs if is_float(type)]
+            wrt = [i for i, arg in enumerate(function.args) if self._tangents.has(arg)]
+            results = [type for type in function.function_type.outputs if self._tangents.of(type) is not None]
             if wrt and results:
                 place = describe_location(op) or ""
                 found.append(self._judged(function, values, wrt, op.name, place))
         return found
 
     @cached_property
-    def _observed(self) -> list[tuple[Operation, list[Array]]]:
+    def _observed(self) -> list[tuple[Operation, list[Any]]]:
         """The ops of the function, each with the values of what it reads."""
         line = self._line.clone()
         *ops, last = line.body.block.ops
@@ -124,9 +130,10 @@ class GradientCheck:
         last.operands = shown
         types = [value.type for value in shown]
         line.properties["function_type"] = FunctionType.from_lists(list(line.body.block.arg_types), types)
-        module = ModuleOp([*(op.clone() for op in self._module.ops), line])
-        values = interpret(module, self._ctx, line.sym_name.data, self._inputs)
-        known: dict[SSAValue, Array] = dict(zip(line.args, self._inputs, strict=False))
+        line.properties["sym_name"] = StringAttr(_OBSERVED)
+        module = ModuleOp([*(op.clone() for op in (*self._module.ops, self._line)), line])
+        values = interpret(module, self._ctx, _OBSERVED, self._inputs)
+        known: dict[SSAValue, Any] = dict(zip(line.args, self._inputs, strict=False))
         known |= dict(zip(shown, values, strict=True))
         return [
             (op, [known[value] for value in dict.fromkeys(values_read(op))])
@@ -135,7 +142,7 @@ class GradientCheck:
         ]
 
     def _judged(
-        self, function: FuncOp, inputs: Sequence[Array], wrt: Sequence[int], name: str, place: str
+        self, function: FuncOp, inputs: Sequence[Any], wrt: Sequence[int], name: str, place: str
     ) -> Judged:
         try:
             module, error = self._with_gradient(function, wrt), inf
@@ -151,47 +158,46 @@ class GradientCheck:
             return Judged(name, place, 0.0, failure.message)
         return Judged(name, place, error)
 
-    def _error(
-        self, module: ModuleOp, function: FuncOp, inputs: Sequence[Array], wrt: Sequence[int]
-    ) -> float:
+    def _error(self, module: ModuleOp, function: FuncOp, inputs: Sequence[Any], wrt: Sequence[int]) -> float:
         """The greatest relative difference over all directions."""
         name, rng = function.sym_name.data, np.random.default_rng(self._seed)
+        types = function.function_type.outputs.data
         results = interpret(module, self._ctx, name, inputs)
-        weights: list[F64] = [
-            rng.standard_normal(np.shape(value))
-            for value, type in zip(results, function.function_type.outputs, strict=False)
-            if is_float(type)
+        weights = [
+            cotangent_of(value, type, self._tangents, lambda x: rng.standard_normal(x.shape))
+            for value, type in zip(results, types, strict=False)
+            if self._tangents.of(type) is not None
         ]
         given = interpret(module, self._ctx, _MAIN, [*inputs, *weights])[-len(wrt) :]
-        gradients = [np.asarray(value, np.float64) for value in given]
-        floats = [i for i, type in enumerate(function.function_type.outputs) if is_float(type)]
+        gradients = [each for value in given for each in floats_in(value)]
+        factors = [each for value in weights for each in floats_in(value)]
 
-        def total(moved: Sequence[Array]) -> float:
-            values = interpret(module, self._ctx, name, moved)
-            pairs = zip(weights, (np.asarray(values[i], np.float64) for i in floats), strict=True)
-            return sum(float(np.sum(weight * value)) for weight, value in pairs)
+        def total(moved: Sequence[Any]) -> float:
+            values = (
+                each for value in interpret(module, self._ctx, name, moved) for each in floats_in(value)
+            )
+            return sum(float(np.sum(factor * value)) for factor, value in zip(factors, values, strict=True))
 
         floor = max(_FLOOR * abs(total(inputs)), np.finfo(np.float64).tiny)
         return max(self._along(total, inputs, wrt, gradients, rng, floor) for _ in range(DIRECTIONS))
 
     @staticmethod
     def _along(
-        total: Callable[[Sequence[Array]], float],
-        inputs: Sequence[Array],
+        total: Callable[[Sequence[Any]], float],
+        inputs: Sequence[Any],
         wrt: Sequence[int],
         gradients: Sequence[F64],
         rng: np.random.Generator,
         floor: float,
     ) -> float:
         """The relative difference along a random direction."""
-        places = [np.asarray(inputs[i], np.float64) for i in wrt]
-        steps = [STEP * np.maximum(1, np.abs(x)) * rng.standard_normal(x.shape) for x in places]
+        places = [x for i in wrt for x in floats_in(inputs[i])]
+        steps: list[F64] = [STEP * np.maximum(1, np.abs(x)) * rng.standard_normal(x.shape) for x in places]
         ends: list[float] = []
         for sign in (1, -1):
-            moved = list(inputs)
-            for i, x, step in zip(wrt, places, steps, strict=True):
-                moved[i] = x + sign * step
-            ends.append(total(moved))
+            ends.append(
+                total(_moved(inputs, wrt, [x + sign * s for x, s in zip(places, steps, strict=True)]))
+            )
         wanted = (ends[0] - ends[1]) / 2
         given = sum(float(np.sum(g * step)) for g, step in zip(gradients, steps, strict=True))
         return abs(wanted - given) / max(abs(wanted), abs(given), floor)
@@ -200,14 +206,17 @@ class GradientCheck:
         """A module with a function that returns results and gradients of the given one."""
         function = function.clone()
         type = function.function_type
-        floats = [each for each in type.outputs if is_float(each)]
-        gradients = [type.inputs.data[i] for i in wrt]
+        tangents = self._tangents
+        floats = [found for each in type.outputs if (found := tangents.of(each)) is not None]
+        gradients = [tangents.inside(type.inputs.data[i]) for i in wrt]
         made = FunctionType.from_lists([*type.inputs, *floats], [*type.outputs, *gradients])
         block = Block(arg_types=made.inputs.data)
         value = graph.VjpOp(function.sym_name.data, wrt, made)
         call = graph.CallOp(value.result, list(block.args), made.outputs.data)
         block.add_ops([value, call, ReturnOp(*call.results)])
         others = [op.clone() for op in self._module.ops]
+        if function.sym_name.data != self._line.sym_name.data:  # an op of it, which may call it
+            others.append(self._line.clone())
         module = ModuleOp([*others, function, FuncOp(_MAIN, made, Region(block))])
         run_pipeline(module, "gradient", self._ctx)
         return module
@@ -219,14 +228,19 @@ def _function_of(op: Operation) -> FuncOp:
     block = Block(arg_types=[value.type for value in read])
     made = op.clone(dict(zip(read, block.args, strict=True)))
     block.add_ops([made, ReturnOp(*made.results)])
-    return FuncOp("op", (list(block.arg_types), list(made.result_types)), Region(block))
+    return FuncOp(_OP, (list(block.arg_types), list(made.result_types)), Region(block))
 
 
-def _jittered(inputs: Sequence[Array], wrt: Sequence[int], seed: int, times: int) -> list[Array]:
+def _jittered(inputs: Sequence[Any], wrt: Sequence[int], seed: int, times: int) -> list[Any]:
     """Inputs moved a little: away from a kink that differences went across."""
     rng = np.random.default_rng(seed)
-    moved = [np.asarray(value) for value in inputs]
+    places = [x for i in wrt for x in floats_in(inputs[i])]
+    return _moved(inputs, wrt, [x + 1e-3 * times * rng.standard_normal(x.shape) for x in places])
+
+
+def _moved(inputs: Sequence[Any], wrt: Sequence[int], floats: Sequence[F64]) -> list[Any]:
+    """Inputs with other tensors of floats in those of `wrt`."""
+    moved, rest = list(inputs), iter(floats)
     for i in wrt:
-        x = moved[i].astype(np.float64)
-        moved[i] = x + 1e-3 * times * rng.standard_normal(x.shape)
+        moved[i] = with_floats(moved[i], rest)
     return moved

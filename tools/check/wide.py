@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, FunctionType, TensorType, TupleType, f64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, f64
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.structure import constant_array
-from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.dialects.type_variables import mapped_type
+from stepwell.dialects.types import tensor_type
 from stepwell.runtime.files.weights import WeightStore
 
 
@@ -36,14 +37,9 @@ def widen(top: Operation, weights: WeightStore) -> None:
 
 
 def _wide(attribute: Attribute) -> Attribute:
-    """A type with f64 for floats; other attributes as they are."""
-    if isinstance(attribute, AnyFloat):
-        return f64
-    if attribute.name == TensorType.name and isinstance(cast(Tensor, attribute).element_type, AnyFloat):
-        return tensor_type(f64, dims_of(attribute))
-    if isinstance(attribute, TupleType):
-        return TupleType(tuple(_wide(each) for each in attribute.types))  # pyright: ignore[reportArgumentType]
-    if isinstance(attribute, FunctionType):
-        parts = ([_wide(each) for each in part] for part in (attribute.inputs, attribute.outputs))
-        return FunctionType.from_lists(*parts)
+    """A type with f64 for floats, arrays of such types too; other attributes as they are."""
+    if isinstance(attribute, ArrayAttr):
+        return ArrayAttr([_wide(each) for each in cast("ArrayAttr[Attribute]", attribute)])
+    if isinstance(attribute, TypeAttribute):
+        return mapped_type(attribute, lambda type: f64 if isinstance(type, AnyFloat) else type)
     return attribute

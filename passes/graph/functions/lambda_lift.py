@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.dialects import graph
-from stepwell.dialects.graph.control_flow import yield_of
-from stepwell.dialects.graph.functions import captured_values
-from stepwell.dialects.locations import adopt_location
-from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.passes.base import Pass, functions_of
-from stepwell.passes.context import count
+from stepwell.passes.graph.lambda_lifting import lift_lambdas
 
 
 @dataclass(frozen=True)
@@ -42,70 +33,4 @@ class LambdaLiftPass(Pass):
     name = "lambda-lift"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        names = {*functions_by_name(op)}
-        for function in functions_of(op):
-            lambdas = [each for each in function.walk() if isinstance(each, graph.LambdaOp)]
-            for each in reversed(lambdas):  # those inside first: what they capture, the ones around capture
-                lifted = _lifted(each, _unused_name(function.sym_name.data, names))
-                names.add(lifted.sym_name.data)
-                op.body.block.insert_op_after(lifted, function)
-                count("lambdas lifted")
-
-
-def _unused_name(outer: str, names: Container[str]) -> str:
-    number = 0
-    while (name := f"{outer}_lambda_{number}") in names:
-        number += 1
-    return name
-
-
-def _lifted(op: graph.LambdaOp, name: str) -> FuncOp:
-    """The function of a lambda, which a closure replaces."""
-    captured = captured_values(op.body)
-    type, itself = op.result.type, op.itself
-    block = op.body.block
-    arguments = [block.insert_arg(value.type, place) for place, value in enumerate(captured)]
-    for argument, value in zip(arguments, captured, strict=True):
-        argument.name_hint = value.name_hint
-        value.replace_uses_with_if(argument, lambda use: _is_inside(use.operation, op))
-    if itself is not None:
-        _call_by_name(itself, name, arguments, type)
-        block.erase_arg(itself)
-    last = yield_of(op.body)
-    Rewriter.replace_op(last, ReturnOp(*last.operands))
-    body = Region()
-    op.body.move_blocks(body)
-    types = FunctionType.from_lists([argument.type for argument in block.args], list(type.outputs))
-    function = FuncOp(name, types, body, visibility="private")
-    adopt_location(function, op.location)
-    closure = graph.ClosureOp(name, captured, type)
-    adopt_location(closure, op.location)
-    Rewriter.replace_op(op, closure)
-    return function
-
-
-def _is_inside(op: Operation, outer: graph.LambdaOp) -> bool:
-    at: Operation | None = op
-    while at is not None and at is not outer:
-        at = at.parent_op()
-    return at is outer
-
-
-def _call_by_name(itself: SSAValue, name: str, captured: Sequence[SSAValue], type: FunctionType) -> None:
-    """Let a lambda's uses of its name for itself refer to the function."""
-    calls = [use.operation for use in itself.uses if _is_call_of(use.operation, itself)]
-    for call in calls:
-        assert isinstance(call, graph.CallOp)
-        arguments = [*captured, *call.arguments]
-        made = graph.CallOp(name, arguments, call.result_types)
-        adopt_location(made, call.location)
-        Rewriter.replace_op(call, made)
-    block = itself.owner
-    if itself.uses and isinstance(block, Block) and block.first_op is not None:
-        closure = graph.ClosureOp(name, captured, type)
-        block.insert_op_before(closure, block.first_op)
-        itself.replace_all_uses_with(closure.result)
-
-
-def _is_call_of(op: Operation, function: SSAValue) -> bool:
-    return isinstance(op, graph.CallOp) and op.function is function and function not in op.arguments
+        lift_lambdas(op, functions_of(op))

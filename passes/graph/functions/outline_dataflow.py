@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from stepwell.dialects import graph
+from stepwell.dialects._xdsl import set_type, weights_of
+from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.locations import adopt_location, fused_location
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.passes.analysis.call_graph import functions_by_name
-from stepwell.passes.analysis.symbol_sources import symbols_of_type
+from stepwell.passes.analysis.symbol_sources import symbols_needed, symbols_of_type
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count
+from stepwell.passes.graph.functions.counted_loops import count_by_condition
 from stepwell.passes.graph.outlining import Outline
+from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
 
 SEGMENT = "vm.segment"
@@ -50,7 +55,8 @@ class OutlineDataflowPass(Pass):
     %l = adt.make @List::@Cons(%b, %t) : (tensor<4xf32>, !adt.data<@List, tensor<4xf32>>) -> !adt.data<@List, tensor<4xf32>>
     ```
     What is left are calls, function values, data, cells, tuples, constants, and the branches and loops with
-    these inside. Ops of a segment keep their order; a run ends where one of its values is needed. A branch or
+    these inside; such a loop by a number of iterations is written by a condition. Ops of a segment keep their
+    order; a run ends where one of its values is needed. A branch or
     a loop of tensor ops alone is part of a segment. Class: exact. Needs functions without lambdas.
     """  # noqa: E501
 
@@ -61,11 +67,15 @@ class OutlineDataflowPass(Pass):
         for function in functions_of(op):
             if SEGMENT in function.attributes:
                 continue
+            for loop in [each for each in function.walk() if isinstance(each, graph.ForOp)]:
+                if not _is_tensor_op(loop):
+                    count_by_condition(loop, weights_of(ctx))
             waiting = list(function.body.blocks)
+            sizes: dict[str, SSAValue] = {}
             while waiting:
                 block = waiting.pop()
-                for run in list(_runs(block)):
-                    op.body.block.add_op(_outlined(run, function.sym_name.data, names))
+                for run in [_with_numbers(each, function) for each in _runs(block)]:
+                    op.body.block.add_op(_outlined(run, function.sym_name.data, names, sizes))
                     count("segments")
                 inside = [region for inner in block.ops for region in reversed(inner.regions)]
                 waiting += [block for region in inside for block in region.blocks]
@@ -101,23 +111,26 @@ def _is_beyond(value: SSAValue) -> bool:
 
 def _runs(block: Block) -> Iterator[Sequence[Operation]]:
     """
-    The tensor ops of a block, in runs: each ends before the first other op that reads a value of it.
+    The tensor ops of a block, in runs: each ends before the first other op that reads a value or size of it.
 
     The block is reordered: the ops of a run are placed before that op.
     """
     waiting: dict[Operation, None] = {}
     made: set[SSAValue] = set()
+    sizes: set[str] = set()
     for op in list(block.ops):
         if isinstance(op, graph.ConstantOp):
             continue
         if _is_tensor_op(op):
             waiting[op] = None
             made.update(op.results)
+            sizes.update(name for name, _ in defined_symbols(op))
             continue
-        if waiting and any(value in made for value in _values_read(op)):
+        is_read = any(value in made for value in _values_read(op))
+        if waiting and (is_read or not sizes.isdisjoint(symbols_needed([op]))):
             yield _moved_before(list(waiting), op)
-            waiting.clear()
-            made.clear()
+            for each in (waiting, made, sizes):
+                each.clear()
     if waiting and (last := block.last_op) is not None:
         yield _moved_before(list(waiting), last)  # of effects alone: checks
 
@@ -136,15 +149,41 @@ def _values_read(op: Operation) -> Iterator[SSAValue]:
         yield from inner.operands
 
 
-def _outlined(ops: Sequence[Operation], outer: str, names: set[str]) -> FuncOp:
-    """A run as a function, which a call replaces."""
+def _with_numbers(run: Sequence[Operation], function: FuncOp) -> Sequence[Operation]:
+    """A run, with the sizes that it defines as numbers at the end, where no shape tells them."""
+    defined = {name for op in run for name, _ in defined_symbols(op)}
+    if not defined:
+        return run
+    inside = {inner for op in run for inner in op.walk()}
+    others = [op for op in function.body.walk() if op not in inside and op is not function]
+    needed = defined & set(symbols_needed(others))
+    read = {value for op in others for value in op.operands if value.owner in inside}
+    told = {symbol for value in read for symbol in symbols_of_type(value.type)}
+    numbers = [graph.ExtentsOp([Dim.symbol(name)]) for name in sorted(needed - told)]
+    for number in numbers:
+        adopt_location(number, fused_location(run))
+    if (block := run[-1].parent) is not None and numbers:
+        block.insert_ops_after(numbers, run[-1])
+    return [*run, *numbers]
+
+
+def _outlined(ops: Sequence[Operation], outer: str, names: set[str], sizes: dict[str, SSAValue]) -> FuncOp:
+    """A run as a function, which a call replaces; `sizes` are those that runs before it return as numbers."""
+    numbers = [op for op in ops if isinstance(op, graph.ExtentsOp) and not op.result.uses]
     outline = Outline.of(ops, lambda constant: True)
+    outline.results = [*outline.results, *(op.result for op in numbers)]
     for value in (*outline.inputs, *outline.results):
         if not isinstance(value.type, TensorType):
             message = f"a size that depends on data goes from one part of @{outer} to another"
             raise StepwellError("unsupported", ops[0], message, help="compute it where it is used")
+    bound: dict[str, int] = {}
     for symbol in outline.missing:
-        outline.inputs.append(_with_size(symbol, ops[0]))
+        value = _with_size(symbol, ops[0]) or sizes.get(symbol)
+        if value is None:
+            raise StepwellError("unsupported", ops[0], f"no value's shape has the size {symbol}")
+        if value is sizes.get(symbol):
+            bound[symbol] = len(outline.inputs)
+        outline.inputs.append(value)
     number = 0
     while (name := f"{outer}_{number}") in names:
         number += 1
@@ -153,12 +192,39 @@ def _outlined(ops: Sequence[Operation], outer: str, names: set[str]) -> FuncOp:
     function.attributes[SEGMENT] = UnitAttr()
     call = graph.CallOp(name, outline.inputs, [result.type for result in outline.results])
     adopt_location(call, fused_location(ops))
+    if bound:
+        _bind_sizes(function, bound)
+    told = [str(op.dims.get()[0]) for op in numbers]
     outline.replace_by(call)
+    sizes.update(zip(told, call.results[len(call.results) - len(told) :], strict=True))
     return function
 
 
-def _with_size(symbol: str, before: Operation) -> SSAValue:
-    """A value whose shape contains the size of a symbol. Raises: StepwellError `unsupported`."""
+def _bind_sizes(function: FuncOp, bound: Mapping[str, int]) -> None:
+    """Let a segment name sizes that are elements of arguments, before other arguments have them in types."""
+    block = function.body.block
+    first = block.first_op
+    assert first is not None
+    block.insert_ops_before(
+        [graph.BindSizesOp(block.args[place], [symbol]) for symbol, place in bound.items()], first
+    )
+    for argument in block.args:
+        if argument.type.name != TensorType.name:
+            continue
+        dims = dims_of(argument.type)
+        if all(bound.keys().isdisjoint(dim.symbols()) for dim in dims):
+            continue
+        open_dims = [dim if bound.keys().isdisjoint(dim.symbols()) else UNKNOWN for dim in dims]
+        set_type(argument, tensor_type(tensor_of(argument).element_type, open_dims))
+        named = graph.ReshapeOp(argument, dims)
+        block.insert_op_before(named, first)
+        argument.replace_uses_with_if(named.result, lambda use, named=named: use.operation is not named)
+    outputs = function.function_type.outputs.data
+    function.properties["function_type"] = FunctionType.from_lists(block.arg_types, outputs)
+
+
+def _with_size(symbol: str, before: Operation) -> SSAValue | None:
+    """A value whose shape contains the size of a symbol; None without one."""
     at: Operation | None = before
     while at is not None and (block := at.parent) is not None:
         op = at.prev_op
@@ -171,4 +237,4 @@ def _with_size(symbol: str, before: Operation) -> SSAValue:
             if symbol in symbols_of_type(value.type):
                 return value
         at = block.parent_op()
-    raise StepwellError("unsupported", before, f"no value's shape has the size {symbol}")
+    return None

@@ -3,22 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import DimLike, Tensor, dims_of, dtype_of, tensor_of
+from stepwell.passes.analysis.tangents import Tangents
 from stepwell.passes.graph.norm_parts import Parts
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+
+
+class Scope(Protocol):
+    """Facts that all gradients of a module share: tangents, arithmetic of data, functions with tapes."""
+
+    tangents: Tangents
+
+    def zeros(self, value: SSAValue, b: GradientBuilder) -> SSAValue:
+        """The zero cotangent of a value of a tuple or data type; `tuple<>` where it has no cotangent."""
+        ...
+
+    def sum(self, first: SSAValue, second: SSAValue, b: GradientBuilder) -> SSAValue:
+        """The sum of two cotangents of a value of a tuple or data type."""
+        ...
+
+    def pair(self, op: graph.CallOp, active: Sequence[int]) -> Pair:
+        """The functions forward and backward of the callee, by arguments of a call."""
+        ...
+
+    def tape_name(self) -> str:
+        """A name for the data type of another tape."""
+        ...
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two functions: one returns the results and the tape, one takes the tape and cotangents."""
+
+    forward: str
+    backward: str
+    tape: Attribute
 
 
 @dataclass
@@ -27,14 +59,53 @@ class GradientBuilder(Parts):
 
     active: Set[SSAValue] = frozenset()
     """The values that cotangents are needed of."""
+    shared: Scope | None = None
+    splits: bool = False
+    """Whether what is built moves to another function, so that tapes hold all that it reads."""
+
+    @property
+    def scope(self) -> Scope:
+        """The facts that gradients of the module share."""
+        assert self.shared is not None
+        return self.shared
 
     def within(self, active: Set[SSAValue]) -> GradientBuilder:
         """A builder at the same place, for other active values."""
-        return GradientBuilder(self.rewriter, self.weights, active)
+        return replace(self, active=active)
 
     def before(self, op: Operation) -> GradientBuilder:
         """A builder before an op, which may be in another block."""
-        return GradientBuilder(Builder(InsertPoint.before(op)), self.weights, self.active)
+        return replace(self, rewriter=Builder(InsertPoint.before(op)))
+
+    def tangent(self, value: SSAValue) -> Attribute:
+        """The type of the cotangent of a value; `tuple<>` where it has none."""
+        return self.scope.tangents.inside(value.type)
+
+    def tuple_of(self, fields: Sequence[SSAValue]) -> SSAValue:
+        """`graph.tuple`."""
+        return self.insert(graph.TupleOp(fields))
+
+    def sized(self, value: SSAValue, like: SSAValue) -> SSAValue:
+        """A value with the sizes in the type of another one, where these are known."""
+        if value.type == like.type or like.type.name != TensorType.name:
+            return value
+        if any(dim.is_unknown for dim in self.dims(like)):
+            return value
+        return self.reshape(value, self.dims(like))
+
+    def get(self, value: SSAValue, field: int) -> SSAValue:
+        """`graph.get`."""
+        return self.insert(graph.GetOp(value, field))
+
+    def call(self, name: str, arguments: Sequence[SSAValue], types: Sequence[Attribute]) -> list[SSAValue]:
+        """The results of a call of a function of the module."""
+        return list(self.rewriter.insert(graph.CallOp(name, arguments, types)).results)
+
+    def sum_of(self, first: SSAValue, second: SSAValue) -> SSAValue:
+        """The sum of two cotangents: of tensors, tuples or data."""
+        if isinstance(first.type, TensorType):
+            return self.add(first, second)
+        return self.scope.sum(first, second, self)
 
     def insert(self, op: Operation) -> SSAValue:
         """The only result of a new op."""
@@ -74,6 +145,9 @@ class GradientBuilder(Parts):
 
     def full(self, number: float, like: SSAValue) -> SSAValue:
         """A tensor of the type of another one, with one number everywhere."""
+        if any(dim.is_unknown for dim in self.dims(like)):
+            never = self.insert(graph.ConstantOp.of(np.array(False), self.weights))
+            return self.where(never, like, self.scalar(number, like))
         return self.insert(graph.FullOp(self.scalar(number, like), self.dims(like)))
 
     def number(self, number: int) -> SSAValue:
@@ -81,8 +155,8 @@ class GradientBuilder(Parts):
         return self.insert(graph.ConstantOp.of(np.array(number, np.int64), self.weights))
 
     def zeros(self, like: SSAValue) -> SSAValue:
-        """A tensor of zeros of the type of another one."""
-        return self.full(0.0, like)
+        """The zero cotangent of a value: of a tensor, one of zeros of its type."""
+        return self.full(0.0, like) if isinstance(like.type, TensorType) else self.scope.zeros(like, self)
 
     def equal(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`graph.equal`."""

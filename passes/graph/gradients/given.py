@@ -79,8 +79,15 @@ def _callee(op: graph.CallOp | CallOp) -> str:
 
 @derivative(graph.CallOp)
 def call(op: graph.CallOp, dy: SSAValue | Sequence[SSAValue | None], b: GradientBuilder) -> Cotangents:
-    """A call of the derivative that the function gives; other calls are inlined."""
+    """
+    A call of the derivative that the function gives; else calls of two functions that are written.
+
+    The first returns a tape beside the results, and takes the place of the call; the second takes that and
+    the cotangents. Calls of functions that do not lead to themselves are inlined before.
+    """
     given = [dy] if isinstance(dy, SSAValue) else list(dy)
+    if DERIVATIVE not in op.attributes:
+        return _by_tape(op, given, b)
     cotangents = [
         cotangent or b.zeros(result)
         for cotangent, result in zip(given, op.outputs, strict=True)
@@ -91,6 +98,26 @@ def call(op: graph.CallOp, dy: SSAValue | Sequence[SSAValue | None], b: Gradient
     gradients = iter(found[len(op.outputs) :])
     arguments = [next(gradients) if is_float(value.type) else None for value in op.arguments]
     return [*[None] * (len(op.operands) - len(op.arguments)), *arguments]
+
+
+def _by_tape(op: graph.CallOp, given: Sequence[SSAValue | None], b: GradientBuilder) -> Cotangents:
+    """Calls of the functions forward, which leaves a tape, and backward."""
+    active = [number for number, value in enumerate(op.arguments) if value in b.active]
+    pair = b.scope.pair(op, active)
+    ahead = b.before(op)
+    forward = graph.CallOp(pair.forward, list(op.arguments), [*op.result_types, pair.tape])
+    adopt_location(ahead.rewriter.insert(forward), op.location)
+    *results, tape = forward.results
+    for old, new in zip(op.results, results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    op.detach()
+    tangents = b.scope.tangents
+    pairs = [(value, dy) for value, dy in zip(results, given, strict=True) if tangents.has(value)]
+    cotangents = [b.zeros(value) if dy is None else dy for value, dy in pairs]
+    types = [b.tangent(op.arguments[number]) for number in active]
+    found = dict(zip(active, b.call(pair.backward, [tape, *cotangents], types), strict=True))
+    return [found.get(number) for number in range(len(op.arguments))]
 
 
 def _called(

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from stepwell.dialects import graph
+from stepwell.dialects import graph, ref
 from stepwell.dialects._xdsl import weights_of
-from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.passes.analysis.call_graph import (
+    call_graph,
+    functions_by_name,
+    reached_from,
+    recursive_functions,
+)
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import Pass
+from stepwell.passes.graph.gradients.function_pairs import FunctionPairs
 from stepwell.passes.graph.gradients.given import calling, given_derivative
-from stepwell.passes.graph.gradients.reverse import differentiated, expect_differentiable
+from stepwell.passes.graph.gradients.higher_order import HigherOrder
+from stepwell.passes.graph.gradients.reverse import differentiated, expect_differentiable, wrapped
 from stepwell.passes.graph.gradients.straight_line import straight_line
+from stepwell.passes.graph.instances import monomorphize
+from stepwell.passes.graph.specializing import specialize_functions
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
+
+MODES = ("auto", "first-order", "higher-order")
 
 
 @dataclass(frozen=True)
@@ -42,24 +55,39 @@ class GradientPass(Pass):
     Derivatives inside of a function are written before its own, so that gradients of gradients are found;
     calls are inlined into the copy of a function that is differentiated, but for those of functions that give
     their own (`attributes {graph.derivative = @f_vjp}`). Reverse mode (Griewank and Walther, "Evaluating
-    Derivatives", 2008) through branches and loops; other recursive calls have no derivative yet.
+    Derivatives", 2008) through branches, loops, recursion, tuples and data, with tapes that are data.
+
+    `mode`: `first-order` is that; `higher-order` is for programs with cells or with function values that are
+    not known, and computes cotangents by closures; `auto` takes it where these are reached.
 
     Class: exact. Fails for functions that are unknown, and with all ops that have no derivative.
     """
 
     name = "gradient"
 
+    mode: str = "auto"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.mode not in MODES:
+            message = f"unknown mode {self.mode!r}: choose one of {', '.join(MODES)}"
+            raise StepwellError("bad-option", op, message)
+        if not any(isinstance(each, graph.VjpOp | graph.GradientOp) for each in op.walk()):
+            return
+        monomorphize(op)
+        _without_known_functions(op)
         functions = functions_by_name(op)
-        _Expansion(op, functions, weights_of(ctx)).run()
+        _Expansion(op, functions, weights_of(ctx), self.mode).run()
 
 
 class _Expansion:
     """The functions of a module, and those that are written for derivatives, each once."""
 
-    def __init__(self, module: ModuleOp, functions: dict[str, FuncOp], weights: WeightStore):
+    def __init__(self, module: ModuleOp, functions: dict[str, FuncOp], weights: WeightStore, mode: str):
         self._module, self._functions, self._weights = module, functions, weights
+        self._mode = mode
         self._under_way: set[str] = set()
+        self._shared = FunctionPairs(module, weights, self._expand)
+        self._closures = HigherOrder(self._shared, weights, self._expand)
 
     def run(self) -> None:
         """Expand all derivatives of the module."""
@@ -91,15 +119,73 @@ class _Expansion:
         cotangents = isinstance(op, graph.VjpOp)
         given = given_derivative(function, self._functions)
         if given is not None:
-            expect_differentiable(function, wrt)
+            expect_differentiable(function, wrt, self._shared.tangents)
             made = calling(function, given, wrt, name, self._weights, cotangents=cotangents)
         else:
             self._under_way.add(callee)
             self._expand(function)
             self._under_way.discard(callee)
-            line = straight_line(function, self._module, self._weights)
-            made = differentiated(line, wrt, name, self._weights, cotangents=cotangents)
+            made = self._differentiated(function, wrt, name, cotangents=cotangents)
         erase_dead_ops(made.body.block)
         self._module.body.block.insert_op_after(made, function)
         self._functions[name] = made
         return name
+
+    def _differentiated(self, function: FuncOp, wrt: Sequence[int], name: str, *, cotangents: bool) -> FuncOp:
+        """The derivative of a function that gives none itself."""
+        expect_differentiable(function, wrt, self._shared.tangents)
+        calls = call_graph(self._module)
+        callee = function.sym_name.data
+        if callee in reached_from(calls[callee], calls):
+            line = wrapped(function)
+        else:
+            line = self._line(function)
+        of = [self._functions[name] for name in reached_from([callee], calls) if name in self._functions]
+        may_have = self._mode == "auto" and any(
+            map(_is_of_closures, (op for each in of for op in each.walk()))
+        )
+        if self._mode == "higher-order" or (may_have and self._has_closures(line)):
+            return self._closures.differentiated(function, wrt, name, cotangents=cotangents)
+        return differentiated(line, wrt, name, self._weights, self._shared, cotangents=cotangents)
+
+    def _line(self, function: FuncOp) -> FuncOp:
+        return straight_line(function, self._module, self._weights, self._shared.tangents.fresh)
+
+    def _has_closures(self, line: FuncOp) -> bool:
+        """Whether a function without calls that can be inlined reaches cells, or unknown function values."""
+        seen: set[str] = set()
+        pending = [line]
+        while pending:
+            for op in pending.pop().walk():
+                if _is_of_closures(op):
+                    return True
+                name = op.callee.string_value() if isinstance(op, graph.CallOp) and op.callee else ""
+                if (
+                    name not in seen
+                    and (function := self._functions.get(name))
+                    and not function.is_declaration
+                ):
+                    seen.add(name)
+                    pending.append(function)
+        return False
+
+
+def _is_of_closures(op: Operation) -> bool:
+    """Whether an op writes a cell, or calls a function value."""
+    return isinstance(op, ref.WriteOp) or (isinstance(op, graph.CallOp) and op.function is not None)
+
+
+def _without_known_functions(module: ModuleOp) -> None:
+    """Copy recursive functions that are given known functions, in what derivatives are of."""
+    functions, calls = functions_by_name(module), call_graph(module)
+    found = [op for op in module.walk() if isinstance(op, graph.VjpOp | graph.GradientOp)]
+    reached = reached_from([op.callee.string_value() for op in found], calls)
+    recursive = recursive_functions({name: calls[name] for name in reached if name in calls})
+    of = [functions[name] for name in reached if name in functions]
+    given = (op for function in of for op in function.walk() if isinstance(op, graph.CallOp))
+    if any(_gives_function(op) and op.callee.string_value() in recursive for op in given if op.callee):
+        specialize_functions(module, of)
+
+
+def _gives_function(op: graph.CallOp) -> bool:
+    return any(isinstance(value.type, FunctionType) for value in op.arguments)

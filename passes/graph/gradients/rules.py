@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
+from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Operation, SSAValue
 
+from stepwell.dialects import graph
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.runtime.plugins import Registry
 
-Cotangents: TypeAlias = Sequence[SSAValue | None]
+
+@dataclass(frozen=True)
+class Fields:
+    """The cotangent of a tuple by the fields that are not zero, with their numbers."""
+
+    known: Mapping[int, SSAValue]
+
+    def whole(self, like: SSAValue, b: GradientBuilder) -> SSAValue:
+        """The cotangent as one value, that of the tuple `like`."""
+        count = len(cast(TupleType, like.type).types)
+        return b.tuple_of([self.known.get(i) or b.scope.zeros(b.get(like, i), b) for i in range(count)])
+
+
+Cotangents: TypeAlias = Sequence[SSAValue | Fields | None]
 """For each operand of an op its cotangent; None where that is zero."""
 Rule: TypeAlias = Callable[[Any, Any, GradientBuilder], Cotangents]
 RuleT = TypeVar("RuleT", bound=Rule)
@@ -54,7 +70,7 @@ def _add(name: str, rule: Rule) -> None:
 
 def rule_of(op: Operation) -> Rule | None:
     """The derivative of an op; None where there is none."""
-    if op.name == "graph.call" and DERIVATIVE not in op.attributes:
+    if isinstance(op, graph.CallOp) and op.callee is None:
         return None
     return rule_of_type(type(op))
 

@@ -7,9 +7,12 @@ from types import MappingProxyType
 
 from xdsl.ir import Operation
 
-from stepwell.dialects import graph
+from stepwell.dialects import adt, graph, ref
+from stepwell.dialects.graph.base import GraphOp
 
 _BITS = "its result is made of bits"
+_VALUE = "it is a function value that depends on what is differentiated by, and is stored or returned"
+_CELL = "what a cell contains is known only while the program runs: gradient{mode=higher-order}"
 _LEVEL = "it is made by a later pass: differentiate before that one"
 _NO_OPERAND = "none of its operands is a tensor of floats"
 _SCALES = "its input is integers, and its scales are constants"
@@ -30,8 +33,8 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.WinogradConvOp: _LEVEL,
     graph.FusedOp: _LEVEL,
     graph.CompositeOp: _LEVEL,
-    graph.ClosureOp: "lambdas are lifted after gradients are written out",
-    graph.LambdaOp: "function values that are called are inlined, and others have no cotangent",
+    graph.ClosureOp: _VALUE,
+    graph.LambdaOp: _VALUE,
     graph.FunctionOp: _STRUCTURE,
     graph.VjpOp: _STRUCTURE,
     graph.GradientOp: _STRUCTURE,
@@ -42,7 +45,28 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.IotaOp: _NO_OPERAND,
     graph.BindSizesOp: _NO_OPERAND,
     graph.DefineSizesOp: _NO_OPERAND,
-    graph.TupleOp: "tuples that are taken apart are replaced by their fields, and others have no cotangent",
-    graph.GetOp: "tuples that are taken apart are replaced by their fields, and others have no cotangent",
+    ref.NewOp: _CELL,
+    ref.ReadOp: _CELL,
+    ref.WriteOp: _CELL,
 })  # fmt: skip
 """The ops of `graph` without a derivative. No gradient reaches those without operands of floats."""
+
+
+def reason_of(op: Operation) -> str | None:
+    """Why an op has no derivative; None for ops that nothing is said of."""
+    if isinstance(op, graph.CallOp):
+        return "the function that it calls is a function value that is not known"
+    return REASONS.get(type(op))
+
+
+def is_structure(op: Operation) -> bool:
+    """Whether an op moves values, and computes nothing on tensors: control flow, data, cells, calls."""
+    if isinstance(op, graph.CallOp):
+        return "graph.derivative" not in op.attributes
+    return isinstance(op, _STRUCTURES) or not isinstance(op, GraphOp)
+
+
+_STRUCTURES = (
+    *(graph.IfOp, graph.ForOp, graph.WhileOp, graph.LambdaOp, graph.FunctionOp, graph.YieldOp),
+    *(graph.TupleOp, graph.GetOp, adt.MakeOp, adt.MatchOp, ref.NewOp, ref.ReadOp, ref.WriteOp),
+)

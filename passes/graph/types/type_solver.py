@@ -15,8 +15,8 @@ from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.incomplete import has_hole, is_incomplete, lacks_shape, related_values
 from stepwell.dialects.type_variables import HoleType, mapped_type
+from stepwell.passes.analysis.type_substitution import map_types
 from stepwell.passes.graph.types.function_uses import FunctionUses, Signature
-from stepwell.passes.graph.types.substitution import map_types
 from stepwell.passes.graph.types.type_terms import Term, TypeTerms, forced_note, readable
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError

@@ -10,15 +10,13 @@ from xdsl.dialects.builtin import NoneAttr, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, Operation
 
 from stepwell.dialects.incomplete import SOLVER_SYMBOL, has_hole, lacks_shape
-from stepwell.dialects.type_variables import HoleType, nothing_said, type_parts, with_parts
+from stepwell.dialects.type_variables import MOST_PARTS, HoleType, nothing_said, type_parts, with_parts
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 
 Known: TypeAlias = Attribute | Dim | tuple[Dim, ...]
 """What a class may be: a type or an element type, an extent, or a shape."""
-MOST_PARTS = 1024
-"""The most types inside a type: one that doubles at each step is soon too large to look at."""
 _TENSOR = "tensor"
 _PLACE = HoleType("_")
 _ANY_EXTENT = Dim.symbol(UNKNOWN)

@@ -98,8 +98,8 @@ OTHERS: Mapping[str, str] = {
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
         passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE
-        passes/graph/types/monomorphize.py MOST_INSTANCES
-        passes/graph/types/type_terms.py MOST_PARTS
+        passes/analysis/tangents.py MOST_TYPES
+        passes/graph/instances.py MOST_INSTANCES
         passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
         passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES

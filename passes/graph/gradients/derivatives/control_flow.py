@@ -1,20 +1,16 @@
-"""Derivatives of branches, and what those of loops share with them."""
+"""Derivatives of branches and matches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 
-from xdsl.ir import Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.ir import Attribute, Region, SSAValue
 
-from stepwell.dialects import graph
-from stepwell.dialects.graph.control_flow import yield_of
-from stepwell.dialects.graph.symbols import fresh_symbols
-from stepwell.passes.analysis.rename_symbols import defined_names, rename_symbols
+from stepwell.dialects import adt, graph
+from stepwell.passes.graph.gradients.arms import Arms, binding_all, copied, of_arms
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.rules import Cotangents, derivative
-from stepwell.passes.graph.gradients.sweep import Sweep, inputs_of
-from stepwell.runtime.dims import Dim
 
 
 @derivative(graph.IfOp)
@@ -38,50 +34,58 @@ def if_(op: graph.IfOp, dy: SSAValue | Sequence[SSAValue | None], b: GradientBui
       graph.yield %dy : tensor<f32>
     }
     ```
+    Arms with calls leave a tape instead: data with a constructor an arm, on which the derivative is a match.
     """
-    read = inputs_of(op)
-    wanted = [value for value in read if value in b.active]
+    regions = [copied(region, op) for region in op.regions]
+
+    def made(arms: Sequence[Region], types: Sequence[Attribute]) -> graph.IfOp:
+        return graph.IfOp.create(operands=[op.condition], result_types=types, regions=arms)
+
     given = [dy] if isinstance(dy, SSAValue) else list(dy)
-    arms = [copied(region, op) for region in op.regions]
-    # Within the function before its arms are swept: loops in them ask it for names of sizes.
-    made = graph.IfOp.create(
-        operands=[op.condition], result_types=[value.type for value in wanted], regions=arms
-    )
-    b.rewriter.insert(made)
-    for arm in arms:
-        last = yield_of(arm)
-        ops = list(arm.block.ops)[:-1]
-        return_cotangents(last, swept(ops, last.operands, given, wanted, b.before(last)))
-    found = dict(zip(wanted, made.results, strict=True))
-    return [found.get(value) for value in read]
+    return of_arms(Arms(op, regions, ("Then", "Else"), made), given, b)
 
 
-def swept(
-    ops: Sequence[Operation],
-    values: Sequence[SSAValue],
-    given: Sequence[SSAValue | None],
-    wanted: Sequence[SSAValue],
-    b: GradientBuilder,
-) -> list[SSAValue]:
-    """The cotangents of `wanted` by the ops of a block, from those that are given of some values."""
-    sweep = Sweep(wanted, ops)
-    for value, cotangent in zip(values, given, strict=False):
-        if cotangent is not None and value in sweep.active:
-            if list(b.dims(cotangent)) != list(b.dims(value)):  # an arm knows more sizes than its result
-                cotangent = b.reshape(cotangent, b.dims(value))
-            sweep.add(value, cotangent, b)
-    return sweep.run(b)
+@derivative(adt.MatchOp)
+def match(op: adt.MatchOp, dy: SSAValue | Sequence[SSAValue | None], b: GradientBuilder) -> Cotangents:
+    """
+    A match whose cases compute the forward cases again, then the cotangents: that of the value, by its parts.
+
+    ```mlir
+    %y = adt.match %o : !adt.data<@Option, tensor<f32>> -> (tensor<f32>) case Some(%x: tensor<f32>) {
+      %e = graph.exp %x : tensor<f32> -> tensor<f32>
+      graph.yield %e : tensor<f32>
+    } case None { … }
+    // ->
+    %do = adt.match %o : !adt.data<@Option, tensor<f32>> -> (!adt.data<@Option, tensor<f32>>)
+    case Some(%x: tensor<f32>) {
+      %e = graph.exp %x : tensor<f32> -> tensor<f32>
+      %dx = graph.multiply %dy, %e : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %s = adt.make @Option::@Some(%dx) : (tensor<f32>) -> !adt.data<@Option, tensor<f32>>
+      graph.yield %s : !adt.data<@Option, tensor<f32>>
+    } case None { … }
+    ```
+    Cases with calls leave a tape, as arms of `graph.if` do.
+    """
+    regions = [copied(case, op) for case in op.cases]
+    patterns, value = list(op.patterns), None
+    if op.value in b.active:
+        value = op.value
+        for number, (pattern, region) in enumerate(zip(op.patterns, regions, strict=True)):
+            patterns[number], new = binding_all(pattern, value.type, count(), b)
+            for place, type in new:
+                region.block.insert_arg(type, place)
+
+    def made(cases: Sequence[Region], types: Sequence[Attribute]) -> adt.MatchOp:
+        return adt.MatchOp(op.value, patterns, cases, types, partial=op.is_partial)
+
+    given = [dy] if isinstance(dy, SSAValue) else list(dy)
+    return of_arms(Arms(op, regions, _labels(op.patterns), made, value, patterns), given, b)
 
 
-def return_cotangents(last: Operation, values: Sequence[SSAValue]) -> None:
-    """Let a region end in a yield of other values."""
-    Rewriter.replace_op(last, graph.YieldOp(values), [])
-
-
-def copied(region: Region, at: Operation) -> Region:
-    """A copy of a region in which symbols that are defined inside have new names."""
-    made = region.clone()
-    if names := defined_names(made):
-        new = fresh_symbols(at, len(names))
-        rename_symbols(made, {old: Dim.symbol(name) for old, name in zip(names, new, strict=True)})
-    return made
+def _labels(patterns: Iterable[adt.PatternAttr]) -> list[str]:
+    """A name for each pattern: the constructor, and a number where two patterns have the same."""
+    names: list[str] = []
+    for number, pattern in enumerate(patterns):
+        name = pattern.kind if pattern.is_constructor else "Case"
+        names.append(name if name not in names else f"{name}_{number}")
+    return names

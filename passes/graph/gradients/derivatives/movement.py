@@ -24,7 +24,11 @@ def transpose(op: graph.TransposeOp, dy: SSAValue, b: GradientBuilder) -> Cotang
 @derivative(graph.ReshapeOp)
 def reshape(op: graph.ReshapeOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
     """dy in the shape of x."""
-    return [b.reshape(dy, b.dims(op.input)), *[None] * (len(op.operands) - 1)]
+    if any(dim.is_unknown for dim in b.dims(op.input)):
+        dx = b.insert(graph.ReshapeOp(dy, b.insert(graph.ShapeOfOp(op.input))))
+    else:
+        dx = b.reshape(dy, b.dims(op.input))
+    return [dx, *[None] * (len(op.operands) - 1)]
 
 
 @derivative(graph.ExpandDimsOp)

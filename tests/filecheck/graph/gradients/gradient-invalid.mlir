@@ -42,21 +42,6 @@ func.func @itself(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %d : tensor<4xf32>
 }
 // -----
-func.func @grows(%x: tensor<1xf32>, %n: tensor<i64>) -> tensor<?xf32> {
-  // expected-error: a loop has a derivative where its body changes no sizes
-  %y = graph.for %i to %n (%a = %x : tensor<1xf32> as tensor<?xf32, #graph.dims<["n"]>>) carries ["n"] (%s)
-      -> (tensor<?xf32>) {
-    %b = graph.concat %a, %x axis 0 : (tensor<?xf32, #graph.dims<["n"]>>, tensor<1xf32>)
-      -> tensor<?xf32, #graph.dims<["n + 1"]>>
-    graph.yield %b : tensor<?xf32, #graph.dims<["n + 1"]>>
-  }
-  func.return %y : tensor<?xf32>
-}
-func.func @of_a_growing_loop() {
-  %g = graph.gradient @grows wrt [0] : (tensor<1xf32>, tensor<i64>) -> (tensor<?xf32>, tensor<1xf32>)
-  func.return
-}
-// -----
 // expected-error: @own_vjp, the derivative of @own, must have type (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
 func.func @own(%x: tensor<4xf32>) -> tensor<4xf32> attributes {graph.derivative = @own_vjp} {
   func.return %x : tensor<4xf32>

@@ -22,6 +22,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   // CHECK: %[[T:.*]] = graph.tuple %[[Y]], %{{.*}} : tensor<4xf32>, tensor<2xf32>
   %t = graph.tuple %y, %c : tensor<4xf32>, tensor<2xf32>
+  // CHECK: graph.tuple ()
+  %u = graph.tuple ()
   // CHECK: graph.get %[[T]][1] : tuple<tensor<4xf32>, tensor<2xf32>> -> tensor<2xf32>
   %g = graph.get %t[1] : tuple<tensor<4xf32>, tensor<2xf32>> -> tensor<2xf32>
   // CHECK: graph.assert "N" equals "2 * M", "what must hold"

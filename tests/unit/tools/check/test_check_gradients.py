@@ -16,6 +16,7 @@ from stepwell.dialects import graph
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.rules import RULES, rule_of_type
 from stepwell.tools.cli import main
+from tests.support.imports import ROOT
 
 MATRIX, ROWS, SCALAR = "tensor<3x4xf32>", 'tensor<?x4xf32, #graph.dims<["N", 4]>>', "tensor<f32>"
 PROGRAM = f"""
@@ -98,3 +99,34 @@ def test_models_of_onnx_are_checked(tmp_path: Path, capsys: pytest.CaptureFixtur
     onnx.save(model, tmp_path / "net.onnx")
     assert main(["check-gradients", str(tmp_path / "net.onnx")]) == 0
     assert "agrees" in capsys.readouterr().out
+
+
+def test_a_loss_over_trees_has_right_gradients(capsys: pytest.CaptureFixture[str]):
+    tree = str(ROOT / "examples" / "tree_lstm.mlir")
+    assert main(["check-gradients", tree, "--function", "loss"]) == 0
+    assert "agrees" in capsys.readouterr().out
+
+
+def test_a_wrong_rule_is_named_in_programs_on_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def wrong(op: graph.ExpOp, dy: SSAValue, b: GradientBuilder) -> Sequence[SSAValue | None]:
+        return [dy]
+
+    rule_of_type(graph.ExpOp)
+    monkeypatch.setitem(RULES, "graph.exp", wrong)
+    (tmp_path / "list.mlir").write_text("""
+func.func @main(%l: !adt.data<@List, tensor<f32>>, %x: tensor<f32>) -> tensor<f32> {
+  %e = graph.exp %x : tensor<f32> -> tensor<f32>
+  %r = adt.match %l : !adt.data<@List, tensor<f32>> -> (tensor<f32>)
+  case Cons(%a: tensor<f32>, %t: !adt.data<@List, tensor<f32>>) {
+    %u = graph.call @main(%t, %e) : (!adt.data<@List, tensor<f32>>, tensor<f32>) -> tensor<f32>
+    %s = graph.add %a, %u : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    graph.yield %s : tensor<f32>
+  } case Nil {
+    graph.yield %e : tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}""")
+    assert main(["check-gradients", str(tmp_path / "list.mlir"), "--wrt", "1"]) == 1
+    assert "departs: graph.exp" in capsys.readouterr().out

@@ -149,26 +149,6 @@ def failing(text: str) -> StepwellError:
     return caught.value
 
 
-def test_a_body_that_changes_sizes_is_an_error_that_says_so():
-    open_size = 'tensor<?xf64, #graph.dims<["n"]>>'
-    error = failing(f"""
-    func.func @f(%x: tensor<1xf64>, %n: tensor<i64>) -> tensor<?xf64> {{
-      %y = graph.for %i to %n (%a = %x : tensor<1xf64> as {open_size}) carries ["n"] (%s)
-          -> (tensor<?xf64>) {{
-        %b = graph.concat %a, %x axis 0 : ({open_size}, tensor<1xf64>)
-          -> tensor<?xf64, #graph.dims<["n + 1"]>>
-        graph.yield %b : tensor<?xf64, #graph.dims<["n + 1"]>>
-      }}
-      func.return %y : tensor<?xf64>
-    }}
-    func.func @main() {{
-      %g = graph.gradient @f wrt [0]
-        : (tensor<1xf64>, tensor<i64>) -> (tensor<?xf64>, tensor<1xf64>)
-      func.return
-    }}""")
-    assert error.code == "no-derivative" and "changes no sizes" in error.message
-
-
 def test_ops_without_a_derivative_are_found_in_regions():
     error = failing(f"""
     func.func @f(%x: tensor<f64>, %n: tensor<i64>) -> tensor<f64> {{

@@ -138,11 +138,6 @@ def test_arguments_without_a_derivative():
     assert failing(body, wrt=2).code == "not-differentiable"
 
 
-def test_a_recursive_function_has_no_derivative_yet():
-    error = failing("%y = graph.call @f(%x, %i) : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>")
-    assert error.code == "no-derivative" and "graph.call" in error.message
-
-
 def test_what_only_indices_depend_on_has_the_gradient_zero():
     text = """
       %k = graph.argmax %v axis 0 keep_dims false select_last false : tensor<1xf64> -> tensor<i64>
