@@ -60,6 +60,8 @@ BYTECODE = (
     Step("convert-graph-to-vm", "makes instructions of what is left"),
 )
 """From a program with recursion, function values, data or cells to bytecode and segments."""
+NATIVE_FUNCTIONS = (Step("convert-vm-to-llvm", "makes machine code's functions of instructions"),)
+"""From bytecode to native functions."""
 # In capitals: what depends on the target and on options.
 GRAPH = (
     Step("fold-qdq", "finds operators between dequantize and quantize before other passes separate them", 1),
@@ -172,6 +174,7 @@ def text_of(steps: Iterable[Step]) -> str:
 
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = text_of(MODEL), text_of(WORK), text_of(KERNELS)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
+NATIVE_PIPELINE = text_of(NATIVE_FUNCTIONS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))

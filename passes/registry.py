@@ -103,6 +103,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-linalg-to-amx": ("lower 8-bit products to AMX tile registers",),
         "convert-loops-to-llvm": ("lower loops on buffers to the llvm dialect",),
         "convert-onnx-to-graph": ("lower each ONNX operator to graph ops",),
+        "convert-vm-to-llvm": ("lower instructions on registers to native functions",),
         "convert-plugins-to-graph": ("lower ops of plugins to graph ops",),
         "linalg-to-loops": ("lower linalg ops on buffers to loops",),
     },

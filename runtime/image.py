@@ -20,6 +20,8 @@ from stepwell.runtime.timing import TimedCall
 
 MAIN = "main"
 """The name of the function that calling a model runs."""
+NATIVE = "native functions"
+"""The name of the entry with the native functions of a program, which no function of the IR has."""
 
 
 class RuntimeErrorRow(NamedTuple):
@@ -159,6 +161,11 @@ class ModelImage(NamedTuple):
     """The check of weights that come from a file, to wait for before their first use."""
     program: bytes = b""
     """Bytecode, of a model that is a program: its functions are then segments, and it needs no `main`."""
+
+    @property
+    def segments(self) -> Mapping[str, Entry]:
+        """The functions of a program that its bytecode calls."""
+        return {name: entry for name, entry in self.functions.items() if name != NATIVE}
 
     @property
     def main(self) -> Entry:

@@ -10,72 +10,30 @@ from typing import TypeAlias, cast, overload
 
 import numpy as np
 
-from stepwell.runtime.abi import CTX_BYTES, WORD_BYTES, CtxField, Status
+from stepwell.runtime.abi import CtxField, Status
 from stepwell.runtime.addresses import address_of
+from stepwell.runtime.call_frame import CallFrame
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, save
 from stepwell.runtime.host import HostFrame, load_callee
 from stepwell.runtime.image import Entry, ModelImage, Variant
-from stepwell.runtime.interface import Array, Binding, Interface, TensorSpec, checked_input, checked_object
+from stepwell.runtime.interface import Array, Binding, TensorSpec, checked_input, checked_object
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.machine.chunk_times import ChunkTime
 from stepwell.runtime.machine.demands import check_features, missing_features
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
 from stepwell.runtime.machine.tile_check import TileFunctions, functions_of
-from stepwell.runtime.memory import ALIGNED_BYTES, LargeOutputs, Memory, aligned, aligned_empty
+from stepwell.runtime.memory import ALIGNED_BYTES, Memory, aligned
 from stepwell.runtime.model_info import ModelInfo, run_arguments
+from stepwell.runtime.native_segment import NativeSegment
 from stepwell.runtime.timing import KernelTimes, shown_names
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 
 _MAIN_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _KEPT_BINDINGS = 256  # shapes whose binding is remembered; a decoding loop meets a new length at every step
-
-
-class _Frame:
-    """
-    The memory of a running call: pointers to arrays, symbol values, the context struct and the arena.
-
-    Frames are reused, one for each call that runs at the same time, so that a call allocates outputs only,
-    and the largest of these once.
-    """
-
-    def __init__(
-        self,
-        interface: Interface,
-        weights_table: int,
-        pool: tuple[int, int],
-        host: HostFrame | None,
-        memory: Memory | None,
-        times: KernelTimes | None,
-    ):
-        slots = len(interface.inputs) + len(interface.outputs) + 1
-        self.args = (ctypes.c_void_p * slots)()  # filled in half the time of a numpy array
-        self.dims = np.zeros(max(1, len(interface.symbols) + len(interface.published)), np.int64)
-        self.ctx = np.zeros(CTX_BYTES // WORD_BYTES, np.uint64)
-        self.ctx[CtxField.PARALLEL_FOR], self.ctx[CtxField.POOL] = pool
-        self.ctx[CtxField.WEIGHTS] = weights_table
-        self.host, self.memory = host, memory
-        if host is not None:
-            self.ctx[CtxField.HOST] = host.address
-        if memory is not None:
-            self.ctx[CtxField.ALLOCATE] = memory.address
-        if times is not None:
-            self.ctx[CtxField.CLOCK], self.ctx[CtxField.TIMES] = times.clock_address, times.times_address
-        self.addresses = (ctypes.addressof(self.args), address_of(self.dims), address_of(self.ctx))
-        self.arena: Array = np.empty(0, np.uint8)
-        self.outputs = LargeOutputs()
-        self.binding: Binding | None = None
-
-    def prepare(self, binding: Binding) -> None:
-        """Set symbol values and make the arena large enough."""
-        self.binding = binding
-        self.dims[: len(binding.symbols)] = binding.symbols
-        if self.arena.nbytes < binding.arena_bytes:
-            self.arena = aligned_empty(binding.arena_bytes)
-        self.args[-1] = address_of(self.arena)
 
 
 class CompiledModel(ModelInfo):
@@ -127,7 +85,7 @@ class CompiledModel(ModelInfo):
         self._threads = checked_threads(threads)
         code = self.variant.pool
         self._pool = get_pool(code, self._threads) if code is not None and self._threads > 1 else None
-        self._frames: list[_Frame] = []
+        self._frames: list[CallFrame] = []
 
     def __repr__(self) -> str:
         inputs, outputs = (
@@ -255,16 +213,11 @@ class CompiledModel(ModelInfo):
         It takes arrays of the interface's shapes and element types, without gaps, and returns one array, or a
         list. None where sizes are open, or the call needs the host or memory whose size depends on data.
         """
-        specs = (*self.interface.inputs, *self.interface.outputs)
-        entry = self._entry
-        if entry.slots or entry.callees or entry.objects_per_call or entry.timed:
+        if (binding := self._fixed_binding()) is None:
             return None
-        if not all(dim.is_static for spec in specs for dim in spec.dims):
-            return None
-        binding = self._bind(tuple(tuple(dim.value for dim in spec.dims) for spec in self.interface.inputs))
         shapes, dtypes, main, empty = binding.array_shapes, self._output_dtypes, self._main, np.empty
-        count = len(specs)
-        frames: list[_Frame] = []
+        count = len(self.interface.inputs) + len(shapes)
+        frames: list[CallFrame] = []
 
         def call(*arrays: Array) -> object:
             try:
@@ -281,6 +234,34 @@ class CompiledModel(ModelInfo):
 
         return call
 
+    def _fixed_binding(self) -> Binding | None:
+        """The sizes of every call; None where they are open, or calls need more than arrays."""
+        specs = (*self.interface.inputs, *self.interface.outputs)
+        entry = self._entry
+        if entry.slots or entry.callees or entry.objects_per_call or entry.timed:
+            return None
+        if not all(dim.is_static for spec in specs for dim in spec.dims):
+            return None
+        return self._bind(tuple(tuple(dim.value for dim in spec.dims) for spec in self.interface.inputs))
+
+    def native_segment(self) -> NativeSegment | None:
+        """
+        What native code needs to call this segment itself, for one call at a time; its arguments are checked,
+        and the addresses of their elements and the results' memory are passed. None as for `fixed_call`.
+        """
+        if (binding := self._fixed_binding()) is None:
+            return None
+        frame = self._new_frame()
+        frame.prepare(binding)
+        _, sizes, context = frame.addresses
+        code = self._library.address(self.variant.symbol)
+        addresses = code, sizes, context, address_of(frame.arena)
+
+        def failure(status: int) -> BaseException:
+            return self._failure(status, frame)
+
+        return NativeSegment(addresses, frame, failure)
+
     def take_chunks(self) -> list[list[ChunkTime]]:
         """
         The chunks of parallel loops that the caller and each worker computed since the last call of this.
@@ -296,7 +277,7 @@ class CompiledModel(ModelInfo):
         names = code.functions if isinstance(code, LinkedCode) else ()
         return {self._library.address(name): name.partition(".")[0] for name in names if "." in name}
 
-    def _new_frame(self) -> _Frame:
+    def _new_frame(self) -> CallFrame:
         entry, functions = self._entry, self._host_functions
         needs_host = bool(entry.callees or entry.objects_per_call)
         host = HostFrame(entry.callees, functions, entry.objects_per_call) if needs_host else None
@@ -305,9 +286,9 @@ class CompiledModel(ModelInfo):
         if self._pool is not None:
             self._pool.start()
             pool = self._pool.parallel_for_address, self._pool.state_address
-        return _Frame(self.interface, table, pool, host, memory, self.kernel_times)
+        return CallFrame(self.interface, table, pool, host, memory, self.kernel_times)
 
-    def _collect(self, frame: _Frame, binding: Binding, outputs: list[Array]) -> None:
+    def _collect(self, frame: CallFrame, binding: Binding, outputs: list[Array]) -> None:
         """Collect the outputs made during the call: objects, and arrays whose shape depends on data."""
         names = self.interface.published
         told = frame.dims[len(binding.symbols) :].tolist()
@@ -333,7 +314,7 @@ class CompiledModel(ModelInfo):
         self._bindings[shapes] = binding
         return binding
 
-    def _failure(self, status: int, frame: _Frame) -> BaseException:
+    def _failure(self, status: int, frame: CallFrame) -> BaseException:
         if status == Status.HOST_FAILED and frame.host is not None and frame.host.failure is not None:
             return frame.host.failure
         if status == Status.OUT_OF_MEMORY and frame.memory is not None:

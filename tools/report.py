@@ -25,7 +25,7 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
             + (f", {facts['given up']} given up: --remarks says why" if "given up" in facts else "")
         )
     if image.program:
-        lines.append(f"{facts.get('nodes', '?')} nodes in {len(image.functions)} segments")
+        lines.append(f"{facts.get('nodes', '?')} nodes in {len(image.segments)} segments")
     if "arena bytes" in facts:
         weights = readable_bytes(facts.get("weight bytes"))
         lines.append(f"arena {_arena_text(image.main.interface.arena_bytes)}, weights {weights}")

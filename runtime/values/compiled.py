@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.files.artifact import save
-from stepwell.runtime.image import MAIN, ModelImage
+from stepwell.runtime.image import MAIN, NATIVE, ModelImage
 from stepwell.runtime.interface import Array
-from stepwell.runtime.model import CompiledModel, expect_artifact
+from stepwell.runtime.machine.loader import Library
+from stepwell.runtime.model import CompiledModel, expect_artifact, variant_of
 from stepwell.runtime.values.program import ProgramModel
 from stepwell.runtime.vm.bytecode import decode
-from stepwell.runtime.vm.machine import Limits
+from stepwell.runtime.vm.machine import MAX_DEPTH, Limits, Machine
+from stepwell.runtime.vm.native import NativeMachine
+from stepwell.runtime.vm.program import Program
 from stepwell.runtime.vm.steps import PackedFunction
 
 if TYPE_CHECKING:
@@ -43,11 +47,23 @@ class CompiledProgram(ProgramModel):
             image.weight_check.wait()
         self.segments = {
             name: CompiledModel(image._replace(functions={MAIN: entry}, program=b""), threads=threads)
-            for name, entry in image.functions.items()
+            for name, entry in image.segments.items()
         }
         """The segments by name, each a compiled model of tensors."""
         calls = {name: _call_of(segment) for name, segment in self.segments.items()}
-        super().__init__(decode(image.program, image.weights), calls, **limits)
+        program = decode(image.program, image.weights)
+        super().__init__(self._machine(program, calls, limits))
+
+    def _machine(
+        self, program: Program, calls: Mapping[str, PackedFunction], limits: Limits
+    ) -> Machine | NativeMachine:
+        """The executor: native functions where there are some and nothing observes instructions."""
+        native = self.image.functions.get(NATIVE)
+        if native is None or limits.get("hooks") or limits.get("max_instructions") is not None:
+            return Machine(program, calls, **limits)
+        library = Library(variant_of(native).code)
+        depth, memory = limits.get("max_depth", MAX_DEPTH), limits.get("max_memory")
+        return NativeMachine(program, library, calls, self.segments, max_depth=depth, max_memory=memory)
 
     def with_limits(self, **limits: Unpack[Limits]) -> CompiledProgram:
         """The same program with other limits. Raises: StepwellError `bad-option`."""

@@ -16,6 +16,7 @@ from stepwell.runtime.values.function import Function
 from stepwell.runtime.values.quick import NotQuick, QuickConverter
 from stepwell.runtime.values.types import Types, builtins_name
 from stepwell.runtime.vm.machine import Machine
+from stepwell.runtime.vm.native import NativeMachine
 from stepwell.runtime.vm.objects import TUPLE_TAG, Closure, Tag, Value, described
 from stepwell.runtime.vm.program import CELL, DATA, ELEMENT, FUNCTION, TENSOR, TUPLE, Type
 
@@ -85,7 +86,7 @@ def _tupled(tag: Tag) -> Callable[[Sequence[Value]], Value]:
 class Converter:
     """The conversions of one program's values; `call` runs a function value of it."""
 
-    def __init__(self, machine: Machine):
+    def __init__(self, machine: Machine | NativeMachine):
         self._machine = machine
         self._types = Types(machine.program)
         self._quick = QuickConverter(self._types, machine.tags)

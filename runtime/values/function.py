@@ -7,6 +7,7 @@ from typing import Protocol
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.vm.machine import Machine
+from stepwell.runtime.vm.native import NativeMachine
 from stepwell.runtime.vm.objects import Closure, Value
 from stepwell.runtime.vm.program import TUPLE, Type
 
@@ -46,14 +47,16 @@ class Function:
 
     __slots__ = ("_conversion", "_machine", "closure", "type")
 
-    def __init__(self, machine: Machine, closure: Closure, type: Type, conversion: Conversion):
+    def __init__(
+        self, machine: Machine | NativeMachine, closure: Closure, type: Type, conversion: Conversion
+    ):
         self._machine, self._conversion = machine, conversion
         self.closure = closure
         """The value in the machine."""
         self.type = type
         """The type of its arguments and results."""
 
-    def belongs_to(self, machine: Machine) -> bool:
+    def belongs_to(self, machine: Machine | NativeMachine) -> bool:
         """Whether a program may take it as an argument: a function belongs to the machine of its program."""
         return self._machine is machine
 

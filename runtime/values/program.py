@@ -13,7 +13,8 @@ from stepwell.runtime.values.convert import Converter
 from stepwell.runtime.values.function import arguments_of, results_of
 from stepwell.runtime.vm.bytecode import decode
 from stepwell.runtime.vm.machine import Limits, Machine
-from stepwell.runtime.vm.program import Program, Signature
+from stepwell.runtime.vm.native import NativeMachine
+from stepwell.runtime.vm.program import Signature
 from stepwell.runtime.vm.steps import PackedFunction
 
 
@@ -21,13 +22,11 @@ class ProgramModel:
     """
     A program ready to run: call it to run `@main`, or `run` for another public function.
 
-    Args: as of `Machine`.
+    Args: `machine` is its executor.
     """
 
-    def __init__(
-        self, program: Program, packed: Mapping[str, PackedFunction], **limits: Unpack[Limits]
-    ) -> None:
-        self.machine = Machine(program, packed, **limits)
+    def __init__(self, machine: Machine | NativeMachine) -> None:
+        self.machine = machine
         self._converter = Converter(self.machine)
         self.data = SimpleNamespace(
             **{name: SimpleNamespace(**classes) for name, classes in self._converter.classes.items()}
@@ -88,7 +87,7 @@ def load_program(
     Args: `weights` are those of the artifact; `packed` has segments and host functions by name.
     Raises: StepwellError `bad-bytecode`, `bad-artifact` (another version), `unknown-function`, `too-large`.
     """
-    return ProgramModel(decode(data, weights), packed, **limits)
+    return ProgramModel(Machine(decode(data, weights), packed, **limits))
 
 
 def program_of_image(

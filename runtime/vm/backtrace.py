@@ -3,29 +3,49 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from stepwell.runtime.vm.program import Function
 
 SHOWN = 5
 """The calls at each end that are shown."""
+Call: TypeAlias = tuple[Function, int]
+"""A function, and the number of its instruction."""
 
 
-def backtrace(calls: Sequence[tuple[Function, int]]) -> tuple[str, list[str]]:
+class Recorded(NamedTuple):
+    """The calls around an error of which only some were recorded, the innermost first."""
+
+    inner: Sequence[Call]
+    outer: Sequence[Call]
+    between: Mapping[str, int]
+    """How many other calls there are of each function."""
+
+
+def backtrace(calls: Sequence[Call]) -> tuple[str, list[str]]:
     """
     The location of an error, and a line for each call around it.
 
     Args: `calls` are functions with the number of an instruction each, the innermost first.
     """
-    function, pc = calls[0]
-    place = function.location(pc) or _instruction(function, pc)
     if len(calls) <= 2 * SHOWN + 1:
-        return place, [_line(*call) for call in calls]
+        return _place(*calls[0]), [_line(*call) for call in calls]
     between = Counter(function.name for function, _ in calls[SHOWN:-SHOWN])
-    skipped = ", ".join(f"{count:,} more of @{name}" for name, count in between.most_common(SHOWN))
-    rest = "" if len(between) <= SHOWN else f", and of {len(between) - SHOWN} other functions"
-    inner, outer = ([_line(*call) for call in part] for part in (calls[:SHOWN], calls[-SHOWN:]))
-    return place, [*inner, f"… {skipped}{rest}", *outer]
+    return recorded_backtrace(Recorded(calls[:SHOWN], calls[-SHOWN:], between))
+
+
+def recorded_backtrace(calls: Recorded) -> tuple[str, list[str]]:
+    """As `backtrace`, of calls of which those between are only counted."""
+    most = sorted(calls.between.items(), key=lambda row: -row[1])
+    skipped = ", ".join(f"{count:,} more of @{name}" for name, count in most[:SHOWN])
+    rest = "" if len(most) <= SHOWN else f", and of {len(most) - SHOWN} other functions"
+    inner, outer = ([_line(*call) for call in part] for part in (calls.inner, calls.outer))
+    return _place(*calls.inner[0]), [*inner, f"… {skipped}{rest}", *outer]
+
+
+def _place(function: Function, pc: int) -> str:
+    return function.location(pc) or _instruction(function, pc)
 
 
 def _instruction(function: Function, pc: int) -> str:

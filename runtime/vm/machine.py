@@ -91,12 +91,7 @@ class Machine:
 
     def function(self, name: str) -> Function:
         """A public function by its name. Raises: StepwellError `unknown-function`."""
-        number = self._numbers.get(name)
-        if number is None or self.program.functions[number].signature is None:
-            public = [function.name for function in self.program.public()]
-            help = f"{did_you_mean(name, public)}the public functions are {', '.join(public) or 'none'}"
-            raise StepwellError("unknown-function", None, f"there is no public function @{name}", help=help)
-        return self.program.functions[number]
+        return public_function(self.program, self._numbers, name)
 
     def call(self, name: str, *arguments: Value) -> Value:
         """
@@ -106,10 +101,7 @@ class Machine:
         instruction is given a value of another kind; what `vm.fatal`, `vm.check` and packed functions raise.
         All name the instruction and the calls around it.
         """
-        function = self.function(name)
-        if len(arguments) != function.parameters:
-            message = f"@{name} takes {function.parameters} arguments, found {len(arguments)}"
-            raise StepwellError("missing-input", None, message)
+        expect_arguments(self.function(name), arguments)
         return self._run(self._numbers[name], arguments)
 
     def call_closure(self, closure: Closure, *arguments: Value) -> Value:
@@ -133,6 +125,23 @@ class Machine:
         hooks += [memory] if memory is not None else []
         hooks += [InstructionLimit(max_instructions)] if max_instructions is not None else []
         return _Call(link(self.program, self._tables, hooks), self.max_depth, hooks, memory)
+
+
+def public_function(program: Program, numbers: Mapping[str, int], name: str) -> Function:
+    """A public function by its name. Raises: StepwellError `unknown-function`."""
+    number = numbers.get(name)
+    if number is None or program.functions[number].signature is None:
+        public = [function.name for function in program.public()]
+        help = f"{did_you_mean(name, public)}the public functions are {', '.join(public) or 'none'}"
+        raise StepwellError("unknown-function", None, f"there is no public function @{name}", help=help)
+    return program.functions[number]
+
+
+def expect_arguments(function: Function, arguments: Sequence[Value]) -> None:
+    """Require an argument for each parameter. Raises: StepwellError `missing-input`."""
+    if len(arguments) != function.parameters:
+        message = f"@{function.name} takes {function.parameters} arguments, found {len(arguments)}"
+        raise StepwellError("missing-input", None, message)
 
 
 class _Call:

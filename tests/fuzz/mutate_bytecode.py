@@ -15,6 +15,7 @@ from stepwell.runtime.interface import Array
 from stepwell.runtime.values.program import ProgramModel
 from stepwell.runtime.vm.bytecode import decode, encode
 from stepwell.runtime.vm.instructions import ConstructorOf, Outputs
+from stepwell.runtime.vm.machine import Machine
 from stepwell.runtime.vm.program import Code, Program, Type
 from tests.fuzz.mutate import bounded
 from tests.support.vm import LENGTH, LIST, PACKED, parsed
@@ -138,7 +139,9 @@ def _changed(data: bytes, rng: np.random.Generator) -> bytes:
 def _use(data: bytes, weights: list[Array]) -> tuple[str, str]:
     """Run the public functions of bytecode. Raises: StepwellError."""
     program = decode(data, weights)
-    model = ProgramModel(program, {each.name: _packed(each.name) for each in program.packed}, **_LIMITS)
+    model = ProgramModel(
+        Machine(program, {each.name: _packed(each.name) for each in program.packed}, **_LIMITS)
+    )
     ctx = StepwellContext()
     try:
         text = module_of(program, ctx.weights)

@@ -139,7 +139,7 @@ def _list_runs(args: Namespace, options: CompileOptions) -> None:
 
 def _facts(image: ModelImage) -> Facts:
     if image.program:
-        return {"segments": list(image.functions), **image.summary, **image.effort}
+        return {"segments": list(image.segments), **image.summary, **image.effort}
     interface, variant = image.main.interface, image.main.variants[0]
     return {
         "inputs": tensor_facts(interface.inputs),

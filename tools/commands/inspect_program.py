@@ -27,14 +27,14 @@ def inspect_program(image: ModelImage, args: Namespace) -> int:
         print(f"@{function.name}({', '.join(inputs)}) -> {outputs}")
     instructions = sum(len(function.code) for function in program.functions)
     print(f"bytecode: {instructions} instructions in {len(program.functions)} functions")
-    for name, entry in image.functions.items():
+    for name, entry in image.segments.items():
         codes = [variant.code for variant in entry.variants]
         code = sum(len(each.contents) for each in codes if isinstance(each, LinkedCode))
         print(f"segment @{name}: {readable_bytes(code)} of code")
     args.facts |= {
         "functions": [function.name for function in program.functions],
         "instructions": instructions,
-        "segments": list(image.functions),
+        "segments": list(image.segments),
         **image.summary,
     }
     return 0

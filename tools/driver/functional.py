@@ -12,10 +12,12 @@ from stepwell.dialects import graph
 from stepwell.dialects.vm import SEGMENT
 from stepwell.dialects.vm.program import program_of
 from stepwell.passes.pipelines import BYTECODE_PIPELINE, PROGRAM_PIPELINE
-from stepwell.runtime.image import Entry, ModelImage
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.image import NATIVE, Entry, ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.vm.bytecode import encode
 from stepwell.tools.driver.compilation import Compilation, is_bytecode, is_functional
+from stepwell.tools.driver.native_functions import native_functions, without_native_code
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.tensor_program import compile_module
 
@@ -48,7 +50,6 @@ def compile_functional(compilation: Compilation, options: CompileOptions) -> Mod
     functions: dict[str, Entry] = {}
     weights: list[Array] = []
     counts: dict[str, int] = {"segments": 0, "nodes": 0}
-    seconds = dict(compilation.seconds)
     for segment in list(_segments(module)):
         image = _compiled(segment, compilation, options)
         numbers = tuple(number + len(weights) for number in image.main.weights)
@@ -56,8 +57,17 @@ def compile_functional(compilation: Compilation, options: CompileOptions) -> Mod
         functions[segment.sym_name.data] = image.main._replace(weights=numbers)
         counts["segments"] += 1
         counts["nodes"] += sum(not isinstance(op, graph.ConstantOp | func.ReturnOp) for op in segment.walk())
+    if options.executor != "vm":
+        problem = without_native_code(program, functions)
+        if not problem:
+            with compilation.timed("native functions"):
+                functions[NATIVE] = native_functions(compilation)
+        elif options.executor == "native":
+            help = 'executor="auto" makes bytecode of it'
+            message = f"the program has no native functions: {problem}"
+            raise StepwellError("unsupported", None, message, help=help)
     bytecode = encode(program, weights)
-    effort = {"seconds": seconds}
+    effort = {"seconds": dict(compilation.seconds)}
     return ModelImage(functions, tuple(weights), summary=counts, effort=effort, program=bytecode)
 
 

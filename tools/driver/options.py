@@ -24,7 +24,7 @@ Start: TypeAlias = Literal["full", "now"]
 STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 MEMORY = ("normal", "low")
-EXECUTORS = ("auto", "vm")
+EXECUTORS = ("auto", "native", "vm")
 OPTION_GROUPS = {
     "numerics": "what may happen to the digits of results",
     "placement": "which machines and engines compute",
@@ -68,8 +68,8 @@ class CompileOptions:
     """
     executor: str = field(default="auto", metadata=_about("placement", "never"))
     """
-    `auto` compiles a program to native code where tensors are all that it has, to bytecode with native
-    segments else; `vm` makes bytecode of every program.
+    `auto` compiles a program to native code, with bytecode beside it where tensors are not all that it has;
+    `native` refuses a program with parts that only bytecode has; `vm` makes bytecode alone, of every program.
     """
     backends: str | Sequence[str] = field(default=(), metadata=_about("placement", "never"))
     """Engines that run parts of the model, the preferred one first."""
@@ -135,7 +135,7 @@ class CompileKeywords(TypedDict, total=False):
     input_shapes: Mapping[str, Sequence[int]]
     winograd: Literal["auto", "fast", "off"]
     memory: Literal["normal", "low"]
-    executor: Literal["auto", "vm"]
+    executor: Literal["auto", "native", "vm"]
     backends: str | Sequence[str]
     fallback: bool
     disabled_passes: Sequence[str]

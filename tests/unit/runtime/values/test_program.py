@@ -16,6 +16,7 @@ from stepwell.runtime.interface import Array
 from stepwell.runtime.values import Data
 from stepwell.runtime.values.program import ProgramModel, load_program, program_of_image
 from stepwell.runtime.vm.bytecode import encode
+from stepwell.runtime.vm.machine import Machine
 from tests.support.vm import LENGTH, LIST, PACKED, parsed
 
 TYPES = f"""{LIST}
@@ -42,7 +43,7 @@ def identity(*types: str, result: str = "", names: str = "") -> ProgramModel:
     attributes = f" attributes {{vm.names = [{names}]}}" if names else ""
     count, type = len(types), f"({', '.join(types)}) -> ({result or types[0]})"
     head = f"vm.func @main ({count}) registers {count} : {type}"
-    return ProgramModel(parsed(f"{TYPES}{head}{attributes} {{\n  vm.ret r0\n}}"), {})
+    return ProgramModel(Machine(parsed(f"{TYPES}{head}{attributes} {{\n  vm.ret r0\n}}"), {}))
 
 
 LISTS = "!adt.data<@List, tensor<i64>>"
@@ -155,14 +156,14 @@ def test_functions_that_a_program_returns_are_callable() -> None:
       vm.tail_invoke_closure r0(r2)
     }
     """
-    model = ProgramModel(parsed(adder), PACKED)
+    model = ProgramModel(Machine(parsed(adder), PACKED))
     add_three: Any = model(3)
     assert add_three(4) == 7 and repr(add_three) == "<Function (i64[]) -> i64[]>"
     assert model.run("twice", add_three, 1) == 7
     with pytest.raises(StepwellError, match="expected 1 arguments, found 2"):
         add_three(1, 2)
     with pytest.raises(StepwellError, match="type-mismatch"):
-        ProgramModel(parsed(adder), PACKED).run("twice", add_three, 1)
+        ProgramModel(Machine(parsed(adder), PACKED)).run("twice", add_three, 1)
     with pytest.raises(StepwellError, match="type-mismatch"):
         model.run("twice", lambda x: x, 1)
 
@@ -193,7 +194,7 @@ def test_long_and_deep_values() -> None:
         deep = Data("S", [deep])
     found = model(deep)
     assert found == deep and repr(found).startswith("S(S(") and len(repr(found)) < 80
-    made = ProgramModel(parsed(LENGTH), PACKED)
+    made = ProgramModel(Machine(parsed(LENGTH), PACKED))
     values: Any = made(count)
     assert made.run("length", values) == count
     long = Data("Cons", [values])

@@ -1,0 +1,7 @@
+"""From the `vm` dialect to native functions: `convert-vm-to-llvm`, and the code that all of them share."""
+
+from stepwell.lowering.vm_to_llvm.code import SHARED
+from stepwell.lowering.vm_to_llvm.convert import ConvertVmToLLVMPass
+from stepwell.lowering.vm_to_llvm.objects import shared_code
+
+__all__ = ["SHARED", "ConvertVmToLLVMPass", "shared_code"]

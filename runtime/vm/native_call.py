@@ -1,0 +1,225 @@
+"""The memory of a call of native functions: its context, its objects, and calls back into Python."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.addresses import address_of
+from stepwell.runtime.interface import Array
+from stepwell.runtime.memory import aligned_empty
+from stepwell.runtime.native_segment import NativeSegment
+from stepwell.runtime.vm.native_abi import (
+    ARGUMENTS,
+    CONTEXT_WORDS,
+    IMMORTAL,
+    INNER_FRAMES,
+    OUTER_FRAMES,
+    SEGMENT_WORDS,
+    SIZE_CLASSES,
+    TENSOR_HEAD_BYTES,
+    WORD_BYTES,
+    Field,
+    Kind,
+)
+from stepwell.runtime.vm.native_tables import tensor_block
+from stepwell.runtime.vm.native_values import TypeTable
+from stepwell.runtime.vm.steps import PackedFunction
+from stepwell.runtime.vm.tensors import TensorCheck
+
+Words = npt.NDArray[np.uint64]
+_FIRST_CHUNK_BYTES, _LARGEST_CHUNK_BYTES = 1 << 16, 1 << 24
+# What a context keeps for the next call.
+_KEPT_BYTES = 1 << 20
+_LINE = 64
+_INTERRUPTED = 2**64 - 1
+_ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+_PACKED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Packing(NamedTuple):
+    """A packed function that is called through Python."""
+
+    check: TensorCheck
+    function: PackedFunction
+    is_host: bool
+
+
+class Call:
+    """The context of one call at a time, used again by the next one."""
+
+    def __init__(
+        self,
+        types: TypeTable,
+        tables: dict[Field, Words],
+        packed: Sequence[Packing | NativeSegment],
+        constants: Sequence[Array],
+        counts: tuple[int, int],
+        limits: tuple[int, int | None],
+        make_tensor: int,
+    ):
+        """
+        Args: `tables` are of the program; `counts` those of functions, and of the most parameters; `limits`
+        those of frames and bytes; `make_tensor` is the address of the shared function.
+        """
+        self.words: Words = np.zeros(CONTEXT_WORDS, np.uint64)
+        self.address = address_of(self.words)
+        self.failure: BaseException | None = None
+        self._types, self.packed = types, packed
+        self._max_bytes = limits[1]
+        self._make_tensor = ctypes.CFUNCTYPE(
+            ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 3
+        )(make_tensor)
+        self._chunks: list[npt.NDArray[np.uint8]] = [aligned_empty(_FIRST_CHUNK_BYTES)]
+        self._bytes = _FIRST_CHUNK_BYTES
+        functions, parameters = counts
+        self.inner, self.outer = np.zeros(INNER_FRAMES, np.uint64), np.zeros(OUTER_FRAMES, np.uint64)
+        self.counts = np.zeros(max(1, functions), np.uint64)
+        self._extra = np.zeros(max(1, parameters - ARGUMENTS), np.uint64)
+        self._constants, self._constant_table = _constant_objects(constants, types)
+        self._immortal = self._constants.view(np.int32).reshape(-1, TENSOR_HEAD_BYTES // 4)[:, 0]
+        self._segments = _segment_table(packed)
+        # Callbacks refer to the context weakly, through these functions' own references: a cycle, which the
+        # collector frees.
+        self._allocate, self._call = _ALLOCATE(self._new_chunk), _PACKED(self._call_packed)
+        rows: dict[Field, Words] = {
+            **tables,
+            Field.SEGMENTS: self._segments,
+            Field.CONSTANTS: self._constant_table,
+            Field.TYPES: types.addresses,
+            Field.EXTRA: self._extra,
+            Field.INNER: self.inner,
+            Field.OUTER: self.outer,
+            Field.COUNTS: self.counts,
+        }
+        for field, table in rows.items():
+            self.words[field] = address_of(table)
+        self._tables = rows
+        self.words[Field.MAX_DEPTH] = limits[0]
+        self.words[Field.ALLOCATE] = ctypes.cast(self._allocate, ctypes.c_void_p).value or 0
+        self.words[Field.PACKED] = ctypes.cast(self._call, ctypes.c_void_p).value or 0
+
+    def begin(self) -> None:
+        """Empty the memory before a call."""
+        words = self.words
+        words[Field.FREE : Field.FREE + SIZE_CLASSES] = 0
+        words[Field.DEPTH] = words[Field.ERROR] = words[Field.FRAMES] = 0
+        self._immortal[:] = IMMORTAL
+        self.failure = None
+        if len(self._chunks) > 1:
+            del self._chunks[1:]
+            self._bytes = _FIRST_CHUNK_BYTES
+        self._use(self._chunks[0])
+
+    def end(self) -> None:
+        """Give back the memory that only a large call needs."""
+        if self._bytes > _KEPT_BYTES:
+            del self._chunks[1:]
+            self._bytes = _FIRST_CHUNK_BYTES
+        if self.words[Field.FRAMES]:
+            self.counts[:] = 0
+
+    def interrupt(self) -> None:
+        """End the call at its next check, from another thread."""
+        self.words[Field.STACK_LIMIT] = _INTERRUPTED
+
+    @property
+    def lowest(self) -> int:
+        """The lowest address of the stack of the last call."""
+        limit = int(self.words[Field.STACK_LIMIT])
+        return 0 if limit == _INTERRUPTED else limit
+
+    def type_at(self, address: int) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """Element type and sizes of a tensor object."""
+        return self._types.type_at(_words_at(address, 4)[3])
+
+    def _use(self, chunk: npt.NDArray[np.uint8]) -> None:
+        start = address_of(chunk)
+        self.words[Field.BUMP], self.words[Field.BUMP_END] = start, start + chunk.nbytes
+
+    def _new_chunk(self, context: int, size_bytes: int) -> int:
+        """Memory for new objects; 0 when there is none."""
+        least = size_bytes + _LINE
+        size = max(least, min(self._bytes, _LARGEST_CHUNK_BYTES))
+        if self._max_bytes is not None:
+            if (left := self._max_bytes - self._bytes) < least:
+                return 0
+            size = min(size, left)
+        try:
+            chunk = aligned_empty(size)
+        except (MemoryError, ValueError):
+            return 0
+        self._chunks.append(chunk)
+        self._bytes += size
+        self._use(chunk)
+        return 1
+
+    def _call_packed(self, context: int, number: int, arguments: int, results: int) -> int:
+        """Call a function that has no native call; 1 when it fails."""
+        try:
+            packing = cast(Packing, self.packed[number])
+            check = packing.check
+            objects = _words_at(arguments, len(check.inputs))
+            arrays = [self._array(each, packing.is_host) for each in objects]
+            check.arguments(arrays)
+            made = check.results(arrays, packing.function(*arrays))
+            places = (ctypes.c_uint64 * len(made)).from_address(results)
+            for index, array in enumerate(made):
+                places[index] = self._object(np.asarray(array, order="C"))
+        except BaseException as error:
+            self.failure = error
+            return 1
+        return 0
+
+    def _array(self, address: int, is_copied: bool) -> Array:
+        """A tensor object as an array: of its own memory, or a copy for functions that may keep it."""
+        head = (ctypes.c_int32 * 4).from_address(address)
+        if head[3] & 255 != Kind.TENSOR:
+            return cast(Array, None)  # which the check refuses
+        elements, type = _words_at(address, 4)[2:]
+        dtype, shape = self._types.type_at(type)
+        count = int(np.prod(shape, dtype=np.int64))
+        if not count:
+            return cast(Array, np.empty(shape, dtype))
+        memory = memoryview((ctypes.c_char * (count * dtype.itemsize)).from_address(elements))
+        array = cast(Array, np.frombuffer(memory, dtype, count).reshape(shape))
+        return array.copy() if is_copied else array
+
+    def _object(self, array: Array) -> int:
+        """A tensor object with the elements of an array. Raises: MemoryError."""
+        block = tensor_block(array.nbytes)
+        type = self._types.address(array)
+        made = self._make_tensor(self.address, type, block.size_class, block.size_bytes, block.offset)
+        if not made:
+            raise MemoryError
+        ctypes.memmove(made + block.offset, address_of(array), array.nbytes)
+        return made
+
+
+def _words_at(address: int, count: int) -> list[int]:
+    return list((ctypes.c_uint64 * count).from_address(address))
+
+
+def _constant_objects(constants: Sequence[Array], types: TypeTable) -> tuple[Words, Words]:
+    """Objects of constants, which point to the arrays; and the table of their addresses."""
+    words = TENSOR_HEAD_BYTES // WORD_BYTES
+    objects = np.zeros((max(1, len(constants)), words), np.uint64)
+    for row, array in zip(objects, constants, strict=False):
+        row[1] = np.uint64(Kind.TENSOR << 32)
+        row[2], row[3] = address_of(array), types.address(array)
+    start = address_of(objects)
+    table = start + TENSOR_HEAD_BYTES * np.arange(len(objects), dtype=np.uint64)
+    return objects, table.astype(np.uint64)
+
+
+def _segment_table(packed: Sequence[Packing | NativeSegment]) -> Words:
+    """The rows of segments, zero where there is no native call."""
+    table = np.zeros((max(1, len(packed)), SEGMENT_WORDS), np.uint64)
+    for row, each in zip(table, packed, strict=False):
+        if isinstance(each, NativeSegment):
+            row[:] = each.addresses
+    return table
