@@ -121,11 +121,15 @@ class NativeFunction:
     # Checks.
 
     def _check_stack(self, pc: int) -> None:
-        """Fail where the stack is used up, or the call is interrupted."""
-        code = self._code
+        """Fail where the stack or fuel is used up, or the call is interrupted."""
+        code, site = self._code, self._number << 32 | pc
         here = code.address(self._marker)
         is_inside = code.compare("ugt", here, code.field(Field.STACK_LIMIT, i64))
-        code.guard(is_inside, Failure.STACK, self._number << 32 | pc)
+        code.guard(is_inside, Failure.STACK, site)
+        slot = code.word(code.ctx, Field.FUEL)
+        left = code.binary(llvm.SubOp, code.load(slot, i64), code.integer(1))
+        code.store(left, slot)
+        code.guard(code.compare("sgt", left, code.integer(0)), Failure.STACK, site)
 
     def _expect_kind(self, value: SSAValue, kind: Kind) -> None:
         code = self._code

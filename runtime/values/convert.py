@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.values.by_type import NotQuick
 from stepwell.runtime.values.data import Data
 from stepwell.runtime.values.function import Function
-from stepwell.runtime.values.quick import NotQuick, QuickConverter
+from stepwell.runtime.values.quick import QuickConverter
+from stepwell.runtime.values.quick_items import ItemWriter
 from stepwell.runtime.values.types import Types, builtins_name
 from stepwell.runtime.vm.machine import Machine
 from stepwell.runtime.vm.native import NativeMachine
@@ -89,7 +91,11 @@ class Converter:
     def __init__(self, machine: Machine | NativeMachine):
         self._machine = machine
         self._types = Types(machine.program)
-        self._quick = QuickConverter(self._types, machine.tags)
+        self._quick = (
+            ItemWriter(self._types, machine)
+            if isinstance(machine, NativeMachine)
+            else QuickConverter(self._types, machine.tags)
+        )
         self.classes: dict[str, dict[str, type[Data]]] = {
             data.name: {
                 each.name: Data.subclass(data.name, each.name, len(each.fields)) for each in data.constructors

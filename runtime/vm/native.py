@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, cast
 
@@ -30,6 +31,10 @@ from stepwell.runtime.vm.tensors import TensorCheck
 from stepwell.runtime.vm.verify import verify
 
 _FIRST_RESULT_WORDS, _MOST_RESULT_WORDS = 1 << 12, 1 << 30
+# A call that may be deep or long runs on the caller's stack at first, up to so many calls and turns of loops:
+# to hand it to another thread and back takes 100 us.
+_SHORT, _SHORT_STACK_BYTES = 20_000, 128 << 10
+_ENDLESS = 1 << 62
 _P, _I = ctypes.c_void_p, ctypes.c_int64
 
 
@@ -60,11 +65,13 @@ class NativeMachine:
         self._max_memory, self._library = max_memory, library
         self._packed, self._segments = packed, segments
         self._numbers = {function.name: number for number, function in enumerate(program.functions)}
-        self._types = [_numpy_type(type) for type in types_of(program)]
+        self._types = TypeTable([_numpy_type(type) for type in types_of(program)])
         self._constants = [np.asarray(each.array, order="C") for each in program.constants]
         thunks = thunks_of(program)
-        self._thunks = thunks
         functions = range(len(program.functions))
+        self._parameters = [function.parameters for function in program.functions]
+        self.items = Items(self._types, self.tags, thunks, self._parameters)
+        """The conversions of values to those of native functions."""
         entries = [library.address(entry_symbol(program, number)) for number in functions]
         of_closures = [library.address(thunk_symbol(program, *pair)) for pair in thunks]
         self._tables: dict[Field, Words] = {
@@ -76,7 +83,11 @@ class NativeMachine:
         self._start = ctypes.CFUNCTYPE(_P, _P, _I, _P, _I)(library.address("vm.run"))
         self._leave = ctypes.CFUNCTYPE(_I, _P, _P, _I)(library.address("vm.leave"))
         self._is_deep = needs_stack(program)
-        self._idle: list[tuple[Call, Items]] = []
+        self._has_host = any(packed.is_host for packed in program.packed)
+        self._idle: list[Call] = []
+        self._running = 0
+        self._was_deep = False
+        self._lock = threading.Lock()
 
     def function(self, name: str) -> Function:
         """A public function by its name. Raises: StepwellError `unknown-function`."""
@@ -96,30 +107,32 @@ class NativeMachine:
         if len(arguments) != function.parameters:
             message = f"a function of {function.parameters} parameters gets {len(arguments)} arguments"
             raise StepwellError("bad-bytecode", f"@{function.name}", message)
-        idle = None
+        call = None
         with suppress(IndexError):  # another thread may take the last one first
-            idle = self._idle.pop()
-        call, items = idle or self._new_call()
-        call.begin()
-        kept: list[Array] = []
-        words = items.of(arguments, kept)
-        result = self._called(call, number, words, len(arguments))
-        if not result:
-            raise self._error(call)
-        value = self._value(call, items, result)
-        call.end()
-        self._idle.append((call, items))
-        return value
+            call = self._idle.pop()
+        call = call or self._new_call()
+        with self._lock:
+            if self._types.is_full and not self._running:
+                self._types.clear()
+            self._running += 1
+        try:
+            kept: list[Array] = []
+            words = self.items.of(arguments, kept)
+            if not (result := self._called(call, number, words, len(arguments))):
+                raise self._error(call)
+            return self._value(call, result)
+        finally:
+            with self._lock:
+                self._running -= 1
+            call.end()
+            self._idle.append(call)
 
-    def _new_call(self) -> tuple[Call, Items]:
-        types = TypeTable(self._types)
+    def _new_call(self) -> Call:
         packed = [self._packing(number) for number in range(len(self.program.packed))]
-        parameters = [function.parameters for function in self.program.functions]
         # A closure's entry gets the closure itself too.
-        counts = len(parameters), 1 + max(parameters, default=0)
+        counts = len(self._parameters), 1 + max(self._parameters, default=0)
         limits = self.max_depth, self._max_memory
-        call = Call(types, self._tables, packed, self._constants, counts, limits, self._make_tensor)
-        return call, Items(types, self.tags, self._thunks, parameters)
+        return Call(self._types, self._tables, packed, self._constants, counts, limits, self._make_tensor)
 
     def _packing(self, number: int) -> Packing | NativeSegment:
         packed = self.program.packed[number]
@@ -135,20 +148,30 @@ class NativeMachine:
         items = np.array(words, np.int64)
         values = np.zeros(len(words) // ITEM_WORDS + ARGUMENTS, np.uint64)
         addresses = address_of(items), len(words) // ITEM_WORDS, address_of(values)
-        if not self._enter(call.address, *addresses):
-            raise StepwellError("out-of-memory", None, self._memory_message())
         arguments = call.address, number, addresses[2], max(0, count - ARGUMENTS)
-        if not self._is_deep:
-            call.words[Field.STACK_BYTES] = 0
-            return self._start(*arguments) or 0
-        return self._on_deep_stack(call, arguments)
 
-    def _on_deep_stack(self, call: Call, arguments: tuple[int, int, int, int]) -> int:
+        def begin(fuel: int, stack_bytes: int) -> None:
+            call.begin(fuel, stack_bytes)
+            if not self._enter(call.address, *addresses):
+                raise StepwellError("out-of-memory", None, self._memory_message())
+
+        if not self._is_deep or not (self._was_deep or self._has_host):
+            begin(_SHORT if self._is_deep else _ENDLESS, _SHORT_STACK_BYTES if self._is_deep else 0)
+            result = self._start(*arguments) or 0
+            if result or not self._is_deep or int(call.words[Field.ERROR]) != Failure.STACK:
+                return result
+            # The call is not as short as hoped for. Nothing outside has seen of it: it runs again.
+            self._was_deep = True
+        return self._on_deep_stack(call, arguments, begin)
+
+    def _on_deep_stack(
+        self, call: Call, arguments: tuple[int, int, int, int], begin: Callable[[int, int], None]
+    ) -> int:
         try:
             stack = deep_stack.taken()
         except MemoryError as error:
             raise StepwellError("out-of-memory", None, str(error)) from None
-        call.words[Field.STACK_BYTES] = stack.size_bytes
+        begin(_ENDLESS, stack.size_bytes)
         results: list[int] = []
 
         def job() -> None:
@@ -161,13 +184,13 @@ class NativeMachine:
         deep_stack.give_back(stack)
         return results[0]
 
-    def _value(self, call: Call, items: Items, result: int) -> Value:
+    def _value(self, call: Call, result: int) -> Value:
         """The value of an object."""
         size = _FIRST_RESULT_WORDS
         while size <= _MOST_RESULT_WORDS:
             words = np.empty(size, np.int64)
             if (count := self._leave(result, address_of(words), size)) >= 0:
-                return items.value(words[: count * ITEM_WORDS].tolist())
+                return self.items.value(words[: count * ITEM_WORDS].tolist())
             if count == -2:
                 raise StepwellError("bad-main", None, "cells do not leave or enter a program")
             size *= 4

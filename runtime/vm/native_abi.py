@@ -56,7 +56,7 @@ class Failure(IntEnum):
     """A value is not what the instruction works on; the detail is the object."""
     TOO_DEEP = 3
     STACK = 4
-    """The stack is used up, or the call was interrupted."""
+    """The stack or fuel is used up, or the call was interrupted."""
     OUT_OF_MEMORY = 5
     PACKED = 6
     """A segment or host function failed; the detail is its number, with its status above 32 bits."""
@@ -105,7 +105,9 @@ class Field(IntEnum):
     """Tables of the innermost and outermost of these calls, and how many are of each function."""
     OUTER = 19
     COUNTS = 20
-    FREE = 21
+    FUEL = 21
+    """The number of calls and turns of loops that are left."""
+    FREE = 22
     """Lists of free blocks by size class."""
 
 

@@ -103,10 +103,14 @@ class Call:
         self.words[Field.ALLOCATE] = ctypes.cast(self._allocate, ctypes.c_void_p).value or 0
         self.words[Field.PACKED] = ctypes.cast(self._call, ctypes.c_void_p).value or 0
 
-    def begin(self) -> None:
-        """Empty the memory before a call."""
+    def begin(self, fuel: int, stack_bytes: int) -> None:
+        """
+        Empty the memory before a call. Args: `fuel` is the number of calls and turns of loops that it may
+        take, `stack_bytes` the size of its stack, 0 without a check.
+        """
         words = self.words
         words[Field.FREE : Field.FREE + SIZE_CLASSES] = 0
+        words[Field.FUEL], words[Field.STACK_BYTES] = fuel, stack_bytes
         words[Field.DEPTH] = words[Field.ERROR] = words[Field.FRAMES] = 0
         self._immortal[:] = IMMORTAL
         self.failure = None

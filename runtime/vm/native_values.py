@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,16 @@ class TypeTable:
         self._by_type[type], self._by_address[address] = address, type
         return address
 
+    def kept_address(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
+        """The address of a type, which stays when the table is cleared."""
+        type = dtype, shape
+        if (address := self._by_type.get(type)) is None or type not in (known for _, known in self._kept):
+            record = self._record(*type)
+            self._kept.append((record, type))
+            self._by_type[type] = address = address_of(record)
+            self._by_address[address] = type
+        return address
+
     def type_at(self, address: int) -> tuple[np.dtype[Any], tuple[int, ...]]:
         """Element type and sizes by address."""
         return self._by_address[address]
@@ -84,6 +94,14 @@ class TypeTable:
         head = [dtype.num, len(shape), prod(shape) * dtype.itemsize]
         assert len(head) == TYPE_HEAD_WORDS
         return np.array([*head, *shape], np.int64)
+
+
+class Written(NamedTuple):
+    """A value as its items."""
+
+    words: list[int]
+    kept: list[Array]
+    """The arrays whose elements the items point to."""
 
 
 class Items:
@@ -112,6 +130,14 @@ class Items:
         }
         self._closures = {code: function for (function, _), code in self._thunks.items()}
 
+    def data_words(self, tag: Tag, fields: int) -> tuple[int, ...]:
+        """The item of a constructor's value."""
+        return Kind.DATA | fields << 8, self._codes[tag], _DATA[fields]
+
+    def tensor_words(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> tuple[int, int]:
+        """The first and last word of the item of a tensor of a type, whose address stays."""
+        return int(Kind.TENSOR), self._types.kept_address(dtype, shape)
+
     def of(self, values: Sequence[Value], kept: list[Array]) -> list[int]:
         """
         The words of items for values, the last value first and each before its fields, of which the last is
@@ -135,6 +161,9 @@ class Items:
                     value = np.asarray(value, order="C")
                     kept.append(value)
                 add((tensor, address_of(value), address(value)))
+            elif kind is Written:
+                add(value.words)
+                kept.extend(value.kept)
             elif kind is Closure:
                 captures = value.captures
                 count = len(captures)
