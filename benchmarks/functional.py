@@ -5,9 +5,12 @@ Programs with functions and data: `python -m benchmarks.functional`.
   modules of Python's library, against torch 2, eager, one thread, in turn: microseconds a node, and torch's
   time over ours. A call includes the conversion of the tree from Python.
 - A recursion that counts down, three scalar ops a level: microseconds a level at a depth of 1,000 and of
-  1,000,000.
+  999,999.
+- A call that does next to nothing.
 - The growth of memory over 1,000 calls of a program with closures and cells.
 - The seconds of a cold compilation of the Tree-LSTM.
+
+Each with native functions and with the machine (`executor="vm"`).
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ import os
 import re
 import resource
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -36,6 +41,8 @@ Tree = tuple[int, list["Tree"]]
 """A node of a syntax tree: the number of its class, and its children."""
 MODULES = ("heapq", "bisect", "textwrap", "shlex", "fnmatch", "glob", "queue", "sched", "string", "copy")
 ROUNDS = 7
+CALLS = 2_000
+EXECUTORS = ("native", "vm")
 EXAMPLE = Path(__file__).parents[1] / "examples" / "tree_lstm.mlir"
 COUNT_DOWN = """
 func.func @main(%n: tensor<i64>) -> tensor<i64> {
@@ -114,8 +121,9 @@ def measure_tree_lstm(folder: Path, hidden: int) -> None:
     """Print microseconds a node, and torch's time over ours."""
     (folder / "tree.mlir").write_text(tree_lstm(hidden))
     start = perf_counter()
-    model: Any = stepwell.compile(folder / "tree.mlir", threads=1)
+    models: dict[str, Any] = {"native": stepwell.compile(folder / "tree.mlir", threads=1)}
     cold = perf_counter() - start
+    models["vm"] = stepwell.compile(folder / "tree.mlir", threads=1, executor="vm")
     rng = np.random.default_rng(0)
     shapes = ((hidden, 4 * hidden), (hidden, 3 * hidden), (hidden, hidden), (4 * hidden,))
     weights = [(rng.standard_normal(shape) / np.sqrt(hidden)).astype(np.float32) for shape in shapes]
@@ -128,15 +136,26 @@ def measure_tree_lstm(folder: Path, hidden: int) -> None:
 
     values = [data(tree) for tree in trees]
 
-    def ours() -> list[Array]:
-        return [model(value, *weights) for value in values]
+    def ours(executor: str) -> list[Array]:
+        return [models[executor](value, *weights) for value in values]
 
-    if importlib.util.find_spec("torch") is None:
-        start = perf_counter()
-        ours()
-        microseconds = 1e6 * (perf_counter() - start) / nodes
-        print(f"Tree-LSTM, hidden {hidden}: {microseconds:.1f} us a node; cold compilation {cold:.2f} s")
-        return
+    for one, other in zip(ours("native"), ours("vm"), strict=True):
+        assert np.array_equal(one, other)  # the segments are the same machine code
+    runs: dict[str, Callable[[], list[Any]]] = {each: partial(ours, each) for each in EXECUTORS}
+    if importlib.util.find_spec("torch") is not None:
+        runs["torch"] = torch_run(trees, inputs, weights)
+        for mine, other in zip(ours("native"), runs["torch"](), strict=True):
+            np.testing.assert_allclose(mine, other.numpy(), rtol=1e-3, atol=1e-4)
+    times = interleave(runs, ROUNDS)
+    for executor in EXECUTORS:
+        mine = 1e6 * times[executor].median / nodes
+        factor = f", torch / ours {ratio(times['torch'], times[executor])}" if "torch" in times else ""
+        print(f"Tree-LSTM, hidden {hidden}, {executor}: {mine:.1f} us a node{factor}")
+    print(f"Tree-LSTM, hidden {hidden}: cold compilation {cold:.2f} s")
+
+
+def torch_run(trees: list[Tree], inputs: list[Array], weights: list[Array]) -> Callable[[], list[Any]]:
+    """The states of all roots in torch."""
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
     given = [torch.from_numpy(each) for each in inputs], [torch.from_numpy(each) for each in weights]
@@ -145,39 +164,54 @@ def measure_tree_lstm(folder: Path, hidden: int) -> None:
         with torch.no_grad():
             return [torch_state(torch, tree, *given)[0] for tree in trees]
 
-    for mine, other in zip(ours(), theirs(), strict=True):
-        np.testing.assert_allclose(mine, other.numpy(), rtol=1e-3, atol=1e-4)
-    times = interleave({"ours": ours, "torch": theirs}, ROUNDS)
-    mine = 1e6 * times["ours"].median / nodes
-    factor = ratio(times["torch"], times["ours"])
-    print(f"Tree-LSTM, hidden {hidden}: {mine:.1f} us a node, torch / ours {factor}; cold {cold:.2f} s")
+    return theirs
 
 
 def measure_recursion(folder: Path) -> None:
     """Print microseconds a level."""
     (folder / "down.mlir").write_text(COUNT_DOWN)
-    model: Any = stepwell.compile(folder / "down.mlir")
-    for depth in (1_000, 999_999):
-        runs = 20 if depth == 1_000 else 1
-        start = perf_counter()
-        for _ in range(runs):
+    for executor in EXECUTORS:
+        model: Any = stepwell.compile(folder / "down.mlir", executor=executor)
+        for depth in (1_000, 999_999):
+            runs = 20 if depth == 1_000 else 1
             assert model(np.int64(depth)) == depth
-        microseconds = 1e6 * (perf_counter() - start) / runs / depth
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        print(f"count-down of depth {depth:,}: {microseconds:.1f} us a level, peak memory {peak:.2f} GB")
+            start = perf_counter()
+            for _ in range(runs):
+                model(np.int64(depth))
+            microseconds = 1e6 * (perf_counter() - start) / runs / depth
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+            print(
+                f"count-down of depth {depth:,}, {executor}: {microseconds:.2f} us a level, "
+                f"peak memory {peak:.2f} GB"
+            )
+
+
+def measure_call(folder: Path) -> None:
+    """Print microseconds of a call that does next to nothing."""
+    (folder / "down.mlir").write_text(COUNT_DOWN)
+    zero = np.zeros((), np.int64)
+    for executor in EXECUTORS:
+        model: Any = stepwell.compile(folder / "down.mlir", executor=executor)
+        model(zero)
+        start = perf_counter()
+        for _ in range(CALLS):
+            model(zero)
+        print(f"a call of depth 0, {executor}: {1e6 * (perf_counter() - start) / CALLS:.1f} us")
 
 
 def measure_growth(folder: Path) -> None:
     """Print the growth of the process's memory over 1,000 calls."""
     (folder / "closures.mlir").write_text(CLOSURES)
-    model: Any = stepwell.compile(folder / "closures.mlir")
     values = list(range(50))
-    for _ in range(100):
-        model(values)
-    before = _resident()
-    for _ in range(1_000):
-        model(values)
-    print(f"memory after 1,000 calls with closures and cells: {(_resident() - before) / 1e6:+.2f} MB")
+    for executor in EXECUTORS:
+        model: Any = stepwell.compile(folder / "closures.mlir", executor=executor)
+        for _ in range(100):
+            model(values)
+        before = _resident()
+        for _ in range(1_000):
+            model(values)
+        growth = (_resident() - before) / 1e6
+        print(f"memory after 1,000 calls with closures and cells, {executor}: {growth:+.2f} MB")
 
 
 def _resident() -> int:
@@ -192,6 +226,7 @@ def main() -> None:
         os.environ[CACHE.name] = str(Path(name, "cache"))
         folder = Path(name)
         measure_growth(folder)
+        measure_call(folder)
         for hidden in (150, 32):
             measure_tree_lstm(folder, hidden)
         measure_recursion(folder)
