@@ -3,5 +3,6 @@
 from stepwell.lowering.vm_to_llvm.code import SHARED
 from stepwell.lowering.vm_to_llvm.convert import ConvertVmToLLVMPass
 from stepwell.lowering.vm_to_llvm.objects import shared_code
+from stepwell.lowering.vm_to_llvm.supported import native_problem
 
-__all__ = ["SHARED", "ConvertVmToLLVMPass", "shared_code"]
+__all__ = ["SHARED", "ConvertVmToLLVMPass", "native_problem", "shared_code"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, SymbolRefAttr, i32, i64
@@ -34,7 +34,8 @@ SHARED = {
 """The functions of `objects.py` by name."""
 _MUST_TAIL = llvm.TailCallKindAttr(llvm.TailCallKind.MUST_TAIL)
 _NO_FLAGS = IntegerAttr(0, i32)
-_ALIGNED = IntegerAttr(WORD_BYTES, i64)
+_ORDINARY: Mapping[str, Attribute] = {"ordering": IntegerAttr(0, i64)}
+_MONOTONIC = IntegerAttr(2, i64)
 
 
 class NativeCode:
@@ -86,15 +87,17 @@ class NativeCode:
         op = llvm.AllocaOp(self.integer(count), type, alignment=WORD_BYTES)
         return self.value(op)
 
-    def load(self, pointer: SSAValue, type: Attribute = PTR) -> SSAValue:
+    def load(
+        self, pointer: SSAValue, type: Attribute = PTR, properties: Mapping[str, Attribute] = _ORDINARY
+    ) -> SSAValue:
         """A load."""
-        properties: dict[str, Attribute] = {"ordering": IntegerAttr(0, i64)}
-        return self.value(llvm.LoadOp.create(operands=[pointer], result_types=[type], properties=properties))
+        return self.value(
+            llvm.LoadOp.create(operands=[pointer], result_types=[type], properties=dict(properties))
+        )
 
     def store(self, value: SSAValue, pointer: SSAValue) -> None:
         """A store."""
-        properties: dict[str, Attribute] = {"ordering": IntegerAttr(0, i64)}
-        self.add(llvm.StoreOp.create(operands=[value, pointer], properties=properties))
+        self.add(llvm.StoreOp.create(operands=[value, pointer], properties=dict(_ORDINARY)))
 
     def word(self, pointer: SSAValue, index: int, type: IntegerType = i64) -> SSAValue:
         """The address of a word by its position, or of an integer of another type."""
@@ -116,6 +119,11 @@ class NativeCode:
     def address(self, pointer: SSAValue) -> SSAValue:
         """An address as an i64."""
         return self.value(llvm.PtrToIntOp.create(operands=[pointer], result_types=[i64]))
+
+    def stack_limit(self) -> SSAValue:
+        """The lowest address of the stack; another thread may write it to interrupt the call."""
+        properties = {"ordering": _MONOTONIC, "alignment": IntegerAttr(WORD_BYTES, i64)}
+        return self.load(self.word(self.ctx, Field.STACK_LIMIT), i64, properties)
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """A comparison of integers, such as `eq`."""

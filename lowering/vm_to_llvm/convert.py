@@ -15,11 +15,11 @@ from stepwell.dialects.vm import ConstantOp, VmFuncOp
 from stepwell.dialects.vm.program import program_of
 from stepwell.lowering.vm_to_llvm.code import SHARED
 from stepwell.lowering.vm_to_llvm.function import NativeFunction, thunk
+from stepwell.lowering.vm_to_llvm.supported import native_problem
 from stepwell.lowering.vm_to_llvm.tables import Tables
 from stepwell.passes.base import Pass
 from stepwell.passes.context import count
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.vm.native_tables import native_problem
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ConvertVmToLLVMPass(Pass):
         program = program_of(op, weights_of(ctx))
         if problem := native_problem(program):
             help = 'compile it with executor="vm", for the machine'
-            raise StepwellError("unsupported-op", op, f"there is no native code for {problem}", help=help)
+            raise StepwellError("unsupported-op", op, f"there is no native code for it: {problem}", help=help)
         tables = Tables(program)
         for name, type in SHARED.items():
             op.body.block.add_op(llvm.FuncOp(name, type, llvm.LinkageAttr("external")))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import ClassVar
 
 from xdsl.dialects import llvm
@@ -12,6 +14,7 @@ from xdsl.ir import Block, SSAValue
 from stepwell.dialects.llvm.instructions import SwitchOp
 from stepwell.lowering.vm_to_llvm.code import I8, PTR, NativeCode
 from stepwell.lowering.vm_to_llvm.liveness import liveness_of
+from stepwell.lowering.vm_to_llvm.supported import kinds_before, written_integers
 from stepwell.lowering.vm_to_llvm.tables import Tables
 from stepwell.runtime.vm.flow import ENDS
 from stepwell.runtime.vm.instructions import ConstructorOf, Outputs, targets_of
@@ -25,7 +28,7 @@ from stepwell.runtime.vm.native_abi import (
     constructor_code,
     size_class,
 )
-from stepwell.runtime.vm.native_tables import data_bytes, integer_registers, tensor_block
+from stepwell.runtime.vm.native_tables import data_bytes, tensor_block
 from stepwell.runtime.vm.program import Function
 
 _CALLING = ("invoke", "invoke_closure", "tail_invoke", "tail_invoke_closure")
@@ -43,17 +46,17 @@ class NativeFunction:
         self._number, self._tables = number, tables
         self._function: Function = tables.program.functions[number]
         self._liveness = liveness_of(self._function)
-        self._integers = integer_registers(self._function)
+        self._kinds = kinds_before(self._function)[0]
+        """The registers of machine integers before each instruction, as bits."""
         self._code = NativeCode(tables.symbols[number])
         self._pc = 0
 
     def made(self) -> llvm.FuncOp:
         """The function."""
         code, function = self._code, self._function
-        self._registers = [
-            code.variable(i64 if register in self._integers else PTR)
-            for register in range(function.registers)
-        ]
+        self._registers = [code.variable(PTR) for _ in range(function.registers)]
+        ever = reduce(or_, self._kinds, written_integers(function))
+        self._integers = {n: code.variable(i64) for n in range(function.registers) if ever >> n & 1}
         self._marker = code.variable(I8)
         self._operands = code.variable(PTR, max(1, self._tables.most_operands(function)))
         for register, argument in enumerate(code.parameters(function.parameters)):
@@ -71,7 +74,7 @@ class NativeFunction:
             self._pc = pc
             self._EMITTERS[name](self, *operands)
             if name not in ENDS:
-                self._drop(self._liveness.unread[pc])
+                self._drop(self._liveness.unread[pc] & ~self._kinds[pc + 1])
                 if pc + 1 in self._blocks:
                     code.go_to(self._blocks[pc + 1])
         return code.function
@@ -85,8 +88,14 @@ class NativeFunction:
     def _is_last(self, register: int) -> bool:
         return bool(self._liveness.last_reads[self._pc] >> register & 1)
 
+    def _is_integer(self, register: int) -> bool:
+        return bool(self._kinds[self._pc] >> register & 1)
+
     def _get(self, register: int) -> SSAValue:
-        return self._code.load(self._registers[register], i64 if register in self._integers else PTR)
+        return self._code.load(self._registers[register])
+
+    def _get_integer(self, register: int) -> SSAValue:
+        return self._code.load(self._integers[register], i64)
 
     def _set(self, register: int, value: SSAValue) -> None:
         self._code.store(value, self._registers[register])
@@ -105,7 +114,7 @@ class NativeFunction:
     def _drop(self, registers: int) -> None:
         """Release the values of registers, given as bits."""
         for register in range(registers.bit_length()):
-            if registers >> register & 1 and register not in self._integers:
+            if registers >> register & 1:
                 self._release(self._get(register))
 
     def _drop_last(self, registers: Sequence[int]) -> None:
@@ -113,7 +122,7 @@ class NativeFunction:
         bits = 0
         for register in registers:
             bits |= 1 << register
-        self._drop(bits & self._liveness.last_reads[self._pc])
+        self._drop(bits & self._liveness.last_reads[self._pc] & ~self._kinds[self._pc])
 
     def _release(self, value: SSAValue) -> None:
         self._code.shared("vm.release", [self._code.ctx, value])
@@ -124,7 +133,7 @@ class NativeFunction:
         """Fail where the stack or fuel is used up, or the call is interrupted."""
         code, site = self._code, self._number << 32 | pc
         here = code.address(self._marker)
-        is_inside = code.compare("ugt", here, code.field(Field.STACK_LIMIT, i64))
+        is_inside = code.compare("ugt", here, code.stack_limit())
         code.guard(is_inside, Failure.STACK, site)
         slot = code.word(code.ctx, Field.FUEL)
         left = code.binary(llvm.SubOp, code.load(slot, i64), code.integer(1))
@@ -152,7 +161,7 @@ class NativeFunction:
 
     def _target(self, pc: int) -> Block:
         """The block to jump to, after what this jump leaves behind is released."""
-        left = self._liveness.entered.get((self._pc, pc), 0)
+        left = self._liveness.entered.get((self._pc, pc), 0) & ~self._kinds[self._pc]
         if not left and pc > self._pc:
             return self._blocks[pc]
         code, edge, here = self._code, self._code.new_block(), self._code.current
@@ -172,7 +181,7 @@ class NativeFunction:
         self._code.branch(truth, self._target(then), self._target(otherwise))
 
     def _switch(self, tag: int, targets: Sequence[int]) -> None:
-        code, value = self._code, self._get(tag)
+        code, value = self._code, self._get_integer(tag)
         blocks = [self._target(target) for target in targets]
         bad, here = code.new_block(), code.current
         code.open(bad)
@@ -193,7 +202,10 @@ class NativeFunction:
     # Values.
 
     def _move(self, to: int, value: int) -> None:
-        self._set(to, self._get(value) if value in self._integers else self._take([value])[0])
+        if self._is_integer(value):
+            self._code.store(self._get_integer(value), self._integers[to])
+        else:
+            self._set(to, self._take([value])[0])
 
     def _kill(self, value: int) -> None:
         self._drop_last([value])
@@ -205,14 +217,14 @@ class NativeFunction:
         self._set(to, value)
 
     def _load_consti(self, to: int, value: int) -> None:
-        self._set(to, self._code.integer(value))
+        self._code.store(self._code.integer(value), self._integers[to])
 
     def _get_tag(self, to: int, value: int) -> None:
         code, found = self._code, self._get(value)
         tag = code.shared("vm.tag", [found])
         code.guard(code.compare("ne", tag, code.integer(-1)), Failure.WRONG_KIND, self._site, found)
         self._drop_last([value])
-        self._set(to, tag)
+        code.store(tag, self._integers[to])
 
     def _get_field(self, to: int, value: int, index: int) -> None:
         code, found = self._code, self._get(value)

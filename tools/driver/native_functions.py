@@ -9,14 +9,14 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
-from stepwell.lowering.vm_to_llvm import SHARED, shared_code
+from stepwell.lowering.vm_to_llvm import SHARED, native_problem, shared_code
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import NATIVE_PIPELINE
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.image import Entry, Variant
 from stepwell.runtime.interface import Interface
 from stepwell.runtime.machine.loader import linked
-from stepwell.runtime.vm.native_tables import is_fixed, native_problem
+from stepwell.runtime.vm.native_tables import is_fixed
 from stepwell.runtime.vm.program import Program
 from stepwell.tools.driver.compilation import Compilation
 

@@ -1,0 +1,125 @@
+"""The programs that have native functions: their registers have one kind of value where they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from stepwell.runtime.vm.flow import ENDS
+from stepwell.runtime.vm.instructions import Outputs, registers_read, registers_written, targets_of
+from stepwell.runtime.vm.native_abi import MAX_FIELDS, TAG_BITS
+from stepwell.runtime.vm.native_tables import thunks_of
+from stepwell.runtime.vm.program import CELL, FUNCTION, Function, Program, Type
+
+MAX_THUNKS = 1 << 16
+_INTEGERS = ("get_tag", "load_consti")
+_ON_INTEGERS = ("move", "switch", "kill")
+_UNSUPPORTED = frozenset(
+    ("alloc_storage", "alloc_tensor", "alloc_tensor_reg", "shape_of", "reshape_tensor", "device_copy")
+)
+
+
+def native_problem(program: Program) -> str:
+    """Why a program has no native functions, in words; empty when it can have them."""
+    for function in program.functions:
+        if problem := next(_problems(function), ""):
+            return f"@{function.name}: {problem}"
+    fields = [len(each.fields) for data in program.data for each in data.constructors]
+    if max(fields, default=0) > MAX_FIELDS:
+        return f"a constructor has {max(fields)} fields, more than {MAX_FIELDS}"
+    if len(program.data) >= 1 << TAG_BITS - 1 or any(
+        len(d.constructors) > 1 << TAG_BITS for d in program.data
+    ):
+        return "there are too many data types or constructors"
+    if len(thunks_of(program)) > MAX_THUNKS:
+        return f"there are {len(thunks_of(program)):,} kinds of function values"
+    has_cells = any(code.name == "new_ref" for function in program.functions for code in function.code)
+    if has_cells and any(_has_function(type, program) for type in _outputs(program)):
+        return "a function value that outlives the call may have cells"
+    return ""
+
+
+def _problems(function: Function) -> Iterator[str]:
+    integers, others = kinds_before(function)
+    for pc, (name, operands) in enumerate(function.code):
+        read = registers_read(name, operands)
+        if name in _UNSUPPORTED:
+            yield f"vm.{name}"
+        if isinstance(operands[-1], Outputs) and operands[-1].are_given:
+            yield f"vm.{name} into given tensors"
+        if any(integers[pc] >> register & 1 for register in read):
+            if name not in _ON_INTEGERS:
+                yield f"vm.{name} of a machine integer"
+            elif any(others[pc] >> register & 1 for register in read):
+                yield f"vm.{name} of a register that has a machine integer on some paths only"
+        elif name == "switch":
+            yield "vm.switch of what is no machine integer"
+        if len(read) > MAX_FIELDS and name != "invoke_packed":
+            yield f"vm.{name} of more than {MAX_FIELDS} values"
+
+
+def kinds_before(function: Function) -> tuple[list[int], list[int]]:
+    """
+    Which registers may have machine integers before each instruction, and which other values, as bits.
+
+    Forward data flow; a register that was never written has neither.
+    """
+    count = len(function.code)
+    integers, others = [0] * (count + 1), [0] * (count + 1)
+    others[0] = (1 << function.parameters) - 1
+    waiting, seen = [0], {0}
+    while waiting:
+        pc = waiting.pop()
+        name, operands = function.code[pc]
+        written = 0
+        for register in registers_written(name, operands):
+            written |= 1 << register
+        may_be = name in _INTEGERS, name not in _INTEGERS
+        if name == "move":
+            source = cast(int, operands[1])
+            may_be = bool(integers[pc] >> source & 1), bool(others[pc] >> source & 1)
+        after = [
+            state[pc] & ~written | (written if may else 0)
+            for state, may in zip((integers, others), may_be, strict=True)
+        ]
+        for target in targets_of(name, operands) if name in ENDS else (pc + 1,):
+            before = integers[target], others[target]
+            integers[target] |= after[0]
+            others[target] |= after[1]
+            if target not in seen or before != (integers[target], others[target]):
+                seen.add(target)
+                waiting.append(target)
+    return integers, others
+
+
+def written_integers(function: Function) -> int:
+    """The registers that instructions write machine integers to, as bits; moves are not among them."""
+    bits = 0
+    for name, operands in function.code:
+        if name in _INTEGERS:
+            bits |= 1 << cast(int, operands[0])
+    return bits
+
+
+def _outputs(program: Program) -> Iterator[Type]:
+    for function in program.public():
+        assert function.signature is not None
+        yield from function.signature.outputs
+
+
+def _has_function(type: Type, program: Program) -> bool:
+    """Whether a value of a type may have function values inside; data types count as a whole."""
+    seen: set[Type] = set()
+    waiting = [type]
+    names = {data.name: data for data in program.data}
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if each.kind in (FUNCTION, CELL):
+            return True
+        waiting += each.parts
+        if (data := names.get(each.name)) is not None:
+            waiting += [field for constructor in data.constructors for field in constructor.fields]
+    return False
