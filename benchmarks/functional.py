@@ -26,7 +26,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ Tree = tuple[int, list["Tree"]]
 MODULES = ("heapq", "bisect", "textwrap", "shlex", "fnmatch", "glob", "queue", "sched", "string", "copy")
 ROUNDS = 7
 CALLS = 2_000
-EXECUTORS = ("native", "vm")
+EXECUTORS: tuple[Literal["native", "vm"], ...] = ("native", "vm")
 EXAMPLE = Path(__file__).parents[1] / "examples" / "tree_lstm.mlir"
 COUNT_DOWN = """
 func.func @main(%n: tensor<i64>) -> tensor<i64> {

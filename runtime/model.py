@@ -12,7 +12,6 @@ import numpy as np
 
 from stepwell.runtime.abi import CtxField, Status
 from stepwell.runtime.addresses import address_of
-from stepwell.runtime.call_frame import CallFrame
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, save
@@ -20,14 +19,15 @@ from stepwell.runtime.host import HostFrame, load_callee
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, Binding, TensorSpec, checked_input, checked_object
 from stepwell.runtime.link.code import LinkedCode
+from stepwell.runtime.machine.call_frame import CallFrame
 from stepwell.runtime.machine.chunk_times import ChunkTime
 from stepwell.runtime.machine.demands import check_features, missing_features
 from stepwell.runtime.machine.loader import Library
+from stepwell.runtime.machine.native_segment import NativeSegment
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
 from stepwell.runtime.machine.tile_check import TileFunctions, functions_of
 from stepwell.runtime.memory import ALIGNED_BYTES, Memory, aligned
 from stepwell.runtime.model_info import ModelInfo, run_arguments
-from stepwell.runtime.native_segment import NativeSegment
 from stepwell.runtime.timing import KernelTimes, shown_names
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]

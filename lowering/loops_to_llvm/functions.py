@@ -24,12 +24,13 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects._xdsl import set_type
+from stepwell.dialects.llvm.calls import call_symbol, segment_sizes
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import ALIGN
 from stepwell.dialects.sched_kernel import KERNEL, symbols_of
 from stepwell.dialects.sched_program import PROGRAM
 from stepwell.dialects.types import DimsAttr, element_bytes
-from stepwell.lowering.loops_to_llvm.code import Code, call_symbol, segment_sizes
+from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.stack import CallArray
 from stepwell.lowering.loops_to_llvm.state import (

@@ -20,10 +20,11 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.costs.kernels import THREADS
+from stepwell.dialects.llvm.calls import call_pointer
 from stepwell.dialects.llvm.instructions import PoisonOp, ZeroOp
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
 from stepwell.dialects.sched import CHUNKS
-from stepwell.lowering.loops_to_llvm.code import Code, call_pointer
+from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import lane_bits
 from stepwell.lowering.loops_to_llvm.loops import make_loop
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern

@@ -13,8 +13,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import runtime_calls
+from stepwell.dialects.llvm.calls import call_pointer
 from stepwell.dialects.types import int_attr
-from stepwell.lowering.loops_to_llvm.code import Code, call_pointer
+from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.functions import dense_layout, return_unless
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
 from stepwell.lowering.loops_to_llvm.stack import stack_slot

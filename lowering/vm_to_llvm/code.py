@@ -8,8 +8,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, SymbolRefAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from stepwell.dialects.llvm.calls import call_pointer, call_symbol
 from stepwell.dialects.llvm.instructions import ZeroOp
-from stepwell.lowering.loops_to_llvm.code import call_pointer, call_symbol
 from stepwell.runtime.vm.native_abi import ARGUMENTS, WORD_BYTES, Failure, Field
 
 PTR = llvm.LLVMPointerType()
@@ -58,19 +58,15 @@ class NativeCode:
         """Append an op; its result."""
         return self.add(op).results[0]
 
-    def new_block(self) -> Block:
-        """A block at the end of the function."""
-        block = Block()
-        self.function.body.add_block(block)
-        return block
-
     @property
     def current(self) -> Block:
         """The block that ops are appended to."""
         return self._block
 
     def open(self, block: Block) -> None:
-        """Go on in a block."""
+        """Go on in a block, at the end of the function where it is new."""
+        if block.parent is None:
+            self.function.body.add_block(block)
         self._block = block
 
     def integer(self, value: int, type: IntegerType = i64) -> SSAValue:
@@ -149,7 +145,7 @@ class NativeCode:
 
     def guard(self, is_good: SSAValue, failure: Failure, site: int, detail: SSAValue | None = None) -> None:
         """Go on where a condition holds; else the call fails."""
-        good, bad = self.new_block(), self.new_block()
+        good, bad = Block(), Block()
         self.branch(is_good, good, bad)
         self.open(bad)
         self.fail(failure, site, detail)
@@ -170,7 +166,7 @@ class NativeCode:
 
     def expect_result(self, result: SSAValue, site: int) -> None:
         """Go on where a call has a result; else its error passes this function."""
-        good, bad = self.new_block(), self.new_block()
+        good, bad = Block(), Block()
         self.branch(self._is_there(result), good, bad)
         self.open(bad)
         self.shared("vm.trace", [self.ctx, self.integer(site)])
@@ -209,7 +205,7 @@ class NativeCode:
         return self.value(op)
 
     def pointer_call(self, callee: SSAValue, arguments: Sequence[SSAValue], result: Attribute) -> SSAValue:
-        """The result of a function by its address that is not one of the program."""
+        """The result of another function by its address."""
         return self.value(call_pointer(callee, arguments, result))
 
     def parameters(self, count: int) -> list[SSAValue]:

@@ -50,14 +50,15 @@ class ConvertVmToLLVMPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         program = program_of(op, weights_of(ctx))
-        if problem := native_problem(program):
+        by_name = {each.sym_name.data: each for each in op.ops if isinstance(each, VmFuncOp)}
+        if (problem := native_problem(program)) is not None:
             help = 'compile it with executor="vm", for the machine'
-            raise StepwellError("unsupported-op", op, f"there is no native code for it: {problem}", help=help)
+            at = by_name.get(problem.function, op)
+            raise StepwellError("unsupported-op", at, f"there is no native code for {problem}", help=help)
         tables = Tables(program)
         for name, type in SHARED.items():
             op.body.block.add_op(llvm.FuncOp(name, type, llvm.LinkageAttr("external")))
-        functions = [each for each in op.ops if isinstance(each, VmFuncOp)]
-        for number, function in enumerate(functions):
+        for number, function in enumerate(by_name.values()):
             Rewriter.replace_op(function, NativeFunction(number, tables).made(), [])
             count("functions converted")
         for callee, captures in tables.thunks:

@@ -1,5 +1,5 @@
 """
-The registers whose values end: those that an instruction is the last to read, and those that a jump leaves.
+Liveness of registers: the last read of each value, and the values that a jump leaves behind.
 
 Backward data flow over sets of registers (Aho, Lam, Sethi, Ullman, "Compilers", 9.2.5), as bits of numbers.
 """

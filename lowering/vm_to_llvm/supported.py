@@ -1,9 +1,9 @@
-"""The programs that have native functions: their registers have one kind of value where they are read."""
+"""Whether a program can have native functions: each register has one kind of value at each read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import NamedTuple, cast
 
 from stepwell.runtime.vm.flow import ENDS
 from stepwell.runtime.vm.instructions import Outputs, registers_read, registers_written, targets_of
@@ -19,17 +19,32 @@ _UNSUPPORTED = frozenset(
 )
 
 
-def native_problem(program: Program) -> str:
-    """Why a program has no native functions, in words; empty when it can have them."""
+class Problem(NamedTuple):
+    """Why a program has no native functions."""
+
+    function: str
+    """The name of the function at fault; empty for the program as a whole."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"@{self.function}: {self.message}" if self.function else self.message
+
+
+def native_problem(program: Program) -> Problem | None:
+    """Why a program has no native functions; None when it can have them."""
     for function in program.functions:
-        if problem := next(_problems(function), ""):
-            return f"@{function.name}: {problem}"
+        if message := next(_problems(function), ""):
+            return Problem(function.name, message)
+    message = _whole_problem(program)
+    return Problem("", message) if message else None
+
+
+def _whole_problem(program: Program) -> str:
     fields = [len(each.fields) for data in program.data for each in data.constructors]
     if max(fields, default=0) > MAX_FIELDS:
         return f"a constructor has {max(fields)} fields, more than {MAX_FIELDS}"
-    if len(program.data) >= 1 << TAG_BITS - 1 or any(
-        len(d.constructors) > 1 << TAG_BITS for d in program.data
-    ):
+    tags = max((len(data.constructors) for data in program.data), default=0)
+    if len(program.data) >= 1 << TAG_BITS - 1 or tags > 1 << TAG_BITS:
         return "there are too many data types or constructors"
     if len(thunks_of(program)) > MAX_THUNKS:
         return f"there are {len(thunks_of(program)):,} kinds of function values"

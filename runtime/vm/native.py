@@ -15,7 +15,7 @@ from stepwell.runtime.addresses import address_of
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.machine.loader import Library
-from stepwell.runtime.native_segment import NativeSegment
+from stepwell.runtime.machine.native_segment import NativeSegment
 from stepwell.runtime.vm import deep_stack
 from stepwell.runtime.vm.backtrace import SHOWN, Recorded, backtrace, recorded_backtrace
 from stepwell.runtime.vm.instructions import targets_of

@@ -7,8 +7,8 @@ on are in the context. An object is
 
     {i32 count, i32 tag, i32 fields, i32 kind | size class << 8, …}
 
-with `fields` words after the head; a closure has the address of its entry before them. A tensor has two
-words: the address of its elements, and that of its type, which is equal for equal element types and sizes.
+with `fields` addresses of objects after the head; a closure has the address of its entry before them. A
+tensor has two addresses: of its elements and of its type. Equal types have equal addresses.
 """
 
 from enum import IntEnum
@@ -32,8 +32,8 @@ INNER_FRAMES, OUTER_FRAMES = 11, 5
 """The calls around an error that are recorded: so many of the innermost, and the outermost."""
 ITEM_WORDS = 3
 """
-Words of an item, in which values enter and leave: kind | fields << 8 with the tag; or with the addresses of a
-tensor's elements and type.
+The i64 of an item, the form in which values enter and leave: kind | fields << 8, then tag and size class, or
+the addresses of a tensor's elements and type.
 """
 
 

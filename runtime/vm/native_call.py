@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.interface import Array
+from stepwell.runtime.machine.native_segment import NativeSegment
 from stepwell.runtime.memory import aligned_empty
-from stepwell.runtime.native_segment import NativeSegment
 from stepwell.runtime.vm.native_abi import (
     ARGUMENTS,
     CONTEXT_WORDS,

@@ -30,7 +30,7 @@ _MOST_TYPES = 4096
 
 
 def _placed(words: int) -> int:
-    """The last word of an item for an object with so many words after its head: size class and bytes."""
+    """The last i64 of an item: size class and bytes of an object with so many i64 after its head."""
     number, size = size_class(DATA_HEAD_BYTES + words * WORD_BYTES)
     return number | size << 8
 
@@ -135,14 +135,14 @@ class Items:
         return Kind.DATA | fields << 8, self._codes[tag], _DATA[fields]
 
     def tensor_words(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> tuple[int, int]:
-        """The first and last word of the item of a tensor of a type, whose address stays."""
+        """The first and last i64 of the items of a tensor type, whose address stays."""
         return int(Kind.TENSOR), self._types.kept_address(dtype, shape)
 
     def of(self, values: Sequence[Value], kept: list[Array]) -> list[int]:
         """
-        The words of items for values, the last value first and each before its fields, of which the last is
-        first. `kept` gets arrays that must outlive the call.
+        The items of values in reverse: the last value first, and each before its fields in reverse.
 
+        Args: `kept` gets arrays that must outlive the call.
         Raises: StepwellError `bad-bytecode` for what no item can be.
         """
         words: list[int] = []

@@ -25,8 +25,8 @@ _NO_INTERFACE = Interface((), (), (), Dim.of("0"))
 
 def without_native_code(program: Program, segments: Mapping[str, Entry]) -> str:
     """Why a program has no native functions, in words; empty when it can have them."""
-    if problem := native_problem(program):
-        return problem
+    if (problem := native_problem(program)) is not None:
+        return str(problem)
     for packed in program.packed:
         if is_fixed(packed) and _needs_python(segments[packed.name]):
             return f"@{packed.name} calls functions of Python"

@@ -278,7 +278,7 @@ def test_wrong_values_are_errors(
     ("type", "lines", "message"),
     [
         (f"({N}) -> tensor<1xi64>", "shape_of r1, r0 / ret r1", "vm.shape_of"),
-        (f"({N}) -> {N}", "get_tag r1, r0 / ret r1", "vm.ret of a machine integer"),
+        (f"({N}) -> {N}", "get_tag r1, r0 / ret r1", "@main: vm.ret of a machine integer"),
         (f"(tensor<i1>) -> {N}", "if r0, ^bb1, ^bb2 / ^bb1: / load_consti r1, 1 / goto ^bb3 / ^bb2: /"
          " move r1, r0 / goto ^bb3 / ^bb3: / kill r1 / ret r0", "on some paths only"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -212,7 +212,7 @@ def _state(tree: Any, w: Any, u: Any, uf: Any, b: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("executor", ["native", "vm"])
-def test_tree_lstm_against_numpy(executor: str) -> None:
+def test_tree_lstm_against_numpy(executor: Literal["native", "vm"]) -> None:
     model: Any = stepwell.compile(ROOT / "examples" / "tree_lstm.mlir", executor=executor)
     rng = np.random.default_rng(0)
 
