@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from stepwell.runtime.image import ModelImage
+from stepwell.runtime.image import NATIVE, Entry, ModelImage
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.vm.bytecode import decode
 from stepwell.runtime.vm.program import Program
@@ -27,17 +27,23 @@ def inspect_program(image: ModelImage, args: Namespace) -> int:
         print(f"@{function.name}({', '.join(inputs)}) -> {outputs}")
     instructions = sum(len(function.code) for function in program.functions)
     print(f"bytecode: {instructions} instructions in {len(program.functions)} functions")
+    if (native := image.functions.get(NATIVE)) is not None:
+        print(f"native functions: {readable_bytes(_code_bytes(native))} of code")
     for name, entry in image.segments.items():
-        codes = [variant.code for variant in entry.variants]
-        code = sum(len(each.contents) for each in codes if isinstance(each, LinkedCode))
-        print(f"segment @{name}: {readable_bytes(code)} of code")
+        print(f"segment @{name}: {readable_bytes(_code_bytes(entry))} of code")
     args.facts |= {
         "functions": [function.name for function in program.functions],
         "instructions": instructions,
+        "native": native is not None,
         "segments": list(image.segments),
         **image.summary,
     }
     return 0
+
+
+def _code_bytes(entry: Entry) -> int:
+    codes = [variant.code for variant in entry.variants]
+    return sum(len(code.contents) for code in codes if isinstance(code, LinkedCode))
 
 
 def disassembled(program: Program) -> str:

@@ -15,7 +15,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN
 from stepwell.runtime.interface import Array
 from stepwell.runtime.values.compiled import CompiledProgram
-from stepwell.runtime.vm.machine import MAX_DEPTH
+from stepwell.runtime.vm.machine import MAX_DEPTH, Limits
 from stepwell.runtime.vm.printer import InstructionPrinter
 from stepwell.runtime.vm.profile import Profiler
 from stepwell.tools.commands.options import positive
@@ -46,20 +46,31 @@ def add_program_arguments(parser: ArgumentParser) -> None:
         "--max-depth", type=positive, default=MAX_DEPTH, metavar="N", help="the most nested calls"
     )
     group.add_argument("--max-memory", type=positive, metavar="BYTES", help="the most bytes alive in a call")
+    group.add_argument(
+        "--max-instructions", type=positive, metavar="N", help="the most instructions of a call"
+    )
 
 
 def run_program(program: CompiledProgram, args: Namespace) -> int:
     """Run a program as the arguments say; returns the exit status."""
     profiler: list[Profiler] = []
 
+    printed = args.print_instructions
+
     def hooks() -> list[Profiler | InstructionPrinter]:
         if args.profile:
             profiler.append(Profiler(limited.machine.program))
-        printed = args.print_instructions
         printer = InstructionPrinter(limited.machine.program, most=printed or None)
         return [*profiler[-1:], *([printer] if printed is not None else [])]
 
-    limited = program.with_limits(max_depth=args.max_depth, max_memory=args.max_memory, hooks=hooks)
+    limits: Limits = {
+        "max_depth": args.max_depth,
+        "max_memory": args.max_memory,
+        "max_instructions": args.max_instructions,
+    }
+    if args.profile or printed is not None:
+        limits["hooks"] = hooks  # which native functions do not have
+    limited = program.with_limits(**limits)
     feeds = _feeds(limited, args)
     result = limited(**feeds)
     for _ in range(args.repeat - 1):
