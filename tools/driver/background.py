@@ -25,6 +25,7 @@ from stepwell.runtime.environment import BACKGROUND
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
+from stepwell.runtime.log import Record, report
 from stepwell.tools.driver.program import Program
 from stepwell.tools.failure import user_error
 
@@ -211,6 +212,7 @@ class Background:
                 answer, _ = self._child.ask(head, request.body)
         except ChildError as error:
             return not_coming(f"its process ended (status {error.status})", error.last_output)
+        report(Record(*row) for row in cast("list[list[Any]]", answer["log"]))
         if "error" in answer:
             return error_of(cast("dict[str, Any]", answer["error"]), "the compilation in the background")
         image = request.in_cache() if answer["file"] is None else load_image(str(answer["file"]))

@@ -56,16 +56,20 @@ def _listen(requests: IO[bytes], given: SimpleQueue[Frame]) -> None:
 
 
 def _answer(request: Frame) -> Head:
-    """The effort of a compilation, and the file of the model where it is not in the cache; or the error."""
+    """The effort of a compilation, the file of a model that is not in the cache, or the error; its messages."""
     from stepwell.lowering.kernels.handover import described
     from stepwell.tools.failure import user_error
 
-    try:
-        return compiled(request.head, request.body)
-    except (MemoryError, OSError) as error:
-        return {"error": described(user_error(error))}
-    except Exception as error:
-        return {"error": described(error)}
+    from stepwell.runtime.log import collecting
+
+    with collecting() as messages:
+        try:
+            answer = compiled(request.head, request.body)
+        except (MemoryError, OSError) as error:
+            answer = {"error": described(user_error(error))}
+        except Exception as error:
+            answer = {"error": described(error)}
+    return {**answer, "log": messages}
 
 
 def compiled(head: Mapping[str, Any], body: bytes) -> Head:

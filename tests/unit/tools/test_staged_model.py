@@ -401,9 +401,9 @@ def test_a_bad_number_of_compilations(path: Path, monkeypatch: pytest.MonkeyPatc
         assert caught.value.message == message
 
 
-def test_two_hundred_models(held: Callable[[], None], tmp_path: Path) -> None:
+def test_many_models(held: Callable[[], None], tmp_path: Path) -> None:
     model = onnx_model(TEXT).SerializeToString()
-    models = [now(model) for _ in range(200)]
+    models = [now(model) for _ in range(40)]
     for model in models:
         assert answer(model).shape == (8,)
     assert len(processes(tmp_path)) == 1
@@ -462,6 +462,14 @@ def test_bad_options(path: Path, held: Callable[[], None]) -> None:
             assert (
                 str(caught.value) == f"error[bad-option]: timeout must be at least 0 seconds, found {found}"
             )
+
+
+def test_the_log_of_the_background(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("STEPWELL_LOG", "fuse-ops=1")
+    now(path).wait()
+    assert [record.getMessage() for record in caplog.records] == ["1 kernels: 1 elementwise"]
 
 
 def test_commands(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
