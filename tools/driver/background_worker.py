@@ -56,11 +56,10 @@ def _listen(requests: IO[bytes], given: SimpleQueue[Frame]) -> None:
 
 
 def _answer(request: Frame) -> Head:
-    """The effort of a compilation, the file of a model that is not in the cache, or the error; its messages."""
+    """The effort of a compilation, the file of a model that no cache has, or the error; messages."""
     from stepwell.lowering.kernels.handover import described
-    from stepwell.tools.failure import user_error
-
     from stepwell.runtime.log import collecting
+    from stepwell.tools.failure import user_error
 
     with collecting() as messages:
         try:

@@ -403,7 +403,7 @@ def test_a_bad_number_of_compilations(path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_many_models(held: Callable[[], None], tmp_path: Path) -> None:
     model = onnx_model(TEXT).SerializeToString()
-    models = [now(model) for _ in range(40)]
+    models = [now(model) for _ in range(200)]
     for model in models:
         assert answer(model).shape == (8,)
     assert len(processes(tmp_path)) == 1
