@@ -21,7 +21,7 @@ from stepwell.passes.analysis.manager import analysis
 from stepwell.passes.analysis.rename_symbols import defined_names, rename_symbols, unified
 from stepwell.passes.base import functions_of
 from stepwell.passes.context import count, remark
-from stepwell.runtime.dims import Dim
+from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
 
 MAX_OPS = 200_000
@@ -117,9 +117,9 @@ class _Inliner:
         count("calls inlined")
         self._ops += sum(1 for _ in region.walk())
         _expect_bounded(call, self._ops)
-        self._rename(call, region)
+        values = self._rename(call, region)
         block = region.block
-        for arg, value in zip(tuple(block.args), call.arguments, strict=True):
+        for arg, value in zip(tuple(block.args), values, strict=True):
             arg.replace_all_uses_with(value)
         calls = _calls(region)
         for op in region.walk():
@@ -136,15 +136,70 @@ class _Inliner:
         Rewriter.replace_op(call, [], values)
         return calls
 
-    def _rename(self, call: graph.CallOp, region: Region) -> None:
-        """Substitute the call's dimensions for the parameters' symbols, and fresh symbols for inner ones."""
+    def _rename(self, call: graph.CallOp, region: Region) -> list[SSAValue]:
+        """
+        Substitute the call's dimensions for the parameters' symbols, and fresh symbols for inner ones.
+
+        Returns: the arguments, with names for the sizes that are unknown and that the callee speaks of.
+        """
         parameters = [arg.type for arg in region.block.args]
         names = unified(parameters, [value.type for value in call.arguments])
-        own = defined_names(region)
+        unknown = [symbol for symbol, dim in names.items() if dim.is_unknown]
+        own = [*unknown, *defined_names(region)]
         fresh = fresh_symbols(call, len(own)) if own else []
         names |= {old: Dim.symbol(new) for old, new in zip(own, fresh, strict=True)}
         if names:
             rename_symbols(region, names)
+        return _with_named_sizes(call, parameters, names, unknown) if unknown else list(call.arguments)
+
+
+def _with_named_sizes(
+    call: graph.CallOp, parameters: Sequence[Attribute], names: Mapping[str, Dim], unknown: Sequence[str]
+) -> list[SSAValue]:
+    """
+    The arguments of a call with names for unknown sizes: the first with a size defines its name.
+
+    Args: `names` are the sizes by symbol of the callee; those of the symbols `unknown` are new names.
+
+    ```mlir
+    %y = graph.call @f(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    // ->
+    %s = graph.shape_of %x start 0 end 1 : tensor<?xf32> -> tensor<1xi64>
+    %n = graph.bind_sizes %s names ["data_0"] : tensor<1xi64> -> index
+    %named = graph.reshape %x shape <["data_0"]> : tensor<?xf32> -> tensor<?xf32, #graph.dims<["data_0"]>>
+    ```
+    """
+    bound = {str(dim) for symbol, dim in names.items() if symbol not in unknown}
+    values: list[SSAValue] = []
+    for index, value in enumerate(call.arguments):
+        wanted = dims_of(cast(Tensor, parameters[index])) if isinstance(value.type, TensorType) else ()
+        sizes = [dim if dim.is_static else names.get(str(dim), Dim.of(UNKNOWN)) for dim in wanted]
+        made = _named(call, index, sizes, bound)
+        for op in made:
+            adopt_location(op, call.location)
+            Rewriter.insert_op(op, InsertPoint.before(call))
+        values.append(made[-1].results[0] if made else value)
+    return values
+
+
+def _named(call: graph.CallOp, index: int, wanted: Sequence[Dim], bound: set[str]) -> list[Operation]:
+    """The ops that give an argument's unknown sizes their names; `bound` are names that are defined."""
+    made: list[Operation] = []
+    value = call.arguments[index]
+    dims = list(dims_of(tensor_of(value))) if wanted else []
+    unknown = [axis for axis, dim in enumerate(dims) if dim.is_unknown and not wanted[axis].is_unknown]
+    for axis in unknown:
+        dim = dims[axis] = wanted[axis]
+        own = dim
+        if dim.is_static or not dim.symbols().isdisjoint(bound):
+            own = Dim.symbol(*fresh_symbols(call, 1))
+        bound |= own.symbols()
+        shape = graph.ShapeOfOp(value, axis, axis + 1)
+        made += [shape, graph.BindSizesOp(shape.result, [str(own)])]
+        if own is not dim:
+            message = f"argument {index} of a call has another size along axis {axis} than its function wants"
+            made.append(graph.AssertOp(own, dim, message))
+    return [*made, graph.ReshapeOp(value, dims)] if unknown else made
 
 
 def _as_graph_calls(function: FuncOp, bodies: Mapping[str, FuncOp]) -> None:

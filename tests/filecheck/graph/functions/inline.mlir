@@ -75,3 +75,28 @@ func.func @upstream(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = func.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// Sizes that the caller does not know get names: the first argument with a size defines its name.
+// CHECK-LABEL: @unknown_sizes(
+// CHECK: %[[SHAPE:.*]] = graph.shape_of %x start 1 end 2 : tensor<2x?xf32> -> tensor<1xi64>
+// CHECK: graph.bind_sizes %[[SHAPE]] names ["[[N:.*]]"]
+// CHECK: %[[X:.*]] = graph.reshape %x shape <[2, "[[N]]"]>
+// CHECK: graph.bind_sizes %{{.*}} names ["[[M:.*]]"]
+// CHECK: graph.assert "[[M]]" equals "[[N]]", "argument 1 of a call has another size along axis 1
+// CHECK: %[[Y:.*]] = graph.reshape %y shape <[2, "[[N]]"]>
+// CHECK: graph.concat %[[X]], %[[Y]] axis 1 {{.*}} -> tensor<2x?xf32, #graph.dims<[2, "2 * [[N]]"]>>
+// CHECK-LABEL: @known_from_another(
+// CHECK-NOT: graph.bind_sizes
+// CHECK: graph.concat %x, %y axis 1
+func.func private @joined(%x: tensor<2x?xf32, #graph.dims<[2, "N"]>>, %y: tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "2*N"]>> {
+  %z = graph.concat %x, %y axis 1 : (tensor<2x?xf32, #graph.dims<[2, "N"]>>, tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "2*N"]>>
+  func.return %z : tensor<2x?xf32, #graph.dims<[2, "2*N"]>>
+}
+func.func @unknown_sizes(%x: tensor<2x?xf32>, %y: tensor<2x?xf32>) {
+  %z = graph.call @joined(%x, %y) : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>
+  func.return
+}
+func.func @known_from_another(%x: tensor<2x?xf32>, %y: tensor<2x?xf32, #graph.dims<[2, "M"]>>) {
+  %z = graph.call @joined(%x, %y) : (tensor<2x?xf32>, tensor<2x?xf32, #graph.dims<[2, "M"]>>) -> tensor<2x?xf32>
+  func.return
+}
