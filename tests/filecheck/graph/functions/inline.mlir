@@ -75,3 +75,21 @@ func.func @upstream(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = func.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// An argument whose size the call leaves open gets the callee's number, or a new name, where ops read it.
+// CHECK-LABEL: @open_sizes
+// CHECK: %[[S:.*]] = graph.shape_of %y start 0 end 1
+// CHECK: graph.bind_sizes %[[S]] names ["data_0"]
+// CHECK: %[[X:.*]] = graph.reshape %x shape <[4]>
+// CHECK: %[[Y:.*]] = graph.reshape %y shape <["data_0"]>
+// CHECK: graph.exp %[[X]] : tensor<4xf32>
+// CHECK: graph.exp %[[Y]] : tensor<?xf32, #graph.dims<["data_0"]>>
+func.func @open_sizes(%x: tensor<?xf32>, %y: tensor<?xf32>) -> (tensor<4xf32>, tensor<?xf32>) {
+  %a, %b = graph.call @of_sizes(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> (tensor<4xf32>, tensor<?xf32>)
+  func.return %a, %b : tensor<4xf32>, tensor<?xf32>
+}
+func.func private @of_sizes(%x: tensor<4xf32>, %y: tensor<?xf32, #graph.dims<["N"]>>) -> (tensor<4xf32>, tensor<?xf32, #graph.dims<["N"]>>) {
+  %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %b = graph.exp %y : tensor<?xf32, #graph.dims<["N"]>> -> tensor<?xf32, #graph.dims<["N"]>>
+  func.return %a, %b : tensor<4xf32>, tensor<?xf32, #graph.dims<["N"]>>
+}
