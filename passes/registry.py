@@ -60,6 +60,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.graph.data": {
         "link-prelude": ("copy what a module names of the prelude into it",),
+        "unmatched-cases": ("print the values that matches leave out",),
         "simplify-match": ("write matches on nested patterns as matches on one constructor at a time",),
     },
     "passes.graph.types": {
