@@ -58,7 +58,11 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "partition-graph": ("outline each backend's connected ops as a function", "PartitionGraph"),
         "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
     },
-    "passes.graph.data": {"link-prelude": ("copy what a module names of the prelude into it",)},
+    "passes.graph.data": {
+        "link-prelude": ("copy what a module names of the prelude into it",),
+        "unmatched-cases": ("print the values that matches leave out",),
+        "simplify-match": ("write matches on nested patterns as matches on one constructor at a time",),
+    },
     "passes.graph.types": {
         "infer-types": ("find the types that holes stand for", "InferType"),
         "infer-effects": ("annotate each function with what its calls may do",),

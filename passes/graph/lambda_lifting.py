@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import graph
@@ -39,7 +39,11 @@ def _lifted(op: graph.LambdaOp, name: str) -> FuncOp:
         argument.name_hint = value.name_hint
         value.replace_uses_with_if(argument, lambda use: _is_inside(use.operation, op))
     if itself is not None:
-        _call_by_name(itself, name, arguments, type)
+        _call_by_name(itself, name, arguments)
+        if itself.uses and block.first_op is not None:
+            own = graph.ClosureOp(name, arguments, type)
+            block.insert_op_before(own, block.first_op)
+            itself.replace_all_uses_with(own.result)
         block.erase_arg(itself)
     last = yield_of(op.body)
     Rewriter.replace_op(last, ReturnOp(*last.operands))
@@ -51,6 +55,9 @@ def _lifted(op: graph.LambdaOp, name: str) -> FuncOp:
     closure = graph.ClosureOp(name, captured, type)
     adopt_location(closure, op.location)
     Rewriter.replace_op(op, closure)
+    _call_by_name(closure.result, name, captured)
+    if not closure.result.uses:
+        Rewriter.erase_op(closure)
     return function
 
 
@@ -61,20 +68,13 @@ def _is_inside(op: Operation, outer: graph.LambdaOp) -> bool:
     return at is outer
 
 
-def _call_by_name(itself: SSAValue, name: str, captured: Sequence[SSAValue], type: FunctionType) -> None:
-    """Let a lambda's uses of its name for itself refer to the function."""
-    calls = [use.operation for use in itself.uses if _is_call_of(use.operation, itself)]
-    for call in calls:
+def _call_by_name(function: SSAValue, name: str, captured: Sequence[SSAValue]) -> None:
+    """Replace the calls of a function value by calls of the function, with what it captured."""
+    for call in [use.operation for use in function.uses if _is_call_of(use.operation, function)]:
         assert isinstance(call, graph.CallOp)
-        arguments = [*captured, *call.arguments]
-        made = graph.CallOp(name, arguments, call.result_types)
+        made = graph.CallOp(name, [*captured, *call.arguments], call.result_types)
         adopt_location(made, call.location)
         Rewriter.replace_op(call, made)
-    block = itself.owner
-    if itself.uses and isinstance(block, Block) and block.first_op is not None:
-        closure = graph.ClosureOp(name, captured, type)
-        block.insert_op_before(closure, block.first_op)
-        itself.replace_all_uses_with(closure.result)
 
 
 def _is_call_of(op: Operation, function: SSAValue) -> bool:
