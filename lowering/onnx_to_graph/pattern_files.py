@@ -21,6 +21,7 @@ FILES: Mapping[str, str] = {
     "control.regions": "If Yield",
     "control.scans": "Scan",
     "control.sequence_maps": "SequenceMap",
+    "tensor.ngrams": "TfIdfVectorizer",
     "host.data": "ImageDecoder",
     "host.string_constants": "Constant",
     "host.strings": "Cast CastLike Equal RegexFullMatch StringConcat StringNormalizer StringSplit "
