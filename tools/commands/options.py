@@ -272,7 +272,7 @@ def ready_model(args: Namespace) -> CompiledModel:
     check_suffix(args.model)
     load_plugins(args)
     if args.model.suffix == ".stepwell":
-        _expect_no_compilation(args)
+        expect_no_compilation(args)
         return load(args.model, threads=args.threads)
     from stepwell.tools.progress import shown_progress
 
@@ -297,7 +297,7 @@ def watched(args: Namespace) -> Generator[None]:
         print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)
 
 
-def _expect_no_compilation(args: Namespace) -> None:
+def expect_no_compilation(args: Namespace) -> None:
     """
     Refuse compile options for an artifact, which is not compiled again; `--input-shape` and `--load` are
     accepted.
