@@ -1,4 +1,4 @@
-"""`sched.entry`: the function by which programs in C call `@main`, and what it needs to know of it."""
+"""`sched.entry`: the functions by which programs in C call `@main`."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class EntryOp(IRDLOperation):
 
     @property
     def conditions(self) -> tuple[tuple[Dim, Dim, str], ...]:
-        """The sizes that must be equal, and the message for those that are not."""
+        """Pairs of sizes that must be equal, each with the message of its failure."""
         rows = [[text.data for text in check] for check in self.checks]
         return tuple((Dim.of(left), Dim.of(right), message) for left, right, message in rows)
 

@@ -83,6 +83,11 @@ ENTRY_MESSAGES: dict[EntryStatus, str] = {
     EntryStatus.NO_WEIGHTS: "no-weights: the weights are missing, or are not those of the model",
 }
 """The messages of these statuses."""
+FAILED_CHECK = -(1 << 16)
+"""
+Of `workspace_bytes`, for sizes that contradict an assumption of the code: from here down, a number for each
+row of the table.
+"""
 MAX_ENTRY_SIZE = 1 << 31
 """The largest size that a caller in C may pass for a symbol."""
 

@@ -27,7 +27,7 @@ def _conjunction(tests: Sequence[str]) -> str:
 
 
 def _tests(features: Sequence[str]) -> list[str]:
-    """One test for each register of CPUID with the bits that features need of it, and one of the system."""
+    """Tests in C: of the registers that the system saves, and of the bits in each register of CPUID."""
     wanted: dict[tuple[int, int, int], int] = {}
     state = 0
     for feature in features:

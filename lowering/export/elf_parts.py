@@ -42,7 +42,7 @@ def elf_parts(
 
 
 def _with_alias(file: ObjectFile, symbol: str, alias: str) -> ObjectFile:
-    """An object in which a symbol that it defines has a second name."""
+    """An object with a second name for one of its symbols."""
     found = [s for s in file.symbols if s.name == symbol and s.section]
     aliases = tuple(Symbol(alias, s.section, s.offset, s.size, False, False, True) for s in found)
     return ObjectFile(file.arch, file.sections, (*file.symbols, *aliases), file.debug)

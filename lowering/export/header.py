@@ -51,7 +51,7 @@ void stepwell_pool_stop(stepwell_pool *);
 
 @dataclass(frozen=True)
 class HeaderFacts:
-    """What a header says besides the interface."""
+    """The facts in a header besides the interface."""
 
     name: str
     weights: str

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.link.linker import FlatCode
 
-Chunk: TypeAlias = bytes | memoryview
+Chunk: TypeAlias = bytes | bytearray | memoryview
 """A piece of a file: weights are not copied before they are written."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from stepwell.lowering.kernels.pool_code import UNRECORDED, pool_text
 from stepwell.runtime.abi import PARALLEL_FOR
+from stepwell.runtime.machine.pool import MAX_THREADS
 from stepwell.runtime.machine.pool_state import HANDLE_BYTES, STATE_BYTES, WORKER_SPINS, StateField
 from stepwell.runtime.machine.target import TargetDescription
 
@@ -16,7 +17,6 @@ _PREFIX = PARALLEL_FOR.removesuffix("parallel_for")
 POOL_BYTES = HANDLE_BYTES + STATE_BYTES
 POOL_FUNCTIONS = tuple(f"{_PREFIX}pool_{name}" for name in ("init", "hooks", "worker", "stop"))
 """The link names of the functions that the caller's threads call."""
-_MAX_WORKERS = 255
 
 _STATE_OF_POOL = f"  %state = getelementptr i8, ptr %pool, i64 {HANDLE_BYTES}\n"
 _PARTS = {
@@ -90,8 +90,8 @@ make:
 {clearing}  %state = getelementptr i8, ptr %memory, i64 {HANDLE_BYTES}
   store ptr %state, ptr %memory, align 8
   %wanted = sub i32 %threads, 1
-  %too.many = icmp sgt i32 %wanted, {_MAX_WORKERS}
-  %workers = select i1 %too.many, i32 {_MAX_WORKERS}, i32 %wanted
+  %too.many = icmp sgt i32 %wanted, {MAX_THREADS - 1}
+  %workers = select i1 %too.many, i32 {MAX_THREADS - 1}, i32 %wanted
   %wide = sext i32 %workers to i64
   %limit = getelementptr i8, ptr %memory, i64 8
   store i64 %wide, ptr %limit, align 8

@@ -339,7 +339,7 @@ def pool_code(arch: str, is_linux: bool, records: bool = False) -> str:
     """
     futex = _LINUX_FUTEX.get(arch) if is_linux else None
     sleep = _SLEEP_PORTABLE if futex is None else Template(_SLEEP_LINUX).substitute(futex=futex)
-    return sleep + pool_text(arch, _OF_THE_SYSTEM | (_RECORDED if records else UNRECORDED))
+    return sleep + pool_text(arch, {**_OF_THE_SYSTEM, **(_RECORDED if records else UNRECORDED)})
 
 
 def pool_text(arch: str, parts: Mapping[str, str]) -> str:

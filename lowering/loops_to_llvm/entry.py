@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from xdsl.dialects import llvm
@@ -26,6 +26,7 @@ from stepwell.runtime.abi import (
     ARENA_ALIGNMENT,
     CTX_BYTES,
     ENTRY_MESSAGES,
+    FAILED_CHECK,
     MAX_ENTRY_SIZE,
     PARALLEL_FOR,
     WORD_BYTES,
@@ -37,7 +38,7 @@ from stepwell.runtime.interface import MAX_TENSOR_BYTES
 
 _CTX_WORDS = CTX_BYTES // WORD_BYTES
 _CALL, _OUTPUTS = _CTX_WORDS, _CTX_WORDS + 1
-"""Words after the context, from which the functions that it points to read the caller's structs."""
+"""Indices of the caller's structs, after the fields of the context."""
 _UNKNOWN = "unknown status"
 
 
@@ -134,7 +135,7 @@ class _Entry:
         f.require(f.code.compare("eq", sizes.bad, f.code.integer(0, _I1)), EntryStatus.BAD_ARGUMENT)
         first = len(self.op.messages) + 1
         for number, (left, right) in enumerate(conditions):
-            f.require(f.code.compare("eq", left, right), _FAILED_CHECK - first - number)
+            f.require(f.code.compare("eq", left, right), FAILED_CHECK - first - number)
         return f.finish(arena)
 
     def _values(self, f: FunctionCode) -> dict[str, SSAValue]:
@@ -184,14 +185,14 @@ class _Entry:
             ok = f.code.make(llvm.AndOp, [ok, f.is_set(pointer)])
         f.require(ok, EntryStatus.BAD_ARGUMENT)
 
-    def _arrays(self, f: FunctionCode, given: dict[str, SSAValue]) -> list[SSAValue]:
+    def _arrays(self, f: FunctionCode, given: Mapping[str, SSAValue]) -> list[SSAValue]:
         """The pointers of inputs and outputs; for an output that is allocated, that of the pointer to it."""
         counts = {"inputs": self.program.inputs.data, "outputs": self.program.outputs.data}
         arrays = [f.pointer_at(given[name], i) for name, count in counts.items() for i in range(count)]
         self._require_set(f, arrays)
         return arrays
 
-    def _arena(self, f: FunctionCode, given: dict[str, SSAValue]) -> SSAValue:
+    def _arena(self, f: FunctionCode, given: Mapping[str, SSAValue]) -> SSAValue:
         """The bytes of the arena, after the sizes were checked."""
         arguments = [given["dims"]] if self.symbols else []
         bytes = f.code.value(call_symbol(SymbolRefAttr(self.symbol("workspace_bytes")), arguments, I64))
@@ -230,7 +231,7 @@ class _Entry:
             f.code.store(pointer, f.code.element_pointer(table, index, PTR), f.pointer_bytes)
         return table
 
-    def _context(self, f: FunctionCode, given: dict[str, SSAValue], table: SSAValue) -> SSAValue:
+    def _context(self, f: FunctionCode, given: Mapping[str, SSAValue], table: SSAValue) -> SSAValue:
         """The context of the call on the stack, and after it the caller's structs."""
         context, call = f.stack(I64, _CTX_WORDS + 2), given["call"]
         pool = f.code.load(f.member(call, CallField.POOL), PTR, f.pointer_bytes)
@@ -304,19 +305,17 @@ class _Entry:
 
 
 _I1 = IntegerType(1)
-_FAILED_CHECK = -(1 << 16)
-"""Sizes that contradict an assumption of the code: from here down, a number for each row of the table."""
 
 
 def _row_or_status(f: FunctionCode, status: SSAValue) -> SSAValue:
-    """The row of the table that a number of `_FAILED_CHECK` and below is for; any other status as it is."""
-    row = f.code.make(llvm.SubOp, [f.code.integer(_FAILED_CHECK, I32), status])
+    """The row of the table that a number of `FAILED_CHECK` and below is for; any other status as it is."""
+    row = f.code.make(llvm.SubOp, [f.code.integer(FAILED_CHECK, I32), status])
     is_row = f.code.compare("sgt", row, f.code.integer(0, I32))
     return f.code.make(SelectOp, [is_row, row, status], I32)
 
 
 def _word(f: FunctionCode, context: SSAValue, index: int) -> SSAValue:
-    """A pointer in a word of the context."""
+    """A pointer loaded from a field of the context."""
     return f.code.load(f.code.element_pointer(context, index, I64), PTR, WORD_BYTES)
 
 

@@ -75,7 +75,7 @@ class FunctionCode:
         self.code = Code(self.state, block)
 
     def finish(self, value: SSAValue) -> llvm.FuncOp:
-        """The function, which returns a value where it has not returned before."""
+        """The function, whose last block returns a value."""
         self._end(llvm.ReturnOp(value))
         entry = self._region.blocks[0]
         if self._stack and (first := entry.first_op) is not None:

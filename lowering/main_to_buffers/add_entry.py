@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.locations import adopt_location
@@ -53,5 +51,4 @@ class AddEntryPass(ModulePass):
 
 
 def _bytes(weight: memref.GlobalOp) -> int:
-    type = cast("MemRefType[Attribute]", weight.type)
-    return prod(type.get_shape()) * element_bytes(type.element_type)
+    return prod(weight.type.get_shape()) * element_bytes(weight.type.element_type)

@@ -46,7 +46,7 @@ def link(objects: Sequence[bytes]) -> LinkedCode:
 
 class FlatCode(NamedTuple):
     """
-    Position-independent code in one piece that calls nothing outside, with what refers to symbols left open.
+    Position-independent code in one piece that calls nothing outside, and relocations for open symbols.
 
     It is correct at any multiple of its alignment, functions, constants and all.
     """

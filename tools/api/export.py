@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, cast
 
+from stepwell.lowering.export import Exported, ExportOptions, export_image
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.api.module import Module
 from stepwell.tools.driver.compile import build_image
-from stepwell.tools.driver.export import Exported, ExportOptions, export_image
 from stepwell.tools.driver.options import CompileKeywords, options_with
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def export(
     **options: Unpack[CompileKeywords],
 ) -> Exported:
     """
-    Write a model as a file that programs link or load, and its header beside it.
+    Write a model as an object file or library, and a header for programs in C.
 
-    Args: `model` is what `compile` takes, an artifact's path, or a compiled model; the suffix of `path` says
+    Args: `model` as for `compile`, or an artifact's path, or a compiled model; the suffix of `path` says
     what is written: `.o`, `.a`, `.so`; `name` is that with which the functions begin (default: that of the
     file); `weights` are in the file, in another one, or in memory of the program's; `host_calls` says what
     becomes of operators that run in Python; `options` are those of `compile`.

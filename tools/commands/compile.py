@@ -10,6 +10,7 @@ from pathlib import Path
 from stepwell.passes.pipelines import LEVELS, all_levels, explained
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.export_options import add_export_options, export, is_exported
@@ -21,7 +22,7 @@ from stepwell.tools.commands.options import (
     watched,
 )
 from stepwell.tools.driver.compile import build_image
-from stepwell.tools.driver.options import EXPORT_SUFFIXES, CompileOptions, check_suffix
+from stepwell.tools.driver.options import CompileOptions, check_suffix
 from stepwell.tools.json_facts import STANDARD_OUTPUT, Facts, tensor_facts
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text

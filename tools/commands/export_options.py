@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import compile_options, expect_full_start, expect_no_compilation, watched
-from stepwell.tools.driver.options import EXPORT_SUFFIXES, CompileOptions, check_suffix
+from stepwell.tools.driver.options import CompileOptions, check_suffix
 from stepwell.tools.report import readable_bytes, summary_text
 
 _OPTIONS = ("name", "weights", "host_calls")
@@ -64,7 +65,7 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
         expect_full_start(args, {"`stepwell compile`": True})
         with watched(args):
             image = compiled(compile_options(args))
-    from stepwell.tools.driver.export import ExportOptions, export_image
+    from stepwell.lowering.export import ExportOptions, export_image
 
     options = ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse")
     done = export_image(image, args.output, options)

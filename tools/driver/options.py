@@ -25,8 +25,6 @@ STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 MEMORY = ("normal", "low")
 EXECUTORS = ("auto", "native", "vm")
-EXPORT_SUFFIXES = (".o", ".a", ".so")
-"""The suffixes of files that programs link or load."""
 OPTION_GROUPS = {
     "numerics": "what may happen to the digits of results",
     "placement": "which machines and engines compute",

@@ -15,9 +15,9 @@
 // CHECK: llvm.icmp "eq" %[[N]], %[[M]] : i64
 // CHECK: llvm.mlir.constant(-65538) : i64
 // CHECK-LABEL: llvm.func @mlp_run(%inputs: !llvm.ptr, %outputs: !llvm.ptr, %{{.*}}: !llvm.ptr, %call: !llvm.ptr) -> i32
+// CHECK: llvm.alloca %{{.*}} x !llvm.array<12 x i64>
 // CHECK: llvm.alloca %{{.*}} x !llvm.array<3 x !llvm.ptr>
 // CHECK: llvm.alloca %{{.*}} x !llvm.array<1 x i64>
-// CHECK: llvm.alloca %{{.*}} x !llvm.array<12 x i64>
 // CHECK: llvm.call @mlp_workspace_bytes(
 // CHECK: llvm.mlir.addressof @mlp_weights
 // CHECK: llvm.mlir.addressof @stepwell_1_parallel_for
@@ -39,12 +39,12 @@ sched.entry @mlp of @main {
 // CHECK-LABEL: llvm.func internal @m_allocate(%ctx: !llvm.ptr, %slot: i64, %bytes: i64) -> !llvm.ptr
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %slot, %bytes) : !llvm.ptr, (!llvm.ptr, i64, i64) -> !llvm.ptr
 // CHECK: llvm.icmp "ult" %slot,
-// CHECK-LABEL: llvm.func internal @m_host(%ctx: !llvm.ptr, %callee: i64, %words: !llvm.ptr, %n: i64) -> i32
+// CHECK-LABEL: llvm.func internal @m_host(%{{.*}}: !llvm.ptr, %callee: i64, %words: !llvm.ptr, %n: i64) -> i32
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %callee, %words, %n) : !llvm.ptr, (!llvm.ptr, i64, !llvm.ptr, i64) -> i32
 // CHECK-LABEL: llvm.func @m_workspace_bytes() -> i64
 // CHECK-LABEL: llvm.func @m_run(%inputs: !llvm.ptr, %outputs: !llvm.ptr, %shapes: !llvm.ptr, %call: !llvm.ptr) -> i32
-// CHECK: llvm.mlir.addressof @m_host
 // CHECK: llvm.mlir.addressof @m_allocate
+// CHECK: llvm.mlir.addressof @m_host
 // CHECK: llvm.call @main(
 // CHECK: llvm.store %{{.*}}, %shapes
 // CHECK-LABEL: llvm.func @m_message

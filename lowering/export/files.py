@@ -1,4 +1,4 @@
-"""From a compiled model to a file that programs link or load, with its header beside it."""
+"""The files of an export, by suffix: library or object, header, weights."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from stepwell.lowering.export.header import HeaderFacts, header_text
 from stepwell.lowering.export.names import checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.demands import system_of
 from stepwell.runtime.machine.target import described
-from stepwell.tools.driver.options import EXPORT_SUFFIXES
 
 
 class ExportOptions(NamedTuple):
@@ -162,7 +162,8 @@ _WRITERS: Mapping[str, Callable[[Parts, Path], Sequence[Chunk]]] = {
 def _write(files: Mapping[Path, Sequence[Chunk]]) -> None:
     """Write several files, each under another name first: none is there before all are."""
     with ExitStack() as stack:
-        for path, chunks in reversed(files.items()):
+        for path, chunks in files.items():
             file = stack.enter_context(whole_file(path))
             for chunk in chunks:
                 file.write(chunk)
+            file.flush()  # a full disk is noticed before any file has its name
