@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from stepwell.runtime.files.exported import EXPORT_SCHEMA
 from stepwell.runtime.image import Entry, Variant
 from stepwell.runtime.interface import Array
-
-SCHEMA = "stepwell-export/1"
 
 
 def description(
@@ -20,7 +19,7 @@ def description(
 ) -> dict[str, object]:
     """The description of a function in a file whose weights are in a place."""
     return {
-        "schema": SCHEMA,
+        "schema": EXPORT_SCHEMA,
         "name": name,
         "triple": variant.triple,
         "features": list(variant.features),

@@ -27,6 +27,7 @@ from stepwell.lowering.export.elf_object import (
 )
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
+from stepwell.runtime.files.exported import JSON_SECTION, WEIGHTS_SECTION
 from stepwell.runtime.link.code import PAGE_BYTES
 from stepwell.runtime.link.relocations import PATCHES
 
@@ -36,8 +37,6 @@ _WRITE = 1
 _LOAD, _DYNAMIC_SEGMENT, _STACK = 1, 2, 0x6474E551
 _X, _W, _R = 1, 2, 4
 _PROGRAM_BYTES = 56
-JSON_SECTION = ".stepwell"
-"""The section with the description of the model, which a loader reads before it opens the library."""
 _TEXT_NUMBER = 4
 
 
@@ -58,7 +57,7 @@ def elf_shared(parts: Parts) -> list[Chunk]:
     ]
     if parts.weights:
         contents = weight_chunks(parts.weights)
-        sections.append(Section(".rodata", PROGRAM, ALLOCATE, contents, ARENA_ALIGNMENT))
+        sections.append(Section(WEIGHTS_SECTION, PROGRAM, ALLOCATE, contents, ARENA_ALIGNMENT))
     programs = 4 + bool(parts.weights)
     end = _place(sections, HEADER_BYTES + programs * _PROGRAM_BYTES, page)
     # Addresses are known: symbols, the dynamic section, and the references from code to weights.

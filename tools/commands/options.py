@@ -269,9 +269,10 @@ def _option_text(value: object) -> str:
 
 def ready_model(args: Namespace) -> CompiledModel:
     """The model of parsed arguments, compiled unless it is an artifact. Raises: StepwellError."""
-    check_suffix(args.model)
+    compiled = (".stepwell", ".so")
+    check_suffix(args.model, (".onnx", ".mlir", *compiled))
     load_plugins(args)
-    if args.model.suffix == ".stepwell":
+    if args.model.suffix in compiled:
         expect_no_compilation(args)
         return load(args.model, threads=args.threads)
     from stepwell.tools.progress import shown_progress
