@@ -17,6 +17,7 @@ from stepwell.lowering.export.entry_object import entry_module, entry_object, su
 from stepwell.lowering.export.header import HeaderFacts, header_text
 from stepwell.lowering.export.names import checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
+from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.exported import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place, whole_file
@@ -72,6 +73,7 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     facts = HeaderFacts(name, options.weights, weight_bytes, 0, options.host_calls == "callback")
     files: dict[Path, Sequence[Chunk]] = {target: _WRITERS[target.suffix](parts, target)}
     files[target.with_suffix(".h")] = [header_text(entry, variant, facts).encode()]
+    files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(arrays)
     _write(files)
