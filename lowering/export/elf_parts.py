@@ -14,7 +14,7 @@ from stepwell.runtime.link.elf import ObjectFile, Symbol, read_object
 from stepwell.runtime.link.linker import FlatCode, UndefinedSymbols, as_object, flat_link
 from stepwell.runtime.machine.demands import arch_of
 
-_ENTRY = ("workspace_bytes", "run", "message", "json", "main")
+_ENTRY = ("workspace_bytes", "run", "message", "json", "main", "check_weights")
 
 
 def elf_parts(
@@ -39,7 +39,8 @@ def elf_parts(
         raise InternalError(None, f"the code to export defines no function {variant.symbol!r}")
     files = [_with_alias(file, variant.symbol, f"{name}_main") for file in files]
     code = _linked([*files, *map(read_object, objects)], f"{name}_weights")
-    symbols = [ExportedSymbol(f"{name}_{suffix}") for suffix in _ENTRY]
+    functions = [f"{name}_{suffix}" for suffix in _ENTRY]
+    symbols = [ExportedSymbol(function) for function in functions if function in code.symbols]
     symbols += [ExportedSymbol(function, is_weak=True) for function in POOL_FUNCTIONS]
     return Parts(name, code, tuple(symbols), tuple(weights), json)
 

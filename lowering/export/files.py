@@ -18,6 +18,8 @@ from stepwell.lowering.export.header import HeaderFacts, header_text
 from stepwell.lowering.export.names import checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
+from stepwell.lowering.export.weights_check import weights_check_code
+from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.exported import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place, whole_file
@@ -76,6 +78,8 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(arrays)
+    for file in files:
+        check_place(file)
     _write(files)
     symbols = tuple(symbol.name for symbol in parts.symbols)
     workspace = str(entry.interface.arena_bytes)
@@ -96,6 +100,9 @@ def _parts(
     module = entry_module(entry, name, sizes, weights=options.weights, host=options.host_calls == "callback")
     about = description(name, entry, variant, arrays, options.weights, facts)
     objects = [entry_object(module, about, machine), *support_objects(machine)]
+    if options.weights == "file":
+        text = weights_check_code(name, weight_chunks(arrays), machine.pointer_bytes)
+        objects.append(compile_to_object(text, machine, optimize=False))
     own = arrays if options.weights == "embed" else ()
     return elf_parts(name, variant, objects, own, json.dumps(about, separators=(",", ":"), sort_keys=True))
 

@@ -170,4 +170,6 @@ def _functions(entry: Entry, facts: HeaderFacts, symbols: Sequence[str]) -> str:
         f"const char *{name}_message(int32_t status); /* never NULL */",
         f"const char *{name}_json(void); /* the description of the model */",
     ]
+    if facts.weights == "file":
+        lines.append(f"int32_t {name}_check_weights(const void *base, size_t bytes); /* 0: the model's */")
     return "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -107,7 +107,7 @@ def _weights(data: Bytes, sections: Mapping[str, _Place], where: str, path: str)
         raise StepwellError("no-file", str(beside), f"cannot read the weights: {error.strerror}") from None
 
 
-def _arrays(data: Bytes, claims: list[object]) -> tuple[Array, ...]:
+def _arrays(data: Bytes, claims: Sequence[object]) -> tuple[Array, ...]:
     """The weights as arrays, each from a multiple of the alignment on."""
     arrays, end = list[Array](), 0
     for row in claims:
@@ -123,7 +123,7 @@ def _arrays(data: Bytes, claims: list[object]) -> tuple[Array, ...]:
 
 def _sections(data: Bytes) -> Mapping[str, _Place]:
     """The sections of an ELF library by name, each inside of the file. Raises: ValueError, struct.error."""
-    contents = memoryview(data)
+    contents = memoryview(data.data)
     if len(contents) < _HEADER.size or bytes(contents[:7]) != b"\x7fELF\x02\x01\x01":
         raise ValueError("it is no ELF file of 64 bits")
     fields = _HEADER.unpack_from(contents)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,12 +30,10 @@ def build(
     return program
 
 
-def run(program: Path, *args: object, env: dict[str, str] | None = None) -> dict[str, str]:
+def run(program: Path, *args: object) -> dict[str, str]:
     """The lines `name value` that a program prints."""
     line = [str(program), *map(str, args)]
-    done = subprocess.run(
-        line, cwd=program.parent, capture_output=True, text=True, timeout=60, env={**os.environ, **(env or {})}
-    )
+    done = subprocess.run(line, cwd=program.parent, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"
     return dict(text.split(" ", 1) for text in done.stdout.splitlines())
 

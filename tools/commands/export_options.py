@@ -65,6 +65,14 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
         expect_full_start(args, {"`stepwell compile`": True})
         with watched(args):
             image = compiled(compile_options(args))
+    beside = args.output.with_suffix(".weights")
+    if (
+        args.weights == "file"
+        and args.model.suffix == ".mlir"
+        and beside == args.model.with_suffix(".weights")
+    ):
+        message = f"{beside} has the weights of {args.model}, and would be overwritten"
+        raise StepwellError("bad-option", None, message, help="choose another name for the output")
     from stepwell.lowering.export import ExportOptions, export_image
 
     options = ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse")
