@@ -201,7 +201,8 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "to-graph-normal-form": ("sort the ops of each block into a canonical order", "ToGraphNormalForm"),
     },
     "lowering.main_to_buffers": {
-        "plan-memory": ("assign every intermediate of @main an offset in one arena",)
+        "add-entry": ("add the function by which programs in C call @main",),
+        "plan-memory": ("assign every intermediate of @main an offset in one arena",),
     },
     "passes.graph.raising": {
         "raise-to-row-ops": ("recognize softmax, norms and activations that are written out as several ops",)
