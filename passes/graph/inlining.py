@@ -192,12 +192,10 @@ def _as_sized(value: SSAValue, arg: BlockArgument, call: graph.CallOp) -> SSAVal
     if any(dim.is_unknown for dim in _dims(arg)) or not _is_computed_with(arg):
         return value
     for axis, (given, wanted) in enumerate(zip(_dims(value), _dims(arg), strict=True)):
-        if given.is_unknown and not _defines(value, axis, wanted):
-            found = _bound_size(value, axis, call)
-            message = (
-                f"argument {arg.index} of a call has another size along axis {axis} than its function wants"
-            )
-            _insert_before(call, graph.AssertOp(found, wanted, message))
+        if not wanted.proves_equal(given) and not _defines(value, axis, wanted):
+            found = _bound_size(value, axis, call) if given.is_unknown else given
+            message = f"argument {arg.index} of a call has another size along axis {axis}"
+            _insert_before(call, graph.AssertOp(found, wanted, f"{message} than its function wants"))
     made = graph.ReshapeOp(value, _dims(arg))
     made.result.name_hint = arg.name_hint
     _insert_before(call, made)
