@@ -335,7 +335,7 @@ def load_pass(name: str) -> type[ModulePass]:
 
 def _unknown(name: str) -> StepwellError:
     hint = did_you_mean(name, [*PASSES, *_PLUGGED_IN, *_aliases(), *get_all_passes(), *_outside_places()])
-    help = f"{hint}`stepwell-opt --list-passes` lists them all"
+    help = f"{hint}`stepwell-opt --list-passes` lists them all; `--load` adds those of a plugin"
     return StepwellError("unknown-pass", None, f"no pass is named {name!r}", help=help)
 
 
