@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import is_kernel
@@ -151,7 +152,7 @@ class _Inliner:
         names |= {old: Dim.symbol(new) for old, new in zip(own, fresh, strict=True)}
         if names:
             rename_symbols(region, names)
-        if unknown or any(map(_has_open_number, call.arguments, parameters)):
+        if unknown or any(map(_needs_sizes, region.block.args, call.arguments)):
             return _with_named_sizes(call, parameters, names, unknown)
         return list(call.arguments)
 
@@ -205,12 +206,14 @@ def _named(call: graph.CallOp, index: int, wanted: Sequence[Dim], bound: set[str
     return [*made, graph.ReshapeOp(value, dims)] if unknown else made
 
 
-def _has_open_number(value: SSAValue, parameter: Attribute) -> bool:
-    """Whether a callee has a number for a size of an argument that its caller has none for."""
+def _needs_sizes(arg: SSAValue, value: SSAValue) -> bool:
+    """Whether ops of a callee compute with sizes of an argument that its caller does not know."""
     if not isinstance(value.type, TensorType):
         return False
-    pairs = zip(dims_of(tensor_of(value)), dims_of(cast(Tensor, parameter)), strict=True)
-    return any(wanted.is_static and not given.is_static for given, wanted in pairs)
+    users = (use.operation for use in arg.uses)
+    if not any(isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE for op in users):
+        return False
+    return any(map(_is_less_known, dims_of(tensor_of(value)), dims_of(tensor_of(arg))))
 
 
 def _is_less_known(given: Dim, wanted: Dim) -> bool:

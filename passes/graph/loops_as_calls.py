@@ -161,7 +161,7 @@ def _copied(region: Region, arguments: Sequence[SSAValue], within: _Known, b: Bu
 
 
 def _result_type(type: Attribute, arguments: Sequence[Attribute]) -> Attribute:
-    """The type of a result: as in the loop where all its sizes are numbers or those of arguments."""
+    """The type of a result; sizes that are neither numbers nor of arguments are unknown."""
     if type.name != TensorType.name or any(dim.is_unknown for dim in dims_of(type)):
         return in_data(type)
     return (

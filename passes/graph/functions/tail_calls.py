@@ -78,7 +78,7 @@ def arguments_of(call: Operation) -> Sequence[SSAValue]:
 
 
 def _last_ops(block: Block) -> list[Operation]:
-    """The ops whose results a block ends with: its last one, or those of the branches of its last one."""
+    """The last ops of a block; of a branch, the last ops of both regions."""
     found: list[Operation] = []
     waiting = [block]
     while waiting:

@@ -55,7 +55,7 @@ def make_loop(calls: SelfCalls, weights: WeightStore) -> str:
 
 @dataclass
 class _Split:
-    """A function that goes on in one branch of its last op, and ends in the other one."""
+    """A function whose last op is a branch: to a call of the function, or to its end."""
 
     calls: SelfCalls
     branch: graph.IfOp
@@ -90,7 +90,7 @@ class _Split:
         return found
 
     def needed_by(self, number: int) -> set[Operation]:
-        """The ops before the branch that one of its regions depends on."""
+        """The ops before the branch, as far as a region needs them."""
         return self.needed(value for op in self.branch.regions[number].block.ops for value in values_read(op))
 
     def loop(self, out: Block) -> _Values:

@@ -86,8 +86,10 @@ func.func @upstream(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: %[[Y:.*]] = graph.reshape %y shape <[2, "[[N]]"]>
 // CHECK: graph.concat %[[X]], %[[Y]] axis 1 {{.*}} -> tensor<2x?xf32, #graph.dims<[2, "2 * [[N]]"]>>
 // CHECK-LABEL: @known_from_another(
-// CHECK-NOT: graph.bind_sizes
-// CHECK: graph.concat %x, %y axis 1
+// CHECK: graph.bind_sizes %{{.*}} names ["[[K:.*]]"]
+// CHECK: graph.assert "[[K]]" equals "M"
+// CHECK: %[[X:.*]] = graph.reshape %x shape <[2, "M"]>
+// CHECK: graph.concat %[[X]], %y axis 1
 func.func private @joined(%x: tensor<2x?xf32, #graph.dims<[2, "N"]>>, %y: tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "2*N"]>> {
   %z = graph.concat %x, %y axis 1 : (tensor<2x?xf32, #graph.dims<[2, "N"]>>, tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "2*N"]>>
   func.return %z : tensor<2x?xf32, #graph.dims<[2, "2*N"]>>
