@@ -196,7 +196,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "move each op into the innermost block that contains its uses",
             "ToBasicBlockNormalForm",
         ),
+        "to-cps": ("let functions take what follows their calls as a function", "ToCPS"),
         "to-graph-normal-form": ("sort the ops of each block into a canonical order", "ToGraphNormalForm"),
+        "un-cps": ("define functions without continuations by those that take them", "UnCPS"),
     },
     "lowering.main_to_buffers": {
         "plan-memory": ("assign every intermediate of @main an offset in one arena",)

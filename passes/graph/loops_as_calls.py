@@ -16,7 +16,7 @@ from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.passes.analysis.rename_symbols import defined_names, symbols_named
+from stepwell.passes.analysis.rename_symbols import given_symbols, missing_symbols
 from stepwell.passes.analysis.type_substitution import in_data
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
@@ -91,7 +91,7 @@ class _Loop:
         first = [self._number(0, outside), op.count] if isinstance(op, graph.ForOp) else []
         arguments = [*first, *op.inits, *self._captured]
         types = [value.type for value in (*first, *op.carried, *self._captured)]
-        missing = _missing_sizes(op, types)
+        missing = missing_symbols(op.regions, types)
         if missing:
             sizes = graph.ExtentsOp([Dim.symbol(each) for each in missing])
             arguments.append(outside.insert(sizes).result)
@@ -166,24 +166,9 @@ def _result_type(type: Attribute, arguments: Sequence[Attribute]) -> Attribute:
         return in_data(type)
     return (
         type
-        if {name for dim in dims_of(type) for name in dim.symbols()} <= _given(arguments)
+        if {name for dim in dims_of(type) for name in dim.symbols()} <= given_symbols(arguments)
         else in_data(type)
     )
-
-
-def _given(types: Sequence[Attribute]) -> set[str]:
-    """The symbols that are a dimension of a type by themselves."""
-    dims = [dim for type in types if type.name == TensorType.name for dim in dims_of(type)]
-    return {name for dim in dims for name in dim.symbols() if dim == Dim.symbol(name)}
-
-
-def _missing_sizes(op: graph.LoopOp, types: Sequence[Attribute]) -> list[str]:
-    """The symbols in a loop that neither it nor the types of arguments define."""
-    used = {name for region in op.regions for each in region.walk() for name in symbols_named(each)}
-    used -= {name for region in op.regions for name in defined_names(region)}
-    dims = [dim for type in types if type.name == TensorType.name for dim in dims_of(type)]
-    used |= {name for dim in dims if not dim.is_unknown for name in dim.symbols()}
-    return sorted(name for name in used - _given(types) if not Dim.of(name).is_unknown)
 
 
 def _named(old: SSAValue, new: SSAValue, op: graph.LoopOp, b: Builder) -> SSAValue:
