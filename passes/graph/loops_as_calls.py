@@ -50,6 +50,8 @@ def call_loops(
     weights: WeightStore,
     fresh: Callable[[str], str],
     is_wanted: Callable[[graph.LoopOp], bool],
+    *,
+    named: bool = False,
 ) -> list[FuncOp]:
     """
     Replace the outermost loops of a function that are wanted by calls of functions that call themselves.
@@ -65,7 +67,8 @@ def call_loops(
       : (tensor<i64>, tensor<i64>, tensor<1xf32>, tensor<1xf32>) -> tensor<?xf32>
     ```
     The last arguments of the function are the values around the loop that are used in it.
-    Args: `fresh` makes a name of a function. Returns: the functions, in which loops of theirs remain.
+    Args: `fresh` makes a name of a function; `named` gives names to unknown sizes of results.
+    Returns: the functions, in which loops of theirs remain.
     """
     made: list[FuncOp] = []
     gone: set[Operation] = set()
@@ -73,15 +76,15 @@ def call_loops(
         if op in gone or not isinstance(op, graph.LoopOp) or not is_wanted(op):
             continue
         gone.update(op.walk())
-        made.append(_Loop(op, weights).outlined(fresh(f"{function.sym_name.data}.loop")))
+        made.append(_Loop(op, weights, named).outlined(fresh(f"{function.sym_name.data}.loop")))
     return made
 
 
 class _Loop:
     """A loop that becomes a function."""
 
-    def __init__(self, op: graph.LoopOp, weights: WeightStore):
-        self._op, self._weights = op, weights
+    def __init__(self, op: graph.LoopOp, weights: WeightStore, named: bool):
+        self._op, self._weights, self._names_all = op, weights, named
         every = (value for region in op.regions for value in captured_values(region))
         self._captured = list(dict.fromkeys(every))
 
@@ -99,7 +102,7 @@ class _Loop:
         results = [_result_type(value.type, types) for value in op.values]
         call = outside.insert(graph.CallOp(name, arguments, results))
         adopt_location(call, op.location)
-        found = [_named(old, new, op, outside) for old, new in zip(op.values, call.results, strict=True)]
+        found = [self._named(old, new, outside) for old, new in zip(op.values, call.results, strict=True)]
         made = self._function(name, types, results, missing, len(first))
         for old, new in zip(op.values, found, strict=True):
             new.name_hint = new.name_hint or old.name_hint
@@ -147,6 +150,22 @@ class _Loop:
         made.location = op.location
         return made
 
+    def _named(self, old: SSAValue, new: SSAValue, b: Builder) -> SSAValue:
+        """A result with the sizes that the loop's has, and with the names that the loop defines."""
+        if old.type.name != TensorType.name:
+            return new
+        dims = list(dims_of(old.type))
+        if new.type == old.type and not (self._names_all and any(dim.is_unknown for dim in dims)):
+            return new
+        for axis, dim in enumerate(dims):
+            if dim.is_static or (not dim.is_unknown and not dim.symbols() & set(self._op.names)):
+                continue
+            (name,) = fresh_symbols(self._op, 1) if dim.is_unknown else [str(dim)]
+            size = b.insert(graph.ShapeOfOp(new, axis, axis + 1)).result
+            b.insert(graph.BindSizesOp(size, [name]))
+            dims[axis] = Dim.symbol(name)
+        return b.insert(graph.ReshapeOp(new, dims)).result
+
     def _number(self, number: int, builder: Builder) -> SSAValue:
         return builder.insert(graph.ConstantOp.of(np.array(number, np.int64), self._weights)).result
 
@@ -169,18 +188,3 @@ def _result_type(type: Attribute, arguments: Sequence[Attribute]) -> Attribute:
         if {name for dim in dims_of(type) for name in dim.symbols()} <= given_symbols(arguments)
         else in_data(type)
     )
-
-
-def _named(old: SSAValue, new: SSAValue, op: graph.LoopOp, b: Builder) -> SSAValue:
-    """A result with the sizes that the loop's has, and with the names that the loop defines."""
-    if new.type == old.type or old.type.name != TensorType.name:
-        return new
-    dims = list(dims_of(old.type))
-    for axis, dim in enumerate(dims):
-        if dim.is_static or (not dim.is_unknown and not dim.symbols() & set(op.names)):
-            continue
-        (name,) = fresh_symbols(op, 1) if dim.is_unknown else [str(dim)]
-        size = b.insert(graph.ShapeOfOp(new, axis, axis + 1)).result
-        b.insert(graph.BindSizesOp(size, [name]))
-        dims[axis] = Dim.symbol(name)
-    return b.insert(graph.ReshapeOp(new, dims)).result

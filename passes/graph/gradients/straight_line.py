@@ -42,7 +42,7 @@ def straight_line(
     for op in list(made.body.walk()):
         if isinstance(op, graph.GetOp) and isinstance(made_of := op.operands[0].owner, graph.TupleOp):
             Rewriter.replace_op(op, [], [made_of.operands[op.index.value.data]])
-    loops = call_loops(made, weights, fresh, lambda op: not has_fixed_sizes(op) and not reads_sizes(op))
+    loops = call_loops(made, weights, fresh, _changes_sizes, named=True)
     if loops:
         module.body.block.insert_ops_after(loops, function)
     named = name_sizes(made, weights)
@@ -51,6 +51,11 @@ def straight_line(
     if loops or named:
         _return_declared_sizes(made)
     return made
+
+
+def _changes_sizes(op: graph.LoopOp) -> bool:
+    """Whether a loop's tape is no buffer of one size."""
+    return not has_fixed_sizes(op) and not reads_sizes(op)
 
 
 def _return_declared_sizes(function: FuncOp) -> None:
