@@ -9,6 +9,7 @@ import llvmlite.binding as llvm
 
 from stepwell.runtime.errors import InternalError
 from stepwell.runtime.machine.target import TargetDescription, host_target
+from stepwell.runtime.targets.cpu import level_of
 
 # After instruction selection LLVM hoists constants out of all loops, whatever registers are left: those of an
 # epilogue's polynomial occupied registers across the reduction loop, which spilled (a product with erf ran at
@@ -18,6 +19,8 @@ llvm.set_option("stepwell", "-disable-machine-licm")
 # epilogue of whole tiles occupied registers across the reduction loop of the remainder tiles, which spilled.
 llvm.set_option("stepwell", "-disable-machine-cse")
 
+_CPUS = {"x86_64": "x86-64", "riscv64": "generic-rv64"}
+"""LLVM's names of CPUs without features of their own."""
 _STORE = r"^\s*(?:v?mov[ua]p[sd]\s+%[xyz]mm\d+, .*\(%{}\b|st[rpu]\w*\s+q\d+.*\[(?:sp|x29)\b)"
 _VECTOR_SPILL = re.compile(_STORE.format("rsp"), re.MULTILINE)
 _FRAME_SPILL = re.compile(_STORE.format("r[sb]p"), re.MULTILINE)
@@ -89,9 +92,10 @@ def initialize(native_only: bool = True) -> None:
 def target_machine(target: TargetDescription, *, effort: int = 2) -> llvm.TargetMachine:
     """A new machine for a target, with an effort of code generation from 0 to 3."""
     initialize(native_only=target.arch == host_target().arch)
-    cpu = "x86-64" if target.arch == "x86_64" else "generic"
+    cpu = _CPUS.get(target.arch, "generic")
+    abi = level.abi if (level := level_of(target.arch, frozenset(target.features))) is not None else ""
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=cpu, features=target.feature_string, opt=effort, reloc="pic", codemodel="small"
+        cpu=cpu, features=target.feature_string, opt=effort, reloc="pic", codemodel="small", abiname=abi
     )
 
 
