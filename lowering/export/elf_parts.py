@@ -64,6 +64,7 @@ def _linked(files: Sequence[ObjectFile], weights: str) -> FlatCode:
     except UndefinedSymbols as error:
         names = ", ".join(error.names)
         message = f"the code calls {names}, and an exported file defines all that it calls"
-        raise StepwellError("undefined-symbol", None, message) from None
+        help = "f64 mathematics, sines and tangents are the C library's: a .stepwell file runs the model"
+        raise StepwellError("undefined-symbol", None, message, help=help) from None
     except ValueError as error:
         raise InternalError(None, f"exported code could not be linked: {error}") from None

@@ -29,6 +29,7 @@ from stepwell.tools.commands.options import (
     ready_model,
     watched,
 )
+from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
 from stepwell.tools.json_facts import Facts
@@ -58,6 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
     add_threads(parser)
+    add_emulation(parser)
     add_program_arguments(parser)
     add_compile_options(parser)
 
@@ -73,6 +75,10 @@ def run(args: Namespace) -> int:
                 "bad-usage", None, "--roofline draws what --profile measures, which is not given"
             )
         check_place(args.roofline)
+    if args.emulate:
+        return run_emulated(args)
+    if args.against is not None:
+        raise StepwellError("bad-option", None, "--against is for --emulate with --check")
     if args.check:
         expect_reference(args.model)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
@@ -106,7 +112,7 @@ def run(args: Namespace) -> int:
         args.facts |= {"seconds": times.seconds, "threads": model.threads}
         print(times)
     if args.outputs is not None:
-        _write_outputs(args.outputs, outputs)
+        write_outputs(args.outputs, outputs)
     if args.check:
         return _check(args, feeds, outputs)
     return 0
@@ -179,7 +185,8 @@ def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, A
     return 1
 
 
-def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
+def write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
+    """Write the outputs of a run, by name."""
     with whole_file(path) as file:
         np.savez(file, allow_pickle=False, **outputs)
     print(f"wrote {path}", file=sys.stderr)
