@@ -44,7 +44,7 @@ class EmulatedModel:
         self._entry = image.main
         variant = self._entry.variants[0]
         self.interface: Interface = self._entry.interface
-        self._command = _emulator(variant.triple, variant.features)
+        self.command = _emulator(variant.triple, variant.features)
         self._pointer_bytes = described(variant.triple, variant.features).pointer_bytes
         parts = program_parts(image, ExportOptions(_NAME))
         self._program = b"".join(map(bytes, emulated_program(parts)))
@@ -137,7 +137,7 @@ class EmulatedModel:
             path.chmod(0o700)
             try:
                 done = subprocess.run(
-                    [*self._command, str(path)], input=data, capture_output=True, timeout=_SECONDS
+                    [*self.command, str(path)], input=data, capture_output=True, timeout=_SECONDS
                 )
             except subprocess.TimeoutExpired:
                 raise StepwellError(
@@ -146,7 +146,7 @@ class EmulatedModel:
         if done.returncode or len(done.stdout) < 8:
             lines = done.stderr.decode("utf-8", "replace").splitlines()[:5]
             message = f"the exported program ended with status {done.returncode}"
-            note = [shlex.join(self._command) or "run here", *lines]
+            note = [shlex.join(self.command) or "run here", *lines]
             raise StepwellError("emulator-failed", None, message, note=note)
         return done.stdout
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from string import Template
 
+from stepwell.lowering.export.f32_functions import f32_functions_code
+
 _TEXT = Template("""
 define weak hidden ptr @memcpy(ptr %to, ptr %from, $size %n) #0 {
 entry:
@@ -195,4 +197,9 @@ def freestanding_code(arch: str, pointer_bytes: int) -> str:
     text = _TEXT.substitute(size=f"i{8 * pointer_bytes}")
     if arch != "armv7":
         return text
-    return text + _DIVISIONS + "".join(_NAMES.replace("$known", known) for known in ("", "4", "8"))
+    return (
+        text
+        + f32_functions_code()
+        + _DIVISIONS
+        + "".join(_NAMES.replace("$known", known) for known in ("", "4", "8"))
+    )

@@ -37,13 +37,13 @@ def compile_to_object(text: str, target: TargetDescription, *, optimize: bool, e
     Raises: InternalError when LLVM refuses the text.
     """
     machine = target_machine(target, effort=effort)
-    return machine.emit_object(_module(text, machine, optimize))
+    return machine.emit_object(_module(_with_vector_length(text, target), machine, optimize))
 
 
 def emit_assembly(text: str, target: TargetDescription, *, optimize: bool) -> str:
     """The assembly of LLVM IR text, to read and to count spills; arguments as for `compile_to_object`."""
     machine = target_machine(target)
-    return machine.emit_assembly(_module(text, machine, optimize))
+    return machine.emit_assembly(_module(_with_vector_length(text, target), machine, optimize))
 
 
 def vector_spills(assembly: str) -> int:
@@ -76,6 +76,20 @@ def _module(text: str, machine: llvm.TargetMachine, optimize: bool) -> llvm.Modu
         builder = llvm.create_pass_builder(machine, tuning)
         builder.getModulePassManager().run(module, builder)
     return module
+
+
+_DEFINITION = re.compile(r"^(define [^{]*)\{", re.MULTILINE)
+
+
+def _with_vector_length(text: str, target: TargetDescription) -> str:
+    """
+    LLVM IR text whose functions say that SVE registers have 256 bits, for a target with SVE.
+
+    Without it, LLVM makes two NEON instructions of each operation on 256 bits.
+    """
+    if "sve" not in target.features:
+        return text
+    return _DEFINITION.sub(r"\1 vscale_range(2,2) {", text)
 
 
 @cache
