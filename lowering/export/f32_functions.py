@@ -1,4 +1,4 @@
-"""Functions of f32 that LLVM calls where a CPU has no instruction, as LLVM IR: rounding, least and largest."""
+"""Functions of f32 that LLVM calls where a CPU has no instruction, as LLVM IR: roundings, extrema."""
 
 from __future__ import annotations
 
