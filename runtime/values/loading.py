@@ -53,7 +53,11 @@ def _loaded_library(path: str | os.PathLike[str], threads: int | None) -> Compil
 def model_of(image: ModelImage, *, threads: int | None = None) -> CompiledModel:
     """The model of an image: compiled code, or a program with functions. Raises: as `CompiledModel`."""
     if not image.program:
-        return CompiledModel(image, threads=threads)
+        if not image.main.interface.states:
+            return CompiledModel(image, threads=threads)
+        from stepwell.runtime.sessions.stateful import StatefulModel
+
+        return StatefulModel(image, threads=threads)
     from stepwell.runtime.values.compiled import CompiledProgram
 
     return cast(CompiledModel, CompiledProgram(image, threads=threads))

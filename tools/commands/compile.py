@@ -147,7 +147,7 @@ def _list_runs(args: Namespace, options: CompileOptions) -> None:
 def _facts(image: ModelImage) -> Facts:
     if image.program:
         return {"segments": list(image.segments), **image.summary, **image.effort}
-    interface, variant = image.main.interface, image.main.variants[0]
+    interface, variant = image.main.interface.public, image.main.variants[0]
     return {
         "inputs": tensor_facts(interface.inputs),
         "outputs": tensor_facts(interface.outputs),

@@ -152,7 +152,10 @@ def _inspect_artifact(args: Namespace) -> int:
     entry = image.main
     if args.debug_file is not None:
         write_bytes(args.debug_file, _debug_file(entry.variants[0].code, args.model))
-    for kind, specs in zip(KINDS, (entry.interface.inputs, entry.interface.outputs), strict=True):
+    public = entry.interface.public
+    states = [entry.interface.inputs[each.input]._replace(name=each.name) for each in entry.interface.states]
+    kinds = (*KINDS, "state") if states else KINDS
+    for kind, specs in zip(kinds, (public.inputs, public.outputs, states), strict=False):
         _print_values(kind, {spec.name: spec for spec in specs})
         args.facts[f"{kind}s"] = tensor_facts(specs)
     args.facts["variants"] = [
