@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.whole_files import check_place, whole_file, write_text
+from stepwell.runtime.files.whole_files import check_place, write_text
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.values.compiled import CompiledProgram
@@ -31,8 +29,8 @@ from stepwell.tools.commands.options import (
 )
 from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
+from stepwell.tools.commands.shown_outputs import described_array, write_outputs
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
-from stepwell.tools.json_facts import Facts
 from stepwell.tools.measure.host_time import described, milliseconds_on_host
 
 _PROFILED_RUNS = 10
@@ -118,17 +116,6 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def described_array(name: str, array: Array) -> tuple[Facts, str]:
-    """An array's type, shape and, of numbers, least, mean and largest: as JSON values, and as a line."""
-    numbers: dict[str, float] = {}
-    if array.size and array.dtype.kind in "fiub":
-        values = array.astype(np.float64)
-        numbers = {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
-    text = "".join(f"  {which} {value:.6g}" for which, value in numbers.items())
-    facts: Facts = {"name": name, "dtype": array.dtype.name, "shape": array.shape, **numbers}
-    return facts, f"{name}: {array.dtype.name}{list(array.shape)}{text}"
-
-
 def _remark_on_host_time(model: CompiledModel, feeds: Mapping[str, object], seconds: float) -> None:
     """
     Say on standard error what runs on the host, if that is much of a call, whose time is given.
@@ -183,10 +170,3 @@ def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, A
     args.facts["first"] = None if first is None else first.to_json()
     print(first or "no single node departs: only the outputs do")
     return 1
-
-
-def write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
-    """Write the outputs of a run, by name."""
-    with whole_file(path) as file:
-        np.savez(file, allow_pickle=False, **outputs)
-    print(f"wrote {path}", file=sys.stderr)

@@ -10,6 +10,7 @@ from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import compile_options, expect_no_compilation, watched
+from stepwell.tools.commands.shown_outputs import described_array, write_outputs
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import check_suffix
 from stepwell.tools.inputs import completed_inputs, read_arrays
@@ -29,8 +30,7 @@ def add_emulation(parser: ArgumentParser) -> None:
 
 def run_emulated(args: Namespace) -> int:
     """Run; returns the exit status: 1 when `--check` finds a difference."""
-    from stepwell.lowering.export.emulation import EmulatedModel
-    from stepwell.tools.commands.run import described_array, write_outputs
+    from stepwell.lowering.export import EmulatedModel
 
     if given := [name for name in _REFUSED if getattr(args, name)]:
         message = f"--{given[0]} does not go with --emulate: the times of an emulator say nothing"
