@@ -9,11 +9,12 @@ call is the least.
 
 from __future__ import annotations
 
-import ctypes
 import resource
+import shutil
+import subprocess
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -22,13 +23,12 @@ import numpy as np
 import onnx.parser
 
 import stepwell
-from benchmarks.zoo import F32_MODELS, model_path
-from stepwell.runtime.addresses import address_of
+from benchmarks.zoo import model_path
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.targets.cpu import cpu_rows
 from stepwell.tools.inputs import completed_inputs
 
-MODELS = ("squeezenet", "mobilenet_v2", "light_resnet50")
+MODELS = ("basic_pitch", "mobilenet_v2", "light_resnet50")
 _RELU = """
 <ir_version: 8, opset_import: ["" : 17]>
 one (float[16] x) => (float[16] y) { y = Relu (x) }
@@ -40,7 +40,7 @@ tiny (float[N, 3, 32, 32] x, float[16, 3, 3, 3] w, float[16, 10] v) => (float[N,
   g = MatMul (f, v) y = Softmax (g)
 }
 """
-_ROUNDS, _CALLS = 15, 20_000
+_ROUNDS = 15
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -65,47 +65,65 @@ def sizes(folder: Path) -> None:
         print(f"tiny .so {row.name:<16} {size:>7} bytes, code {done.code_bytes}")
 
 
+_CALLER = """
+#define _POSIX_C_SOURCE 200809L
+#include "one.h"
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+int32_t one_main(void *args, void *dims, void *context);
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static double least(double a, double b) { return a < b ? a : b; }
+int main(void) {
+  static float x[16], y[16];
+  static unsigned char memory[8192];
+  one_inputs in = {x};
+  one_outputs out = {y};
+  one_call call;
+  void *args[3] = {x, y, memory};
+  int64_t dims[1] = {0};
+  uint64_t context[12] = {0};
+  double run = 1e9, alone = 1e9;
+  memset(&call, 0, sizeof call);
+  args[2] = call.workspace = memory + (64 - (uintptr_t)memory % 64) % 64;
+  call.workspace_bytes = 4096;
+  for (int round = 0; round < 30; round++) {
+    double begin = now();
+    for (int i = 0; i < 100000; i++) one_run(&in, &out, &call);
+    run = least(run, now() - begin);
+    begin = now();
+    for (int i = 0; i < 100000; i++) one_main(args, dims, context);
+    alone = least(alone, now() - begin);
+  }
+  printf("%.4f us by NAME_run, %.4f over NAME_main", 10 * run, 10 * (run - alone));
+  return 0;
+}
+"""
+
+
 def call_time(folder: Path) -> None:
-    """Print the time of a call of one operator, through `run`, and of its `main` alone."""
-    stepwell.export(onnx.parser.parse_model(_RELU), folder / "one.so")
-    library = ctypes.CDLL(str(folder / "one.so"))
-    x, y = np.ones(16, np.float32), np.empty(16, np.float32)
-    workspace = np.zeros(4096, np.uint8)
-    start = address_of(workspace) + -address_of(workspace) % 64
-    inputs, outputs = (np.array([address_of(array)], np.uint64) for array in (x, y))
-    call = np.zeros(10, np.uint64)
-    call[:2] = start, workspace.nbytes - 64
-    arrays = np.array([address_of(x), address_of(y), start], np.uint64)
-    dims, context = np.zeros(1, np.int64), np.zeros(12, np.uint64)
-    run = _bound(library.one_run, inputs, outputs, call)
-    alone = _bound(library.one_main, arrays, dims, context)
-    times = {name: min(_each(function)) for name, function in (("run", run), ("main", alone))}
-    more = 1e6 * (times["run"] - times["main"])
-    print(f"one operator: {1e6 * times['run']:.2f} us by NAME_run through ctypes, {more:.2f} over NAME_main")
-
-
-def _bound(function: Callable[..., int], *arrays: np.ndarray) -> Callable[[], int]:
-    addresses = [ctypes.c_void_p(address_of(array)) for array in arrays]
-    return lambda: function(*addresses)
-
-
-def _each(call: Callable[[], object]) -> list[float]:
-    """The seconds of a call, in each round."""
-    found: list[float] = []
-    for _ in range(_ROUNDS):
-        begin = perf_counter()
-        for _ in range(_CALLS):
-            call()
-        found.append((perf_counter() - begin) / _CALLS)
-    return found
+    """Print the time of a call of one operator from C, and what it takes over that of its `main`."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        print("one operator: no C compiler here")
+        return
+    stepwell.export(onnx.parser.parse_model(_RELU), folder / "one.a")
+    (folder / "one.c").write_text(_CALLER)
+    subprocess.run([compiler, "-O2", "one.c", "one.a", "-o", "one"], cwd=folder, check=True)
+    done = subprocess.run([folder / "one"], capture_output=True, text=True, check=True)
+    print(f"one operator: {done.stdout}")
 
 
 def whole_model(name: str, folder: Path) -> None:
     """Print the time of an export, and calls of the library and the model in turn, on one thread."""
-    if name not in F32_MODELS:
-        print(f"{name}: not in the zoo")
+    if (path := model_path(name)) is None:
+        print(f"{name}: not available here")
         return
-    compiled = stepwell.compile(model_path(name), threads=1)
+    compiled = stepwell.compile(path, threads=1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     export_seconds: dict[str, float] = {}
     for suffix in ("a", "so"):
@@ -124,7 +142,7 @@ def whole_model(name: str, folder: Path) -> None:
 
 
 def _compared(
-    model: CompiledModel, library: CompiledModel, feeds: dict[str, np.ndarray]
+    model: CompiledModel, library: CompiledModel, feeds: Mapping[str, object]
 ) -> tuple[bool, float, float]:
     """Whether the bits are the same; the library's time over the model's; the library's milliseconds."""
     wanted, found = model.run(feeds), library.run(feeds)

@@ -48,8 +48,11 @@ def _moves(register: int, first: int, count: int) -> list[tuple[int, int]]:
 _AARCH64 = [0xAA0003E0 | source << 16 | to for to, source in _moves(8, 0, 6)] + [0xD4000001, 0xD65F03C0]
 _RISCV64 = [source << 15 | to << 7 | 0x13 for to, source in _moves(17, 10, 6)] + [0x73, 0x8067]
 # push {r4, r5, r7, lr}; moves; ldr r3, r4, r5 from the stack; svc; pop {r4, r5, r7, pc}
-_ARMV7 = [0xE92D40B0, *(0xE1A00000 | to << 12 | source for to, source in _moves(7, 0, 3)), 0xE59D3010]
-_ARMV7 += [0xE59D4014, 0xE59D5018, 0xEF000000, 0xE8BD80B0]
+_ARMV7 = [
+    0xE92D40B0,
+    *(0xE1A00000 | to << 12 | source for to, source in _moves(7, 0, 3)),
+    *(0xE59D3010, 0xE59D4014, 0xE59D5018, 0xEF000000, 0xE8BD80B0),
+]
 _SYSTEMS: Mapping[str, _System] = {
     "aarch64": _System(63, 64, 93, 222, struct.pack("<9I", *_AARCH64)),
     "riscv64": _System(63, 64, 93, 222, struct.pack("<9I", *_RISCV64)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from stepwell.runtime.machine.demands import missing_features
-from stepwell.runtime.machine.target import host_target
+from stepwell.runtime.machine.target import F32_BYTES, host_target
 from stepwell.runtime.targets.cpu import cpu_rows
 
 
@@ -16,14 +16,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Print the table; returns the exit status."""
     print(f"{'host':<16} {host_target()}")
-    rows = [
-        row._asdict() | {"runs here": _runs_here(row.triple, row.features)} for row in cpu_rows().values()
-    ]
-    args.facts["targets"] = rows
-    for row in rows:
-        vectors = f"{row['vector_bytes']} B" if row["vector_bytes"] > 4 else "scalar"
-        how = "runs here" if row["runs here"] else row["emulator"].partition(" ")[0]
-        print(f"{row['name']:<16} {row['triple']:<30} {vectors:<7} {how:<13} {row['about']}")
+    known = [(row, _runs_here(row.triple, row.features)) for row in cpu_rows().values()]
+    args.facts["targets"] = [row._asdict() | {"runs here": runs} for row, runs in known]
+    for row, runs in known:
+        vectors = f"{row.vector_bytes} B" if row.vector_bytes > F32_BYTES else "scalar"
+        how = "runs here" if runs else row.emulator.partition(" ")[0]
+        print(f"{row.name:<16} {row.triple:<30} {vectors:<7} {how:<13} {row.about}")
     return 0
 
 

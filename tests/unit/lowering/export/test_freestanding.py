@@ -16,8 +16,10 @@ from stepwell.runtime.machine.target import host_target
 
 ROUNDINGS = (np.trunc, np.floor, np.ceil, np.rint, np.rint)
 POINTER, SIZE = ctypes.c_void_p, ctypes.c_size_t
-FLOATS = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, 8388607.5, 8388608.0, -4194303.5, 1e30, -1e30]
-FLOATS += [math.inf, -math.inf, math.nan, 1e-40, -1e-40, 2147483648.0, 3.7, -3.2]
+FLOATS = [
+    0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, 8388607.5, 8388608.0, -4194303.5, 1e30, -1e30,
+    math.inf, -math.inf, math.nan, 1e-40, -1e-40, 2147483648.0, 3.7, -3.2,
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
