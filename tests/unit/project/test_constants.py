@@ -32,7 +32,12 @@ FOLDERS = (
     "runtime/machine",
 )
 # Polynomials and bit patterns of functions; formats of files, objects and the system: no number is tuned.
-NO_COSTS = ("passes/loop/math/", "runtime/files/artifact", "runtime/files/container.py")
+NO_COSTS = (
+    "passes/loop/math/",
+    "runtime/files/artifact",
+    "runtime/files/exported",
+    "runtime/files/container.py",
+)
 OTHERS: Mapping[str, str] = {
     "facts of instruction sets, the ABI and the system": """
         dialects/tensor_ir/transposes.py _PART_BYTES
