@@ -174,6 +174,8 @@ def text_of(steps: Iterable[Step]) -> str:
 
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = text_of(MODEL), text_of(WORK), text_of(KERNELS)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
+REFERENCE_PIPELINE = text_of(PROGRAM[:3])
+"""What the interpreter needs of `PROGRAM`."""
 NATIVE_PIPELINE = text_of(NATIVE_FUNCTIONS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))
