@@ -58,7 +58,11 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "partition-graph": ("outline each backend's connected ops as a function", "PartitionGraph"),
         "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
     },
-    "passes.graph.data": {"link-prelude": ("copy what a module names of the prelude into it",)},
+    "passes.graph.data": {
+        "link-prelude": ("copy what a module names of the prelude into it",),
+        "unmatched-cases": ("print the values that matches leave out",),
+        "simplify-match": ("write matches on nested patterns as matches on one constructor at a time",),
+    },
     "passes.graph.types": {
         "infer-types": ("find the types that holes stand for", "InferType"),
         "infer-effects": ("annotate each function with what its calls may do",),
@@ -178,6 +182,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "time-kernels": ("record the start and end time of each kernel in @main",),
     },
     "passes.graph.functions": {
+        "defunctionalize": ("make data of function values", "Defunctionalization"),
         "eta-expand": ("write functions and constructors that are values as lambdas", "EtaExpand"),
         "inline": ("replace calls by the bodies of the functions", "Inline"),
         "lambda-lift": ("make a function of each lambda", "LambdaLift"),
@@ -196,7 +201,8 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "to-graph-normal-form": ("sort the ops of each block into a canonical order", "ToGraphNormalForm"),
     },
     "lowering.main_to_buffers": {
-        "plan-memory": ("assign every intermediate of @main an offset in one arena",)
+        "add-entry": ("add the function by which programs in C call @main",),
+        "plan-memory": ("assign every intermediate of @main an offset in one arena",),
     },
     "passes.graph.raising": {
         "raise-to-row-ops": ("recognize softmax, norms and activations that are written out as several ops",)
@@ -329,7 +335,7 @@ def load_pass(name: str) -> type[ModulePass]:
 
 def _unknown(name: str) -> StepwellError:
     hint = did_you_mean(name, [*PASSES, *_PLUGGED_IN, *_aliases(), *get_all_passes(), *_outside_places()])
-    help = f"{hint}`stepwell-opt --list-passes` lists them all"
+    help = f"{hint}`stepwell-opt --list-passes` lists them all; `--load` adds those of a plugin"
     return StepwellError("unknown-pass", None, f"no pass is named {name!r}", help=help)
 
 

@@ -8,14 +8,24 @@ their own, constants, and the table with the addresses that these jumps go to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stepwell.runtime.link.code import MAX_IMAGE_BYTES, PAGE_BYTES, POINTER_BYTES, LinkedCode
 from stepwell.runtime.link.debug_file import debug_file
 from stepwell.runtime.link.elf import ObjectFile, Relocation, Section, Symbol, read_object
 from stepwell.runtime.link.outside import is_known
-from stepwell.runtime.link.relocations import CALLS, LOADS, PATCHED_BYTES, PATCHES, STUB_BYTES, write_stub
+from stepwell.runtime.link.relocations import (
+    CALLS,
+    CODE_ALIGNMENT,
+    LOADS,
+    PATCHED_BYTES,
+    PATCHES,
+    STUB_BYTES,
+    write_jump,
+    write_stub,
+)
 
 _FRAMES = ".eh_frame"
 _FRAMES_END = bytes(4)
@@ -34,12 +44,75 @@ def link(objects: Sequence[bytes]) -> LinkedCode:
     return _Link(arches.pop(), files).image()
 
 
+class FlatCode(NamedTuple):
+    """
+    Position-independent code in one piece that calls nothing outside, and relocations for open symbols.
+
+    It is correct at any multiple of its alignment, functions, constants and all.
+    """
+
+    arch: str
+    contents: bytes
+    symbols: Mapping[str, tuple[int, int]]
+    """Offset and size of each global symbol."""
+    relocations: tuple[tuple[int, int, str, int], ...]
+    """Offset, kind, symbol and addend of what is open."""
+    alignment: int
+
+
+class UndefinedSymbols(ValueError):
+    """Code needs functions that nothing defines; `names` are theirs."""
+
+    def __init__(self, names: Sequence[str]):
+        super().__init__(f"nothing defines {', '.join(names)}")
+        self.names = tuple(names)
+
+
+def flat_link(files: Sequence[ObjectFile], open: Collection[str] = ()) -> FlatCode:
+    """
+    Link objects to code that needs nothing else.
+
+    Args: `open` are symbols whose addresses are not known yet.
+    Raises: UndefinedSymbols; ValueError as `link`.
+    """
+    if len(arches := {file.arch for file in files}) != 1:
+        raise ValueError(f"the objects are for {', '.join(sorted(arches)) or 'no machine'}")
+    return _Link(arches.pop(), list(files), open).flat()
+
+
+def as_object(arch: str, code: LinkedCode) -> ObjectFile:
+    """
+    Linked code as an object that can be linked again: one section, whose jumps to functions outside refer to
+    symbols.
+    """
+    gap = bytes(code.data_offset - code.text_bytes)
+    contents = bytearray(code.contents[: code.text_bytes] + gap + code.contents[code.text_bytes :])
+    relocations: list[Relocation] = []
+    symbols = [Symbol(name, 1, *place, False, False, True) for name, place in code.functions.items()]
+    first = code.text_bytes - STUB_BYTES[arch] * len(code.outside)
+    for number, name in enumerate(code.outside):
+        place = first + number * STUB_BYTES[arch]
+        offset, kind, addend = write_jump(contents, arch, place)
+        relocations.append(Relocation(offset, kind, len(symbols), addend))
+        symbols.append(Symbol(name, 0, 0, 0, False, False))
+    alignment = CODE_ALIGNMENT[arch]
+    section = Section(1, ".text", bytes(contents), alignment, True, tuple(relocations))
+    return ObjectFile(arch, (section,), tuple(symbols))
+
+
+def _is_kept(section: Section) -> bool:
+    """Whether a section is code or constants: nothing unwinds exported code."""
+    return section.name != _FRAMES and not section.name.startswith(".note")
+
+
 @dataclass
 class _Link:
     """The state of linking: the image so far, and the places in it of sections and symbols."""
 
     arch: str
     files: list[ObjectFile]
+    open: Collection[str] = ()
+    """Symbols whose relocations are left open."""
     memory: bytearray = field(default_factory=bytearray)
     places: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     """The offset of each section in the image, by the numbers of object and section."""
@@ -79,6 +152,37 @@ class _Link:
         debug = debug_file(self.arch, self.files, self.places, text_bytes, functions)
         outside = tuple(self.stubs)
         return LinkedCode(contents, text_bytes, data_offset, outside, functions, frames, debug).checked()
+
+    def flat(self) -> FlatCode:
+        """Functions and constants without a gap, and without the frames of `image`."""
+        sections = [
+            (n, section)
+            for n, file in enumerate(self.files)
+            for section in file.sections
+            if _is_kept(section)
+        ]
+        self._define()
+        known = {*self.defined, *self.open}
+        missing = {s.name for file in self.files for s in file.symbols if not (s.section or s.is_local)}
+        if missing := sorted(missing - known - {""}):
+            raise UndefinedSymbols(missing)
+        self._place((n, section) for n, section in sections if section.is_code)
+        self._place((n, section) for n, section in sections if not section.is_code)
+        rest: list[tuple[int, int, str, int]] = []
+        for number, section in sections:
+            for relocation in section.relocations:
+                symbol = self.files[number].symbols[relocation.symbol]
+                if symbol.name in self.open and symbol.name not in self.defined:
+                    place = self.places[number, section.number] + relocation.offset
+                    rest.append((place, relocation.kind, symbol.name, relocation.addend))
+                else:
+                    self._relocate(number, section, relocation)
+        symbols = {
+            name: (self._offset(number, symbol), symbol.size)
+            for name, (number, symbol) in self.defined.items()
+        }
+        alignment = max(CODE_ALIGNMENT[self.arch], *(section.alignment for _, section in sections))
+        return FlatCode(self.arch, bytes(self.memory), symbols, tuple(rest), alignment)
 
     def _define(self) -> None:
         """Find the definition of each global symbol: the strong one, or the first of weak ones."""

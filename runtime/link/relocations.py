@@ -132,3 +132,16 @@ def write_stub(memory: bytearray, arch: str, place: int, slot: int) -> None:
         struct.pack_into("<4I", memory, place, 0x90000010, 0xF9400211, 0xD61F0220, 0xD4200000)
         _page21(memory, place, slot, 0)
         _low12(3)(memory, place + 4, slot, 0)
+
+
+CODE_ALIGNMENT: Mapping[str, int] = {"x86_64": 64, "aarch64": 1 << 12}
+"""The alignment of linked code: on aarch64, instructions contain the offset in a page of 4 KiB."""
+
+
+def write_jump(memory: bytearray, arch: str, place: int) -> tuple[int, int, int]:
+    """Write a jump to a symbol in place of a stub; returns the offset, kind and addend of its relocation."""
+    if arch == "x86_64":
+        struct.pack_into("<BI3s", memory, place, 0xE9, 0, b"\xcc\xcc\xcc")
+        return place + 1, 4, -4
+    struct.pack_into("<4I", memory, place, 0x14000000, *[0xD4200000] * 3)
+    return place, 282, 0

@@ -100,6 +100,11 @@ class TargetDescription:
         return arch_of(self.triple)
 
     @property
+    def pointer_bytes(self) -> int:
+        """The size of an address."""
+        return 4 if self.arch.startswith(("arm", "thumb", "wasm32", "riscv32")) else 8
+
+    @property
     def is_tested(self) -> bool:
         """Whether our tests run code for it: Linux on x86-64, and Linux on aarch64, on an emulated CPU."""
         return self.arch in ("x86_64", "aarch64") and system_of(self.triple) == "linux"
