@@ -48,6 +48,7 @@ PROGRAM = (
     Step("infer-types", "finds the types that holes stand for, before any other pass needs them"),
     Step("gradient", "writes out derivatives while functions still have their names"),
     Step("monomorphize", "gives every value one type, before bodies are put together"),
+    Step("partial-evaluate{budget=10000}", "follows closures and cells, which inline does not see through"),
     Step("inline", "leaves calls of recursive functions and of function values alone"),
     Step("simplify-match", "tests a tag at a time; makings that inlining has brought into sight fold"),
     Step("dead-code-elimination", "removes functions that are values no more, and what computes nothing"),

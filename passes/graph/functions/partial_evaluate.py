@@ -34,10 +34,10 @@ class PartialEvaluatePass(Pass):
     ref.write %r, %b : !ref.cell<tensor<f32>>, tensor<f32>
     ```
     Tensors of at most 1,024 elements, tuples, data, functions and cells are followed; branches and cases that
-    are decided are replaced by the arm. A call of a recursive function unfolds when an argument's size is
-    known, and smaller than in the call around: constructors of data, a natural number. Effects stay, in their
-    order; what is unused is left to `dead-code-elimination`. Polymorphic functions stay as they are:
-    `monomorphize` goes before.
+    are decided are replaced by the arm. A call of a recursive function unfolds when an argument that its
+    branches depend on is of known size, and smaller than in the call around: constructors of data, a natural
+    number. Effects stay, in their order; what is unused is left to `dead-code-elimination`. Polymorphic
+    functions stay as they are: `monomorphize` goes before.
     Class: exact.
     Source: Thiemann and Dussart, "Partial evaluation for higher-order languages with state" (1999).
     """

@@ -18,6 +18,7 @@ from stepwell.passes.analysis.effects import WRITE, Effects
 from stepwell.passes.analysis.rename_symbols import defined_names
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.functions.computed_ops import computed, is_small
+from stepwell.passes.graph.functions.deciding_parameters import deciding_parameters
 from stepwell.passes.graph.functions.static_values import (
     UNKNOWN_SIZE,
     Cell,
@@ -65,6 +66,7 @@ class Evaluator:
         self._around: dict[Operation, list[Fuel]] = {}
         """The fuel of the calls of each function around the op that is being evaluated."""
         self._recursive = recursive
+        self._deciding: dict[Operation, Sequence[bool]] = {}
         self._renames: dict[Operation, bool] = {}
         self._steps: Mapping[type[Operation], _Step] = {
             graph.ConstantOp: self._constant,
@@ -333,7 +335,10 @@ class Evaluator:
         self, call: graph.CallOp, body: graph.LambdaOp | FuncOp, arguments: Sequence[Known]
     ) -> Fuel | None:
         """The fuel of a call that unfolds; None, with a remark, of one that stays."""
-        fuel = fuel_of(arguments)
+        if body not in self._deciding:
+            self._deciding[body] = deciding_parameters(body)
+        pairs = zip(fuel_of(arguments), self._deciding[body], strict=False)
+        fuel = tuple(size if decides else UNKNOWN_SIZE for size, decides in pairs)
         if around := self._around.get(body):
             fuel = tuple(map(min, fuel, around[-1]))
             if fuel == around[-1]:
