@@ -183,6 +183,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "time-kernels": ("record the start and end time of each kernel in @main",),
     },
     "passes.graph.functions": {
+        "defunctionalize": ("make data of function values", "Defunctionalization"),
         "eta-expand": ("write functions and constructors that are values as lambdas", "EtaExpand"),
         "inline": ("replace calls by the bodies of the functions", "Inline"),
         "lambda-lift": ("make a function of each lambda", "LambdaLift"),

@@ -98,7 +98,7 @@ def unified(parameters: list[Attribute], arguments: list[Attribute]) -> dict[str
     """
     Maps the symbols of a callee's parameter types to the dimensions of a call's argument types.
 
-    Only dimensions that are a symbol by themselves bind it; the first one does.
+    Only dimensions that are a symbol by themselves bind it; the first one does that is given a known size.
     """
     found: dict[str, Dim] = {}
     for parameter, argument in zip(parameters, arguments, strict=True):
@@ -106,5 +106,6 @@ def unified(parameters: list[Attribute], arguments: list[Attribute]) -> dict[str
             pairs = zip(dims_of(cast(Tensor, parameter)), dims_of(cast(Tensor, argument)), strict=True)
             for own, given in pairs:
                 if not own.is_static and not own.is_unknown and own.symbols() == frozenset({str(own)}):
-                    found.setdefault(str(own), given)
+                    if found.setdefault(str(own), given).is_unknown:
+                        found[str(own)] = given
     return found

@@ -8,18 +8,19 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.types import Tensor, dims_of, tensor_of
 from stepwell.passes.analysis.call_graph import CallGraph, functions_by_name, recursive_functions, symbols_of
 from stepwell.passes.analysis.manager import analysis
-from stepwell.passes.analysis.rename_symbols import defined_names, rename_symbols, unified
-from stepwell.passes.base import functions_of
+from stepwell.passes.analysis.rename_symbols import defined_names, rename_symbols, symbols_named, unified
+from stepwell.passes.base import agree_with_return, functions_of
 from stepwell.passes.context import count, remark
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -46,6 +47,7 @@ def inline_module(module: ModuleOp, *, once: bool = False) -> None:
     for function in functions_of(module):
         _expect_bounded(function, sizes[function.sym_name.data])
         _Inliner(function, bodies, once).run()
+        agree_with_return(function)
 
 
 def _called_once(module: ModuleOp) -> list[str]:
@@ -120,7 +122,7 @@ class _Inliner:
         self._rename(call, region)
         block = region.block
         for arg, value in zip(tuple(block.args), call.arguments, strict=True):
-            arg.replace_all_uses_with(value)
+            arg.replace_all_uses_with(_as_sized(value, arg, call))
         calls = _calls(region)
         for op in region.walk():
             adopt_location(op, call.location)
@@ -140,11 +142,89 @@ class _Inliner:
         """Substitute the call's dimensions for the parameters' symbols, and fresh symbols for inner ones."""
         parameters = [arg.type for arg in region.block.args]
         names = unified(parameters, [value.type for value in call.arguments])
+        names |= _names_of_open_sizes(call, region, names)
         own = defined_names(region)
         fresh = fresh_symbols(call, len(own)) if own else []
         names |= {old: Dim.symbol(new) for old, new in zip(own, fresh, strict=True)}
         if names:
             rename_symbols(region, names)
+
+
+def _names_of_open_sizes(call: graph.CallOp, region: Region, names: Mapping[str, Dim]) -> dict[str, Dim]:
+    """
+    New symbols for the sizes that types of arguments leave open, and ops of the callee name.
+
+    ```mlir
+    %y = graph.call @f(%x) : (tensor<?xf32>) -> tensor<?xf32>  // of a tensor<?xf32, #graph.dims<["N"]>>
+    // ->
+    %s = graph.shape_of %x start 0 end 1 : tensor<?xf32> -> tensor<1xi64>
+    %n = graph.bind_sizes %s names ["data_0"] : tensor<1xi64> -> index
+    %u = graph.reshape %x shape <["data_0"]> : tensor<?xf32> -> tensor<?xf32, #graph.dims<["data_0"]>>
+    ```
+    """
+    found: dict[str, Dim] = {}
+    if not any(dim.is_unknown for dim in names.values()):
+        return found
+    named = {name for op in region.walk() for name in symbols_named(op)}
+    for arg, value in zip(region.block.args, call.arguments, strict=True):
+        for axis, dim in enumerate(_dims(arg)):
+            name = str(dim)
+            if name in found or name not in names or not names[name].is_unknown:
+                continue
+            if name in named or _is_computed_with(arg):
+                found[name] = _bound_size(value, axis, call)
+    return found
+
+
+def _bound_size(value: SSAValue, axis: int, call: graph.CallOp) -> Dim:
+    """A new symbol, bound before a call to the size of a value along an axis."""
+    (new,) = fresh_symbols(call, 1)
+    size = graph.ShapeOfOp(value, axis, axis + 1)
+    for op in (size, graph.BindSizesOp(size.result, [new])):
+        _insert_before(call, op)
+    return Dim.symbol(new)
+
+
+def _as_sized(value: SSAValue, arg: BlockArgument, call: graph.CallOp) -> SSAValue:
+    """An argument of a call with the sizes that the callee knows, checked where the caller does not."""
+    if all(b.is_unknown or b.proves_equal(a) for a, b in zip(_dims(value), _dims(arg), strict=False)):
+        return value
+    if any(dim.is_unknown for dim in _dims(arg)) or not _is_computed_with(arg):
+        return value
+    for axis, (given, wanted) in enumerate(zip(_dims(value), _dims(arg), strict=True)):
+        if given.is_unknown and not _defines(value, axis, wanted):
+            found = _bound_size(value, axis, call)
+            message = (
+                f"argument {arg.index} of a call has another size along axis {axis} than its function wants"
+            )
+            _insert_before(call, graph.AssertOp(found, wanted, message))
+    made = graph.ReshapeOp(value, _dims(arg))
+    made.result.name_hint = arg.name_hint
+    _insert_before(call, made)
+    return made.result
+
+
+def _defines(value: SSAValue, axis: int, size: Dim) -> bool:
+    """Whether a symbol is defined as the size of a value along an axis."""
+    sizes = (use.operation for use in value.uses)
+    reads = (op for op in sizes if isinstance(op, graph.ShapeOfOp) and op.start.value.data == axis)
+    binds = (use.operation for op in reads for use in op.result.uses)
+    return any(isinstance(op, graph.BindSizesOp) and op.symbols.data[0].data == str(size) for op in binds)
+
+
+def _insert_before(call: graph.CallOp, op: Operation) -> None:
+    adopt_location(op, call.location)
+    Rewriter.insert_op(op, InsertPoint.before(call))
+
+
+def _dims(value: SSAValue) -> Sequence[Dim]:
+    return dims_of(value.type) if value.type.name == TensorType.name else ()
+
+
+def _is_computed_with(value: SSAValue) -> bool:
+    """Whether an op on tensors reads a value; data, calls and results need no sizes."""
+    users = (use.operation for use in value.uses)
+    return any(isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE for op in users)
 
 
 def _as_graph_calls(function: FuncOp, bodies: Mapping[str, FuncOp]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -13,28 +13,20 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.control_flow import yield_of
 from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.locations import adopt_location
-from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.passes.analysis.symbol_names import SymbolNames
 from stepwell.passes.context import count
 
 
 def lift_lambdas(module: ModuleOp, functions: Iterable[FuncOp]) -> list[FuncOp]:
     """Move the bodies of the lambdas in functions of a module into functions, which it returns."""
-    names, made = {*functions_by_name(module)}, list[FuncOp]()
+    names, made = SymbolNames(module), list[FuncOp]()
     for function in functions:
         lambdas = [each for each in function.walk() if isinstance(each, graph.LambdaOp)]
         for each in reversed(lambdas):  # those inside first: what they capture, the ones around capture
-            made.append(_lifted(each, _unused_name(function.sym_name.data, names)))
-            names.add(made[-1].sym_name.data)
+            made.append(_lifted(each, names.numbered(f"{function.sym_name.data}_lambda")))
             module.body.block.insert_op_after(made[-1], function)
             count("lambdas lifted")
     return made
-
-
-def _unused_name(outer: str, names: Container[str]) -> str:
-    number = 0
-    while (name := f"{outer}_lambda_{number}") in names:
-        number += 1
-    return name
 
 
 def _lifted(op: graph.LambdaOp, name: str) -> FuncOp:

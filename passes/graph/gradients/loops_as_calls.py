@@ -17,8 +17,8 @@ from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.passes.analysis.rename_symbols import defined_names, symbols_named
+from stepwell.passes.analysis.type_substitution import in_data
 from stepwell.passes.graph.gradients.builder import GradientBuilder
-from stepwell.passes.graph.gradients.tapes import in_data
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
 

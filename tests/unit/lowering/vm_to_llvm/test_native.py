@@ -154,6 +154,15 @@ def test_recursion_is_as_deep_as_its_limit(tmp_path: Path) -> None:
     assert limited(np.array(7)) == 7
 
 
+def test_calls_are_counted_once_where_a_call_runs_again(tmp_path: Path) -> None:
+    """The first run ends at the fuel of short calls; the second one, on another stack, at the limit."""
+    model = machine_of(DOWN, tmp_path, max_depth=25_000)
+    for _ in range(2):
+        with pytest.raises(StepwellError, match="calls nest 25,001 deep") as raised:
+            model(np.array(30_000))
+        assert "… 24,991 more of @main" in str(raised.value)
+
+
 BUILD = f"""
 vm.func private @build (2) registers 5 {{
   vm.invoke_packed @is_zero(r0) -> (r2)

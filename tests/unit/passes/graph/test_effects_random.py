@@ -20,6 +20,7 @@ PASSES = (
     "inline{once}",
     "inline,eliminate-common-subexpr,dead-code-elimination",
     "lambda-lift",
+    "defunctionalize",
     "specialize-functions",
     "fuse-ops",
     "partial-evaluate",
