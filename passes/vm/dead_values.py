@@ -1,4 +1,4 @@
-"""Values that nothing reads any more and that a frame would keep while it waits for a call."""
+"""Values without later reads, which a frame would keep during a call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _calls(block: Block) -> Iterator[InstructionOp]:
 
 
 def _needed(op: InstructionOp, live: LiveRegisters) -> int:
-    """The registers that a call reads, or what comes after it."""
+    """The registers that are read by a call or later."""
     return live.after[op] & ~bits_of(op.registers_written) | bits_of(op.registers_read)
 
 

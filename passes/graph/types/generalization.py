@@ -102,7 +102,7 @@ def _variables(holes: Sequence[HoleType], functions: Sequence[FuncOp]) -> Mappin
 
 
 def _name_arguments(functions: Sequence[FuncOp]) -> None:
-    """Give uses within a group the variables of what they name: they are at the same types."""
+    """Give uses of functions of a group, within it, the variables of these as type arguments."""
     params = {f.sym_name.data: own for f in functions if (own := params_of(f)) is not None}
     for function in functions:
         for op in function.walk():
