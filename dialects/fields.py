@@ -42,6 +42,11 @@ def parse_number(parser: AttrParser) -> IntAttr:
     return IntAttr(parser.parse_integer(allow_boolean=False))
 
 
+def parse_numbers(parser: AttrParser) -> ArrayAttr[IntAttr]:
+    """A list of integers in brackets. Raises: ParseError."""
+    return ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_number(parser)))
+
+
 def parse_names(parser: AttrParser) -> ArrayAttr[StringAttr]:
     """A list of strings in brackets. Raises: ParseError."""
     return names_attr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal))

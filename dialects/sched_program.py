@@ -28,6 +28,7 @@ from stepwell.dialects.fields import (
     parse_fields,
     parse_names,
     parse_number,
+    parse_numbers,
     verified_size,
     verify_symbols,
 )
@@ -65,6 +66,7 @@ class ProgramAttr(ParametrizedAttribute):
     - `published`: the sizes that a call finds on the way and reports to the caller, after the symbols.
     - `arena`: the bytes of the arena as a dimension; on level 3 an argument after the outputs.
     - `slots`: the number of slots for memory whose size depends on data.
+    - `in_place`: the numbers of outputs that are states, written over the inputs with their values before.
 
     Constraints:
       (C1) `inputs`, `outputs` and `slots` are not negative, and given together with `arena`, or not at all.
@@ -75,6 +77,7 @@ class ProgramAttr(ParametrizedAttribute):
       (C6) the arena is over symbols of arguments and of the shapes of inputs.
       (C7) views of the arena at known offsets are inside of it; there are the slots and published sizes that
            ops name.
+      (C8) outputs in place are outputs, each once.
     """
 
     name = "sched.program"
@@ -85,27 +88,40 @@ class ProgramAttr(ParametrizedAttribute):
     published: ArrayAttr[StringAttr] = param_def()
     arena: StringAttr = param_def()
     slots: IntAttr = param_def()
+    in_place: ArrayAttr[IntAttr] = param_def()
 
     @staticmethod
     def of_symbols(symbols: Sequence[str]) -> ProgramAttr:
         """The interface on level 2."""
         absent, (arena, slots) = IntAttr(_ABSENT), _NO_MEMORY
-        return ProgramAttr(absent, absent, names_attr(symbols), names_attr(()), arena, slots)
+        return ProgramAttr(
+            absent, absent, names_attr(symbols), names_attr(()), arena, slots, ArrayAttr[IntAttr]([])
+        )
 
     @staticmethod
     def planned(
-        inputs: int, outputs: int, symbols: Sequence[str], published: Sequence[str], arena: Dim, slots: int
+        inputs: int,
+        outputs: int,
+        symbols: Sequence[str],
+        published: Sequence[str],
+        arena: Dim,
+        slots: int,
+        in_place: Sequence[int] = (),
     ) -> ProgramAttr:
         """The interface with memory."""
-        counts = IntAttr(inputs), IntAttr(outputs)
-        return ProgramAttr(
-            *counts, names_attr(symbols), names_attr(published), StringAttr(str(arena)), IntAttr(slots)
-        )
+        counts, names = (IntAttr(inputs), IntAttr(outputs)), (names_attr(symbols), names_attr(published))
+        numbers = ArrayAttr([IntAttr(number) for number in in_place])
+        return ProgramAttr(*counts, *names, StringAttr(str(arena)), IntAttr(slots), numbers)
 
     @property
     def symbol_names(self) -> tuple[str, ...]:
         """The names of the symbols, in the order of their arguments."""
         return tuple(name.data for name in self.symbols)
+
+    @property
+    def numbers_in_place(self) -> tuple[int, ...]:
+        """The numbers of outputs that are written over the inputs with their values before."""
+        return tuple(number.data for number in self.in_place)
 
     @property
     def has_memory(self) -> bool:
@@ -130,9 +146,10 @@ class ProgramAttr(ParametrizedAttribute):
             "published": names,
             "arena": text,
             "slots": number,
+            "in_place": partial(parse_numbers, parser),
         }
         absent, none, (arena, slots) = IntAttr(_ABSENT), names_attr(()), _NO_MEMORY
-        counts = {"inputs": absent, "outputs": absent, "slots": slots}
+        counts = {"inputs": absent, "outputs": absent, "slots": slots, "in_place": ArrayAttr[IntAttr]([])}
         return parse_fields(parser, readers, {**counts, "arena": arena, "symbols": none, "published": none})
 
     def print_parameters(self, printer: Printer) -> None:
@@ -141,6 +158,8 @@ class ProgramAttr(ParametrizedAttribute):
             fields[:0] = [f"inputs = {self.inputs.data}", f"outputs = {self.outputs.data}"]
             fields += [f"published = {self.published}"] if self.published.data else []
             fields += [f"arena = {self.arena}", f"slots = {self.slots.data}"]
+            if self.in_place.data:
+                fields.append(f"in_place = [{', '.join(map(str, self.numbers_in_place))}]")
         with printer.in_angle_brackets():
             printer.print_string(", ".join(fields))
 
@@ -153,6 +172,9 @@ class ProgramAttr(ParametrizedAttribute):
                 raise VerifyException(f"{key} must not be negative, found {count}")
         verify_symbols([*self.symbol_names, *(name.data for name in self.published)])  # (C2)
         verified_size("arena", self.arena.data or 0)  # (C3)
+        numbers = self.numbers_in_place
+        if len(set(numbers)) < len(numbers) or any(not 0 <= n < self.outputs.data for n in numbers):  # (C8)
+            raise VerifyException(f"in_place must be numbers of outputs, each once, found {list(numbers)}")
 
 
 _NO_MEMORY = StringAttr(""), IntAttr(_ABSENT)

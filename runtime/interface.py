@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.json_values import as_list, as_mapping, as_text, as_texts
+from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_text, as_texts
 from stepwell.runtime.packages import needed
 
 Array = npt.NDArray[np.generic]
@@ -88,6 +88,31 @@ class ShapeCheck(NamedTuple):
     """The ONNX node that makes the assumption."""
 
 
+class StateSpec(NamedTuple):
+    """A value that lives between calls: an input of compiled code, and the output with its next value."""
+
+    name: str
+    input: int
+    """Its number among the inputs."""
+    output: int | None
+    """The number among the outputs; None for a state that calls only read."""
+    initial: int | None = None
+    """The number of the weight with which it begins; None for zeros."""
+    is_in_place: bool = False
+    """Whether compiled code writes the next value over the one before."""
+
+    def to_json(self) -> list[object]:
+        """The state as plain JSON values."""
+        return [self.name, self.input, self.output, self.initial, int(self.is_in_place)]
+
+    @staticmethod
+    def from_json(data: object) -> StateSpec:
+        """The state that `to_json` wrote. Raises: ValueError or TypeError when it is not one."""
+        name, input, *numbers, in_place = as_list(data, 5)
+        output, initial = (None if number is None else as_size(number) for number in numbers)
+        return StateSpec(as_text(name), as_size(input), output, initial, bool(as_size(in_place)))
+
+
 class Binding(NamedTuple):
     """The sizes of a call, given its input shapes: symbol values in order, output shapes, arena bytes."""
 
@@ -113,6 +138,20 @@ class Interface(NamedTuple):
     checks: tuple[ShapeCheck, ...] = ()
     published: tuple[str, ...] = ()
     """Symbols that compiled code computes and reports, because output shapes depend on them."""
+    states: tuple[StateSpec, ...] = ()
+    """The inputs and outputs that the runtime keeps between calls."""
+
+    @property
+    def public(self) -> Interface:
+        """The interface as callers see it, without states."""
+        if not self.states:
+            return self
+        kept, written = {state.input for state in self.states}, {state.output for state in self.states}
+        return self._replace(
+            inputs=tuple(spec for i, spec in enumerate(self.inputs) if i not in kept),
+            outputs=tuple(spec for i, spec in enumerate(self.outputs) if i not in written),
+            states=(),
+        )
 
     def bind(self, shapes: Sequence[tuple[int, ...]]) -> Binding:
         """
@@ -210,6 +249,7 @@ class Interface(NamedTuple):
             "arena_bytes": str(self.arena_bytes),
             "checks": [[str(c.left), str(c.right), c.where] for c in self.checks],
             "published": list(self.published),
+            **({"states": [state.to_json() for state in self.states]} if self.states else {}),
         }
 
     @staticmethod
@@ -229,9 +269,19 @@ class Interface(NamedTuple):
             Dim.of(as_text(data["arena_bytes"])),
             tuple(ShapeCheck(Dim.of(left), Dim.of(right), where) for left, right, where in checks),
             as_texts(data["published"]),
+            tuple(map(StateSpec.from_json, as_list(data.get("states", ())))),
         )
         found.expect_bound()
+        found.expect_states()
         return found
+
+    def expect_states(self) -> None:
+        """Raises: ValueError for states that are no inputs and outputs, or these twice."""
+        read = [state.input for state in self.states]
+        written = [state.output for state in self.states if state.output is not None]
+        for numbers, specs in ((read, self.inputs), (written, self.outputs)):
+            if len(set(numbers)) < len(numbers) or max(numbers, default=-1) >= len(specs):
+                raise ValueError("a state names no input or output, or another one's")
 
     def expect_bound(self) -> None:
         """Raises: ValueError for a symbol that neither an input nor a call gives a value."""

@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import TypeAlias, cast, overload
+from typing import TYPE_CHECKING, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -16,19 +16,22 @@ from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, save
 from stepwell.runtime.host import HostFrame, load_callee
-from stepwell.runtime.image import Entry, ModelImage, Variant
+from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array, Binding, TensorSpec, checked_input, checked_object
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.machine.call_frame import CallFrame
 from stepwell.runtime.machine.chunk_times import ChunkTime
-from stepwell.runtime.machine.demands import check_features, missing_features
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.native_segment import NativeSegment
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
-from stepwell.runtime.machine.tile_check import TileFunctions, functions_of
+from stepwell.runtime.machine.variants import variant_of
 from stepwell.runtime.memory import ALIGNED_BYTES, Memory, aligned
 from stepwell.runtime.model_info import ModelInfo, run_arguments
 from stepwell.runtime.timing import KernelTimes, shown_names
+
+if TYPE_CHECKING:  # of models with states
+    from stepwell.runtime.sessions.session import Session
+    from stepwell.runtime.sessions.states import States, StateStore, Targets
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -54,7 +57,8 @@ class CompiledModel(ModelInfo):
         self.image = image
         self._entry = image.main
         self.variant = variant_of(self._entry)
-        self.interface = self._entry.interface
+        self._whole = self.interface = self._entry.interface
+        """The interface of the code; that of the model lacks states."""
         self._library: Library = Library(self.variant.code, shown_names(self._entry.timed))
         self._main = _MAIN_TYPE(self._library.address(self.variant.symbol))
         self._weights = tuple(aligned(image.weights[number]) for number in self._entry.weights)
@@ -65,9 +69,9 @@ class CompiledModel(ModelInfo):
         """Of the last call, when the model was compiled to tell them."""
         self._bindings: dict[Shapes, Binding] = {}
         self._input_dtypes = tuple(
-            (i, None if spec.is_object else spec.dtype) for i, spec in enumerate(self.interface.inputs)
+            (i, None if spec.is_object else spec.dtype) for i, spec in enumerate(self._whole.inputs)
         )
-        self._output_dtypes = tuple(spec.dtype for spec in self.interface.outputs)
+        self._output_dtypes = tuple(spec.dtype for spec in self._whole.outputs)
         self._input_names = tuple(spec.name for spec in self.interface.inputs)
         self._output_names = tuple(spec.name for spec in self.interface.outputs)
 
@@ -167,14 +171,36 @@ class CompiledModel(ModelInfo):
     def _signature(self) -> str:
         return "the inputs are " + ", ".join(f"{spec.name}: {spec}" for spec in self.interface.inputs)
 
-    def _invoke(self, values: Sequence[object]) -> tuple[Array, ...]:
+    def session(self, **sizes: int) -> Session:
+        """A session with states of its own, of these open sizes; the first call gives those left out."""
+        from stepwell.runtime.sessions.session import Session
+
+        return Session(self, self.new_states(sizes))
+
+    def new_states(self, sizes: Mapping[str, int], store: StateStore | None = None) -> States:
+        """The model's states with their initial values, in a store where one is given."""
+        from stepwell.runtime.sessions.states import States
+
+        return States(self._whole, self.initial_value, sizes, store)
+
+    def initial_value(self, number: int) -> Array:
+        """The weight with which a state begins."""
+        if self.image.weight_check is not None:
+            self.image.weight_check.wait()
+        return self.image.weights[number]
+
+    def invoke_on(self, states: States, values: Sequence[object]) -> tuple[Array, ...]:
+        """The outputs of a call on states, which it changes. Raises: StepwellError as calling does."""
+        return states.call(self._whole.states, self._invoke, values)
+
+    def _invoke(self, values: Sequence[object], targets: Targets | None = None) -> tuple[Array, ...]:
         objects: list[object] = []
         inputs = list(values)
         for i, dtype in self._input_dtypes:
             value = inputs[i]
             # `checked_input` would accept nearly every input too, in five times the time.
             if not (type(value) is np.ndarray and value.dtype is dtype and value.flags.c_contiguous):
-                inputs[i] = _checked_input(self.interface.inputs[i], value, objects)
+                inputs[i] = _checked_input(self._whole.inputs[i], value, objects)
         arrays = cast("list[Array]", inputs)
         shapes = tuple([array.shape for array in arrays])
         binding = self._bindings.get(shapes) or self._bind(shapes)
@@ -186,7 +212,10 @@ class CompiledModel(ModelInfo):
         try:
             if frame.binding is not binding:
                 frame.prepare(binding)
-            if binding.largest_output_bytes < ALIGNED_BYTES:
+            if targets is not None:
+                outputs = self._outputs_in(targets, binding, frame)
+                targets.has_begun = True
+            elif binding.largest_output_bytes < ALIGNED_BYTES:
                 outputs = list(map(np.empty, binding.array_shapes, self._output_dtypes))
             else:
                 new = frame.outputs.new
@@ -205,6 +234,14 @@ class CompiledModel(ModelInfo):
             self._collect(frame, binding, outputs)
         frames.append(frame)
         return tuple(outputs)
+
+    def _outputs_in(self, targets: Targets, binding: Binding, frame: CallFrame) -> list[Array]:
+        """The memory of outputs, of which some are given."""
+        new, dtypes = frame.outputs.new, self._output_dtypes
+        return [
+            targets[i] if i in targets else new(i, shape, dtypes[i])
+            for i, shape in enumerate(binding.array_shapes)
+        ]
 
     def fixed_call(self) -> Callable[..., object] | None:
         """
@@ -238,7 +275,7 @@ class CompiledModel(ModelInfo):
         """The sizes of every call; None where they are open, or calls need more than arrays."""
         specs = (*self.interface.inputs, *self.interface.outputs)
         entry = self._entry
-        if entry.slots or entry.callees or entry.objects_per_call or entry.timed:
+        if entry.slots or entry.callees or entry.objects_per_call or entry.timed or self._whole.states:
             return None
         if not all(dim.is_static for spec in specs for dim in spec.dims):
             return None
@@ -286,15 +323,15 @@ class CompiledModel(ModelInfo):
         if self._pool is not None:
             self._pool.start()
             pool = self._pool.parallel_for_address, self._pool.state_address
-        return CallFrame(self.interface, table, pool, host, memory, self.kernel_times)
+        return CallFrame(self._whole, table, pool, host, memory, self.kernel_times)
 
     def _collect(self, frame: CallFrame, binding: Binding, outputs: list[Array]) -> None:
         """Collect the outputs made during the call: objects, and arrays whose shape depends on data."""
-        names = self.interface.published
+        names = self._whole.published
         told = frame.dims[len(binding.symbols) :].tolist()
         values = {**binding.values, **dict(zip(names, told, strict=False))}
         places = self._entry.output_objects or (None,) * len(outputs)
-        for i, (spec, place) in enumerate(zip(self.interface.outputs, places, strict=True)):
+        for i, (spec, place) in enumerate(zip(self._whole.outputs, places, strict=True)):
             if place is not None and frame.host is not None:
                 outputs[i] = cast(Array, frame.host.objects[place])
             elif binding.output_shapes[i] is None and frame.memory is not None:
@@ -308,7 +345,7 @@ class CompiledModel(ModelInfo):
         """The sizes of a call, before the first one of these shapes."""
         if self.image.weight_check is not None:
             self.image.weight_check.wait()
-        binding = self.interface.bind(shapes)
+        binding = self._whole.bind(shapes)
         if len(self._bindings) >= _KEPT_BINDINGS:
             self._bindings.clear()
         self._bindings[shapes] = binding
@@ -334,24 +371,6 @@ def checked_threads(threads: object) -> int:
         message = f"threads must be a number from 1 to {MAX_THREADS}, found {threads!r}"
         raise StepwellError("bad-option", None, message)
     return threads
-
-
-def variant_of(entry: Entry) -> Variant:
-    """
-    The first variant of a function's code that this machine runs.
-
-    Raises: StepwellError `wrong-cpu` when it runs none of them, with what the last one needs.
-    """
-    for variant in entry.variants:
-        if not variant.sizes and not missing_features(variant.triple, variant.features, _tiles(variant)):
-            return variant
-    for variant in entry.variants[-1:]:
-        check_features(variant.triple, variant.features, _tiles(variant))
-    raise StepwellError("bad-artifact", None, "the artifact has no code for calls of any size")
-
-
-def _tiles(variant: Variant) -> TileFunctions | None:
-    return functions_of(variant.tile_check) if variant.tile_check is not None else None
 
 
 def _of_bytes(data: bytes, threads: int) -> CompiledModel:

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from stepwell.dialects.constants import Constant
+from stepwell.dialects.types import type_before
+from stepwell.runtime.errors import StepwellError
 
 STATE = "graph.state"
 """Key of an argument's or result's attribute: the name of the value."""
+INITIAL = "graph.initial"
+"""Key of an argument's attribute: the constant with which a state begins; zeros without it."""
 NAME = "graph.name"
+
+
+class StatePair(NamedTuple):
+    """A state of `@main`: the numbers of the argument and the result, and the initial value."""
+
+    name: str
+    argument: int
+    result: int | None
+    """None for a state that calls only read."""
+    initial: Constant | None
 
 
 def argument_attributes(function: FuncOp) -> list[DictionaryAttr]:
@@ -24,12 +42,64 @@ def state_names(function: FuncOp) -> list[str | None]:
     return [name.data if isinstance(name, StringAttr) else None for name in found]
 
 
-def named(name: str, *, state: bool = False) -> DictionaryAttr:
-    """The attributes of an argument or result with a name, which may be a state."""
-    attributes = {NAME: StringAttr(name)} | ({STATE: StringAttr(name)} if state else {})
+def named(name: str, *, state: bool = False, initial: Attribute | None = None) -> DictionaryAttr:
+    """The attributes of an argument or result with a name, which may be a state, with an initial value."""
+    attributes: dict[str, Attribute] = {NAME: StringAttr(name)}
+    if state:
+        attributes[STATE] = StringAttr(name)
+    if initial is not None:
+        attributes[INITIAL] = initial
     return DictionaryAttr(attributes)
 
 
 def set_argument_attributes(function: FuncOp, attributes: Sequence[DictionaryAttr]) -> None:
     """Give the arguments of a function their attributes."""
     function.properties["arg_attrs"] = ArrayAttr(attributes)
+
+
+def state_pairs(main: FuncOp) -> list[StatePair]:
+    """
+    The states of `@main`, in the order of its arguments.
+
+    Raises: StepwellError `state-mismatch` for a name that is given twice, for a result without an argument,
+    and for types that differ.
+    """
+    arguments = argument_attributes(main)
+    results = list(main.res_attrs.data) if main.res_attrs is not None else []
+    read, written = (_numbers(main, each) for each in (arguments, results))
+    if extra := [name for name in written if name not in read]:
+        message = f"a result is the next value of the state {extra[0]!r}, and no argument is this state"
+        help = f'mark the argument with its value before: {{{STATE} = "{extra[0]}"}}'
+        raise StepwellError("state-mismatch", main, message, help=help)
+    for name, number in written.items():
+        before, after = _type(main, read[name], arguments), _type(main, number, results, is_result=True)
+        if before != after:
+            message = f"the state {name!r} is {before} before a call and {after} after it"
+            raise StepwellError("state-mismatch", main, message, help="give both one type")
+    return [
+        StatePair(name, number, written.get(name), _initial(arguments[number]))
+        for name, number in read.items()
+    ]
+
+
+def _numbers(main: FuncOp, attributes: Sequence[DictionaryAttr]) -> dict[str, int]:
+    """By name of a state, the number of its argument or result. Raises: StepwellError `state-mismatch`."""
+    found: dict[str, int] = {}
+    for number, each in enumerate(attributes):
+        if not isinstance(name := each.data.get(STATE), StringAttr):
+            continue
+        if found.setdefault(name.data, number) != number:
+            message = f"two values are the state {name.data!r}"
+            raise StepwellError("state-mismatch", main, message, help="give each state a name of its own")
+    return found
+
+
+def _type(
+    main: FuncOp, number: int, attributes: Sequence[DictionaryAttr], *, is_result: bool = False
+) -> Attribute:
+    types = main.function_type.outputs.data if is_result else main.body.block.arg_types
+    return type_before(types[number], attributes[number].data)
+
+
+def _initial(attributes: DictionaryAttr) -> Constant | None:
+    return cast("Constant | None", attributes.data.get(INITIAL))

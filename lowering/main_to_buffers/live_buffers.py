@@ -18,6 +18,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.types import dims_of, element_bytes, tensor_of
 from stepwell.lowering.main_to_buffers.facts import (
@@ -73,6 +74,8 @@ class LiveBuffers:
     allocated: list[LiveBuffer] = field(default_factory=list[LiveBuffer])
     copies: list[tuple[SSAValue, int]] = field(default_factory=list[tuple[SSAValue, int]])
     """Results that must be copied to an output: (value, output index)."""
+    in_place: list[int] = field(default_factory=list[int])
+    """The outputs that are written over the states before."""
     symbols: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """Names, or numbers, of the `index` values that sizes are computed from."""
     moves: dict[Operation, list[tuple[LiveBuffer, LiveBuffer, SSAValue]]] = field(
@@ -83,6 +86,12 @@ class LiveBuffers:
     def has_late_shape(self, value: SSAValue) -> bool:
         """Whether the shape of a value is known in the middle of a call only."""
         return any(self.depends_on_data(dim) for dim in self.dims[value])
+
+    def replace(self, old: LiveBuffer, new: LiveBuffer) -> None:
+        """Let all values of a buffer be in another one."""
+        self.of = {value: new if buffer is old else buffer for value, buffer in self.of.items()}
+        for moves in self.moves.values():
+            moves[:] = [(new if a is old else a, new if b is old else b, value) for a, b, value in moves]
 
     def depends_on_data(self, size: Dim) -> bool:
         """Whether a size is known in the middle of a call only."""
@@ -100,6 +109,8 @@ class BlockAnalysis:
         indices = [arg for arg in main.args if isinstance(arg.type, IndexType)]
         self.found.symbols |= zip(indices, symbols_of(main), strict=True)
         self.weights = 0
+        self.states = {pair.result: main.args[pair.argument] for pair in state_pairs(main)}
+        """By output, the argument with the value of the state before the call."""
         attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
         for index, arg in enumerate(inputs_of(main)):
             if not is_opaque(arg.type):
@@ -189,7 +200,9 @@ class BlockAnalysis:
             if value in self.found.objects:
                 continue  # the runtime gets it from the table
             buffer = self.found.of[value]
-            if buffer.kind in ("arena", "slot") and id(buffer) not in written:
+            if (state := self.states.get(index)) is not None and self._is_in_place(value, state):
+                self.found.in_place.append(index)
+            elif buffer.kind in ("arena", "slot") and id(buffer) not in written:
                 written.add(id(buffer))
                 self.release(buffer)
                 buffer.kind, buffer.index = "output", index
@@ -202,6 +215,22 @@ class BlockAnalysis:
         for index, buffer in enumerate(self.found.arena):
             buffer.index = index
         _share_slots(self.found.allocated, first_slot=len(op.operands))
+
+    def _is_in_place(self, value: SSAValue, state: SSAValue) -> bool:
+        """
+        Whether a state's next value is in the buffer of the value before; it is put there where the last read
+        of that buffer is earlier.
+        """
+        before, after = self.found.of[state], self.found.of[value]
+        if after is before:
+            return True
+        if self.keep or after.kind != "arena" or self.found.dims[value] != self.found.dims[state]:
+            return False
+        if before.last >= after.first:
+            return False
+        self.release(after)
+        self.found.replace(after, before)
+        return True
 
     def _stretch_lifetimes(self) -> None:
         """Let all memory but scratch be alive during the whole call."""

@@ -84,6 +84,8 @@ class MainPlan:
     """By kernel call."""
     copies: Sequence[tuple[SSAValue, int]]
     """Results that must be copied to an output: (value, output index)."""
+    in_place: Sequence[int]
+    """The outputs that are states, and written over the inputs with their values before."""
     moves: Mapping[Operation, Sequence[tuple[Shaped, Shaped]]]
     """Copies from one buffer to another before a loop, or at the end of a region before its `graph.yield`."""
     objects: Mapping[SSAValue, int]
@@ -138,6 +140,7 @@ class MainPlan:
         total, apart = self.arena.total, self.arena.sum_of_sizes
         saved = f" ({100 * total.value // apart.value} %)" if _are_sizes(total, apart) else ""
         yield f"arena: {total} bytes of {apart} without sharing{saved}"
+        yield from (f"output {index}: in place of its state before" for index in self.in_place)
         for kind, names in (("argument", self.symbols), ("published", self.published)):
             yield from (f"symbol {name}: {kind} {index}" for index, name in enumerate(names))
         for op, row in self.rows.items():
@@ -174,6 +177,7 @@ def _plan(main: FuncOp, live: LiveBuffers) -> MainPlan:
         shaped={value: shaped(buffer, value) for value, buffer in live.of.items()},
         scratch={op: final(buffer) for op, buffer in live.scratch.items()},
         copies=live.copies,
+        in_place=live.in_place,
         moves={
             op: [(shaped(source, value), shaped(target, value)) for source, target, value in moves]
             for op, moves in live.moves.items()

@@ -113,7 +113,8 @@ def convert_main(main: FuncOp, plan: MainPlan) -> None:
         "arg_attrs": arguments,
     }
     counts = len(plan.inputs), len(plan.outputs)
-    program = ProgramAttr.planned(*counts, plan.symbols, plan.published, plan.arena.total, plan.slots)
+    names, arena = (plan.symbols, plan.published), plan.arena.total
+    program = ProgramAttr.planned(*counts, *names, arena, plan.slots, plan.in_place)
     main.attributes = {PROGRAM: program}
 
 

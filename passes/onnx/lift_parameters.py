@@ -38,7 +38,8 @@ _FIXED: Mapping[str, tuple[int, ...]] = {
 @dataclass(frozen=True)
 class LiftParametersPass(Pass):
     """
-    Make initializers of floats the first arguments of `@main`, marked `graph.state` with their names.
+    Make initializers of floats the first arguments of `@main`, marked `graph.state` with their names, and
+    begin with their values.
 
     ```mlir
     func.func @main(%x: tensor<4xf32> {graph.name = "x"}) -> (tensor<4xf32> {graph.name = "y"}) {
@@ -46,7 +47,8 @@ class LiftParametersPass(Pass):
         : () -> tensor<4xf32>
       …
     // ->
-    func.func @main(%w: tensor<4xf32> {graph.name = "w", graph.state = "w"},
+    func.func @main(%w: tensor<4xf32> {graph.name = "w", graph.state = "w",
+                                       graph.initial = dense<1.0> : tensor<4xf32>},
                     %x: tensor<4xf32> {graph.name = "x"}) -> (tensor<4xf32> {graph.name = "y"}) {
       …
     ```
@@ -72,7 +74,7 @@ class LiftParametersPass(Pass):
             argument = main.body.block.insert_arg(constant.results[0].type, position)
             argument.name_hint = constant.results[0].name_hint
             Rewriter.replace_op(constant, [], [argument])
-            attributes.insert(position, named(name, state=True))
+            attributes.insert(position, named(name, state=True, initial=constant.value))
         set_argument_attributes(main, attributes)
         types = list(main.body.block.arg_types), main.function_type.outputs.data
         main.properties["function_type"] = FunctionType.from_lists(*types)

@@ -13,7 +13,8 @@ from stepwell.runtime.files.artifact import save
 from stepwell.runtime.image import MAIN, NATIVE, ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.loader import Library
-from stepwell.runtime.model import CompiledModel, expect_artifact, variant_of
+from stepwell.runtime.machine.variants import variant_of
+from stepwell.runtime.model import CompiledModel, expect_artifact
 from stepwell.runtime.values.program import ProgramModel
 from stepwell.runtime.vm.bytecode import decode
 from stepwell.runtime.vm.machine import MAX_DEPTH, Limits, Machine

@@ -17,9 +17,10 @@ from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.files.exported import LIBRARY_SUFFIX, load_exported
 from stepwell.runtime.files.whole_files import write_bytes
 from stepwell.runtime.host import FALLBACK, NUMPY
-from stepwell.runtime.link.code import Code, LinkedCode
+from stepwell.runtime.link.code import Code, LinkedCode, SharedLibrary
 from stepwell.tools.commands.options import (
     add_compile_options,
     add_model,
@@ -81,11 +82,11 @@ def _size(text: str) -> tuple[str, int]:
 
 def run(args: Namespace) -> int:
     """Print the contents of the file; returns the exit status: 1 when an operator is not supported."""
-    check_suffix(args.model)
+    check_suffix(args.model, (".onnx", ".mlir", ".stepwell", LIBRARY_SUFFIX))
     if args.kernels or args.memory or args.passes:
         return _inspect_compilation(args)
     load_plugins(args)
-    if args.model.suffix == ".stepwell":
+    if args.model.suffix in (".stepwell", LIBRARY_SUFFIX):
         return _inspect_artifact(args)
 
     ctx = StepwellContext()
@@ -140,7 +141,7 @@ def _inspect_compilation(args: Namespace) -> int:
 
 
 def _inspect_artifact(args: Namespace) -> int:
-    image = load_image(args.model)
+    image = load_exported(args.model) if args.model.suffix == LIBRARY_SUFFIX else load_image(args.model)
     if image.program:
         from stepwell.tools.commands.inspect_program import inspect_program
 
@@ -151,7 +152,10 @@ def _inspect_artifact(args: Namespace) -> int:
     entry = image.main
     if args.debug_file is not None:
         write_bytes(args.debug_file, _debug_file(entry.variants[0].code, args.model))
-    for kind, specs in zip(KINDS, (entry.interface.inputs, entry.interface.outputs), strict=True):
+    public = entry.interface.public
+    states = [entry.interface.inputs[each.input]._replace(name=each.name) for each in entry.interface.states]
+    kinds = (*KINDS, "state") if states else KINDS
+    for kind, specs in zip(kinds, (public.inputs, public.outputs, states), strict=False):
         _print_values(kind, {spec.name: spec for spec in specs})
         args.facts[f"{kind}s"] = tensor_facts(specs)
     args.facts["variants"] = [
@@ -191,10 +195,14 @@ def _code_text(code: Code) -> str:
     if isinstance(code, LinkedCode):
         calls = f", calls {', '.join(code.outside)}" if code.outside else ""
         return f"{readable_bytes(_code_bytes(code))} in {len(code.functions)} functions{calls}"
+    if isinstance(code, SharedLibrary):
+        return f"a library of {readable_bytes(code.file_bytes)}"
     return f"{readable_bytes(_code_bytes(code))} in {len(code.objects)} objects"
 
 
 def _code_bytes(code: Code) -> int:
+    if isinstance(code, SharedLibrary):
+        return code.file_bytes
     return len(code.contents) if isinstance(code, LinkedCode) else sum(map(len, code.objects))
 
 

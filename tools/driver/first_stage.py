@@ -24,7 +24,7 @@ from stepwell.runtime.interface import Array, Interface, checked_input, checked_
 from stepwell.tools.driver.compilation import is_lowered, main_of
 from stepwell.tools.driver.kept_models import expect_unchanged, stamp_of
 from stepwell.tools.driver.levels import from_onnx
-from stepwell.tools.driver.model_interface import read_interface
+from stepwell.tools.driver.model_interface import read_interface, with_initial_values
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import start
 
@@ -55,7 +55,9 @@ class FirstStage:
                 compilation.reproducer = Reproducer(lambda: start(model, options, ctx.weights).module)
             from_onnx(compilation, ",convert-plugins-to-graph" if plugged_in_dialects() else "")
             self._weights = compilation.ctx.weights
-            self.interface = _interface(main_of(compilation.module))
+            main = main_of(compilation.module)
+            self.interface, self.initial = with_initial_values(main, _interface(main), self._weights, first=0)
+            """The initial values of states are in the second, by number."""
             try:
                 self._run = Interpreted(compilation.module, compilation.ctx, quick=options.opt_level > 0)
             except StepwellError as error:

@@ -16,6 +16,7 @@ from stepwell.dialects.graph.host import is_opaque, payload_bytes
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import work_told_on
+from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched_kernel import set_scratch, symbols_of
 from stepwell.dialects.sched_program import buffers_of, planned_program
@@ -46,12 +47,13 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
 from stepwell.runtime.image import MAIN, Entry, KeptBuffer, ModelImage, RuntimeErrorRow, Variant
 from stepwell.runtime.interface import Array, Interface
-from stepwell.runtime.json_values import as_list
+from stepwell.runtime.json_values import as_list, as_sizes
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.timing import TimedCall
 from stepwell.tools.driver.compilation import Compilation, kernels_of, main_of
+from stepwell.tools.driver.model_interface import with_initial_values
 
 _log = logger(__name__)
 
@@ -107,6 +109,10 @@ def compile_image(
             set_scratch(func_op, scratch)
     entry = entry_without_code(compilation, interface)
     weights = tuple(constant_array(op, store) for op in _constants(main_of(compilation.module)))
+    begun, initial = with_initial_values(
+        main_of(compilation.module), entry.interface, store, first=len(weights)
+    )
+    entry, weights = entry._replace(interface=begun), (*weights, *initial)
     calls = timed_calls(main_of(compilation.module), kernels, names) if timed else ()
     with compilation.timed("main"):
         main = _compile_main(compilation, cache, timed=timed, keep=keep)
@@ -141,14 +147,27 @@ def entry_without_code(compilation: Compilation, interface: Interface) -> Entry:
 
 
 def main_facts(main: func.FuncOp) -> dict[str, object]:
-    """The memory of a planned `@main`, for the cache: bytes of the arena, number of slots, kept values."""
+    """
+    The memory of a planned `@main`, for the cache: bytes of the arena, number of slots, kept values, and the
+    numbers of outputs that are written over the states before.
+    """
     program = planned_program(main)
-    return {"arena": program.arena.data, "slots": program.slots.data, "buffers": buffers_of(main)}
+    return {
+        "arena": program.arena.data,
+        "slots": program.slots.data,
+        "buffers": buffers_of(main),
+        "in place": list(program.numbers_in_place),
+    }
 
 
 def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
     """A function with the memory plan that `main_facts` describes."""
-    interface = entry.interface._replace(arena_bytes=Dim.of(str(facts["arena"])))
+    written = as_sizes(facts.get("in place", ()))
+    states = tuple(
+        each._replace(is_in_place=each.output is not None and each.output in written)
+        for each in entry.interface.states
+    )
+    interface = entry.interface._replace(arena_bytes=Dim.of(str(facts["arena"])), states=states)
     return entry._replace(interface=interface, slots=int(str(facts["slots"])))
 
 
@@ -195,8 +214,9 @@ def _constants(main: func.FuncOp) -> list[graph.ConstantOp]:
 
 
 def _weight_names(main: func.FuncOp) -> list[str]:
-    """The hashes of the weights of `@main`: constants, and operands of host calls."""
-    named = (value for op in main.walk() for value in op.properties.values())
+    """The hashes of the weights of `@main`: constants, operands of host calls, and initial states."""
+    named = [value for op in main.walk() for value in op.properties.values()]
+    named += [state.initial for state in state_pairs(main) if state.initial is not None]
     return [value.hash.data for value in named if isinstance(value, WeightAttr)]
 
 

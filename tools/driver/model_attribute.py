@@ -27,6 +27,7 @@ from xdsl.ir import Attribute
 from stepwell.dialects import graph
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.base import plain
+from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.sched_program import WEIGHT
 from stepwell.lowering.kernels.kernel import has_vectors, llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object
@@ -36,6 +37,7 @@ from stepwell.runtime.image import MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Interface
 from stepwell.tools.driver.compilation import MODEL, Compilation, is_on_loops, main_of
 from stepwell.tools.driver.image import entry_without_code, main_facts, planned_entry, with_code
+from stepwell.tools.driver.model_interface import with_initial_values
 
 _DESCRIBED = ("interface", "callees", "host", "errors")
 """The parts of an entry that the attribute contains as they are."""
@@ -48,12 +50,17 @@ def to_loops(compilation: Compilation, interface: Interface) -> None:
     module = compilation.module
     calls = [op for op in main_of(module).walk() if isinstance(op, graph.HostCallOp)]
     entry = entry_without_code(compilation, interface)
+    initial = [pair.initial for pair in state_pairs(main_of(module)) if pair.initial is not None]
+    numbered, _ = with_initial_values(
+        main_of(module), entry.interface, compilation.ctx.weights, first=len(entry.weights)
+    )
+    entry = entry._replace(interface=numbered)
     compilation.run("loop", PROGRAM_LOOP_PIPELINE)
     described = planned_entry(entry, main_facts(main_of(module))).to_json()
     fields = _dictionary({name: described[name] for name in _DESCRIBED})
     globals = [op for op in module.ops if isinstance(op, GlobalOp)]
     fields["codes"] = ArrayAttr([op.payload for op in calls])
-    fields["weights"] = ArrayAttr([op.attributes[WEIGHT] for op in globals])
+    fields["weights"] = ArrayAttr([*(op.attributes[WEIGHT] for op in globals), *initial])
     module.attributes[MODEL] = DictionaryAttr(fields)
     compilation.reproducer = None
 
@@ -95,8 +102,10 @@ def image_of(compilation: Compilation) -> ModelImage:
             for value in cast("ArrayAttr[Attribute]", fields["codes"])
         ]
         described = {name: _value(fields[name]) for name in _DESCRIBED}
-        described |= {"weights": list(range(len(weights))), "timed": []}
+        described |= {"weights": [], "timed": []}
         entry = Entry.from_json(described, codes, ())
+        initial = sum(state.initial is not None for state in entry.interface.states)
+        entry = entry._replace(weights=tuple(range(len(weights) - initial)))
         return ModelImage({MAIN: with_code(entry, [code], ctx.target)}, tuple(weights))
     except _UNREADABLE as error:
         raise _unreadable(module, error) from error

@@ -10,12 +10,15 @@ from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType, Unrank
 from xdsl.ir import Attribute
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.host import is_opaque
+from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.types import Tensor, dims_of, dtype_of, type_before
 from stepwell.lowering.main_to_buffers import assertion_symbols, input_symbols, inputs_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Interface, ShapeCheck, TensorSpec
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.interface import Array, Interface, ShapeCheck, StateSpec, TensorSpec
 
 KINDS = ("input", "output")
 
@@ -35,7 +38,31 @@ def read_interface(main: func.FuncOp) -> Interface:
         for op in main.body.block.ops
         if isinstance(op, graph.AssertOp) and assertion_symbols(op) <= known
     )
-    return Interface(inputs, outputs, (), Dim.of(0), checks)
+    states = tuple(StateSpec(each.name, each.argument, each.result) for each in state_pairs(main))
+    return Interface(inputs, outputs, (), Dim.of(0), checks, states=states)
+
+
+def with_initial_values(
+    main: func.FuncOp, interface: Interface, weights: WeightStore, *, first: int
+) -> tuple[Interface, list[Array]]:
+    """
+    The interface with numbers of initial values, from `first` on, and these values.
+
+    Raises: StepwellError `state-mismatch` for a value of another type than the state.
+    """
+    arrays: list[Array] = []
+    states: list[StateSpec] = []
+    for pair, state in zip(state_pairs(main), interface.states, strict=True):
+        if pair.initial is None:
+            states.append(state)
+            continue
+        array, spec = array_of(pair.initial, weights), interface.inputs[state.input]
+        if array.dtype != spec.dtype or [*map(Dim.of, array.shape)] != [*spec.dims]:
+            message = f"the state {state.name!r} is {spec} and begins with {array.dtype}{list(array.shape)}"
+            raise StepwellError("state-mismatch", main, message, help="give both one type")
+        states.append(state._replace(initial=first + len(arrays)))
+        arrays.append(array)
+    return interface._replace(states=tuple(states)), arrays
 
 
 def require_ranks(main: func.FuncOp) -> None:

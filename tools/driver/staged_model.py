@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Event, Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +18,8 @@ from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.model_info import checked_timeout
 from stepwell.runtime.plugins import UNKEYED
+from stepwell.runtime.sessions.states import States, StateStore, Targets
+from stepwell.runtime.values.loading import model_of
 from stepwell.tools.driver.background import Background, Request, not_coming
 from stepwell.tools.driver.first_stage import FirstStage, NoFirstStage
 from stepwell.tools.driver.program import Program
@@ -47,7 +49,9 @@ class StagedModel(CompiledModel):
         self._decided = Event()  # the code is there, or will not be
         self._lock = Lock()
         self._is_forked = False
-        self.interface = first.interface
+        self._whole = first.interface
+        self.interface = first.interface.public
+        self._states = self.new_states({}) if first.interface.states else None
         self._input_names = tuple(spec.name for spec in self.interface.inputs)
         self._output_names = tuple(spec.name for spec in self.interface.outputs)
         self._threads = threads
@@ -96,11 +100,25 @@ class StagedModel(CompiledModel):
         self._background.close()
         self._fail(not_coming("the model was closed"))
 
-    def _invoke(self, values: Sequence[object]) -> tuple[Array, ...]:
+    def new_states(self, sizes: Mapping[str, int], store: StateStore | None = None) -> States:
+        if (first := self._first) is None:
+            return CompiledModel.new_states(self, sizes, store)
+        return States(first.interface, first.initial.__getitem__, sizes, store)
+
+    def invoke_on(self, states: States, values: Sequence[object]) -> tuple[Array, ...]:
         if self._is_forked:
             self._look_up()
         if (first := self._first) is None:  # the code came since the call began
-            return CompiledModel._invoke(self, values)
+            return CompiledModel.invoke_on(self, states, values)
+        return states.call(first.interface.states, lambda inputs, _: first(inputs, self._threads), values)
+
+    def _invoke(self, values: Sequence[object], targets: Targets | None = None) -> tuple[Array, ...]:
+        if targets is None and self._states is not None:
+            return self.invoke_on(self._states, values)
+        if self._is_forked:
+            self._look_up()
+        if (first := self._first) is None:
+            return CompiledModel._invoke(self, values, targets)
         return first(values, self._threads)
 
     def finish(self, outcome: ModelImage | StepwellError) -> None:
@@ -121,12 +139,13 @@ class StagedModel(CompiledModel):
         """Become a compiled model. Raises: StepwellError `file-changed`; of code that cannot be loaded."""
         if self._first is not None:
             self._first.expect_unchanged()
-        full = CompiledModel(image, threads=self._threads)
+        full, states = model_of(image, threads=self._threads), self._states
         with self._lock:
             if full.threads != self._threads:
                 full.threads = self._threads
             vars(self).update(vars(full))
-            self.__class__ = CompiledModel  # pyright: ignore[reportAttributeAccessIssue]  # the base
+            self._states = states  # with their values
+            self.__class__ = type(full)  # pyright: ignore[reportAttributeAccessIssue]  # not a subclass
         self._first = None
         self._decided.set()
 

@@ -10,9 +10,11 @@ from stepwell.dialects.graph_ir.state import state_names
 from stepwell.passes import run_pipeline
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import TensorSpec
 from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.compile import TURN
 from stepwell.tools.driver.levels import from_onnx
+from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import start
@@ -37,13 +39,22 @@ class Training:
     options: CompileOptions = field(default_factory=CompileOptions)
     parameters: list[str] = field(default_factory=list[str])
     """The names of the parameters, known once a program is made."""
+    outputs: list[TensorSpec] = field(default_factory=list[TensorSpec])
+    """The outputs of the model, known once a program is made."""
+
+    @property
+    def classes(self) -> int:
+        """The number of classes of the output; 0 where the size is not known."""
+        chosen = [spec for spec in self.outputs if spec.name == self.output] or self.outputs[:1]
+        dims = chosen[0].dims if chosen else ()
+        return dims[1].value if len(dims) > 1 and dims[1].is_static else 0
 
     def program(self, what: str, *, probabilities: bool = False) -> Program:
         """
         A program of level 1, whose first inputs are the parameters.
 
         Args: `what` is `forward`, the model; `step`, from parameters, state, inputs and targets to
-        parameters, state and the loss; or `gradients`, a step of `sgd` by 1; `probabilities` is of the
+        parameters, state and the loss; or `gradients`, to these and the loss; `probabilities` is of the
         targets.
         """
         if what == "forward":
@@ -55,8 +66,8 @@ class Training:
             f"append-optimizer{{kind={_text(self.optimizer)} lr={_number(self.lr)} "
             f"momentum={_number(self.momentum)} weight-decay={_number(decay)} clip={_number(self.clip)}}}"
         )
-        plain = "append-optimizer{kind=sgd lr=1.0}"
-        return self._after(f"{loss},{step if what == 'step' else plain},{EXPANSION}")
+        alone = "append-optimizer{kind=none}"
+        return self._after(f"{loss},{step if what == 'step' else alone},{EXPANSION}")
 
     def _after(self, passes: str) -> Program:
         """The model on level 1 with lifted parameters, after passes. Raises: StepwellError of a step."""
@@ -67,6 +78,7 @@ class Training:
             states = state_names(main_of(compilation.module))
             self.parameters = [name for name in states if name is not None]
             from_onnx(compilation)
+            self.outputs = list(read_interface(main_of(compilation.module)).outputs)
             run_pipeline(compilation.module, passes, compilation.ctx)
             return Program(compilation.module, compilation.ctx)
 

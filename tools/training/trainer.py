@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -12,6 +12,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import whole_file
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.sessions.session import Session
+from stepwell.runtime.sessions.states import States, StateView
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import (
     CompileKeywords,
@@ -21,15 +23,15 @@ from stepwell.tools.driver.options import (
     options_with,
 )
 from stepwell.tools.inputs import read_arrays
-from stepwell.tools.training.onnx_weights import read_weights, with_weights
+from stepwell.tools.training.onnx_weights import with_weights
 from stepwell.tools.training.programs import Training
 
 _EVERY = ("*",)
 
 
-class Trainer:
+class Trainer(Session):
     """
-    A model in training: its parameters and the state of the optimizer, which a step changes.
+    A model in training: a session of its step, whose states are the parameters and those of the optimizer.
 
     ```python
     trainer = stepwell.Trainer("model.onnx", loss="cross_entropy", optimizer="adam", lr=3e-3)
@@ -79,20 +81,19 @@ class Trainer:
             names=tuple(train),
             options=options_with(options, keywords),
         )
-        self._compiled: dict[tuple[str, bool], CompiledModel] = {}
-        self.parameters: dict[str, Array] = {}
-        """The parameters by name, as they are now."""
-        self._state: dict[str, Array] = {}
-        """The state of the optimizer by name."""
-        forward = self._forward()
-        self.parameters |= read_weights(path, self._training.parameters)
-        specs = forward.interface
-        self.inputs = [spec.name for spec in specs.inputs if spec.name not in self.parameters]
+        self._programs: dict[tuple[str, bool], tuple[CompiledModel, States]] = {}
+        step = self._compiled("step", loss != "cross_entropy")
+        super().__init__(step, step.new_states({}))
+        self._programs["step", loss != "cross_entropy"] = step, self._states
+        self.inputs = [spec.name for spec in step.interface.inputs[:-1]]
         """The names of the model's inputs."""
-        self.output_names = [spec.name for spec in specs.outputs]
+        self.output_names = [spec.name for spec in self._training.outputs]
         """The names of the model's outputs."""
-        dims = next((s.dims for s in specs.outputs if s.name == (output or self.output_names[0])), ())
-        self._classes = dims[1].value if len(dims) > 1 and dims[1].is_static else 0
+
+    @property
+    def parameters(self) -> StateView:
+        """The parameters by name, as they are now; setting one changes it."""
+        return self._states.view(self._training.parameters)
 
     def step(self, *values: object) -> float:
         """
@@ -103,27 +104,19 @@ class Trainer:
         Returns: the mean loss before the step.
         """
         inputs, targets = self._split(values)
-        model = self._model("step", targets)
-        if not self._state:
-            self._state = {
-                spec.name: np.zeros([dim.value for dim in spec.dims], spec.dtype)
-                for spec in model.interface.inputs[len(self.parameters) : -len(self.inputs) - 1]
-            }
-        found = model.run(self._feeds(inputs, targets, self._state))
-        self.parameters = {name: np.asarray(found[name]) for name in self.parameters}
-        self._state = {name: np.asarray(found[name]) for name in self._state}
-        return float(np.asarray(next(reversed(found.values()))))
+        return float(self._called("step", inputs, targets)[-1])
 
     def outputs(self, *inputs: object) -> dict[str, Array]:
         """The model's outputs by name, with the parameters as they are now."""
-        found = self._forward().run(self._feeds(list(inputs), None, {}))
-        return {name: np.asarray(value) for name, value in found.items()}
+        model, states = self._program("forward", False)
+        found = model.invoke_on(states, model.in_order(inputs, {}))
+        return dict(zip(self.output_names, found, strict=True))
 
     def gradients(self, *values: object) -> dict[str, Array]:
         """The gradients of the loss by parameter; arguments as of `step`, and nothing changes."""
         inputs, targets = self._split(values)
-        found = self._model("gradients", targets).run(self._feeds(inputs, targets, {}))
-        return {name: np.subtract(value, found[name]) for name, value in self.parameters.items()}
+        *found, _ = self._called("gradients", inputs, targets)
+        return dict(zip(self._training.parameters, found, strict=True))
 
     def to_onnx(self, path: str | Path) -> None:
         """Write the model's file with other initializers. Raises: StepwellError `cannot-write`."""
@@ -133,21 +126,23 @@ class Trainer:
     def save(self, path: str | Path) -> None:
         """Write parameters and the optimizer's state as .npz. Raises: StepwellError `cannot-write`."""
         with whole_file(path) as file:
-            np.savez(file, allow_pickle=False, **{**self.parameters, **self._state})
+            np.savez(file, allow_pickle=False, **dict(self.state))
 
     def restore(self, path: str | Path) -> None:
         """
         Read what `save` has written.
 
-        Raises: StepwellError `bad-inputs` for a file that is no .npz, or of another model.
+        Raises: StepwellError `bad-inputs` for a file that is no .npz, or of another model or optimizer.
         """
         arrays = read_arrays(Path(path))
-        for name, value in self.parameters.items():
-            if name not in arrays or arrays[name].shape != value.shape:
-                message = f"it has no array {name!r} of shape {list(value.shape)}"
-                raise StepwellError("bad-inputs", str(path), message)
-        self.parameters = {name: arrays[name] for name in self.parameters}
-        self._state = {name: value for name, value in arrays.items() if name not in self.parameters}
+        for name, value in self.state.items():
+            if name not in arrays or arrays[name].shape != value.shape or arrays[name].dtype != value.dtype:
+                message = f"it has no array {name!r} of {value.dtype} and shape {list(value.shape)}"
+                help = "`save` of a trainer of the same model and optimizer writes such a file"
+                raise StepwellError("bad-inputs", str(path), message, help=help)
+        self.reset()
+        for name in self.state:
+            self.state[name] = arrays[name]
 
     def _split(self, values: Sequence[object]) -> tuple[list[object], Array]:
         """
@@ -163,31 +158,28 @@ class Trainer:
         if targets.dtype.kind in "iu" and self._training.loss == "cross_entropy":
             targets = targets.astype(np.int64)
             # Negative numbers are the largest without a sign.
-            if self._classes and targets.size and targets.view(np.uint64).max() >= self._classes:
+            classes = self._training.classes
+            if classes and targets.size and targets.view(np.uint64).max() >= classes:
                 found = f"found {targets.min()} to {targets.max()}"
-                message = f"classes must be from 0 to {self._classes - 1}, {found}"
+                message = f"classes must be from 0 to {classes - 1}, {found}"
                 raise StepwellError("bad-inputs", str(self._training.model), message)
         elif targets.dtype.kind in "fiub":
             targets = targets.astype(np.float32) if targets.dtype != np.float64 else targets
         return list(values[:-1]), targets
 
-    def _forward(self) -> CompiledModel:
-        return self._built("forward", False)
+    def _called(self, what: str, inputs: Sequence[object], targets: Array) -> tuple[Array, ...]:
+        """The outputs of a program for inputs and targets, on the states of this trainer."""
+        model, states = self._program(what, targets.dtype.kind == "f")
+        return model.invoke_on(states, (*inputs, targets))
 
-    def _model(self, what: str, targets: Array) -> CompiledModel:
-        """A program for targets, compiled when it is first needed."""
-        return self._built(what, targets.dtype.kind == "f")
+    def _program(self, what: str, probabilities: bool) -> tuple[CompiledModel, States]:
+        """A program with its states, compiled when it is first needed."""
+        if (found := self._programs.get((what, probabilities))) is None:
+            model = self._compiled(what, probabilities)
+            found = model, model.new_states({}, self._states.store)
+            self._programs[what, probabilities] = found
+        return found
 
-    def _built(self, what: str, probabilities: bool) -> CompiledModel:
-        if (what, probabilities) not in self._compiled:
-            program = self._training.program(what, probabilities=probabilities)
-            made = compile(program, self._training.options, threads=self._threads)
-            self._compiled[what, probabilities] = made
-        return self._compiled[what, probabilities]
-
-    def _feeds(
-        self, inputs: Sequence[object], targets: Array | None, state: Mapping[str, Array]
-    ) -> dict[str, object]:
-        given = dict(zip(self.inputs, inputs, strict=True))
-        last = {} if targets is None else {"targets": targets}
-        return {**self.parameters, **state, **given, **last}
+    def _compiled(self, what: str, probabilities: bool) -> CompiledModel:
+        program = self._training.program(what, probabilities=probabilities)
+        return compile(program, self._training.options, threads=self._threads)

@@ -23,6 +23,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
 LOSS_FUNCTION = "loss"
+NO_OPTIMIZER = "none"
 COUNT = "step"
 """The state that counts steps."""
 
@@ -54,7 +55,8 @@ class AppendOptimizerPass(Pass):
     }
     ```
     Formulas and defaults are torch's (`torch.optim`, 2.13): Adam by Kingma and Ba (2015), AdamW by Loshchilov
-    and Hutter (2019), Nesterov's momentum by Sutskever et al. (2013). State begins as zeros.
+    and Hutter (2019), Nesterov's momentum by Sutskever et al. (2013). State begins as zeros. With `none`
+    parameters stay as they are, and `@main` returns the gradient of each and the loss.
 
     Class: exact. Fails for a program without parameters.
     """
@@ -63,7 +65,7 @@ class AppendOptimizerPass(Pass):
     numerics = Numerics.EXACT
 
     kind: str = "adam"
-    """`sgd`, `momentum`, `nesterov`, `adam` or `adamw`."""
+    """`sgd`, `momentum`, `nesterov`, `adam` or `adamw`; `none` returns the gradients."""
     lr: float = 1e-3
     momentum: float = 0.9
     beta1: float = 0.9
@@ -78,8 +80,8 @@ class AppendOptimizerPass(Pass):
         main = main_function(op)
         names = state_names(main)
         parameters = [number for number, name in enumerate(names) if name is not None]
-        if self.kind not in _RULES:
-            message, help = f"kind is {self.kind!r}", f"it is one of {', '.join(_RULES)}"
+        if self.kind not in _RULES and self.kind != NO_OPTIMIZER:
+            message, help = f"kind is {self.kind!r}", f"it is one of {', '.join(_RULES)}, {NO_OPTIMIZER}"
             raise StepwellError("bad-option", self.name, message, help=help)
         if not parameters:
             message = "@main has no parameters"
@@ -134,12 +136,15 @@ class _Step:
         self.state = _State(block, len(parameters))
         if self.options.clip:
             gradients = self._clipped(gradients, b)
-        rule = _RULES[self.options.kind]
+        if (rule := _RULES.get(self.options.kind)) is None:
+            about = [named(name) for name in self._names]
+            return self._returned(block, gradients, about, loss)
         found = [
             rule(self, name, value, gradient, b)
             for name, value, gradient in zip(self._names, parameters, gradients, strict=True)
         ]
-        return self._returned(block, [*found, *self.state.results.values()], loss)
+        about = [named(name, state=True) for name in (*self._names, *self.state.results)]
+        return self._returned(block, [*found, *self.state.results.values()], about, loss)
 
     def _gradients(
         self, arguments: Sequence[SSAValue], parameters: Sequence[SSAValue], b: GradientBuilder
@@ -162,15 +167,18 @@ class _Step:
         factor = b.insert(graph.MinimumOp(b.scalar(1.0, norm), ratio))
         return [b.multiply(each, factor) for each in gradients]
 
-    def _returned(self, block: Block, results: Sequence[SSAValue], loss: SSAValue) -> FuncOp:
-        """The function of a block that returns parameters, state and the loss."""
+    def _returned(
+        self, block: Block, results: Sequence[SSAValue], about: Sequence[DictionaryAttr], loss: SSAValue
+    ) -> FuncOp:
+        """The function of a block that returns some results, with their attributes, and the loss."""
         block.add_op(ReturnOp(*results, loss))
-        inputs = argument_attributes(self._loss)[len(self._numbers) :]
-        states = [named(name, state=True) for name in (*self._names, *self.state.arguments)]
+        given = argument_attributes(self._loss)
+        states = [named(name, state=True) for name in self.state.arguments]
         types = [*(value.type for value in results), loss.type]
         function = FuncOp("main", (list(block.arg_types), types), Region(block))
-        function.properties["arg_attrs"] = ArrayAttr([*states, *inputs])
-        function.properties["res_attrs"] = ArrayAttr([*states, self._about_loss()])
+        count = len(self._numbers)
+        function.properties["arg_attrs"] = ArrayAttr([*given[:count], *states, *given[count:]])
+        function.properties["res_attrs"] = ArrayAttr([*about, self._about_loss()])
         return function
 
     def _about_loss(self) -> DictionaryAttr:

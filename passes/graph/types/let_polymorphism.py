@@ -41,7 +41,7 @@ def make_functions(module: ModuleOp) -> None:
         count("lambdas with type variables")
     holes = 0
     for op in [each for each in module.walk() if isinstance(each, graph.ClosureOp)]:
-        if op.callee.string_value() not in made:
+        if op.callee.string_value() not in made or op.captured:  # sizes of the function around
             continue
         for use in list(op.result.uses):
             value = graph.FunctionOp(op.callee.string_value(), FunctionType.from_lists([], []))

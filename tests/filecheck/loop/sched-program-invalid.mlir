@@ -24,7 +24,7 @@ func.func private @c3() attributes {sched.program = #sched.program<inputs = 0, o
 // expected-error: arena:
 func.func private @c3() attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = "64 *", slots = 0>}
 // -----
-// expected-error: expected one of inputs, outputs, symbols, published, arena, slots, each once; found weights
+// expected-error: expected one of inputs, outputs, symbols, published, arena, slots, in_place, each once; found weights
 func.func private @key() attributes {sched.program = #sched.program<weights = 2>}
 // -----
 // expected-error: func.func: sched.program must be #sched.program<…>, found unit
@@ -86,3 +86,7 @@ func.func @c7(%arena: memref<?xi8>, %N: index)
   sched.publish %N at 0
   func.return
 }
+// -----
+// expected-error: in_place must be numbers of outputs, each once, found [1]
+func.func private @c8(memref<4xf32>, memref<4xf32>, memref<?xi8>)
+    attributes {sched.program = #sched.program<inputs = 1, outputs = 1, arena = "0", slots = 0, in_place = [1]>}

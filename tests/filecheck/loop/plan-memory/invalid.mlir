@@ -47,3 +47,24 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 func.func private @k0(tensor<4xf32>) -> tensor<70368744177664xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}
 func.func private @k1(tensor<70368744177664xf32>) -> tensor<4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}
+
+// -----
+
+// expected-error: a result is the next value of the state 's', and no argument is this state
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.state = "s"}) {
+  func.return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error: two values are the state 's'
+func.func @main(%x: tensor<4xf32> {graph.state = "s"}, %y: tensor<4xf32> {graph.state = "s"}) -> tensor<4xf32> {
+  func.return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error: the state 's' is tensor<4xf32> before a call and tensor<5xf32> after it
+func.func @main(%x: tensor<4xf32> {graph.state = "s"}, %y: tensor<5xf32>) -> (tensor<5xf32> {graph.state = "s"}) {
+  func.return %y : tensor<5xf32>
+}

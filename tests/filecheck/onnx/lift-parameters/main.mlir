@@ -3,8 +3,8 @@
 
 // Initializers of floats are arguments before the inputs; integers and constants of nodes stay.
 // CHECK-LABEL: func.func @main(
-// ALL-SAME: %w: tensor<2xf32> {graph.name = "w", graph.state = "w"}, %b: tensor<2xf32> {graph.name = "b", graph.state = "b"}, %x: tensor<2xf32> {graph.name = "x"})
-// SOME-SAME: %w: tensor<2xf32> {graph.name = "w", graph.state = "w"}, %scale: tensor<f32> {graph.name = "scale", graph.state = "scale"}, %x: tensor<2xf32> {graph.name = "x"})
+// ALL-SAME: %w: tensor<2xf32> {graph.name = "w", graph.state = "w", graph.initial = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>}, %b: tensor<2xf32> {graph.name = "b", graph.state = "b", graph.initial = dense<[3.000000e+00, 4.000000e+00]> : tensor<2xf32>}, %x: tensor<2xf32> {graph.name = "x"})
+// SOME-SAME: %w: tensor<2xf32> {graph.name = "w", graph.state = "w", graph.initial = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>}, %scale: tensor<f32> {graph.name = "scale", graph.state = "scale", graph.initial = dense<5.000000e+00> : tensor<f32>}, %x: tensor<2xf32> {graph.name = "x"})
 // ALL-NOT: onnx.values = ["w"]
 // ALL: onnx.values = ["scale"]
 // SOME: onnx.values = ["b"]

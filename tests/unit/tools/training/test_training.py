@@ -205,6 +205,29 @@ def test_the_trained_model_is_the_file_with_other_weights(
     np.testing.assert_array_equal(again.outputs(x)["y"], trainer.outputs(x)["y"])
 
 
+def test_a_trainer_is_a_session_of_its_step(model: Path):
+    x, labels = samples()
+    trainer = stepwell.Trainer(model, loss="cross_entropy", optimizer="momentum", lr=0.1, threads=1)
+    assert list(trainer.state) == ["w", "b", "v", "w.v", "b.v", "v.v"]
+    begin = trainer.parameters["w"]
+    first = [trainer.step(x, labels), float(np.asarray(trainer(x, labels)))]
+    assert (trainer.parameters["w"] != begin).any() and trainer.state["b.v"].any()
+    trainer.reset()
+    np.testing.assert_array_equal(trainer.parameters["w"], begin)
+    assert [trainer.step(x, labels) for _ in range(2)] == first
+
+
+def test_the_step_is_an_artifact(model: Path, tmp_path: Path):
+    x, labels = samples()
+    trainer = stepwell.Trainer(model, loss="cross_entropy", optimizer="adam", lr=0.02, threads=1)
+    trainer.model.save(tmp_path / "step.stepwell")
+    step = stepwell.load(tmp_path / "step.stepwell", threads=1)
+    assert [spec.name for spec in step.inputs] == ["x", "targets"]
+    assert [float(np.asarray(step(x, labels))) for _ in range(3)] == [
+        trainer.step(x, labels) for _ in range(3)
+    ]
+
+
 def test_gradients_are_those_of_the_loss(trainer: stepwell.Trainer):
     x, labels = samples()
     found = trainer.gradients(x, labels)
@@ -239,7 +262,7 @@ def test_what_does_not_fit(trainer: stepwell.Trainer, model: Path, tmp_path: Pat
     for wrong in (labels + 1, labels - 1):
         with pytest.raises(StepwellError, match="classes must be from 0 to 2, found (1 to 3|-1 to 1)"):
             trainer.step(x, wrong)
-    np.savez(tmp_path / "other.npz", w=np.zeros(3))
+    np.savez(tmp_path / "other.npz", **{**dict(trainer.state), "w": np.zeros(3)})
     with pytest.raises(StepwellError, match="bad-inputs"):
         trainer.restore(tmp_path / "other.npz")
     with pytest.raises(StepwellError, match="no initializer of floats has the name 'q'"):

@@ -1,0 +1,1 @@
+"""Values that live between calls: states, sessions, and the models that have them."""

@@ -1,0 +1,39 @@
+"""Models with states: callers see the other inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from stepwell.runtime.files.artifact import image_bytes, image_of_bytes
+from stepwell.runtime.image import ModelImage
+from stepwell.runtime.interface import Array
+from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.sessions.states import Targets
+
+
+class StatefulModel(CompiledModel):
+    """
+    A compiled model whose program has states. Calls of the model itself are on states of its own, those of
+    `session()` on others.
+    """
+
+    def __init__(self, image: ModelImage, *, threads: int | None = None):
+        """Args: as of `CompiledModel`. Raises: StepwellError `wrong-cpu`."""
+        super().__init__(image, threads=threads)
+        self.interface = self._whole.public
+        self._input_names = tuple(spec.name for spec in self.interface.inputs)
+        self._output_names = tuple(spec.name for spec in self.interface.outputs)
+        self._states = self.new_states({})
+
+    def __reduce__(self) -> tuple[Callable[[bytes, int], CompiledModel], tuple[bytes, int]]:
+        """Copies and pickles begin with the initial states."""
+        return _of_bytes, (image_bytes(self.image), self.threads)
+
+    def _invoke(self, values: Sequence[object], targets: Targets | None = None) -> tuple[Array, ...]:
+        if targets is None:
+            return self.invoke_on(self._states, values)
+        return super()._invoke(values, targets)
+
+
+def _of_bytes(data: bytes, threads: int) -> CompiledModel:
+    return StatefulModel(image_of_bytes(data, "a pickled model"), threads=threads)
