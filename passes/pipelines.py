@@ -62,6 +62,7 @@ BYTECODE = (
     Step("lambda-lift", "gives each lambda's body a function, whose tensor ops are segments too"),
     Step("outline-dataflow", "leaves calls, data and cells, between segments that are compiled as @main is"),
     Step("convert-graph-to-vm", "makes instructions of what is left"),
+    Step("compact-registers", "makes frames small, and frees values before calls, for both executors"),
 )
 """From a program with recursion, function values, data or cells to bytecode and segments."""
 NATIVE_FUNCTIONS = (Step("convert-vm-to-llvm", "makes machine code's functions of instructions"),)
