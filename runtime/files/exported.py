@@ -1,8 +1,8 @@
 """
 Exported files: the suffixes of those that programs in C link or load, and shared libraries in Python again.
 
-A library has a section with the description of its model. Its code needs no other, so Python maps it as it does
-an artifact's: the system's loader would give a program the old library again where a file is written anew.
+A library has a section with the description of its model. Its code needs no other, so it is mapped as that of
+artifacts: the system's loader would give a program the old library again where a file is written anew.
 Source: System V ABI, chapter 4.
 """
 
@@ -25,8 +25,7 @@ from stepwell.runtime.image import MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text, as_texts
 from stepwell.runtime.link.code import PAGE_BYTES, LinkedCode
-from stepwell.runtime.link.elf import ELF32, ELF64, elf_class
-from stepwell.runtime.machine.demands import arch_of
+from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
 
 EXPORT_SUFFIXES = (".o", ".a", ".so")
 """The suffixes of files that programs link or load."""
@@ -77,7 +76,7 @@ def _image(data: Bytes, place: str) -> ModelImage:
     function, weights = as_mapping(about["function"]), as_mapping(about["weights"])
     triple, features = as_text(about["triple"]), as_texts(about["features"])
     symbol = f"{as_text(about['name'])}_{MAIN}"
-    variant = Variant(triple, features, _code(data, sections, triple, symbol), symbol)
+    variant = Variant(triple, features, _code(data, sections, symbol), symbol)
     arrays = _arrays(_weights(data, sections, as_text(weights["place"]), place), as_list(weights["arrays"]))
     # The weights of an export are those of the function, in its order.
     callees = [b""] * len(as_list(function["callees"]))  # whose code a program has
@@ -85,10 +84,10 @@ def _image(data: Bytes, place: str) -> ModelImage:
     return ModelImage({MAIN: entry}, arrays, as_mapping(about["summary"]))
 
 
-def _code(data: Bytes, sections: Mapping[str, _Place], triple: str, symbol: str) -> LinkedCode:
+def _code(data: Bytes, sections: Mapping[str, _Place], symbol: str) -> LinkedCode:
     """The code of a library, of which one function is called."""
     text, symbols, names = (sections[name] for name in (".text", ".dynsym", ".dynstr"))
-    elf = elf_class(arch_of(triple))
+    elf = elf_class(machine_of(data[:64].tobytes()))
     contents = data[text.offset : text.offset + text.size].tobytes()
     texts = data[names.offset : names.offset + names.size].tobytes()
     rows = data[symbols.offset : symbols.offset + symbols.size].tobytes()
