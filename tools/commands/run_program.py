@@ -80,6 +80,7 @@ def run_program(program: LimitedProgram, args: Namespace) -> int:
     if profiler:
         rows = profiler[-1].profile()
         args.facts["profile"] = [row._asdict() for row in rows.rows]
+        args.facts |= {"allocated_bytes": rows.allocated_bytes, "deepest_stack": rows.deepest}
         print(rows)
     if args.outputs is not None:
         _write(args.outputs, result)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -197,3 +199,39 @@ def test_executors_of_an_artifact(tmp_path: Path, capsys: Capture) -> None:
     assert "invoke_closure" in capsys.readouterr().out
     with pytest.raises(StepwellError, match="one of auto, native, vm"):
         stepwell.load(artifact, executor="fast")
+
+
+def test_a_profile_as_json_has_all_that_the_table_has(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "map.mlir").write_text(MAP)
+    (tmp_path / "in.json").write_text('{"l": [1, 2, 3], "k": 5}')
+    words = [
+        "run",
+        tmp_path / "map.mlir",
+        "--inputs-json",
+        tmp_path / "in.json",
+        "--executor",
+        "vm",
+        "--profile",
+    ]
+    assert cli.main([*map(str, words), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["outputs"] == [6, 7, 8]
+    assert {row["kind"] for row in facts["profile"]} == {"function", "instruction", "segment"}
+    assert facts["allocated_bytes"]["alloc_adt"] > 0 and facts["deepest_stack"] == 4
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of a process from Linux")
+@pytest.mark.parametrize("executor", ["native", "vm"])
+def test_calls_with_closures_and_cells_leave_no_memory_behind(executor: Executor, tmp_path: Path) -> None:
+    model = compiled(CLOSURES, executor, tmp_path)
+    cells = compiled(CELLS, executor, tmp_path)
+
+    def calls(count: int) -> int:
+        for number in range(count):
+            assert model([2, 3, 5] * 10, number)[1] == 3 * number
+            assert cells(number) == (number, 2 * number)
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    before = calls(200)
+    assert calls(1000) - before < 2_000_000
