@@ -97,6 +97,8 @@ OTHERS: Mapping[str, str] = {
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/untyped_values.py MOST_LISTED
         passes/analysis/symbolic_values.py MAX_ELEMS
+        passes/graph/data/simplify_match.py MAX_NESTED
+        passes/graph/decision_trees.py MAX_TESTS MAX_DEPTH MAX_STEPS
         passes/graph/inlining.py MAX_OPS
         passes/graph/gradients/derivatives/resize.py MAX_ELEMS
         passes/graph/functions/unfolding.py MOST_ELEMENTS MOST_NESTED
