@@ -58,6 +58,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "partition-graph": ("outline each backend's connected ops as a function", "PartitionGraph"),
         "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
     },
+    "passes.vm": {"compact-registers": ("make one register of those that are never needed at once",)},
     "passes.graph.data": {
         "link-prelude": ("copy what a module names of the prelude into it",),
         "unmatched-cases": ("print the values that matches leave out",),
@@ -186,6 +187,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "eta-expand": ("write functions and constructors that are values as lambdas", "EtaExpand"),
         "inline": ("replace calls by the bodies of the functions", "Inline"),
         "lambda-lift": ("make a function of each lambda", "LambdaLift"),
+        "loops-to-calls": ("make functions that call themselves of loops",),
         "outline-dataflow": ("move runs of tensor ops into functions",),
         "partial-evaluate": (
             "compute what is known at compile time, and unfold calls of known functions",
@@ -193,12 +195,15 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         ),
         "remove-unused-functions": ("erase functions that nothing reaches", "RemoveUnusedFunctions"),
         "specialize-functions": ("copy functions for the known functions that they are given",),
+        "tail-calls-to-loops": ("make loops of functions on tensors that call themselves last",),
         "to-a-normal-form": ("sort the ops of each block by order of evaluation", "ToANormalForm"),
         "to-basic-block-normal-form": (
             "move each op into the innermost block that contains its uses",
             "ToBasicBlockNormalForm",
         ),
+        "to-cps": ("let functions take what follows their calls as a function", "ToCPS"),
         "to-graph-normal-form": ("sort the ops of each block into a canonical order", "ToGraphNormalForm"),
+        "un-cps": ("define functions without continuations by those that take them", "UnCPS"),
     },
     "lowering.main_to_buffers": {
         "add-entry": ("add the function by which programs in C call @main",),

@@ -26,6 +26,7 @@ COMMANDS = {
     "explore": "show what became of a model, as one page: nodes, kernels, IR, assembly, times",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
     "check-gradients": "compare gradients with central differences, op by op where they depart",
+    "targets": "the CPUs that code is made for",
     "inspect": "what is in a model or artifact, and what is supported",
     "bisect": "which pass, kernel and rewrite make a model wrong",
     "reduce": "make a program that fails smaller, as long as it fails in the same way",

@@ -1,23 +1,21 @@
 """
-Writer of relocatable ELF files of 64 bits: code in one section, weights in another, and symbols.
+Writer of relocatable ELF files: code in one section, weights in another, and symbols.
 
 Source: System V ABI, chapters 4 and 5.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
-from stepwell.runtime.link.elf import MACHINES
+from stepwell.runtime.link.elf import ELF64, MACHINES, ElfClass, elf_class
 
-HEADER_BYTES, _SECTION_BYTES = 64, 64
 MACHINE_NUMBERS: Mapping[str, int] = {arch: number for number, arch in MACHINES.items()}
 _RELOCATABLE = 1
-PROGRAM, SYMBOLS, STRINGS, _RELOCATIONS = 1, 2, 3, 4
+PROGRAM, SYMBOLS, STRINGS, _RELOCATIONS, _RELOCATIONS_IN_PLACE = 1, 2, 3, 4, 9
 ALLOCATE, EXECUTE, _INFO_LINK = 2, 4, 0x40
 _LOCAL, GLOBAL, WEAK = 0, 1, 2
 OBJECT, FUNCTION = 1, 2
@@ -63,26 +61,44 @@ class Section:
         return sum(map(len, self.chunks))
 
 
-def header(arch: str, type: int, *, sections: int, section_table: int, programs: int = 0) -> bytes:
+def program_bytes(elf: ElfClass) -> int:
+    """The size of a row of the table of segments."""
+    return 56 if elf is ELF64 else 32
+
+
+def flags_of(arch: str) -> int:
+    """The flags in the header of a file: the calling convention."""
+    return {"armv7": 0x5000400, "riscv64": 0x5}.get(arch, 0)  # EABI 5 with floats in registers; doubles too
+
+
+def header(
+    arch: str, type: int, *, sections: int, section_table: int, programs: int = 0, entry: int = 0
+) -> bytes:
     """The header of a file; the names of sections are in the last one, programs after the header."""
-    ident = b"\x7fELF\x02\x01\x01" + bytes(9)
-    fields = (type, MACHINE_NUMBERS[arch], 1, 0, HEADER_BYTES if programs else 0, section_table, 0)
-    sizes = (HEADER_BYTES, 56 if programs else 0, programs, _SECTION_BYTES, sections, sections - 1)
-    return struct.pack("<16sHHIQQQIHHHHHH", ident, *fields, *sizes)
+    elf = elf_class(arch)
+    start = elf.header.size if programs else 0
+    fields = (type, MACHINE_NUMBERS[arch], 1, entry, start, section_table, flags_of(arch), elf.header.size)
+    rows = program_bytes(elf) if programs else 0
+    sizes = rows, programs, elf.section.size, sections, max(0, sections - 1)
+    return elf.header.pack(elf.ident.ljust(16, b"\0"), *fields, *sizes)
 
 
-def symbol(name: int, binding: int, kind: int, section: int, value: int, size: int, hidden: bool) -> bytes:
-    """A row of a table of symbols."""
-    return struct.pack("<IBBHQQ", name, binding << 4 | kind, _HIDDEN if hidden else 0, section, value, size)
+def symbol(
+    elf: ElfClass, name: int, binding: int, kind: int, section: int, place: tuple[int, int], hidden: bool
+) -> bytes:
+    """A row of a table of symbols; `place` is value and size."""
+    info, other = binding << 4 | kind, _HIDDEN if hidden else 0
+    if elf is ELF64:
+        return elf.symbol.pack(name, info, other, section, *place)
+    return elf.symbol.pack(name, *place, info, other, section)
 
 
-def section_rows(sections: Sequence[Section], names: Strings) -> bytes:
+def section_rows(elf: ElfClass, sections: Sequence[Section], names: Strings) -> bytes:
     """The section table; the first row is empty."""
-    rows = [bytes(_SECTION_BYTES)]
+    rows = [bytes(elf.section.size)]
     for each in sections:
         rows.append(
-            struct.pack(
-                "<IIQQQQIIQQ",
+            elf.section.pack(
                 names.offset(each.name),
                 each.type,
                 each.flags,
@@ -98,6 +114,19 @@ def section_rows(sections: Sequence[Section], names: Strings) -> bytes:
     return b"".join(rows)
 
 
+def _relocation_section(parts: Parts, numbers: Mapping[str, int], table: int) -> Section:
+    """The relocations of the code; files of 32 bits have addends in the code."""
+    elf = elf_class(parts.code.arch)
+    rows = [
+        elf.relocation.pack(offset, numbers[name] << 32 | kind, addend)
+        if elf is ELF64
+        else elf.relocation.pack(offset, numbers[name] << 8 | kind)
+        for offset, kind, name, addend in parts.code.relocations
+    ]
+    name, type = (".rela.text", _RELOCATIONS) if elf is ELF64 else (".rel.text", _RELOCATIONS_IN_PLACE)
+    return Section(name, type, _INFO_LINK, rows, 8, link=table, info=_TEXT, entry_bytes=elf.relocation.size)
+
+
 def elf_object(parts: Parts) -> list[Chunk]:
     """The object file of an export."""
     code = parts.code
@@ -111,25 +140,11 @@ def elf_object(parts: Parts) -> list[Chunk]:
     table = len(sections) + 1
     numbers = {name: number for number, (name, _) in enumerate(rows)}
     if code.relocations:
-        contents = [
-            struct.pack("<QQq", offset, numbers[name] << 32 | kind, addend)
-            for offset, kind, name, addend in code.relocations
-        ]
-        sections.append(
-            Section(
-                ".rela.text",
-                _RELOCATIONS,
-                _INFO_LINK,
-                contents,
-                8,
-                link=table + 1,
-                info=_TEXT,
-                entry_bytes=24,
-            )
-        )
+        sections.append(_relocation_section(parts, numbers, table + 1))
         table += 1
     symbols = [row for _, row in rows]
-    sections.append(Section(".symtab", SYMBOLS, 0, symbols, 8, link=table + 1, info=locals, entry_bytes=24))
+    size = elf_class(code.arch).symbol.size
+    sections.append(Section(".symtab", SYMBOLS, 0, symbols, 8, link=table + 1, info=locals, entry_bytes=size))
     sections.append(Section(".strtab", STRINGS, 0, [bytes(strings.data)]))
     return _file(code.arch, sections)
 
@@ -137,11 +152,12 @@ def elf_object(parts: Parts) -> list[Chunk]:
 def _symbols(parts: Parts) -> tuple[Strings, list[tuple[str, bytes]], int]:
     """The names, the rows of the table of symbols by name, and the number of local ones, which come first."""
     strings, code = Strings(), parts.code
+    elf = elf_class(code.arch)
     exported = {each.name: each for each in parts.symbols}
-    rows = [("", bytes(24))]
+    rows = [("", bytes(elf.symbol.size))]
 
     def add(name: str, binding: int, kind: int, section: int, place: tuple[int, int], hidden: bool) -> None:
-        rows.append((name, symbol(strings.offset(name), binding, kind, section, *place, hidden)))
+        rows.append((name, symbol(elf, strings.offset(name), binding, kind, section, place, hidden)))
 
     for name, place in code.symbols.items():
         if name not in exported:
@@ -163,7 +179,8 @@ def _file(arch: str, sections: list[Section]) -> list[Chunk]:
     for each in sections:
         names.offset(each.name)
     sections[-1].chunks = [bytes(names.data)]
-    chunks, end = list[Chunk](), HEADER_BYTES
+    elf = elf_class(arch)
+    chunks, end = list[Chunk](), elf.header.size
     for each in sections:
         gap = -end % each.alignment
         each.offset = end + gap
@@ -171,4 +188,4 @@ def _file(arch: str, sections: list[Section]) -> list[Chunk]:
         end = each.offset + each.size
     gap = -end % 8
     first = header(arch, _RELOCATABLE, sections=len(sections) + 1, section_table=end + gap)
-    return [first, *chunks, bytes(gap), section_rows(sections, names)]
+    return [first, *chunks, bytes(gap), section_rows(elf, sections, names)]

@@ -10,20 +10,26 @@ from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import Variant
 from stepwell.runtime.interface import Array
 from stepwell.runtime.link.code import LinkedCode, SharedLibrary
-from stepwell.runtime.link.elf import ObjectFile, Symbol, read_object
-from stepwell.runtime.link.linker import FlatCode, UndefinedSymbols, as_object, flat_link
+from stepwell.runtime.link.elf import ObjectFile, Symbol
+from stepwell.runtime.link.linker import FlatCode, UndefinedSymbols, flat_link
+from stepwell.runtime.link.relinked import as_object, read_paired
 from stepwell.runtime.machine.demands import arch_of
 
 _ENTRY = ("workspace_bytes", "run", "message", "json", "main", "check_weights")
 
 
 def elf_parts(
-    name: str, variant: Variant, objects: Sequence[bytes], weights: Sequence[Array], json: str
+    name: str,
+    variant: Variant,
+    objects: Sequence[bytes],
+    weights: Sequence[Array],
+    json: str,
+    more: Sequence[ObjectFile] = (),
 ) -> Parts:
     """
     The code of a variant with the objects of its entry.
 
-    Args: `weights` are those of the file itself.
+    Args: `weights` are those of the file itself; `more` are objects of a program around it.
     Raises: StepwellError `undefined-symbol` where nothing defines a function that the code calls.
     """
     arch = arch_of(variant.triple)
@@ -33,12 +39,12 @@ def elf_parts(
         message = "a shared library is not exported again"
         raise StepwellError("no-source", variant.code.path, message, help="export the model's own file")
     else:
-        files = [read_object(data) for data in variant.code.objects]
+        files = [read_paired(data) for data in variant.code.objects]
     main = next((s for file in files for s in file.symbols if s.name == variant.symbol and s.section), None)
     if main is None:
         raise InternalError(None, f"the code to export defines no function {variant.symbol!r}")
     files = [_with_alias(file, variant.symbol, f"{name}_main") for file in files]
-    code = _linked([*files, *map(read_object, objects)], f"{name}_weights")
+    code = _linked([*files, *map(read_paired, objects), *more], f"{name}_weights")
     functions = [f"{name}_{suffix}" for suffix in _ENTRY]
     symbols = [ExportedSymbol(function) for function in functions if function in code.symbols]
     symbols += [ExportedSymbol(function, is_weak=True) for function in POOL_FUNCTIONS]
@@ -58,6 +64,7 @@ def _linked(files: Sequence[ObjectFile], weights: str) -> FlatCode:
     except UndefinedSymbols as error:
         names = ", ".join(error.names)
         message = f"the code calls {names}, and an exported file defines all that it calls"
-        raise StepwellError("undefined-symbol", None, message) from None
+        help = "f64 mathematics, sines and tangents are the C library's: a .stepwell file runs the model"
+        raise StepwellError("undefined-symbol", None, message, help=help) from None
     except ValueError as error:
         raise InternalError(None, f"exported code could not be linked: {error}") from None

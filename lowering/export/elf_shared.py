@@ -8,75 +8,77 @@ Source: System V ABI, chapter 5 (program loading and dynamic linking).
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from stepwell.lowering.export.elf_object import (
     ALLOCATE,
     EXECUTE,
     FUNCTION,
     GLOBAL,
-    HEADER_BYTES,
     PROGRAM,
     STRINGS,
     WEAK,
     Section,
     Strings,
     header,
+    program_bytes,
     section_rows,
     symbol,
 )
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.files.exported import JSON_SECTION, WEIGHTS_SECTION
-from stepwell.runtime.link.code import PAGE_BYTES
+from stepwell.runtime.link.elf import ELF64, ElfClass, elf_class
 from stepwell.runtime.link.relocations import PATCHES
 
-_SHARED = 3
+EXECUTABLE, _SHARED = 2, 3
+# Linux on aarch64 may have pages of 64 KiB.
+_PAGE_BYTES = {"aarch64": 1 << 16}
 _DYNAMIC_SYMBOLS, _HASH, _DYNAMIC = 11, 5, 6
 _WRITE = 1
-_LOAD, _DYNAMIC_SEGMENT, _STACK = 1, 2, 0x6474E551
-_X, _W, _R = 1, 2, 4
-_PROGRAM_BYTES = 56
+LOAD, _DYNAMIC_SEGMENT, _STACK = 1, 2, 0x6474E551
+RUN, _CHANGE, READ = 1, 2, 4
 _TEXT_NUMBER = 4
 
 
 def elf_shared(parts: Parts) -> list[Chunk]:
     """The shared library of an export."""
-    code, page = parts.code, PAGE_BYTES[parts.code.arch]
-    strings = Strings()
-    rows = [bytes(24), *(_row(strings, parts, each.name, each.is_weak, 0) for each in parts.symbols)]
+    code, page = parts.code, _PAGE_BYTES.get(parts.code.arch, 1 << 12)
+    strings, elf = Strings(), elf_class(code.arch)
+    word = elf.bits // 8
+    rows = _rows(strings, parts, 0)
     hashes = _hash_table([each.name for each in parts.symbols])
-    text = bytearray(code.contents)
-    symbols = Section(".dynsym", _DYNAMIC_SYMBOLS, ALLOCATE, [b"".join(rows)], 8, 3, 1, 24)
+    symbols = Section(".dynsym", _DYNAMIC_SYMBOLS, ALLOCATE, [rows], 8, 3, 1, elf.symbol.size)
     sections = [
         symbols,
         Section(".hash", _HASH, ALLOCATE, [hashes], 8, 1, 0, 4),
         Section(".dynstr", STRINGS, ALLOCATE, [bytes(strings.data)]),
-        Section(".text", PROGRAM, ALLOCATE | EXECUTE, [text], code.alignment),
-        Section(".dynamic", _DYNAMIC, ALLOCATE | _WRITE, [bytes(16 * 6)], 8, 3, 0, 16),
+        Section(".text", PROGRAM, ALLOCATE | EXECUTE, [code.contents], code.alignment),
+        Section(".dynamic", _DYNAMIC, ALLOCATE | _WRITE, [bytes(2 * word * 6)], 8, 3, 0, 2 * word),
     ]
     if parts.weights:
         contents = weight_chunks(parts.weights)
         sections.append(Section(WEIGHTS_SECTION, PROGRAM, ALLOCATE, contents, ARENA_ALIGNMENT))
     programs = 4 + bool(parts.weights)
-    end = _place(sections, HEADER_BYTES + programs * _PROGRAM_BYTES, page)
+    end = _place(sections, elf.header.size + programs * program_bytes(elf), page)
     # Addresses are known: symbols, the dynamic section, and the references from code to weights.
     start = sections[3].address
-    symbols.chunks = [
-        b"".join([bytes(24), *(_row(strings, parts, s.name, s.is_weak, start) for s in parts.symbols)])
-    ]
-    sections[4].chunks = [_dynamic(sections)]
-    _patch(text, parts, start, sections[-1].address)
-    sections[3].chunks = [bytes(text)]
-    table = _programs(sections, page)
+    symbols.chunks = [_rows(strings, parts, start)]
+    sections[4].chunks = [_dynamic(elf, sections)]
+    sections[3].chunks = [patched(parts, start, sections[-1].address)]
+    table = _programs(elf, sections, page)
     return _file(parts, sections, table, programs, end)
 
 
-def _row(strings: Strings, parts: Parts, name: str, is_weak: bool, start: int) -> bytes:
-    """The row of a symbol in the table of dynamic symbols."""
-    offset, size = parts.code.symbols[name]
-    binding = WEAK if is_weak else GLOBAL
-    return symbol(strings.offset(name), binding, FUNCTION, _TEXT_NUMBER, start + offset, size, False)
+def _rows(strings: Strings, parts: Parts, start: int) -> bytes:
+    """The table of dynamic symbols, for code at an address; the first row is empty."""
+    elf = elf_class(parts.code.arch)
+    rows = [bytes(elf.symbol.size)]
+    for each in parts.symbols:
+        offset, size = parts.code.symbols[each.name]
+        binding, name = WEAK if each.is_weak else GLOBAL, strings.offset(each.name)
+        rows.append(symbol(elf, name, binding, FUNCTION, _TEXT_NUMBER, (start + offset, size), False))
+    return b"".join(rows)
 
 
 def _place(sections: Sequence[Section], start: int, page: int) -> int:
@@ -109,41 +111,46 @@ def _hash(name: str) -> int:
     return value
 
 
-def _dynamic(sections: Sequence[Section]) -> bytes:
+def _dynamic(elf: ElfClass, sections: Sequence[Section]) -> bytes:
     """The dynamic section: where the loader finds symbols."""
     symbols, hashes, strings = (section.address for section in sections[:3])
-    entries = [(4, hashes), (5, strings), (6, symbols), (10, sections[2].size), (11, 24), (0, 0)]
-    return b"".join(struct.pack("<QQ", *entry) for entry in entries)
+    entries = [(4, hashes), (5, strings), (6, symbols), (10, sections[2].size), (11, elf.symbol.size), (0, 0)]
+    return b"".join(struct.pack("<QQ" if elf is ELF64 else "<II", *entry) for entry in entries)
 
 
-def _patch(text: bytearray, parts: Parts, start: int, weights: int) -> None:
-    """Carry out the relocations that refer to the weights, whose distance is known now."""
-    patches: Mapping[int, object] = PATCHES[parts.code.arch]
+def patched(parts: Parts, start: int, weights: int) -> bytes:
+    """Code at an address, whose relocations, which refer to the weights, are carried out."""
+    patches = PATCHES[parts.code.arch]
     # A patch depends on the distance alone, or on addresses in pages: memory begins where the code does.
-    memory = bytearray(start) + text
+    memory = bytearray(start) + parts.code.contents
     for offset, kind, _, addend in parts.code.relocations:
-        patch = patches[kind]
-        assert callable(patch)
-        patch(memory, start + offset, weights, addend)
-    text[:] = memory[start:]
+        patches[kind](memory, start + offset, weights, addend)
+    return bytes(memory[start:])
 
 
-def _programs(sections: Sequence[Section], page: int) -> bytes:
+def _programs(elf: ElfClass, sections: Sequence[Section], page: int) -> bytes:
     """The table of segments."""
     text, dynamic = sections[3], sections[4]
     end = text.offset + text.size
     rows = [
-        (_LOAD, _R | _X, 0, 0, end, page),
-        (_LOAD, _R | _W, dynamic.offset, dynamic.address, dynamic.size, page),
-        (_DYNAMIC_SEGMENT, _R | _W, dynamic.offset, dynamic.address, dynamic.size, 8),
-        (_STACK, _R | _W, 0, 0, 0, 16),
+        (LOAD, READ | RUN, 0, 0, end, page),
+        (LOAD, READ | _CHANGE, dynamic.offset, dynamic.address, dynamic.size, page),
+        (_DYNAMIC_SEGMENT, READ | _CHANGE, dynamic.offset, dynamic.address, dynamic.size, 8),
+        (_STACK, READ | _CHANGE, 0, 0, 0, 16),
     ]
     for weights in sections[5:]:
-        rows.append((_LOAD, _R, weights.offset, weights.address, weights.size, page))
-    return b"".join(
-        struct.pack("<IIQQQQQQ", type, flags, offset, address, address, size, size, alignment)
-        for type, flags, offset, address, size, alignment in rows
-    )
+        rows.append((LOAD, READ, weights.offset, weights.address, weights.size, page))
+    return b"".join(program_row(elf, *row) for row in rows)
+
+
+def program_row(
+    elf: ElfClass, type: int, flags: int, offset: int, address: int, size: int, alignment: int
+) -> bytes:
+    """A row of the table of segments."""
+    places = offset, address, address, size, size
+    if elf is ELF64:
+        return struct.pack("<IIQQQQQQ", type, flags, *places, alignment)
+    return struct.pack("<IIIIIIII", type, *places, flags, alignment)
 
 
 def _file(parts: Parts, sections: Sequence[Section], table: bytes, programs: int, end: int) -> list[Chunk]:
@@ -161,8 +168,9 @@ def _file(parts: Parts, sections: Sequence[Section], table: bytes, programs: int
     gap = -(end + last.size) % 8
     place = end + last.size + gap
     first = header(parts.code.arch, _SHARED, sections=len(rows) + 2, section_table=place, programs=programs)
-    chunks, position = [first, table], HEADER_BYTES + len(table)
+    elf = elf_class(parts.code.arch)
+    chunks, position = [first, table], elf.header.size + len(table)
     for each in sections:
         chunks += [bytes(each.offset - position), *each.chunks]
         position = each.offset + each.size
-    return [*chunks, *last.chunks, bytes(gap), section_rows([*rows, last], names)]
+    return [*chunks, *last.chunks, bytes(gap), section_rows(elf, [*rows, last], names)]

@@ -104,4 +104,5 @@ def entry_object(module: ModuleOp, description: Mapping[str, object], target: Ta
 def support_objects(target: TargetDescription) -> tuple[bytes, bytes]:
     """The objects of the thread pool and of the functions of the C library."""
     pool = compile_to_object(exported_pool_code(target), target, optimize=False)
-    return pool, compile_to_object(freestanding_code(target.pointer_bytes), target, optimize=False)
+    text = freestanding_code(target.arch, target.pointer_bytes)
+    return pool, compile_to_object(text, target, optimize=False)

@@ -13,8 +13,9 @@ from stepwell.lowering.export.description import description
 from stepwell.lowering.export.elf_object import elf_object
 from stepwell.lowering.export.elf_parts import elf_parts
 from stepwell.lowering.export.elf_shared import elf_shared
+from stepwell.lowering.export.emulated import driver_code, system_object
 from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
-from stepwell.lowering.export.header import HeaderFacts, header_text
+from stepwell.lowering.export.header import HeaderFacts, caller_symbols, header_text
 from stepwell.lowering.export.names import checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
@@ -93,8 +94,10 @@ def _parts(
     arrays: Sequence[Array],
     options: ExportOptions,
     facts: Mapping[str, object],
+    *,
+    is_program: bool = False,
 ) -> Parts:
-    """The code of an export, with the weights that are in the same file."""
+    """The code of an export, with the weights that are in the same file; of a program, with a driver."""
     machine = described(variant.triple, variant.features)
     sizes = [array.nbytes for array in arrays]
     module = entry_module(entry, name, sizes, weights=options.weights, host=options.host_calls == "callback")
@@ -104,7 +107,24 @@ def _parts(
         text = weights_check_code(name, weight_chunks(arrays), machine.pointer_bytes)
         objects.append(compile_to_object(text, machine, optimize=False))
     own = arrays if options.weights == "embed" else ()
-    return elf_parts(name, variant, objects, own, json.dumps(about, separators=(",", ":"), sort_keys=True))
+    text = json.dumps(about, separators=(",", ":"), sort_keys=True)
+    if not is_program:
+        return elf_parts(name, variant, objects, own, text)
+    interface = entry.interface
+    arguments = 3 + bool(caller_symbols(entry)) + bool(interface.published)
+    driver = compile_to_object(driver_code(name, machine.arch, arguments), machine, optimize=False)
+    return elf_parts(name, variant, [*objects, driver], own, text, [system_object(machine.arch)])
+
+
+def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
+    """The code of a program that runs a model under an emulator. Raises: as `export_image`."""
+    entry, variant = image.main, _variant(image.main)
+    _expect_exportable(entry, options)
+    if image.weight_check is not None:
+        image.weight_check.wait()
+    arrays = [image.weights[number] for number in entry.weights]
+    name = options.name or "model"
+    return _parts(name, entry, variant, arrays, options, image.summary, is_program=True)
 
 
 def _variant(entry: Entry) -> Variant:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from string import Template
 
+from stepwell.lowering.export.f32_functions import f32_functions_code
+
 _TEXT = Template("""
 define weak hidden ptr @memcpy(ptr %to, ptr %from, $size %n) #0 {
 entry:
@@ -118,6 +120,86 @@ attributes #0 = { nounwind "no-builtins" }
 """)
 
 
-def freestanding_code(pointer_bytes: int) -> str:
-    """The IR of `memcpy`, `memmove`, `memset` and `memcmp` for addresses of a size."""
-    return _TEXT.substitute(size=f"i{8 * pointer_bytes}")
+# Quotient and remainder by shifts and subtractions: a bit a step.
+_DIVISIONS = """
+define weak hidden { i64, i64 } @__aeabi_uldivmod(i64 %a, i64 %b) #0 {
+entry:
+  br label %step
+step:
+  %i = phi i32 [ 63, %entry ], [ %i.next, %step ]
+  %q = phi i64 [ 0, %entry ], [ %q.next, %step ]
+  %r = phi i64 [ 0, %entry ], [ %r.next, %step ]
+  %wide = zext i32 %i to i64
+  %shifted = lshr i64 %a, %wide
+  %bit = and i64 %shifted, 1
+  %top = icmp slt i64 %r, 0
+  %twice = shl i64 %r, 1
+  %rest = or i64 %twice, %bit
+  %not.less = icmp uge i64 %rest, %b
+  %fits = or i1 %top, %not.less
+  %less = sub i64 %rest, %b
+  %r.next = select i1 %fits, i64 %less, i64 %rest
+  %q.twice = shl i64 %q, 1
+  %one = zext i1 %fits to i64
+  %q.next = or i64 %q.twice, %one
+  %i.next = sub i32 %i, 1
+  %done = icmp eq i32 %i, 0
+  br i1 %done, label %end, label %step
+end:
+  %p0 = insertvalue { i64, i64 } poison, i64 %q.next, 0
+  %p1 = insertvalue { i64, i64 } %p0, i64 %r.next, 1
+  ret { i64, i64 } %p1
+}
+
+define weak hidden { i64, i64 } @__aeabi_ldivmod(i64 %a, i64 %b) #0 {
+  %a.sign = ashr i64 %a, 63
+  %b.sign = ashr i64 %b, 63
+  %a.flip = xor i64 %a, %a.sign
+  %a.abs = sub i64 %a.flip, %a.sign
+  %b.flip = xor i64 %b, %b.sign
+  %b.abs = sub i64 %b.flip, %b.sign
+  %pair = call { i64, i64 } @__aeabi_uldivmod(i64 %a.abs, i64 %b.abs)
+  %q = extractvalue { i64, i64 } %pair, 0
+  %r = extractvalue { i64, i64 } %pair, 1
+  %q.sign = xor i64 %a.sign, %b.sign
+  %q.flip = xor i64 %q, %q.sign
+  %q.signed = sub i64 %q.flip, %q.sign
+  %r.flip = xor i64 %r, %a.sign
+  %r.signed = sub i64 %r.flip, %a.sign
+  %p0 = insertvalue { i64, i64 } poison, i64 %q.signed, 0
+  %p1 = insertvalue { i64, i64 } %p0, i64 %r.signed, 1
+  ret { i64, i64 } %p1
+}
+"""
+# The same functions by other names, for each alignment that is known.
+_NAMES = """
+define weak hidden ptr @__aeabi_memcpy$known(ptr %to, ptr %from, i32 %n) #0 {
+  %r = call ptr @memcpy(ptr %to, ptr %from, i32 %n)
+  ret ptr %r
+}
+define weak hidden ptr @__aeabi_memmove$known(ptr %to, ptr %from, i32 %n) #0 {
+  %r = call ptr @memmove(ptr %to, ptr %from, i32 %n)
+  ret ptr %r
+}
+define weak hidden ptr @__aeabi_memset$known(ptr %to, i32 %n, i32 %value) #0 {
+  %r = call ptr @memset(ptr %to, i32 %value, i32 %n)
+  ret ptr %r
+}
+define weak hidden ptr @__aeabi_memclr$known(ptr %to, i32 %n) #0 {
+  %r = call ptr @memset(ptr %to, i32 0, i32 %n)
+  ret ptr %r
+}
+"""
+
+
+def freestanding_code(arch: str, pointer_bytes: int) -> str:
+    """The IR of `memcpy` and the like, and of what else code for an architecture calls by itself."""
+    text = _TEXT.substitute(size=f"i{8 * pointer_bytes}")
+    if arch != "armv7":
+        return text
+    return (
+        text
+        + f32_functions_code()
+        + _DIVISIONS
+        + "".join(_NAMES.replace("$known", known) for known in ("", "4", "8"))
+    )

@@ -37,7 +37,7 @@ from stepwell.runtime.machine.pool_state import (
 )
 from stepwell.runtime.machine.target import TargetDescription
 
-_LINUX_FUTEX = {"x86_64": 202, "aarch64": 98}
+_LINUX_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}
 
 _SLEEP_LINUX = """
 declare i64 @syscall(i64, ...)
@@ -61,8 +61,16 @@ define internal void @wake(ptr %word, i32 %count) {
   ret void
 }
 """
-_PAUSE = {"x86_64": "call void @llvm.x86.sse2.pause()", "aarch64": "call void @llvm.aarch64.hint(i32 1)"}
+# RISC-V has an instruction for it with an extension only.
+_PAUSE = {
+    "x86_64": "call void @llvm.x86.sse2.pause()",
+    "aarch64": "call void @llvm.aarch64.hint(i32 1)",
+    "armv7": "call void @llvm.arm.hint(i32 1)",
+    "riscv64": "",
+}
 _PAUSE_DECLARATION = {
+    "armv7": "declare void @llvm.arm.hint(i32)",
+    "riscv64": "",
     "x86_64": "declare void @llvm.x86.sse2.pause()",
     "aarch64": "declare void @llvm.aarch64.hint(i32)",
 }

@@ -89,7 +89,8 @@ class _Entry:
             found.append(outside_constant(self.symbol("weights")))
         context = [PTR, PTR, PTR, I64]
         type = llvm.LLVMFunctionType(context)
-        return [*found, llvm.FuncOp(PARALLEL_FOR, type, llvm.LinkageAttr("external"))]
+        # Hidden: of the same file, so that no table of addresses is needed.
+        return [*found, llvm.FuncOp(PARALLEL_FOR, type, llvm.LinkageAttr("external"), visibility=1)]
 
     def _message_globals(self) -> list[Operation]:
         """The messages in one constant, from the lowest status on, and the position of each."""

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.control_flow import yield_of
 from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.locations import adopt_location
+from stepwell.passes.analysis.rename_symbols import missing_symbols
 from stepwell.passes.analysis.symbol_names import SymbolNames
 from stepwell.passes.context import count
+from stepwell.runtime.dims import Dim
 
 
 def lift_lambdas(module: ModuleOp, functions: Iterable[FuncOp]) -> list[FuncOp]:
@@ -23,17 +25,23 @@ def lift_lambdas(module: ModuleOp, functions: Iterable[FuncOp]) -> list[FuncOp]:
     for function in functions:
         lambdas = [each for each in function.walk() if isinstance(each, graph.LambdaOp)]
         for each in reversed(lambdas):  # those inside first: what they capture, the ones around capture
-            made.append(_lifted(each, names.numbered(f"{function.sym_name.data}_lambda")))
+            made.append(lift_lambda(each, names.numbered(f"{function.sym_name.data}_lambda")))
             module.body.block.insert_op_after(made[-1], function)
             count("lambdas lifted")
     return made
 
 
-def _lifted(op: graph.LambdaOp, name: str) -> FuncOp:
-    """The function of a lambda, which a closure replaces."""
-    captured = captured_values(op.body)
+def lift_lambda(op: graph.LambdaOp, name: str) -> FuncOp:
+    """The function of a lambda, whose calls name it; for other uses a closure replaces the lambda."""
+    captured = list(captured_values(op.body))
     type, itself = op.result.type, op.itself
     block = op.body.block
+    missing = missing_symbols([op.body], [*(value.type for value in captured), *block.arg_types])
+    if missing:
+        sizes = graph.ExtentsOp([Dim.symbol(name) for name in missing])
+        Rewriter.insert_op(sizes, InsertPoint.before(op))
+        adopt_location(sizes, op.location)
+        captured.append(sizes.result)
     arguments = [block.insert_arg(value.type, place) for place, value in enumerate(captured)]
     for argument, value in zip(arguments, captured, strict=True):
         argument.name_hint = value.name_hint
@@ -45,6 +53,8 @@ def _lifted(op: graph.LambdaOp, name: str) -> FuncOp:
             block.insert_op_before(own, block.first_op)
             itself.replace_all_uses_with(own.result)
         block.erase_arg(itself)
+    if missing and block.first_op is not None:
+        Rewriter.insert_op(graph.BindSizesOp(arguments[-1], missing), InsertPoint.at_start(block))
     last = yield_of(op.body)
     Rewriter.replace_op(last, ReturnOp(*last.operands))
     body = Region()

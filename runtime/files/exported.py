@@ -24,6 +24,7 @@ from stepwell.runtime.image import MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text, as_texts
 from stepwell.runtime.link.code import SharedLibrary
+from stepwell.runtime.link.elf import ELF32, ELF64
 
 EXPORT_SUFFIXES = (".o", ".a", ".so")
 """The suffixes of files that programs link or load."""
@@ -31,8 +32,6 @@ LIBRARY_SUFFIX = ".so"
 EXPORT_SCHEMA = "stepwell-export/1"
 JSON_SECTION, WEIGHTS_SECTION = ".stepwell", ".rodata"
 """The sections of a library with the description of its model, and with its weights."""
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
 _SHARED = 3
 Bytes = npt.NDArray[np.uint8]
 
@@ -124,15 +123,16 @@ def _arrays(data: Bytes, claims: Sequence[object]) -> tuple[Array, ...]:
 def _sections(data: Bytes) -> Mapping[str, _Place]:
     """The sections of an ELF library by name, each inside of the file. Raises: ValueError, struct.error."""
     contents = memoryview(data.data)
-    if len(contents) < _HEADER.size or bytes(contents[:7]) != b"\x7fELF\x02\x01\x01":
-        raise ValueError("it is no ELF file of 64 bits")
-    fields = _HEADER.unpack_from(contents)
+    elf = ELF32 if bytes(contents[: len(ELF32.ident)]) == ELF32.ident else ELF64
+    if len(contents) < elf.header.size or bytes(contents[: len(elf.ident)]) != elf.ident:
+        raise ValueError("it is no ELF file")
+    fields = elf.header.unpack_from(contents)
     kind, start, row_bytes, count, names = (int(fields[i]) for i in (1, 6, 11, 12, 13))
-    if kind != _SHARED or row_bytes != _SECTION.size or names >= count:
+    if kind != _SHARED or row_bytes != elf.section.size or names >= count:
         raise ValueError("it is no shared library")
     if start + count * row_bytes > len(contents):
         raise ValueError("its section table is outside of the file: it was cut off")
-    rows = [_SECTION.unpack_from(contents, start + number * row_bytes) for number in range(count)]
+    rows = [elf.section.unpack_from(contents, start + number * row_bytes) for number in range(count)]
     for row in rows:
         if row[4] + row[5] > len(contents):
             raise ValueError("a section ends after the file: it was cut off")

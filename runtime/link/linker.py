@@ -23,7 +23,6 @@ from stepwell.runtime.link.relocations import (
     PATCHED_BYTES,
     PATCHES,
     STUB_BYTES,
-    write_jump,
     write_stub,
 )
 
@@ -80,29 +79,9 @@ def flat_link(files: Sequence[ObjectFile], open: Collection[str] = ()) -> FlatCo
     return _Link(arches.pop(), list(files), open).flat()
 
 
-def as_object(arch: str, code: LinkedCode) -> ObjectFile:
-    """
-    Linked code as an object that can be linked again: one section, whose jumps to functions outside refer to
-    symbols.
-    """
-    gap = bytes(code.data_offset - code.text_bytes)
-    contents = bytearray(code.contents[: code.text_bytes] + gap + code.contents[code.text_bytes :])
-    relocations: list[Relocation] = []
-    symbols = [Symbol(name, 1, *place, False, False, True) for name, place in code.functions.items()]
-    first = code.text_bytes - STUB_BYTES[arch] * len(code.outside)
-    for number, name in enumerate(code.outside):
-        place = first + number * STUB_BYTES[arch]
-        offset, kind, addend = write_jump(contents, arch, place)
-        relocations.append(Relocation(offset, kind, len(symbols), addend))
-        symbols.append(Symbol(name, 0, 0, 0, False, False))
-    alignment = CODE_ALIGNMENT[arch]
-    section = Section(1, ".text", bytes(contents), alignment, True, tuple(relocations))
-    return ObjectFile(arch, (section,), tuple(symbols))
-
-
 def _is_kept(section: Section) -> bool:
     """Whether a section is code or constants: nothing unwinds exported code."""
-    return section.name != _FRAMES and not section.name.startswith(".note")
+    return not section.name.startswith((_FRAMES, ".note", ".ARM.ex"))
 
 
 @dataclass
@@ -162,10 +141,10 @@ class _Link:
             if _is_kept(section)
         ]
         self._define()
-        known = {*self.defined, *self.open}
-        missing = {s.name for file in self.files for s in file.symbols if not (s.section or s.is_local)}
-        if missing := sorted(missing - known - {""}):
-            raise UndefinedSymbols(missing)
+        used = {self.files[n].symbols[r.symbol] for n, section in sections for r in section.relocations}
+        missing = {s.name for s in used if not (s.section or s.is_local)} - {*self.defined, *self.open}
+        if missing:
+            raise UndefinedSymbols(sorted(missing))
         self._place((n, section) for n, section in sections if section.is_code)
         self._place((n, section) for n, section in sections if not section.is_code)
         rest: list[tuple[int, int, str, int]] = []
@@ -238,9 +217,9 @@ class _Link:
         if relocation.offset + PATCHED_BYTES > len(section.contents):
             raise ValueError(f"section {section.name} has a relocation after its end")
         address = self._address(number, symbol)
-        if kind in PATCHES[self.arch] and (address is not None or kind in CALLS[self.arch]):
+        if kind in PATCHES[self.arch] and (address is not None or kind in CALLS.get(self.arch, ())):
             patch, target = PATCHES[self.arch][kind], self.stubs[symbol.name] if address is None else address
-        elif kind in LOADS[self.arch]:
+        elif kind in LOADS.get(self.arch, {}):
             inside, outside = LOADS[self.arch][kind]
             patch, target = (outside, self.slots[symbol.name]) if address is None else (inside, address)
         else:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.link.code import Code, LinkedCode, ObjectFiles, SharedLibrary
+from stepwell.runtime.link.code import PAGE_BYTES, Code, LinkedCode, ObjectFiles, SharedLibrary
 from stepwell.runtime.link.memory import MappedCode
 from stepwell.runtime.packages import needed
 
@@ -65,10 +65,10 @@ def linked(objects: Sequence[bytes]) -> Code:
 
     Raises: InternalError when they do not fit together.
     """
-    from stepwell.runtime.link.elf import is_elf  # which loading does not need
+    from stepwell.runtime.link.elf import is_elf, machine_of  # which loading does not need
     from stepwell.runtime.link.linker import link
 
-    if not all(map(is_elf, objects)):
+    if not all(is_elf(data) and machine_of(data) in PAGE_BYTES for data in objects):
         return ObjectFiles(tuple(objects))
     try:
         return link(objects)

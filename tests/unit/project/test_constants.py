@@ -32,7 +32,12 @@ FOLDERS = (
     "runtime/machine",
 )
 # Polynomials and bit patterns of functions; formats of files, objects and the system: no number is tuned.
-NO_COSTS = ("passes/loop/math/", "runtime/files/artifact", "runtime/files/container.py")
+NO_COSTS = (
+    "passes/loop/math/",
+    "runtime/files/artifact",
+    "runtime/files/exported",
+    "runtime/files/container.py",
+)
 OTHERS: Mapping[str, str] = {
     "facts of instruction sets, the ABI and the system": """
         dialects/tensor_ir/transposes.py _PART_BYTES
@@ -92,7 +97,10 @@ OTHERS: Mapping[str, str] = {
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/untyped_values.py MOST_LISTED
         passes/analysis/symbolic_values.py MAX_ELEMS
-        passes/graph/inlining.py MAX_OPS
+        passes/graph/inlining.py MAX_OPS MOST_NESTED
+        passes/graph/decision_trees.py MAX_TESTS MAX_DEPTH MAX_STEPS
+        passes/graph/data/simplify_match.py MAX_NESTED
+        passes/graph/functions/returned_functions.py _MOST_TYPES
         passes/graph/gradients/derivatives/resize.py MAX_ELEMS
         passes/graph/functions/unfolding.py MOST_ELEMENTS MOST_NESTED
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS

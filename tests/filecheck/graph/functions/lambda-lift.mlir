@@ -62,3 +62,18 @@ func.func @passes_itself(%n: tensor<i64>) -> ((tensor<i64>) -> tensor<i64>) {
 func.func @id_of(%f: (tensor<i64>) -> tensor<i64>, %x: tensor<i64>) -> tensor<i64> {
   func.return %x : tensor<i64>
 }
+
+// A size that a lambda has only in types, of no captured value, goes as a number.
+// CHECK-LABEL: func.func @sizes(
+// CHECK-NEXT: %[[N:.*]] = graph.extents <["N"]> -> tensor<1xi64>
+// CHECK-NEXT: graph.closure @sizes_lambda_0(%[[N]]) : (tensor<1xi64>) ->
+func.func @sizes(%x: tensor<?xf32, #graph.dims<["N"]>>) -> ((tensor<f32>) -> tensor<?xf32, #graph.dims<["N"]>>) {
+  %f = graph.lambda (%a: tensor<f32>) -> (tensor<?xf32, #graph.dims<["N"]>>) {
+    %b = graph.full %a shape <["N"]> : tensor<f32> -> tensor<?xf32, #graph.dims<["N"]>>
+    graph.yield %b : tensor<?xf32, #graph.dims<["N"]>>
+  }
+  func.return %f : (tensor<f32>) -> tensor<?xf32, #graph.dims<["N"]>>
+}
+// CHECK: func.func private @sizes_lambda_0(%[[S:.*]]: tensor<1xi64>, %a: tensor<f32>)
+// CHECK-NEXT: graph.bind_sizes %[[S]] names ["N"]
+// CHECK-NEXT: graph.full %a shape <["N"]>
