@@ -19,9 +19,9 @@ def load(
     path: str | os.PathLike[str], *, threads: int | None = None, executor: str = "auto"
 ) -> CompiledModel:
     """
-    The model of an artifact, or of a shared library made by `stepwell.export`, which runs on one thread.
+    Load an artifact of `model.save` or `stepwell compile -o`; needs neither xDSL nor onnx.
 
-    Needs neither xDSL nor onnx.
+    Exported libraries (`.so`) are loaded too, and run on one thread.
 
     Loading runs no code of the file, but for the trial of tile registers on a CPU with AMX; calling the model
     does: load only what you trust, as with a shared library.
