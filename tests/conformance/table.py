@@ -19,7 +19,9 @@ _HEAD = """# What of ONNX is supported
 The test cases that the onnx package generates, by how they run.
 
 *native*: compiled kernels and the compiled `@main`; *body*: the operator's function body is expanded, and
-compiled; *host*: a call out of `@main` to the runtime, for strings, sequences and the like.
+compiled; *host*: a call out of `@main` to the runtime. There remain strings and image files, which no model
+waits for, sequences, optional values and maps, which are Python objects, and a key a call for random numbers
+without a seed.
 
 """
 
