@@ -82,7 +82,7 @@ _AARCH64: Mapping[int, Patch] = {
 
 
 def _load_to_lea(memory: bytearray, place: int, symbol: int, addend: int) -> None:
-    """`mov slot(%rip), %r`, which loads an address, to `lea symbol(%rip), %r`, which computes it."""
+    """`mov slot(%rip), %r`, the load of an address, to `lea symbol(%rip), %r`, its computation."""
     if place < 2 or memory[place - 2] != 0x8B:
         raise ValueError("an address is not loaded by mov")
     memory[place - 2] = 0x8D

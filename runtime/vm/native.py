@@ -136,12 +136,13 @@ class NativeMachine:
 
     def _packing(self, number: int) -> Packing | NativeSegment:
         packed = self.program.packed[number]
-        if is_fixed(packed):
-            segment = self._segments[packed.name].native_segment()
-            if segment is None:
-                raise InternalError(None, f"native code calls @{packed.name}, which only Python can call")
-            return segment
-        return Packing(TensorCheck(packed), self._packed[packed.name], packed.is_host)
+        segment = None if packed.is_host else self._segments[packed.name].native_segment()
+        if not is_fixed(packed):
+            return Packing(TensorCheck(packed), self._packed[packed.name], packed.is_host, segment)
+        if segment is None:
+            raise InternalError(None, f"native code calls @{packed.name}, which only Python can call")
+        segment.prepare(tuple(tuple(map(int, type.dims)) for type in packed.inputs))
+        return segment
 
     def _called(self, call: Call, number: int, words: Sequence[int], count: int) -> int:
         """The address of the result, 0 after an error."""
@@ -246,7 +247,9 @@ class NativeMachine:
             call.failure = None
             return raised if isinstance(raised, StepwellError | Fault) else self._host_fault(number, raised)
         segment = call.packed[number]
-        if isinstance(segment, NativeSegment):
+        if isinstance(segment, Packing):
+            segment = segment.segment
+        if segment is not None:
             return segment.failure(status - (1 << 32) if status >> 31 else status)
         return InternalError(None, "a call failed without an error")
 
