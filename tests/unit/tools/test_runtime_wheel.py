@@ -36,7 +36,11 @@ def run(sources: Path, code: str) -> str:
 def test_it_has_the_runtime_and_nothing_else(sources: Path) -> None:
     package = sources / "stepwell"
     found = {str(file.relative_to(package)) for file in package.rglob("*") if file.is_file()}
-    runtime = {str(file.relative_to(ROOT)) for file in (ROOT / "runtime").rglob("*.py")}
+    runtime = {
+        str(file.relative_to(ROOT))
+        for kind in ("py", "csv")
+        for file in (ROOT / "runtime").rglob(f"*.{kind}")
+    }
     assert found == {"__init__.py", "py.typed", f"runtime/{MARK}"} | runtime
     assert sum(file.stat().st_size for file in package.rglob("*.py")) < 1 << 20
 

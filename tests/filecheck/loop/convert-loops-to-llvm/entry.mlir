@@ -4,7 +4,7 @@
 // CHECK-NOT: sched.entry
 // CHECK: llvm.mlir.global internal constant @mlp_messages("{{.*}}ok\00bad-index: too large (node \22g\22)\00shape-mismatch: N and M\00unknown status\00")
 // CHECK: llvm.mlir.global external constant @mlp_weights() {{.*}}visibility_ = 1
-// CHECK: llvm.func @stepwell_1_parallel_for(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64)
+// CHECK: llvm.func hidden @stepwell_1_parallel_for(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64)
 // CHECK-LABEL: llvm.func @mlp_workspace_bytes(
 // CHECK-SAME: -> i64
 // CHECK: %[[N:.*]] = llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr -> i64
