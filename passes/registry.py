@@ -66,6 +66,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.graph.gradients": {
         "append-loss": ("let a model return its loss, and take targets",),
+        "count-draws": ("draw masks of dropout from a seed and the number of the call, a state",),
         "append-optimizer": ("make a step of training of a function that returns a loss",),
         "gradient": ("write out the functions that derivatives stand for", "Gradient"),
     },
@@ -204,6 +205,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.onnx": {
         "lift-parameters": ("make initializers of floats arguments, so that they can change",),
         "set-input-shapes": ("give open dimensions of inputs a fixed size",),
+        "to-training-mode": ("let dropout and batch normalization do what they do in training",),
     },
 }
 """

@@ -54,7 +54,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="names or patterns of the initializers to train (given again: more; default: all parameters)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the order of samples (default: 0)"
+        "--training-mode",
+        choices=("marked", "all", "none"),
+        default="marked",
+        help="dropout and batch normalization that train: `marked` by the file (default), all, or none",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of the order of samples, and of dropout (default: 0)",
     )
     add_threads(parser)
     add_compile_options(parser)
@@ -81,6 +91,8 @@ def run(args: Namespace) -> int:
         momentum=args.momentum,
         weight_decay=args.weight_decay,
         clip=args.clip,
+        training_mode={"marked": None, "all": True, "none": False}[args.training_mode],
+        seed=args.seed,
         threads=args.threads,
         options=compile_options(args),
     )

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.graph_ir.state import argument_attributes, named, state_names
+from stepwell.dialects.graph_ir.state import argument_attributes, named, state_pairs
 from stepwell.dialects.types import tensor_of, tensor_type
 from stepwell.passes.base import Numerics, Pass
 from stepwell.passes.graph.gradients.builder import GradientBuilder
@@ -56,7 +56,8 @@ class AppendOptimizerPass(Pass):
     ```
     Formulas and defaults are torch's (`torch.optim`, 2.13): Adam by Kingma and Ba (2015), AdamW by Loshchilov
     and Hutter (2019), Nesterov's momentum by Sutskever et al. (2013). State begins as zeros. With `none`
-    parameters stay as they are, and `@main` returns the gradient of each and the loss.
+    all states stay as they are, and `@main` returns the gradient of each parameter and the loss. States that
+    `@main` changes itself, such as running statistics, are no parameters.
 
     Class: exact. Fails for a program without parameters.
     """
@@ -78,8 +79,8 @@ class AppendOptimizerPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = main_function(op)
-        names = state_names(main)
-        parameters = [number for number, name in enumerate(names) if name is not None]
+        pairs = state_pairs(main)
+        parameters = [pair.argument for pair in pairs if pair.result is None]
         if self.kind not in _RULES and self.kind != NO_OPTIMIZER:
             message, help = f"kind is {self.kind!r}", f"it is one of {', '.join(_RULES)}, {NO_OPTIMIZER}"
             raise StepwellError("bad-option", self.name, message, help=help)
@@ -120,8 +121,10 @@ class _Step:
         self, options: AppendOptimizerPass, loss: FuncOp, parameters: Sequence[int], weights: WeightStore
     ):
         self.options, self._loss, self._numbers, self._weights = options, loss, parameters, weights
-        names = state_names(loss)
-        self._names = [name for name in names if name is not None]
+        pairs = state_pairs(loss)
+        self._names = [pair.name for pair in pairs if pair.result is None]
+        self._kept = [pair for pair in pairs if pair.result is not None]
+        """The states that the loss changes itself, such as statistics of batches."""
 
     def function(self) -> FuncOp:
         """The step."""
@@ -132,7 +135,7 @@ class _Step:
         arguments = list(block.args)
         b = GradientBuilder(Builder(InsertPoint.at_end(block)), self._weights)
         parameters = [arguments[number] for number in self._numbers]
-        loss, gradients = self._gradients(arguments, parameters, b)
+        (loss, *others), gradients = self._gradients(arguments, parameters, b)
         self.state = _State(block, len(parameters))
         if self.options.clip:
             gradients = self._clipped(gradients, b)
@@ -143,18 +146,22 @@ class _Step:
             rule(self, name, value, gradient, b)
             for name, value, gradient in zip(self._names, parameters, gradients, strict=True)
         ]
-        about = [named(name, state=True) for name in (*self._names, *self.state.results)]
-        return self._returned(block, [*found, *self.state.results.values()], about, loss)
+        changed = {**dict(zip(self._names, found, strict=True)), **self.state.results}
+        changed |= {pair.name: others[(pair.result or 0) - 1] for pair in self._kept}
+        about = [named(name, state=True) for name in changed]
+        return self._returned(block, list(changed.values()), about, loss)
 
     def _gradients(
         self, arguments: Sequence[SSAValue], parameters: Sequence[SSAValue], b: GradientBuilder
-    ) -> tuple[SSAValue, list[SSAValue]]:
+    ) -> tuple[list[SSAValue], list[SSAValue]]:
+        """The results of the loss, and the gradients of parameters."""
         results = [*self._loss.function_type.outputs.data, *(value.type for value in parameters)]
         type = FunctionType.from_lists([value.type for value in arguments], results)
         function = b.insert(graph.GradientOp(LOSS_FUNCTION, self._numbers, type))
         call = graph.CallOp(function, arguments, results)
         b.rewriter.insert(call)
-        return call.results[0], list(call.results[len(results) - len(parameters) :])
+        count = len(results) - len(parameters)
+        return list(call.results[:count]), list(call.results[count:])
 
     def _clipped(self, gradients: Sequence[SSAValue], b: GradientBuilder) -> list[SSAValue]:
         """Gradients times min(1, clip / (norm + 1e-6))."""

@@ -262,7 +262,8 @@ def test_what_does_not_fit(trainer: stepwell.Trainer, model: Path, tmp_path: Pat
     for wrong in (labels + 1, labels - 1):
         with pytest.raises(StepwellError, match="classes must be from 0 to 2, found (1 to 3|-1 to 1)"):
             trainer.step(x, wrong)
-    np.savez(tmp_path / "other.npz", **{**dict(trainer.state), "w": np.zeros(3)})
+    other: dict[str, Any] = {**trainer.state, "w": np.zeros(3)}
+    np.savez(tmp_path / "other.npz", **other)
     with pytest.raises(StepwellError, match="bad-inputs"):
         trainer.restore(tmp_path / "other.npz")
     with pytest.raises(StepwellError, match="no initializer of floats has the name 'q'"):
