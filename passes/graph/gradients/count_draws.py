@@ -44,7 +44,8 @@ class CountDrawsPass(Pass):
     // ->
     %h = … // 32 bits of each element: a hash of the seed, of the state "draws", and of the position
     %n = graph.shift_right %h, %eight : (tensor<4x8xui32>, tensor<ui32>) -> tensor<4x8xui32>
-    %u = graph.cast %n : tensor<4x8xui32> -> tensor<4x8xf32> // then times 2^-24
+    %u = graph.cast %n to f32 saturate true round "nearest" : tensor<4x8xui32> -> tensor<4x8xf32>
+    // times 2^-24
     %kept = graph.less_equal %ratio, %u : (tensor<f32>, tensor<4x8xf32>) -> tensor<4x8xi1>
     ```
     `@main` gets a state `draws`, the number of calls before. Masks are equal for equal seeds, on any number

@@ -33,7 +33,9 @@ def has_fixed_sizes(op: graph.LoopOp) -> bool:
     return True
 
 
-def call_changing_loops(function: FuncOp, weights: WeightStore, fresh: Callable[[str], str]) -> list[FuncOp]:
+def call_changing_loops(
+    function: FuncOp, weights: WeightStore, fresh: Callable[[str], str], *, while_too: bool
+) -> list[FuncOp]:
     """
     Replace the loops in a function whose carried values change in size, or are data, by recursive calls.
 
@@ -48,14 +50,16 @@ def call_changing_loops(function: FuncOp, weights: WeightStore, fresh: Callable[
       : (tensor<i64>, tensor<i64>, tensor<1xf32>, tensor<1xf32>) -> tensor<?xf32>
     ```
     The last arguments of the function are the values around the loop that are used in it. Its tape is a list
-    with what each iteration leaves. Args: `fresh` makes a name of a function. Returns: the functions.
+    with what each iteration leaves. Args: `fresh` makes a name of a function; `while_too` replaces all
+    `graph.while`. Returns: the functions.
     """
     made: list[FuncOp] = []
     for op in [each for each in function.body.walk() if isinstance(each, graph.LoopOp)]:
         inside = op.parent_op()
         while inside is not None and inside is not function:
             inside = inside.parent_op()
-        if inside is function and not has_fixed_sizes(op) and not _reads_sizes(op):
+        is_list = while_too and isinstance(op, graph.WhileOp)
+        if inside is function and (is_list or not has_fixed_sizes(op)) and not _reads_sizes(op):
             made.append(_outlined(op, fresh(f"{function.sym_name.data}.loop"), weights))
     return made
 

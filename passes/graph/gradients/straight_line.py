@@ -16,6 +16,7 @@ from stepwell.passes.graph.gradients.decompositions import decompositions
 from stepwell.passes.graph.gradients.given import mark_calls
 from stepwell.passes.graph.gradients.loops_as_calls import call_changing_loops
 from stepwell.passes.graph.gradients.named_sizes import name_sizes
+from stepwell.passes.graph.gradients.options import Options
 from stepwell.passes.graph.gradients.rules import DERIVATIVE
 from stepwell.passes.graph.inlining import inlinable_functions, inline_calls
 from stepwell.patterns.driver.greedy import apply_patterns
@@ -23,7 +24,7 @@ from stepwell.runtime.files.weights import WeightStore
 
 
 def straight_line(
-    function: FuncOp, module: ModuleOp, weights: WeightStore, fresh: Callable[[str], str]
+    function: FuncOp, module: ModuleOp, weights: WeightStore, fresh: Callable[[str], str], options: Options
 ) -> FuncOp:
     """
     A copy of a function in which calls are inlined, and norms are arithmetic that has derivatives.
@@ -42,7 +43,7 @@ def straight_line(
     for op in list(made.body.walk()):
         if isinstance(op, graph.GetOp) and isinstance(made_of := op.operands[0].owner, graph.TupleOp):
             Rewriter.replace_op(op, [], [made_of.operands[op.index.value.data]])
-    loops = call_changing_loops(made, weights, fresh)
+    loops = call_changing_loops(made, weights, fresh, while_too=options.has_lists)
     if loops:
         module.body.block.insert_ops_after(loops, function)
     named = name_sizes(made, weights)
