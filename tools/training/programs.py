@@ -72,7 +72,7 @@ class Training:
         loss = f"append-loss{{kind={_text(self.loss)} output={_text(self.output)} targets={targets}}}"
         decay = -1.0 if self.weight_decay is None else self.weight_decay
         step = (
-            f"append-optimizer{{kind={_text(self.optimizer)} lr={_number(self.lr)} "
+            f"append-optimizer{{kind={_text(self.optimizer)} lr={_number(self.lr)} rate=state "
             f"momentum={_number(self.momentum)} weight-decay={_number(decay)} clip={_number(self.clip)}}}"
         )
         alone = "append-optimizer{kind=none}"

@@ -101,6 +101,15 @@ class Trainer(Session[CompiledModel]):
         """The parameters by name, as they are now; setting one changes it."""
         return self._states.view(self._training.parameters)
 
+    @property
+    def lr(self) -> float:
+        """The learning rate, a state; setting it changes that of the next steps."""
+        return float(np.asarray(self.state["lr"]))
+
+    @lr.setter
+    def lr(self, value: float) -> None:
+        self.state["lr"] = np.asarray(value).astype(self.state["lr"].dtype)
+
     def step(self, *values: object) -> float:
         """
         Change the parameters by one step.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
@@ -14,8 +15,9 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.constants import inline_attr
 from stepwell.dialects.graph_ir.state import argument_attributes, named, state_pairs
-from stepwell.dialects.types import tensor_of, tensor_type
+from stepwell.dialects.types import dtype_of, tensor_of, tensor_type
 from stepwell.passes.base import Numerics, Pass
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.functions import main_function
@@ -24,6 +26,8 @@ from stepwell.runtime.files.weights import WeightStore
 
 LOSS_FUNCTION = "loss"
 NO_OPTIMIZER = "none"
+RATE = "lr"
+"""The state that is the learning rate, with `rate=state`."""
 COUNT = "step"
 """The state that counts steps."""
 
@@ -68,6 +72,8 @@ class AppendOptimizerPass(Pass):
     kind: str = "adam"
     """`sgd`, `momentum`, `nesterov`, `adam` or `adamw`; `none` returns the gradients."""
     lr: float = 1e-3
+    rate: str = "fixed"
+    """`fixed` makes the learning rate a constant; `state` a state that calls only read."""
     momentum: float = 0.9
     beta1: float = 0.9
     beta2: float = 0.999
@@ -83,6 +89,9 @@ class AppendOptimizerPass(Pass):
         parameters = [pair.argument for pair in pairs if pair.result is None]
         if self.kind not in _RULES and self.kind != NO_OPTIMIZER:
             message, help = f"kind is {self.kind!r}", f"it is one of {', '.join(_RULES)}, {NO_OPTIMIZER}"
+            raise StepwellError("bad-option", self.name, message, help=help)
+        if self.rate not in ("fixed", "state"):
+            message, help = f"rate is {self.rate!r}", "it is one of fixed, state"
             raise StepwellError("bad-option", self.name, message, help=help)
         if not parameters:
             message = "@main has no parameters"
@@ -180,7 +189,10 @@ class _Step:
         """The function of a block that returns some results, with their attributes, and the loss."""
         block.add_op(ReturnOp(*results, loss))
         given = argument_attributes(self._loss)
-        states = [named(name, state=True) for name in self.state.arguments]
+        states = [
+            named(name, state=True, initial=self._rate if name == RATE else None)
+            for name in self.state.arguments
+        ]
         types = [*(value.type for value in results), loss.type]
         function = FuncOp("main", (list(block.arg_types), types), Region(block))
         count = len(self._numbers)
@@ -191,6 +203,14 @@ class _Step:
     def _about_loss(self) -> DictionaryAttr:
         given = self._loss.res_attrs
         return given.data[0] if given is not None else named(LOSS_FUNCTION)
+
+    def rate(self, like: SSAValue, b: GradientBuilder) -> SSAValue:
+        """The learning rate as a scalar."""
+        if self.options.rate == "fixed":
+            return b.scalar(self.options.lr, like)
+        element = tensor_of(like).element_type
+        self._rate = inline_attr(np.array(self.options.lr).astype(dtype_of(element)))
+        return self.state.argument(RATE, tensor_type(element, []))
 
     def count(self, like: SSAValue, b: GradientBuilder) -> SSAValue:
         """The number of this step, from 1 on, counted once for all parameters."""
@@ -219,13 +239,13 @@ def _decayed(step: _Step, value: SSAValue, gradient: SSAValue, b: GradientBuilde
 
 def _sgd(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
     """w - lr g."""
-    return b.subtract(value, b.scaled(_decayed(step, value, gradient, b), step.options.lr))
+    return b.subtract(value, b.multiply(_decayed(step, value, gradient, b), step.rate(value, b)))
 
 
 def _momentum(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
     """v = momentum v + g; w - lr v."""
     speed = step.moving(f"{name}.v", _decayed(step, value, gradient, b), step.options.momentum, 1.0, b)
-    return b.subtract(value, b.scaled(speed, step.options.lr))
+    return b.subtract(value, b.multiply(speed, step.rate(value, b)))
 
 
 def _nesterov(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
@@ -233,7 +253,7 @@ def _nesterov(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: Gr
     slope, momentum = _decayed(step, value, gradient, b), step.options.momentum
     speed = step.moving(f"{name}.v", slope, momentum, 1.0, b)
     ahead = b.add(slope, b.scaled(speed, momentum))
-    return b.subtract(value, b.scaled(ahead, step.options.lr))
+    return b.subtract(value, b.multiply(ahead, step.rate(value, b)))
 
 
 def _adam(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
@@ -244,7 +264,11 @@ def _adam(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: Gradie
 def _adamw(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
     """As adam, on weights that are made smaller by lr weight_decay before."""
     decay = 0.01 if step.options.weight_decay < 0 else step.options.weight_decay
-    smaller = b.scaled(value, 1.0 - step.options.lr * decay)
+    if step.options.rate == "fixed":
+        smaller = b.scaled(value, 1.0 - step.options.lr * decay)
+    else:
+        share = b.scaled(step.rate(value, b), decay)
+        smaller = b.multiply(value, b.subtract(b.scalar(1.0, share), share))
     return _adam_step(step, name, smaller, gradient, b)
 
 
@@ -259,7 +283,7 @@ def _adam_step(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: G
     )
     # √(v / c₂) is √v / √c₂: a number a step, not a division an element.
     deviation = b.plus(b.multiply(b.insert(graph.SqrtOp(square)), b.rsqrt(second)), options.eps)
-    rate = b.divide(b.scalar(options.lr, count), first)
+    rate = b.divide(step.rate(count, b), first)
     return b.subtract(value, b.divide(b.multiply(mean, rate), deviation))
 
 

@@ -70,7 +70,7 @@ def moved(statistic: Array, batch: Array, steps: int) -> Array:
 @pytest.mark.parametrize("opset", [9, 17])
 def test_running_statistics_are_states(tmp_path: Path, opset: int):
     found = trainer(model_file(tmp_path, opset=opset), training_mode=True)
-    assert list(found.state) == ["s", "b", "w", "m", "v", "draws"] and list(found.parameters) == [
+    assert list(found.state) == ["s", "b", "w", "lr", "m", "v", "draws"] and list(found.parameters) == [
         "s",
         "b",
         "w",
@@ -118,20 +118,20 @@ def test_equal_seeds_give_equal_bits_on_any_number_of_threads(tmp_path: Path):
     }
     assert runs[1, 1] == runs[1, 2] == runs[1, 3] != runs[2, 1]
     other = trainer(path, training_mode=False)
-    assert list(other.state) == ["s", "b", "w"]
+    assert list(other.state) == ["s", "b", "w", "lr"]
 
 
 def test_nodes_train_that_the_file_marks(tmp_path: Path):
     plain = trainer(model_file(tmp_path))
-    assert list(plain.state) == ["s", "b", "w"]
+    assert list(plain.state) == ["s", "b", "w", "lr"]
     norm = NORM.replace("0.8", "0.8, training_mode = 1")
     marked = trainer(model_file(tmp_path, norm=norm, marked=True))
-    assert list(marked.state) == ["s", "b", "w", "m", "v", "draws"]
+    assert list(marked.state) == ["s", "b", "w", "lr", "m", "v", "draws"]
     everything = trainer(model_file(tmp_path), training_mode=True)
     assert [marked.step(X, LABELS) for _ in range(2)] == [everything.step(X, LABELS) for _ in range(2)]
     np.testing.assert_array_equal(marked.outputs(X)["y"], everything.outputs(X)["y"])
     fixed = trainer(model_file(tmp_path, norm=norm, marked=True), training_mode=False)
-    assert list(fixed.state) == ["s", "b", "w"]
+    assert list(fixed.state) == ["s", "b", "w", "lr"]
 
 
 MASKS = """
