@@ -11,7 +11,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models conformance fuzz derivatives mutants emulated explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models conformance fuzz derivatives mutants emulated deploy explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -55,6 +55,10 @@ mutants: .venv/with-test .venv/with-mutants
 # Code for aarch64, run on an emulated CPU.
 emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
+
+# Exported models: other CPUs, by emulators (qemu-user); `DEPLOY="-k riscv64gcv"` runs a part.
+deploy: .venv/with-test
+	$(PYTEST) tests/deploy $(DEPLOY)
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
 explore: .venv/with-test .venv/with-editor .venv/with-notebook .venv/with-npm

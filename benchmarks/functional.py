@@ -9,8 +9,9 @@ Programs with functions and data: `python -m benchmarks.functional`.
 - A call that does next to nothing.
 - The growth of memory over 1,000 calls of a program with closures and cells.
 - The seconds of a cold compilation of the Tree-LSTM.
+- Beam search over a decoder with a growing cache (`beam_search.py`), against the same loop in Python.
 
-Each with native functions and with the machine (`executor="vm"`).
+All but the last with native functions and with the machine (`executor="vm"`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 import stepwell
+from benchmarks.beam_search import measure_beam_search
 from stepwell.runtime.environment import CACHE
 from stepwell.runtime.values import Data
 from stepwell.tools.measure.interleaved import interleave, ratio
@@ -230,6 +232,7 @@ def main() -> None:
         for hidden in (150, 32):
             measure_tree_lstm(folder, hidden)
         measure_recursion(folder)
+        measure_beam_search()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects import runtime_calls
 from stepwell.dialects.fields import parse_fields, parse_number
 from stepwell.dialects.op_classes import ops_in
+from stepwell.dialects.sched_entry import EntryOp
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
 from stepwell.dialects.sched_program import BUFFERS, PROGRAM, WEIGHT, ProgramAttr, verify_program
 from stepwell.dialects.types import int_attr
@@ -303,4 +304,4 @@ def verify_attribute(op: Operation, place: str, name: str, value: Attribute) -> 
         raise VerifyException(f"{name} must be {declared.expected}, found {value}")
 
 
-Sched = Dialect("sched", ops_in(runtime_calls), [ScheduleAttr, KernelAttr, ProgramAttr])
+Sched = Dialect("sched", [*ops_in(runtime_calls), EntryOp], [ScheduleAttr, KernelAttr, ProgramAttr])

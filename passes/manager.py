@@ -156,11 +156,11 @@ def run_pipeline(
     with context.active(), collector_paused():
         run = _Run(module, StepwellContext() if ctx is None else ctx, context, reproducer)
         numbers = None if context.running else run_numbers()  # those inside of a pass count with it
-        for index, step in enumerate(steps):
+        for step in steps:
             if numbers is not None:
                 numbers.last += 1
             if context.enabled(step):
-                run.step(step, rest=steps[index + 1 :])
+                run.step(step)
 
 
 def run_pass(module: ModuleOp, step: ModulePass | str, ctx: Context | None = None) -> None:
@@ -206,17 +206,17 @@ class _Run:
         self.analyses = AnalysisManager.current() or AnalysisManager()
         self.reproducer = (reproducer or Reproducer.of_copy(module)) if context.reproducers else None
 
-    def step(self, step: ModulePass, rest: Sequence[ModulePass] = ()) -> None:
+    def step(self, step: ModulePass) -> None:
         """Run a pass after its required ones, unless an instrument's `should_run` says no."""
         for name in _required_names(step):
             # A required pass runs even if the context disables it or an instrument would skip it.
-            self._apply(_make_pass(resolve(ArgSpec(name, {}))), [step, *rest])
+            self._apply(_make_pass(resolve(ArgSpec(name, {}))))
         required = step.name in self.context.required_pass
         asked = [i for i in self.context.instruments if i.asked_for_required or not required]
         if all([i.should_run(self.module, step) for i in asked]):
-            self._apply(step, rest)
+            self._apply(step)
 
-    def _apply(self, step: ModulePass, rest: Sequence[ModulePass]) -> None:
+    def _apply(self, step: ModulePass) -> None:
         context = self.context
         context.running.append(step.name)
         try:
@@ -233,27 +233,30 @@ class _Run:
                 if plugin_of(type(step)) is not None:
                     verify_module(self.module)  # before a pass of ours breaks on it
             except Exception as error:
-                raise self._diagnose(error, step, rest) from error
+                raise self._diagnose(error, step) from error
+            except KeyboardInterrupt as stop:
+                if not hasattr(stop, "__notes__"):  # the innermost pass tells
+                    stop.add_note(_place_of(step))
+                raise
             PASS_SECONDS.set(perf_counter() - start)
             _log(2, "pass {}: {:.2f} ms", step, 1e3 * PASS_SECONDS.get())
             for instrument in context.instruments:
                 try:
                     instrument.run_after_pass(self.module, step)
                 except InternalError as error:  # an instrument that checks found the pass at fault
-                    raise self._diagnose(error, step, rest) from error
+                    raise self._diagnose(error, step) from error
         finally:
             context.running.pop()
         if self.reproducer is not None:
             self.reproducer.done.append(step)
 
-    def _diagnose(self, error: Exception, step: ModulePass, rest: Sequence[ModulePass]) -> StepwellError:
+    def _diagnose(self, error: Exception, step: ModulePass) -> StepwellError:
         """
         The error to raise for a pass's exception: it names the pass, the op, its location and the cause.
 
         Exceptions that are our bugs become an `InternalError` with a reproducer.
         """
-        plugin, own = plugin_of(type(step)), _own_files(step)
-        note = f"in pass {step}" + (f" of the plugin {plugin}" if plugin is not None else "")
+        own, note = _own_files(step), _place_of(step)
         if isinstance(error, DiagnosticException) and not isinstance(error, VerifyException):
             return StepwellError("pass-failed", op_at_failure(error), str(error), note=note)
         if isinstance(error, StepwellError) and not isinstance(error, InternalError):
@@ -264,9 +267,15 @@ class _Run:
             where, message = op_at_failure(error), f"{type(error).__name__}: {error}"
             failed = plugin_error(error, where, own) or InternalError(where, message)
         if self.reproducer is not None and failed.reproducer is None and not own:
-            failed.reproducer = self.reproducer.write(self.ctx, step, rest, failed.message)
+            failed.reproducer = self.reproducer.write(self.ctx, step, failed.message)
             note += f"; reproduce it with: {failed.reproducer}"
         return failed.with_note(note)
+
+
+def _place_of(step: ModulePass) -> str:
+    """The pass, and the plugin that it is from: `in pass fuse-ops`."""
+    plugin = plugin_of(type(step))
+    return f"in pass {step}" + (f" of the plugin {plugin}" if plugin is not None else "")
 
 
 def _own_files(step: ModulePass) -> set[str]:

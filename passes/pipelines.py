@@ -49,6 +49,9 @@ PROGRAM = (
     Step("gradient", "writes out derivatives while functions still have their names"),
     Step("monomorphize", "gives every value one type, before bodies are put together"),
     Step("inline", "leaves calls of recursive functions and of function values alone"),
+    Step("simplify-match", "tests a tag at a time; makings that inlining has brought into sight fold"),
+    Step("tail-calls-to-loops", "makes loops of recursion on tensors, whose helpers are inlined by now"),
+    Step("inline", "puts the functions that are loops now into their callers"),
     Step("dead-code-elimination", "removes functions that are values no more, and what computes nothing"),
     Step("remove-unused-functions", "leaves what @main reaches"),
 )

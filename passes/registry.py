@@ -58,7 +58,11 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "partition-graph": ("outline each backend's connected ops as a function", "PartitionGraph"),
         "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
     },
-    "passes.graph.data": {"link-prelude": ("copy what a module names of the prelude into it",)},
+    "passes.graph.data": {
+        "link-prelude": ("copy what a module names of the prelude into it",),
+        "unmatched-cases": ("print the values that matches leave out",),
+        "simplify-match": ("write matches on nested patterns as matches on one constructor at a time",),
+    },
     "passes.graph.types": {
         "infer-types": ("find the types that holes stand for", "InferType"),
         "infer-effects": ("annotate each function with what its calls may do",),
@@ -66,7 +70,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.graph.gradients": {
         "append-loss": ("let a model return its loss, and take targets",),
-        "count-draws": ("draw masks of dropout from a seed and the number of the call, a state",),
+        "count-draws": ("draw random numbers from a seed and the number of the call, a state",),
         "append-optimizer": ("make a step of training of a function that returns a loss",),
         "gradient": (
             "write out the functions that derivatives stand for",
@@ -189,9 +193,11 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "time-kernels": ("record the start and end time of each kernel in @main",),
     },
     "passes.graph.functions": {
+        "defunctionalize": ("make data of function values", "Defunctionalization"),
         "eta-expand": ("write functions and constructors that are values as lambdas", "EtaExpand"),
         "inline": ("replace calls by the bodies of the functions", "Inline"),
         "lambda-lift": ("make a function of each lambda", "LambdaLift"),
+        "loops-to-calls": ("make functions that call themselves of loops",),
         "outline-dataflow": ("move runs of tensor ops into functions",),
         "partial-evaluate": (
             "compute what is known at compile time, and unfold calls of known functions",
@@ -199,15 +205,19 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         ),
         "remove-unused-functions": ("erase functions that nothing reaches", "RemoveUnusedFunctions"),
         "specialize-functions": ("copy functions for the known functions that they are given",),
+        "tail-calls-to-loops": ("make loops of functions on tensors that call themselves last",),
         "to-a-normal-form": ("sort the ops of each block by order of evaluation", "ToANormalForm"),
         "to-basic-block-normal-form": (
             "move each op into the innermost block that contains its uses",
             "ToBasicBlockNormalForm",
         ),
+        "to-cps": ("let functions take what follows their calls as a function", "ToCPS"),
         "to-graph-normal-form": ("sort the ops of each block into a canonical order", "ToGraphNormalForm"),
+        "un-cps": ("define functions without continuations by those that take them", "UnCPS"),
     },
     "lowering.main_to_buffers": {
-        "plan-memory": ("assign every intermediate of @main an offset in one arena",)
+        "add-entry": ("add the function by which programs in C call @main",),
+        "plan-memory": ("assign every intermediate of @main an offset in one arena",),
     },
     "passes.graph.raising": {
         "raise-to-row-ops": ("recognize softmax, norms and activations that are written out as several ops",)
@@ -341,7 +351,7 @@ def load_pass(name: str) -> type[ModulePass]:
 
 def _unknown(name: str) -> StepwellError:
     hint = did_you_mean(name, [*PASSES, *_PLUGGED_IN, *_aliases(), *get_all_passes(), *_outside_places()])
-    help = f"{hint}`stepwell-opt --list-passes` lists them all"
+    help = f"{hint}`stepwell-opt --list-passes` lists them all; `--load` adds those of a plugin"
     return StepwellError("unknown-pass", None, f"no pass is named {name!r}", help=help)
 
 

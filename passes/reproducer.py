@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from io import StringIO
 from shlex import quote
 
@@ -39,9 +39,9 @@ class Reproducer:
         """The reproducer of a module that is copied now, which takes 15 us an op."""
         return Reproducer(module.clone().clone)
 
-    def write(self, ctx: Context, failing: ModulePass, rest: Sequence[ModulePass], cause: str) -> str:
+    def write(self, ctx: Context, failing: ModulePass, cause: str) -> str:
         """Write the reproducer; returns the command that repeats the failure, or why there is no file."""
-        module, steps = self._before(ctx, [failing, *rest])
+        module, steps = self._before(ctx, failing)
         options = f"-p '{','.join(str(step) for step in steps)}'{load_options()}"
         cause_line = cause.partition("\n")[0]
         stream = StringIO()
@@ -59,14 +59,15 @@ class Reproducer:
             return f"(no reproducer: {error})"
         return f"stepwell-opt {quote(str(path))} {options}"
 
-    def _before(self, ctx: Context, steps: list[ModulePass]) -> tuple[ModuleOp, list[ModulePass]]:
+    def _before(self, ctx: Context, failing: ModulePass) -> tuple[ModuleOp, list[ModulePass]]:
+        """The module before the failing pass, and the passes that repeat the failure on it."""
         module = self.begin()
         try:
             for step in self.done:
                 step.apply(ctx, module)
-        except Exception:  # passes that succeeded fail on the copy: the reproducer runs the whole pipeline
-            return self.begin(), [*self.done, *steps]
-        return module, steps
+        except Exception:  # passes that succeeded fail on the copy: the reproducer runs all of them
+            return self.begin(), [*self.done, failing]
+        return module, [failing]
 
 
 def op_at_failure(error: BaseException) -> Operation | None:

@@ -59,3 +59,61 @@ class Status(IntEnum):
 CTX_BYTES = 10 * WORD_BYTES
 ARENA_ALIGNMENT = 64
 """Bytes: arena buffers and packed weights start on a cache line, which is also the widest vector."""
+
+
+class EntryStatus(IntEnum):
+    """The statuses of an exported model's functions in C, besides 0 and the rows of its table."""
+
+    HOST_FAILED = Status.HOST_FAILED
+    NO_MEMORY = Status.OUT_OF_MEMORY
+    BAD_ARGUMENT = -3
+    SMALL_WORKSPACE = -4
+    BAD_ALIGNMENT = -5
+    WRONG_CPU = -6
+    NO_WEIGHTS = -7
+
+
+ENTRY_MESSAGES: dict[EntryStatus, str] = {
+    EntryStatus.HOST_FAILED: "host-failed: the function for host calls is missing, or reported a failure",
+    EntryStatus.NO_MEMORY: "out-of-memory: `allocate` is missing, or gave no memory aligned to 64 bytes",
+    EntryStatus.BAD_ARGUMENT: "bad-argument: a pointer is null, or a size is negative or too large",
+    EntryStatus.SMALL_WORKSPACE: "small-workspace: the workspace has fewer bytes than the call needs",
+    EntryStatus.BAD_ALIGNMENT: "bad-alignment: workspace or weights do not begin at a multiple of 64",
+    EntryStatus.WRONG_CPU: "wrong-cpu: this CPU lacks features that the code uses",
+    EntryStatus.NO_WEIGHTS: "no-weights: the weights are missing, or are not those of the model",
+}
+"""The messages of these statuses."""
+FAILED_CHECK = -(1 << 16)
+"""
+Of `workspace_bytes`, for sizes that contradict an assumption of the code: from here down, a number for each
+row of the table.
+"""
+MAX_ENTRY_SIZE = 1 << 31
+"""The largest size that a caller in C may pass for a symbol."""
+
+
+class CallField(IntEnum):
+    """The members of the struct of a call in C, in order; each is a pointer but for `VALUES`, two i64."""
+
+    WORKSPACE = 0
+    WORKSPACE_BYTES = 1
+    """Of type size_t."""
+    POOL = 2
+    ALLOCATE = 3
+    """`void *allocate(void *user, int64_t slot, int64_t bytes)`."""
+    HOST = 4
+    """`int32_t host(void *user, int64_t callee, int64_t *words, int64_t n)`."""
+    USER = 5
+    VALUES = 6
+    WEIGHTS = 7
+
+    def offset(self, pointer_bytes: int) -> int:
+        """Bytes from the begin of the struct, for pointers of a size."""
+        if self < CallField.VALUES:
+            return self * pointer_bytes
+        words = -(-CallField.VALUES * pointer_bytes // WORD_BYTES)
+        return WORD_BYTES * (words + (2 if self > CallField.VALUES else 0))
+
+
+PARALLEL_FOR = "stepwell_1_parallel_for"
+"""The link name of `parallel_for` in exported files, with the number of their ABI."""

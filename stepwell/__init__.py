@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from stepwell.tools.api import pipelines as pipelines
     from stepwell.tools.api.compile import compile as compile
     from stepwell.tools.api.explore import explore as explore
+    from stepwell.tools.api.export import export as export
     from stepwell.tools.api.instruments import Diff as Diff
     from stepwell.tools.api.instruments import Timing as Timing
     from stepwell.tools.api.module import Module as Module
@@ -75,6 +76,7 @@ _LAZY = {
     "compile": "stepwell.tools.api.compile:compile",
     "debug": "stepwell.tools.debug.session:debug",
     "explore": "stepwell.tools.api.explore:explore",
+    "export": "stepwell.tools.api.export:export",
     "graph": "stepwell.dialects.graph",
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
     "llvm": "stepwell.dialects.llvm",
@@ -118,6 +120,7 @@ __all__ = [
     "compile",
     "debug",
     "explore",
+    "export",
     "graph",
     "import_onnx",
     "llvm",

@@ -29,6 +29,7 @@ _RUN_BY = {
     "tests/conformance": "make conformance",
     "tests/derivatives": "make derivatives",
     "tests/emulated": "make emulated",
+    "tests/deploy": "make deploy",
     "tests/explore": "make explore",
     "tests/installed": "make test-runtime",
     "tests/models": "make models",

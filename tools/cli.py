@@ -13,7 +13,7 @@ from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.environment import variables_text
 from stepwell.runtime.installation import expect_compiler
 from stepwell.tools.arguments import WRONG_USAGE, CommandLine, warnings_for_users
-from stepwell.tools.failure import user_error
+from stepwell.tools.failure import say_interrupted, show_fatal_signals, user_error
 from stepwell.tools.json_facts import add_json, facts_as_json, with_joined_places
 from stepwell.tools.log_options import add_log, logged
 
@@ -26,6 +26,7 @@ COMMANDS = {
     "explore": "show what became of a model, as one page: nodes, kernels, IR, assembly, times",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
     "check-gradients": "compare gradients with central differences, op by op where they depart",
+    "targets": "the CPUs that code is made for",
     "inspect": "what is in a model or artifact, and what is supported",
     "bisect": "which pass, kernel and rewrite make a model wrong",
     "reduce": "make a program that fails smaller, as long as it fails in the same way",
@@ -50,8 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         return _main(list(sys.argv[1:] if argv is None else argv))
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as stop:
+        return say_interrupted(stop)
 
 
 def _module_of(command: str) -> str:
@@ -97,6 +98,7 @@ def _main(arguments: Sequence[str]) -> int:
         parser.print_help()
         return WRONG_USAGE
     try:
+        show_fatal_signals()
         expect_compiler("the command `stepwell`")
         with warnings_for_users(), logged(args), facts_as_json(args.json) as args.facts:
             return import_module(_module_of(args.command)).run(args)

@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+import faulthandler
+import sys
+
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.plugins import plugin_error
+
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells have it."""
+
+
+def say_interrupted(stop: KeyboardInterrupt) -> int:
+    """Say in which pass Ctrl-C came, where it was one; returns the exit status."""
+    for note in getattr(stop, "__notes__", ()):
+        print(f"interrupted {note}", file=sys.stderr)
+    return INTERRUPTED
+
+
+def show_fatal_signals() -> None:
+    """Let a signal that ends this process, such as SIGSEGV, print the Python calls that led to it."""
+    if not faulthandler.is_enabled() and sys.stderr is not None:
+        faulthandler.enable()
 
 
 def user_error(error: Exception) -> StepwellError:

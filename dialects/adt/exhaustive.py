@@ -38,7 +38,7 @@ def missing_cases(patterns: Sequence[PatternAttr], type: Attribute, at: Operatio
     Args: `at` is the op of the match, of whose module the type is.
     Raises: StepwellError `too-large` when that takes too many steps.
     """
-    found = [row[0] for row in _Search(at).unmatched([(p,) for p in patterns], (type,))]
+    found = [row[0] for row in MatrixSearch(at).unmatched([(p,) for p in patterns], (type,))]
     sized = sorted(found, key=lambda pattern: sum(not part.fits_all for part in pattern.inside()))
     return [pattern_text(pattern) for pattern in sized[:MAX_WITNESSES]]
 
@@ -51,7 +51,7 @@ def unreachable_cases(
 
     Cases count from 1. Raises: StepwellError `too-large`.
     """
-    search = _Search(at)
+    search = MatrixSearch(at)
     for number, pattern in enumerate(patterns):
         before = [(each,) for each in patterns[:number]]
         if not search.is_useful(before, (pattern,), (type,)):
@@ -67,10 +67,11 @@ def pattern_text(pattern: PatternAttr) -> str:
 
 
 @dataclass
-class _Search:
+class MatrixSearch:
     """A search over matrices, whose steps are counted."""
 
     at: Operation
+    most_steps: int = MAX_STEPS
     steps: int = 0
     shapes: dict[Attribute, list[Shape]] = field(default_factory=dict[Attribute, list[Shape]])
 
@@ -120,15 +121,17 @@ class _Search:
         return next(fields for head, fields in self._shapes(type) if head == pattern.kind)
 
     def _shapes(self, type: Attribute) -> list[Shape]:
-        """How values of a type are made; a type of one shape that is never taken apart has the head `_`."""
+        """As `shapes_of`, looked up once a type."""
         if type not in self.shapes:
-            self.shapes[type] = _shapes_of(type, self.at)
+            self.shapes[type] = shapes_of(type, self.at)
         return self.shapes[type]
 
     def _count(self, depth: int) -> None:
         self.steps += 1
-        if self.steps > MAX_STEPS or depth > MAX_NESTED:
-            limit = f"{MAX_STEPS} steps" if self.steps > MAX_STEPS else f"{MAX_NESTED} nested fields"
+        if self.steps > self.most_steps or depth > MAX_NESTED:
+            limit = (
+                f"{self.most_steps} steps" if self.steps > self.most_steps else f"{MAX_NESTED} nested fields"
+            )
             raise StepwellError(
                 "too-large",
                 self.at,
@@ -137,7 +140,8 @@ class _Search:
             )
 
 
-def _shapes_of(type: Attribute, at: Operation) -> list[Shape]:
+def shapes_of(type: Attribute, at: Operation) -> list[Shape]:
+    """How values of a type are made, in the order of tags; of a type that is never taken apart `_`."""
     if isinstance(type, DataType):
         definition = definition_of(type, at)
         return [(name, definition.fields(name, type)) for name in definition.names]

@@ -91,6 +91,7 @@ from stepwell.dialects.graph.padding import TileOp as TileOp
 from stepwell.dialects.graph.quantized import DequantizeOp as DequantizeOp
 from stepwell.dialects.graph.quantized import QuantizeOp as QuantizeOp
 from stepwell.dialects.graph.quantized import RequantizeOp as RequantizeOp
+from stepwell.dialects.graph.random_bits import RandomBitsOp as RandomBitsOp
 from stepwell.dialects.graph.recurrent import RnnOp as RnnOp
 from stepwell.dialects.graph.reduction import ArgmaxOp as ArgmaxOp
 from stepwell.dialects.graph.reduction import ArgminOp as ArgminOp

@@ -6,7 +6,7 @@ from abc import ABC
 from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloatConstr, BoolAttr, SignlessIntegerConstraint, VectorType
-from xdsl.dialects.llvm import FastMathAttr
+from xdsl.dialects.llvm import FastMathAttr, LLVMStructType
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -154,6 +154,29 @@ class FMulAddOp(Intrinsic):
     res = result_def(T)
     fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
     irdl_options = (ParsePropInAttrDict(),)
+
+
+class OverflowIntrinsic(Intrinsic, ABC):
+    """`%r = llvm.intr.sadd.with.overflow(%a, %b) : (i64, i64) -> !llvm.struct<(i64, i1)>`, and so on."""
+
+    T: ClassVar = VarConstraint("T", SignlessIntegerConstraint)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(LLVMStructType)
+
+
+@irdl_op_definition
+class SAddWithOverflowOp(OverflowIntrinsic):
+    """The sum of signed integers, and whether it did not fit."""
+
+    name = "llvm.intr.sadd.with.overflow"
+
+
+@irdl_op_definition
+class SMulWithOverflowOp(OverflowIntrinsic):
+    """The product of signed integers, and whether it did not fit."""
+
+    name = "llvm.intr.smul.with.overflow"
 
 
 @irdl_op_definition

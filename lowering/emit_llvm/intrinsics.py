@@ -45,6 +45,11 @@ def _result_and_operand(op: Operation) -> Sequence[SSAValue]:
     return op.results[0], op.operands[0]
 
 
+def _first_operand(op: Operation) -> Sequence[SSAValue]:
+    """The type of the operands, where the result is a struct: `@llvm.smul.with.overflow.i64`."""
+    return op.operands[:1]
+
+
 def _with_flag(op_type: type[Operation]) -> Emit:
     """
     A call with a constant i1, whether the exceptional input is poison: `@llvm.ctlz.i32(i32 %x, i1 false)`.
@@ -145,6 +150,7 @@ INTRINSICS: dict[type[Operation], Emit | None] = {
         )
     },
     **{op: _overloaded(op, _result_and_operand) for op in (ours.FPToSISatOp, ours.FPToUISatOp)},
+    **{op: _overloaded(op, _first_operand) for op in (ours.SAddWithOverflowOp, ours.SMulWithOverflowOp)},
     **{op: _with_flag(op) for op in (ours.AbsOp, ours.CtlzOp, ours.CttzOp)},
     memory.MaskedLoadOp: _masked("load", 0),
     llvm.MaskedStoreOp: _masked("store", 1),

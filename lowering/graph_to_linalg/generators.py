@@ -1,4 +1,4 @@
-"""Tensors made from dimensions and scalars → `linalg.generic` on loop indices."""
+"""Tensors made from dimensions, scalars and keys → `linalg.generic` on loop indices."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
@@ -15,6 +16,10 @@ from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.slices import INDICES
 from stepwell.lowering.graph_to_linalg.support import PARALLEL, empty, extent, generic, identity, loop_index
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.meaning.philox import KEY_STEPS, MULTIPLIERS, PART_BITS, PART_MASK, ROUNDS
+
+_LANES = Scalars(i64)
+"""Each quarter of a block is computed in 64 bits: products of 32 bits need both halves."""
 
 
 class IotaLowering(RewritePattern):
@@ -62,3 +67,68 @@ def _numbers(dims: Sequence[Dim], rewriter: PatternRewriter) -> SSAValue:
 
     write = (empty(tensor_type(i64, [len(dims)]), rewriter), identity(1))
     return generic([], write, [PARALLEL], body, rewriter)
+
+
+class RandomBitsLowering(RewritePattern):
+    """
+    `graph.random_bits` → a `linalg.generic` whose body is Philox4x32-10 at the loop's index.
+
+    ```mlir
+    %b = graph.random_bits %key count <[1000]> : tensor<2xi64> -> tensor<1000xui64>
+    // ->
+    %b = linalg.generic … ins(%key, %key : tensor<2xi64>, tensor<2xi64>) outs(%0 : tensor<1000xi64>) {
+    ^bb0(%seed: i64, %stream: i64, %old: i64):
+      … ten rounds: two products, two additions to the key, four exclusive ors
+    }
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RandomBitsOp, rewriter: PatternRewriter) -> None:
+        """Read the key's two numbers at each index, and emit the rounds."""
+        reads = [(op.key, AffineMap(1, 0, (AffineExpr.constant(i),))) for i in range(2)]
+        write = (empty(tensor_of(op.result), rewriter), identity(1))
+        rewriter.replace(op, [], [generic(reads, write, [PARALLEL], _bits, rewriter)])
+
+
+def _bits(scalars: Sequence[SSAValue]) -> SSAValue:
+    """The first half of the block of the loop's index."""
+    seed, stream, _ = scalars
+    index = _LANES.from_index(loop_index(0))
+    quarters, key = (*_halves(index), *_halves(stream)), _halves(seed)
+    for number in range(ROUNDS):
+        if number:
+            key = [_low(_LANES.add(key[i], _LANES.constant(step))) for i, step in enumerate(KEY_STEPS)]
+        quarters = _round(quarters, key)
+    above = arith.ShLIOp(quarters[1], _LANES.constant(PART_BITS)).result
+    return arith.OrIOp(quarters[0], above).result
+
+
+def _round(quarters: Sequence[SSAValue], key: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
+    """The quarters after a round: products of the even ones, mixed with the key and the odd ones."""
+    first, second = (
+        _LANES.multiply(quarters[2 * i], _LANES.constant(multiplier))
+        for i, multiplier in enumerate(MULTIPLIERS)
+    )
+    return (
+        _mixed(_high(second), quarters[1], key[0]),
+        _low(second),
+        _mixed(_high(first), quarters[3], key[1]),
+        _low(first),
+    )
+
+
+def _halves(number: SSAValue) -> list[SSAValue]:
+    return [_low(number), _high(number)]
+
+
+def _low(number: SSAValue) -> SSAValue:
+    return arith.AndIOp(number, _LANES.constant(PART_MASK)).result
+
+
+def _high(number: SSAValue) -> SSAValue:
+    return arith.ShRUIOp(number, _LANES.constant(PART_BITS)).result
+
+
+def _mixed(a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
+    return arith.XOrIOp(arith.XOrIOp(a, b).result, c).result

@@ -14,7 +14,7 @@ from stepwell.dialects.constants import Constant
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.vm.instructions import number, registers
 from stepwell.lowering.graph_to_vm.code import Code, Constants, symbol
-from stepwell.lowering.graph_to_vm.matches import bound_registers, switch_of_one_level, test_pattern
+from stepwell.lowering.graph_to_vm.matches import bound_registers, cases_by_tag
 from stepwell.runtime.errors import StepwellError
 
 After: TypeAlias = Callable[[Sequence[int]], None]
@@ -227,39 +227,23 @@ class FunctionCode:
             self._code.open(join[0])
 
     def _match(self, op: adt.MatchOp, join: tuple[Block, list[int]] | None) -> None:
-        value = self._use(op.value)
-        cases = switch_of_one_level(op)
-        if cases is not None:
-            self._match_one_level(op, value, cases, join)
-        else:
-            self._match_in_order(op, value, join)
-        if join is not None:
-            self._code.open(join[0])
-
-    def _match_one_level(
-        self, op: adt.MatchOp, value: int, cases: Sequence[int | None], join: tuple[Block, list[int]] | None
-    ) -> None:
-        """One switch on the tag."""
+        """One switch on the tag, where there is more than one case."""
+        value, cases = self._use(op.value), cases_by_tag(op)
         starts: dict[int | None, Block] = {case: Block() for case in dict.fromkeys(cases)}
-        tag = self._code.new_register()
-        self._code.emit("get_tag", to=number(tag), value=number(value))
-        self._code.emit("switch", *(starts[case] for case in cases), tag=number(tag))
+        if len(starts) > 1:
+            tag = self._code.new_register()
+            self._code.emit("get_tag", to=number(tag), value=number(value))
+            self._code.emit("switch", *(starts[case] for case in cases), tag=number(tag))
         for case, start in starts.items():
-            self._code.open(start)
+            if len(starts) > 1:
+                self._code.open(start)
             if case is None:
                 self._fail(op)
                 continue
             bound = bound_registers(self._code, op.patterns.data[case], value)
             self._case(op.cases[case], bound, join)
-
-    def _match_in_order(self, op: adt.MatchOp, value: int, join: tuple[Block, list[int]] | None) -> None:
-        """The tests of each case, which go on at the next one where they fail."""
-        for pattern, case in zip(op.patterns, op.cases, strict=True):
-            otherwise = Block()
-            bound = test_pattern(self._code, op, pattern, value, op.value.type, otherwise)
-            self._case(case, bound, join)
-            self._code.open(otherwise)
-        self._fail(op)
+        if join is not None:
+            self._code.open(join[0])
 
     def _case(self, case: Region, bound: Sequence[int], join: tuple[Block, list[int]] | None) -> None:
         self._registers |= dict(zip(case.block.args, bound, strict=True))

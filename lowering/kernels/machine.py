@@ -9,6 +9,7 @@ import llvmlite.binding as llvm
 
 from stepwell.runtime.errors import InternalError
 from stepwell.runtime.machine.target import TargetDescription, host_target
+from stepwell.runtime.targets.cpu import level_of
 
 # After instruction selection LLVM hoists constants out of all loops, whatever registers are left: those of an
 # epilogue's polynomial occupied registers across the reduction loop, which spilled (a product with erf ran at
@@ -18,6 +19,8 @@ llvm.set_option("stepwell", "-disable-machine-licm")
 # epilogue of whole tiles occupied registers across the reduction loop of the remainder tiles, which spilled.
 llvm.set_option("stepwell", "-disable-machine-cse")
 
+_CPUS = {"x86_64": "x86-64", "riscv64": "generic-rv64"}
+"""LLVM's names of CPUs without features of their own."""
 _STORE = r"^\s*(?:v?mov[ua]p[sd]\s+%[xyz]mm\d+, .*\(%{}\b|st[rpu]\w*\s+q\d+.*\[(?:sp|x29)\b)"
 _VECTOR_SPILL = re.compile(_STORE.format("rsp"), re.MULTILINE)
 _FRAME_SPILL = re.compile(_STORE.format("r[sb]p"), re.MULTILINE)
@@ -34,13 +37,13 @@ def compile_to_object(text: str, target: TargetDescription, *, optimize: bool, e
     Raises: InternalError when LLVM refuses the text.
     """
     machine = target_machine(target, effort=effort)
-    return machine.emit_object(_module(text, machine, optimize))
+    return machine.emit_object(_module(_with_vector_length(text, target), machine, optimize))
 
 
 def emit_assembly(text: str, target: TargetDescription, *, optimize: bool) -> str:
     """The assembly of LLVM IR text, to read and to count spills; arguments as for `compile_to_object`."""
     machine = target_machine(target)
-    return machine.emit_assembly(_module(text, machine, optimize))
+    return machine.emit_assembly(_module(_with_vector_length(text, target), machine, optimize))
 
 
 def vector_spills(assembly: str) -> int:
@@ -75,6 +78,20 @@ def _module(text: str, machine: llvm.TargetMachine, optimize: bool) -> llvm.Modu
     return module
 
 
+_DEFINITION = re.compile(r"^(define [^{]*)\{", re.MULTILINE)
+
+
+def _with_vector_length(text: str, target: TargetDescription) -> str:
+    """
+    LLVM IR text whose functions say that SVE registers have 256 bits, for a target with SVE.
+
+    Without it, LLVM makes two NEON instructions of each operation on 256 bits.
+    """
+    if "sve" not in target.features:
+        return text
+    return _DEFINITION.sub(r"\1 vscale_range(2,2) {", text)
+
+
 @cache
 def initialize(native_only: bool = True) -> None:
     """Register LLVM's code generators: this machine's, or all of them (30 ms) for foreign targets."""
@@ -89,9 +106,10 @@ def initialize(native_only: bool = True) -> None:
 def target_machine(target: TargetDescription, *, effort: int = 2) -> llvm.TargetMachine:
     """A new machine for a target, with an effort of code generation from 0 to 3."""
     initialize(native_only=target.arch == host_target().arch)
-    cpu = "x86-64" if target.arch == "x86_64" else "generic"
+    cpu = _CPUS.get(target.arch, "generic")
+    abi = level.abi if (level := level_of(target.arch, frozenset(target.features))) is not None else ""
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=cpu, features=target.feature_string, opt=effort, reloc="pic", codemodel="small"
+        cpu=cpu, features=target.feature_string, opt=effort, reloc="pic", codemodel="small", abiname=abi
     )
 
 

@@ -15,6 +15,7 @@ thread reads in one loop is then what it wrote in the last, still in its own cac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from string import Template
@@ -36,7 +37,7 @@ from stepwell.runtime.machine.pool_state import (
 )
 from stepwell.runtime.machine.target import TargetDescription
 
-_LINUX_FUTEX = {"x86_64": 202, "aarch64": 98}
+_LINUX_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}
 
 _SLEEP_LINUX = """
 declare i64 @syscall(i64, ...)
@@ -60,22 +61,30 @@ define internal void @wake(ptr %word, i32 %count) {
   ret void
 }
 """
-_PAUSE = {"x86_64": "call void @llvm.x86.sse2.pause()", "aarch64": "call void @llvm.aarch64.hint(i32 1)"}
+# RISC-V has an instruction for it with an extension only.
+_PAUSE = {
+    "x86_64": "call void @llvm.x86.sse2.pause()",
+    "aarch64": "call void @llvm.aarch64.hint(i32 1)",
+    "armv7": "call void @llvm.arm.hint(i32 1)",
+    "riscv64": "",
+}
 _PAUSE_DECLARATION = {
+    "armv7": "declare void @llvm.arm.hint(i32)",
+    "riscv64": "",
     "x86_64": "declare void @llvm.x86.sse2.pause()",
     "aarch64": "declare void @llvm.aarch64.hint(i32)",
 }
 
 _CODE = Template("""
-declare i32 @sched_yield()
-define internal void @pause(i64 %spins) {
+$yield_declaration
+define internal void @pause(${state}i64 %spins) {
 entry:
   $pause
   %since = urem i64 %spins, $spins_a_yield
   %due = icmp eq i64 %since, $last_spin
   br i1 %due, label %yield, label %done
 yield:
-  %ignored = call i32 @sched_yield()
+$yield
   br label %done
 done:
   ret void
@@ -104,7 +113,7 @@ done:
   ret void
 }
 
-define void @stepwell_parallel_for(ptr %ctx, ptr %body, ptr %arg, i64 %chunks) {
+define $linkage void @$parallel_for(ptr %ctx, ptr %body, ptr %arg, i64 %chunks) {
 entry:
   %slot = getelementptr i8, ptr %ctx, i64 $POOL
   %handle = load ptr, ptr %slot, align 8
@@ -147,7 +156,7 @@ publish:
 rouse:
   %epoch.word = getelementptr i8, ptr %state, i64 $EPOCH
   %count = trunc i64 %limit to i32
-  call void @wake(ptr %epoch.word, i32 %count)
+  call void @wake(${state}ptr %epoch.word, i32 %count)
   br label %work
 work:
 $load_ring  call void @take_chunks(ptr %state, ptr %body, ptr %arg, i64 %chunks, i64 1$ring)
@@ -160,7 +169,7 @@ wait:
   %idle = icmp eq i64 %active, 0
   br i1 %idle, label %done, label %spin
 spin:
-  call void @pause(i64 %spins)
+  call void @pause(${state}i64 %spins)
   %spins.next = add i64 %spins, 1
   %patient = icmp ult i64 %spins.next, $caller_spins
   br i1 %patient, label %wait, label %doze
@@ -172,7 +181,7 @@ doze:
   %still = icmp ne i32 %low, 0
   br i1 %still, label %sleep, label %slept
 sleep:
-  call void @sleep_while(ptr %state, i32 %low)
+  call void @sleep_while(${state}ptr %state, i32 %low)
   br label %slept
 slept:
   store atomic i32 0, ptr %waiting seq_cst, align 4
@@ -182,7 +191,7 @@ done:
   ret void
 }
 
-define void @$worker(ptr $worker_argument) {
+define $linkage void @$worker(ptr $worker_argument) {
 entry:
 $load_state  %stop.slot = getelementptr i8, ptr %state, i64 $STOP
   %epoch.word = getelementptr i8, ptr %state, i64 $EPOCH
@@ -212,7 +221,7 @@ spin_or_sleep:
   %patient = icmp ult i64 %spins.next, %patience
   br i1 %patient, label %spin, label %doze
 spin:
-  call void @pause(i64 %spins)
+  call void @pause(${state}i64 %spins)
   br label %look
 doze:
   %more = atomicrmw add ptr %sleepers, i32 1 seq_cst
@@ -220,7 +229,7 @@ doze:
   %quiet = icmp eq i32 %again, %seen
   br i1 %quiet, label %sleep, label %woken
 sleep:
-  call void @sleep_while(ptr %epoch.word, i32 %seen)
+  call void @sleep_while(${state}ptr %epoch.word, i32 %seen)
   br label %woken
 woken:
   %fewer = atomicrmw sub ptr %sleepers, i32 1 seq_cst
@@ -262,7 +271,7 @@ notify:
   %sleeping = icmp ne i32 %caller, 0
   br i1 %sleeping, label %call, label %left
 call:
-  call void @wake(ptr %state, i32 1)
+  call void @wake(${state}ptr %state, i32 1)
   br label %left
 left:
   br label %look
@@ -270,21 +279,32 @@ end:
   ret void
 }
 
-define void @stepwell_stop(ptr %state) {
-  %stop.slot = getelementptr i8, ptr %state, i64 $STOP
+define $linkage void @$stop(ptr $stopped) {
+$stopped_state  %stop.slot = getelementptr i8, ptr %state, i64 $STOP
   store atomic i32 1, ptr %stop.slot seq_cst, align 4
   %bumped = atomicrmw add ptr %state, i64 4294967296 seq_cst
   %epoch.word = getelementptr i8, ptr %state, i64 $EPOCH
-  call void @wake(ptr %epoch.word, i32 2147483647)
+  call void @wake(${state}ptr %epoch.word, i32 2147483647)
   ret void
 }
 $pause_declaration
 """)
 
 # What records the begin and end of each chunk in the ring of its thread, and the code that does not.
-_UNRECORDED = dict.fromkeys(
+UNRECORDED: Mapping[str, str] = dict.fromkeys(
     ("ring_parameter", "ring", "load_ring", "begin_record", "end_record", "load_state"), ""
 ) | {"worker": WORKER, "worker_argument": "%state"}
+"""The parts of a pool that does not record the times of chunks."""
+_OF_THE_SYSTEM = {
+    "state": "",
+    "linkage": "",
+    "parallel_for": "stepwell_parallel_for",
+    "stop": "stepwell_stop",
+    "stopped": "%state",
+    "stopped_state": "",
+    "yield": "  %ignored = call i32 @sched_yield()",
+    "yield_declaration": "declare i32 @sched_yield()",
+}
 _RECORDED = {
     "ring_parameter": ", ptr %ring",
     "ring": ", ptr %ring",
@@ -327,9 +347,19 @@ def pool_code(arch: str, is_linux: bool, records: bool = False) -> str:
     """
     futex = _LINUX_FUTEX.get(arch) if is_linux else None
     sleep = _SLEEP_PORTABLE if futex is None else Template(_SLEEP_LINUX).substitute(futex=futex)
+    return sleep + pool_text(arch, {**_OF_THE_SYSTEM, **(_RECORDED if records else UNRECORDED)})
+
+
+def pool_text(arch: str, parts: Mapping[str, str]) -> str:
+    """
+    The IR for an architecture without the functions by which threads sleep and wake.
+
+    Args: `parts` are the names of its functions, and what differs between the pools of a process and of an
+    exported file.
+    """
     fields = {field.name: field.value for field in StateField if field is not StateField.WORKER_SPINS}
-    code = _CODE.substitute(
-        fields | (_RECORDED if records else _UNRECORDED),
+    return _CODE.substitute(
+        {**fields, **parts},
         WORKER_SPINS_SLOT=int(StateField.WORKER_SPINS),
         POOL=CtxField.POOL * WORD_BYTES,
         OPEN=1 << 31,
@@ -341,7 +371,6 @@ def pool_code(arch: str, is_linux: bool, records: bool = False) -> str:
         pause=_PAUSE[arch],
         pause_declaration=_PAUSE_DECLARATION[arch],
     )
-    return sleep + code
 
 
 def pool_of(target: TargetDescription, *, records: bool = False) -> Code:

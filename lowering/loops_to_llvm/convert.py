@@ -19,6 +19,7 @@ from stepwell.lowering.loops_to_llvm import (
     arithmetic,
     byte_products,
     control_flow,
+    entry,
     functions,
     math_functions,
     memory,
@@ -39,6 +40,7 @@ from stepwell.runtime.machine.target import target_from
 _PATTERNS: list[type[LoopsToLLVMPattern]] = patterns_in(
     LoopsToLLVMPattern,
     functions,
+    entry,
     affine_maps,
     control_flow,
     parallel,
@@ -74,9 +76,10 @@ class ConvertLoopsToLLVMPass(ModulePass):
     """
     Lower `func`, `arith`, `math`, `cf`, `scf`, `affine`, `memref` and `vector` to `llvm`, for one target.
 
-    Kernels (`#sched.kernel`) and `@main` (`#sched.program`) get the binary interface of kernels. Needs
-    vectors of one dimension (`unroll-vectors`) and no transcendental functions (`expand-math`). Fails, and
-    lists them all, when other ops are left.
+    Kernels (`#sched.kernel`) and `@main` (`#sched.program`) get the binary interface of kernels, and
+    `sched.entry` becomes the functions by which programs in C call `@main`. Needs vectors of one dimension
+    (`unroll-vectors`) and no transcendental functions (`expand-math`). Fails, and lists them all, when other
+    ops are left.
     """
 
     name: ClassVar[str] = "convert-loops-to-llvm"

@@ -13,6 +13,7 @@ from xdsl.dialects import func, llvm, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from stepwell.dialects.sched_entry import Signature
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.sched_program import has_memory
 from stepwell.runtime.errors import InternalError, StepwellError
@@ -89,6 +90,8 @@ class State:
     kernels: frozenset[str]
     weights: Mapping[str, int]
     """Index in the table of weights by the name of the global."""
+    signatures: Mapping[str, Signature] = field(default_factory=dict[str, Signature])
+    """The signatures of functions whose memory is planned, by name: entries call them."""
     declared: set[str] = field(default_factory=set[str])
     """Functions of the C library that the module declares."""
     layouts: dict[SSAValue, Layout] = field(default_factory=dict[SSAValue, Layout])
@@ -111,7 +114,10 @@ class State:
             op.sym_name.data for op in ops if isinstance(op, func.FuncOp) and has_kernel_abi(op)
         )
         weights = [op.sym_name.data for op in ops if isinstance(op, memref.GlobalOp)]
-        return State(target, kernels, {name: index for index, name in enumerate(weights)})
+        signatures = {
+            op.sym_name.data: Signature.of(op) for op in ops if isinstance(op, func.FuncOp) and has_memory(op)
+        }
+        return State(target, kernels, {name: index for index, name in enumerate(weights)}, signatures)
 
     def layout(self, pointer: SSAValue, op: Operation) -> Layout:
         """

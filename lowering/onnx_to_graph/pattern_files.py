@@ -21,8 +21,8 @@ FILES: Mapping[str, str] = {
     "control.regions": "If Yield",
     "control.scans": "Scan",
     "control.sequence_maps": "SequenceMap",
-    "host.data": "Bernoulli ImageDecoder Multinomial RandomNormal RandomNormalLike RandomUniform "
-    "RandomUniformLike",
+    "tensor.ngrams": "TfIdfVectorizer",
+    "host.data": "ImageDecoder",
     "host.string_constants": "Constant",
     "host.strings": "Cast CastLike Equal RegexFullMatch StringConcat StringNormalizer StringSplit "
     "TfIdfVectorizer Where",
@@ -32,6 +32,8 @@ FILES: Mapping[str, str] = {
     "math.elementwise": " ".join((*UNARY, *BINARY, *SWAPPED, *CHAINS))
     + " BitShift Identity IsInf Mod Reciprocal Where",
     "math.ordering": "ReverseSequence TopK",
+    "math.random_numbers": "Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform "
+    "RandomUniformLike",
     "math.reduction": "ArgMax ArgMin Hardmax LogSoftmax ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
     "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Softmax",
     "math.signal": "DFT MelWeightMatrix STFT",
@@ -56,7 +58,7 @@ FILES: Mapping[str, str] = {
     "QLinearMatMul QuantizeLinear",
     "sequence.lists": "ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt "
     "SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence",
-    "tensor.cast": "BitCast Cast CastLike CumProd CumSum Dropout",
+    "tensor.cast": "BitCast Cast CastLike CumProd CumSum",
     "tensor.counting": "EyeLike Range Trilu",
     "tensor.detection": "NonMaxSuppression",
     "tensor.indexing": "Gather GatherElements GatherND OneHot Scatter ScatterElements ScatterND",

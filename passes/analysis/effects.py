@@ -72,7 +72,7 @@ class Effects:
 
     def of_op(self, op: Operation) -> frozenset[str]:
         """The effects of an op, of the ops inside, and of called functions."""
-        effects, callees = _of_ops(_run_by(op), self._values)
+        effects, callees = _of_ops(run_by(op), self._values)
         return effects.union(*(self.by_body[callee] for callee in callees))
 
 
@@ -81,7 +81,7 @@ def _of_body(body: _Body, values: _FunctionValues) -> tuple[frozenset[str], Sequ
     if isinstance(body, FuncOp) and body.is_declaration:
         return declared_effects(body), []
     inside = (op for region in body.regions for block in region.blocks for op in block.ops)
-    return _of_ops((each for op in inside for each in _run_by(op)), values)
+    return _of_ops((each for op in inside for each in run_by(op)), values)
 
 
 def declared_effects(function: FuncOp) -> frozenset[str]:
@@ -93,7 +93,7 @@ def declared_effects(function: FuncOp) -> frozenset[str]:
     return frozenset(name.data for name in names if isinstance(name, StringAttr))
 
 
-def _run_by(op: Operation) -> Iterator[Operation]:
+def run_by(op: Operation) -> Iterator[Operation]:
     """An op and all ops inside, but for the bodies of lambdas, which run elsewhere."""
     waiting = [op]
     while waiting:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, TensorType, TupleType
@@ -94,17 +94,36 @@ def defined_names(region: Region) -> list[str]:
     ]
 
 
+def missing_symbols(regions: Iterable[Region], types: Sequence[Attribute]) -> list[str]:
+    """The symbols in regions that neither ops inside nor the types of arguments define."""
+    every = list(regions)
+    used = {name for region in every for op in region.walk() for name in symbols_named(op)}
+    used -= {name for region in every for name in defined_names(region)}
+    used |= {name for dim in _dims(types) if not dim.is_unknown for name in dim.symbols()}
+    return sorted(name for name in used - given_symbols(types) if not Dim.of(name).is_unknown)
+
+
+def given_symbols(types: Iterable[Attribute]) -> set[str]:
+    """The symbols that are a dimension of a type by themselves."""
+    return {name for dim in _dims(types) for name in dim.symbols() if dim == Dim.symbol(name)}
+
+
+def _dims(types: Iterable[Attribute]) -> list[Dim]:
+    return [dim for type in types if type.name == TensorType.name for dim in dims_of(type)]
+
+
 def unified(parameters: list[Attribute], arguments: list[Attribute]) -> dict[str, Dim]:
     """
     Maps the symbols of a callee's parameter types to the dimensions of a call's argument types.
 
-    Only dimensions that are a symbol by themselves bind it; the first one does.
+    Only dimensions that are a symbol by themselves bind it; the first one does whose size is known.
     """
     found: dict[str, Dim] = {}
     for parameter, argument in zip(parameters, arguments, strict=True):
         if isinstance(parameter, TensorType) and isinstance(argument, TensorType):
             pairs = zip(dims_of(cast(Tensor, parameter)), dims_of(cast(Tensor, argument)), strict=True)
             for own, given in pairs:
-                if not own.is_static and not own.is_unknown and own.symbols() == frozenset({str(own)}):
-                    found.setdefault(str(own), given)
+                is_name = not own.is_static and not own.is_unknown and own.symbols() == frozenset({str(own)})
+                if is_name and ((known := found.get(str(own))) is None or known.is_unknown):
+                    found[str(own)] = given
     return found

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from stepwell.dialects import graph
 from stepwell.dialects.graph.functions import values_read
 from stepwell.dialects.graph.symbols import symbol_sources
 
@@ -30,6 +31,25 @@ def dependences(block: Block) -> Mapping[Operation, Sequence[Operation]]:
             last_effect = op
         found[op] = list(dict.fromkeys(before))
     return found
+
+
+_CHECKS = (graph.AssertOp, graph.CheckIndicesOp, graph.DefineSizesOp, graph.BindSizesOp)
+
+
+def ops_in_effect_order(block: Block) -> list[Operation]:
+    """
+    The ops of a block that must stay in this order: those that use cells, call, or have such ops inside.
+
+    Checks and definitions of sizes are not among them: any order of these gives the same results.
+    """
+    return [op for op in block.ops if not isinstance(op, graph.FusedOp) and _has_ordered_effects(op)]
+
+
+def _has_ordered_effects(op: Operation) -> bool:
+    if op.has_trait(IsTerminator) or isinstance(op, _CHECKS) or is_side_effect_free(op):
+        return False
+    inside = [each for region in op.regions for block in region.blocks for each in block.ops]
+    return not inside or any(map(_has_ordered_effects, inside))
 
 
 def post_order(block: Block, before: Mapping[Operation, Sequence[Operation]]) -> list[Operation]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr, TensorType, TupleType
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType, TupleType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 
 from stepwell.dialects import adt, graph
 from stepwell.dialects.adt.definitions import definition_named, definition_of
 from stepwell.dialects.graph.gradients import is_float
 from stepwell.dialects.ref import CellType
 from stepwell.dialects.type_variables import VarType, readable_type, type_parts
+from stepwell.passes.analysis.symbol_names import define_data
 from stepwell.runtime.errors import StepwellError
 
 MOST_TYPES = 64
@@ -72,12 +73,7 @@ class Tangents:
 
     def define(self, name: str, constructors: Sequence[tuple[str, Sequence[Attribute]]]) -> adt.DataOp:
         """Define a data type without variables by the names and fields of its constructors."""
-        body = Region(Block([adt.ConstructorOp(each, fields) for each, fields in constructors]))
-        made = adt.DataOp.create(properties={"sym_name": StringAttr(name)}, regions=[body])
-        first = self.module.body.block.first_op
-        assert first is not None
-        self.module.body.block.insert_op_before(made, first)
-        return made
+        return define_data(self.module, name, constructors)
 
     def fields(self, constructor: str, type: adt.DataType) -> list[Attribute]:
         """The types of the fields of a constructor in values of a type."""

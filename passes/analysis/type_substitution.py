@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr
+from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, TypeAttribute
 
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.type_variables import Types, substituted
+from stepwell.dialects.type_variables import Types, mapped_type, substituted
+from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.runtime.dims import UNKNOWN
 
 
 def substitute_types(function: Operation, arguments: Mapping[str, Attribute]) -> None:
@@ -41,3 +43,18 @@ def _mapped_property(attribute: Attribute, function: Types) -> Attribute:
             return ArrayAttr([_mapped_property(part, function) for part in parts])
         return cast(Attribute, attribute)
     return function(attribute) if isinstance(attribute, TypeAttribute) else attribute
+
+
+def in_data(type: Attribute) -> Attribute:
+    """A type as that of a field: a tensor's sizes are numbers, or unknown."""
+
+    def open_sizes(part: Attribute) -> Attribute:
+        if not isinstance(part, TensorType):
+            return part
+        tensor = cast(Tensor, part)
+        dims = dims_of(tensor)
+        if all(dim.is_static or dim.is_unknown for dim in dims):
+            return tensor
+        return tensor_type(tensor.element_type, [dim if dim.is_static else UNKNOWN for dim in dims])
+
+    return mapped_type(type, open_sizes)

@@ -20,7 +20,7 @@ from stepwell.passes.context import count, remark
 from stepwell.passes.graph.instances import MOST_INSTANCES
 from stepwell.passes.graph.lambda_lifting import lift_lambdas
 
-_Known: TypeAlias = graph.ClosureOp | graph.FunctionOp
+KnownFunction: TypeAlias = graph.ClosureOp | graph.FunctionOp
 _Key: TypeAlias = tuple[str, tuple[tuple[int, str], ...]]
 """A function, and the functions that arguments are known to be, by number."""
 
@@ -57,13 +57,14 @@ class _Specialization:
         if isinstance(op, CallOp):
             made = graph.CallOp(op.callee.string_value(), op.arguments, op.result_types)
         elif op.function is not None:
-            value = _known(op.function)
+            value = known_function(op.function)
             if value is None:
                 return None
-            made = graph.CallOp(_name(value), [*_captured(value), *op.arguments], op.result_types)
+            made = graph.CallOp(name_of(value), [*captured_by(value), *op.arguments], op.result_types)
         else:
             assert op.callee is not None
-            known = {n: value for n, each in enumerate(op.arguments) if (value := _known(each)) is not None}
+            values = ((n, known_function(each)) for n, each in enumerate(op.arguments))
+            known = {n: value for n, value in values if value is not None}
             callee = self._functions.get(op.callee.string_value())
             if not known or callee is None or callee.is_declaration:
                 return None
@@ -71,16 +72,16 @@ class _Specialization:
             if name is None:
                 return None
             kept = [each for n, each in enumerate(op.arguments) if n not in known]
-            captured = [each for value in known.values() for each in _captured(value)]
+            captured = [each for value in known.values() for each in captured_by(value)]
             made = graph.CallOp(name, [*kept, *captured], op.result_types)
         adopt_location(made, op.location)
         Rewriter.replace_op(op, made)
         return made
 
-    def _copy(self, function: FuncOp, known: dict[int, _Known], at: Operation) -> str | None:
+    def _copy(self, function: FuncOp, known: dict[int, KnownFunction], at: Operation) -> str | None:
         """The name of the copy of a function for known arguments; None where there are too many."""
         name = function.sym_name.data
-        key = name, tuple((number, _name(value)) for number, value in known.items())
+        key = name, tuple((number, name_of(value)) for number, value in known.items())
         if key in self._names:
             return self._names[key]
         origin = self._origin.get(name, name)
@@ -88,7 +89,7 @@ class _Specialization:
             remark(at, f"@{origin} is given ever other functions: there are {MOST_INSTANCES} copies of it")
             return None
         self._copies[origin] += 1
-        label = ".".join([name, *(_name(value) for value in known.values())])
+        label = ".".join([name, *(name_of(value) for value in known.values())])
         unique, number = label, 1
         while unique in self._functions:
             unique, number = f"{label}.{number}", number + 1
@@ -100,7 +101,7 @@ class _Specialization:
         return unique
 
 
-def _with_known(function: FuncOp, known: dict[int, _Known], name: str) -> FuncOp:
+def _with_known(function: FuncOp, known: dict[int, KnownFunction], name: str) -> FuncOp:
     """A copy of a function with closures in the places of known arguments; captured values are the last."""
     made = function.clone()
     made.properties["sym_name"] = StringAttr(name)
@@ -112,13 +113,13 @@ def _with_known(function: FuncOp, known: dict[int, _Known], name: str) -> FuncOp
     ops: list[Operation] = []
     for number, value in known.items():
         captured: list[SSAValue] = []
-        for each in _captured(value):
+        for each in captured_by(value):
             captured.append(block.insert_arg(each.type, len(block.args)))
             captured[-1].name_hint = each.name_hint
         type = cast(FunctionType, arguments[number].type)
-        closure = graph.ClosureOp(_name(value), captured, type)
+        closure = graph.ClosureOp(name_of(value), captured, type)
         if isinstance(value, graph.FunctionOp):
-            closure = graph.FunctionOp(_name(value), type)
+            closure = graph.FunctionOp(name_of(value), type)
         arguments[number].replace_all_uses_with(closure.result)
         block.erase_arg(arguments[number])
         ops.append(closure)
@@ -129,7 +130,7 @@ def _with_known(function: FuncOp, known: dict[int, _Known], name: str) -> FuncOp
     return made
 
 
-def _known(value: SSAValue) -> _Known | None:
+def known_function(value: SSAValue) -> KnownFunction | None:
     """The op of a function value that is a function of the module; None for others."""
     owner = value.owner
     if isinstance(owner, Block) or not isinstance(owner, graph.ClosureOp | graph.FunctionOp):
@@ -137,9 +138,9 @@ def _known(value: SSAValue) -> _Known | None:
     return None if owner.callee.nested_references.data else owner
 
 
-def _name(value: _Known) -> str:
+def name_of(value: KnownFunction) -> str:
     return value.callee.string_value()
 
 
-def _captured(value: _Known) -> Sequence[SSAValue]:
+def captured_by(value: KnownFunction) -> Sequence[SSAValue]:
     return value.captured if isinstance(value, graph.ClosureOp) else ()

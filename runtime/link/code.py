@@ -114,5 +114,12 @@ class ObjectFiles(NamedTuple):
     objects: tuple[bytes, ...]
 
 
-Code: TypeAlias = LinkedCode | ObjectFiles
+class SharedLibrary(NamedTuple):
+    """Machine code as a shared library that the system loads."""
+
+    path: str
+    file_bytes: int
+
+
+Code: TypeAlias = LinkedCode | ObjectFiles | SharedLibrary
 """Machine code as a model image contains it."""

@@ -1,5 +1,5 @@
 """
-Reader of relocatable ELF files: little-endian, 64 bits, as LLVM writes them for x86-64 and aarch64.
+Reader of relocatable ELF files: little-endian, as LLVM writes them for x86-64, aarch64, riscv64 and armv7.
 
 Every claim of a file is checked against its size, since an artifact of an older version may contain any
 bytes.
@@ -12,16 +12,51 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-_RELOCATION = struct.Struct("<QQq")
-_IDENT = b"\x7fELF\x02\x01\x01"  # 64 bits, little endian, version 1
+_MAGIC = b"\x7fELF"
 _RELOCATABLE = 1
-MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64"}
+MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64", 243: "riscv64", 40: "armv7"}
+"""The architectures by their numbers in ELF files."""
+
+
+@dataclass(frozen=True)
+class ElfClass:
+    """The structs of ELF files of 64 or 32 bits."""
+
+    bits: int
+    header: struct.Struct
+    section: struct.Struct
+    symbol: struct.Struct
+    relocation: struct.Struct
+
+    @property
+    def ident(self) -> bytes:
+        """The begin of a file: class, little endian, version 1."""
+        return _MAGIC + bytes([self.bits // 32, 1, 1])
+
+
+ELF64 = ElfClass(
+    64,
+    struct.Struct("<16sHHIQQQIHHHHHH"),
+    struct.Struct("<IIQQQQIIQQ"),
+    struct.Struct("<IBBHQQ"),
+    struct.Struct("<QQq"),
+)
+ELF32 = ElfClass(
+    32,
+    struct.Struct("<16sHHIIIIIHHHHHH"),
+    struct.Struct("<IIIIIIIIII"),
+    struct.Struct("<IIIBBH"),
+    struct.Struct("<II"),
+)
+
+
+def elf_class(arch: str) -> ElfClass:
+    """The class of files for an architecture."""
+    return ELF32 if arch == "armv7" else ELF64
+
 
 _UNUSED, _PROGRAM, _SYMBOLS, _STRINGS, _RELOCATIONS_WITH_ADDENDS, _NO_BITS, _RELOCATIONS = 0, 1, 2, 3, 4, 8, 9
-_UNWIND = 0x70000001  # x86-64's type of .eh_frame
+_UNWIND = 0x70000001  # x86-64's type of .eh_frame, and that of .ARM.exidx
 _WRITE, _ALLOCATE, _EXECUTE = 1, 2, 4
 _LOCAL, _WEAK = 0, 2
 _FUNCTION, _OF_SECTION = 2, 3
@@ -99,18 +134,24 @@ class _Header:
 
 def is_elf(data: bytes) -> bool:
     """Whether a file starts as ELF files do."""
-    return data.startswith(_IDENT[:4])
+    return data.startswith(_MAGIC)
+
+
+def machine_of(data: bytes) -> str:
+    """The architecture of an ELF file; nothing for an unknown one."""
+    return MACHINES.get(int.from_bytes(data[18:20], "little"), "")
 
 
 def read_object(data: bytes) -> ObjectFile:
     """The contents of a relocatable ELF file. Raises: ValueError with the claim that is wrong."""
-    headers, names, machine = _section_table(data)
-    _expect_no_overlap(headers)
+    kind = ELF32 if data[: len(ELF32.ident)] == ELF32.ident else ELF64
+    headers, names, machine = _section_table(data, kind)
+    _expect_no_overlap(headers, kind)
     occupying = [header for header in headers if header.occupies_memory]
     for header in occupying:  # before their contents are read: those without bytes may claim the whole file
         _expect_supported(header, _text_at(data, names, header.name))
-    symbols = _symbols(data, headers)
-    relocations = _relocations(data, headers, len(symbols))
+    symbols = _symbols(data, headers, kind)
+    relocations = _relocations(data, headers, len(symbols), kind)
 
     def section(header: _Header) -> Section:
         return Section(
@@ -127,19 +168,19 @@ def read_object(data: bytes) -> ObjectFile:
     return ObjectFile(MACHINES[machine], tuple(map(section, occupying)), symbols, debug)
 
 
-def _section_table(data: bytes) -> tuple[list[_Header], _Header, int]:
+def _section_table(data: bytes, elf: ElfClass) -> tuple[list[_Header], _Header, int]:
     """The rows of the section table, the row of their names, and the number of the machine."""
-    if len(data) < _HEADER.size or not data.startswith(_IDENT):
+    if len(data) < elf.header.size or not data.startswith(elf.ident):
         raise ValueError("it is no ELF file of 64 bits")
-    fields = _HEADER.unpack_from(data)
+    fields = elf.header.unpack_from(data)
     kind, machine, start, row_bytes, count, names = (int(fields[i]) for i in (1, 2, 6, 11, 12, 13))
-    if kind != _RELOCATABLE or machine not in MACHINES:
+    if kind != _RELOCATABLE or machine not in MACHINES or elf_class(MACHINES[machine]) is not elf:
         raise ValueError(f"it is no object file for a known machine (type {kind}, machine {machine})")
-    if row_bytes != _SECTION.size or start + count * row_bytes > len(data) or names >= count:
+    if row_bytes != elf.section.size or start + count * row_bytes > len(data) or names >= count:
         raise ValueError("its section table is outside of the file")
     headers: list[_Header] = []
     for number in range(count):
-        name, type, flags, _, offset, size, link, info, alignment, _ = _SECTION.unpack_from(
+        name, type, flags, _, offset, size, link, info, alignment, _ = elf.section.unpack_from(
             data, start + number * row_bytes
         )
         if type != _NO_BITS and size and offset + size > len(data):
@@ -148,8 +189,8 @@ def _section_table(data: bytes) -> tuple[list[_Header], _Header, int]:
     return headers, headers[names], machine
 
 
-def _expect_no_overlap(headers: list[_Header]) -> None:
-    end = _HEADER.size
+def _expect_no_overlap(headers: list[_Header], elf: ElfClass) -> None:
+    end = elf.header.size
     in_file = [header for header in headers if header.size and header.type not in (_UNUSED, _NO_BITS)]
     for header in sorted(in_file, key=lambda header: header.offset):
         if header.offset < end:
@@ -180,12 +221,13 @@ def _rows(data: bytes, header: _Header, row: struct.Struct) -> Iterator[tuple[in
     return row.iter_unpack(data[header.offset : header.offset + header.size])
 
 
-def _symbols(data: bytes, headers: list[_Header]) -> tuple[Symbol, ...]:
+def _symbols(data: bytes, headers: list[_Header], elf: ElfClass) -> tuple[Symbol, ...]:
     tables = [header for header in headers if header.type == _SYMBOLS]
     if len(tables) != 1 or tables[0].link >= len(headers) or headers[tables[0].link].type != _STRINGS:
         raise ValueError("it has no table of symbols")
     names, symbols = headers[tables[0].link], list[Symbol]()
-    for name, info, _, section, value, size in _rows(data, tables[0], _SYMBOL):
+    for row in _rows(data, tables[0], elf.symbol):
+        name, info, _, section, value, size = row if elf is ELF64 else (row[0], *row[3:], row[1], row[2])
         if section >= len(headers):
             # That of the file's name is absolute; nothing refers to it.
             section, value, size = (0, 0, 0) if section >= _RESERVED else (-1, 0, 0)
@@ -198,21 +240,29 @@ def _symbols(data: bytes, headers: list[_Header]) -> tuple[Symbol, ...]:
     return tuple(symbols)
 
 
-def _relocations(data: bytes, headers: list[_Header], symbols: int) -> dict[int, tuple[Relocation, ...]]:
-    """The relocations by the number of the section that they change."""
+def _relocations(
+    data: bytes, headers: list[_Header], symbols: int, elf: ElfClass
+) -> dict[int, tuple[Relocation, ...]]:
+    """The relocations by the number of the section that they change; without addends in files of 32 bits."""
     found: dict[int, tuple[Relocation, ...]] = {}
+    wanted, other = _RELOCATIONS_WITH_ADDENDS, _RELOCATIONS
+    if elf is ELF32:
+        wanted, other = other, wanted
     for header in headers:
-        if header.type == _RELOCATIONS:
-            raise ValueError("it has relocations without addends")
-        if header.type != _RELOCATIONS_WITH_ADDENDS:
+        if header.type == other:
+            raise ValueError(f"it has relocations with{'' if elf is ELF32 else 'out'} addends")
+        if header.type != wanted:
             continue
         if header.info >= len(headers) or header.info in found:
             raise ValueError(f"section {header.number} does not say which section it changes")
-        rows = [
-            Relocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
-            for offset, info, addend in _rows(data, header, _RELOCATION)
-        ]
+        rows = [_relocation(row, elf) for row in _rows(data, header, elf.relocation)]
         if any(row.symbol >= symbols for row in rows):
             raise ValueError("a relocation names a symbol that does not exist")
         found[header.info] = tuple(rows)
     return found
+
+
+def _relocation(row: tuple[int, ...], elf: ElfClass) -> Relocation:
+    offset, info, addend = row if elf is ELF64 else (*row, 0)
+    kind_bits = 32 if elf is ELF64 else 8
+    return Relocation(offset, info & ((1 << kind_bits) - 1), info >> kind_bits, addend)

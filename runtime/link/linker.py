@@ -8,14 +8,23 @@ their own, constants, and the table with the addresses that these jumps go to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stepwell.runtime.link.code import MAX_IMAGE_BYTES, PAGE_BYTES, POINTER_BYTES, LinkedCode
 from stepwell.runtime.link.debug_file import debug_file
 from stepwell.runtime.link.elf import ObjectFile, Relocation, Section, Symbol, read_object
 from stepwell.runtime.link.outside import is_known
-from stepwell.runtime.link.relocations import CALLS, LOADS, PATCHED_BYTES, PATCHES, STUB_BYTES, write_stub
+from stepwell.runtime.link.relocations import (
+    CALLS,
+    CODE_ALIGNMENT,
+    LOADS,
+    PATCHED_BYTES,
+    PATCHES,
+    STUB_BYTES,
+    write_stub,
+)
 
 _FRAMES = ".eh_frame"
 _FRAMES_END = bytes(4)
@@ -34,12 +43,55 @@ def link(objects: Sequence[bytes]) -> LinkedCode:
     return _Link(arches.pop(), files).image()
 
 
+class FlatCode(NamedTuple):
+    """
+    Position-independent code in one piece that calls nothing outside, and relocations for open symbols.
+
+    It is correct at any multiple of its alignment, functions, constants and all.
+    """
+
+    arch: str
+    contents: bytes
+    symbols: Mapping[str, tuple[int, int]]
+    """Offset and size of each global symbol."""
+    relocations: tuple[tuple[int, int, str, int], ...]
+    """Offset, kind, symbol and addend of what is open."""
+    alignment: int
+
+
+class UndefinedSymbols(ValueError):
+    """Code needs functions that nothing defines; `names` are theirs."""
+
+    def __init__(self, names: Sequence[str]):
+        super().__init__(f"nothing defines {', '.join(names)}")
+        self.names = tuple(names)
+
+
+def flat_link(files: Sequence[ObjectFile], open: Collection[str] = ()) -> FlatCode:
+    """
+    Link objects to code that needs nothing else.
+
+    Args: `open` are symbols whose addresses are not known yet.
+    Raises: UndefinedSymbols; ValueError as `link`.
+    """
+    if len(arches := {file.arch for file in files}) != 1:
+        raise ValueError(f"the objects are for {', '.join(sorted(arches)) or 'no machine'}")
+    return _Link(arches.pop(), list(files), open).flat()
+
+
+def _is_kept(section: Section) -> bool:
+    """Whether a section is code or constants: nothing unwinds exported code."""
+    return not section.name.startswith((_FRAMES, ".note", ".ARM.ex"))
+
+
 @dataclass
 class _Link:
     """The state of linking: the image so far, and the places in it of sections and symbols."""
 
     arch: str
     files: list[ObjectFile]
+    open: Collection[str] = ()
+    """Symbols whose relocations are left open."""
     memory: bytearray = field(default_factory=bytearray)
     places: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     """The offset of each section in the image, by the numbers of object and section."""
@@ -79,6 +131,37 @@ class _Link:
         debug = debug_file(self.arch, self.files, self.places, text_bytes, functions)
         outside = tuple(self.stubs)
         return LinkedCode(contents, text_bytes, data_offset, outside, functions, frames, debug).checked()
+
+    def flat(self) -> FlatCode:
+        """Functions and constants without a gap, and without the frames of `image`."""
+        sections = [
+            (n, section)
+            for n, file in enumerate(self.files)
+            for section in file.sections
+            if _is_kept(section)
+        ]
+        self._define()
+        used = {self.files[n].symbols[r.symbol] for n, section in sections for r in section.relocations}
+        missing = {s.name for s in used if not (s.section or s.is_local)} - {*self.defined, *self.open}
+        if missing:
+            raise UndefinedSymbols(sorted(missing))
+        self._place((n, section) for n, section in sections if section.is_code)
+        self._place((n, section) for n, section in sections if not section.is_code)
+        rest: list[tuple[int, int, str, int]] = []
+        for number, section in sections:
+            for relocation in section.relocations:
+                symbol = self.files[number].symbols[relocation.symbol]
+                if symbol.name in self.open and symbol.name not in self.defined:
+                    place = self.places[number, section.number] + relocation.offset
+                    rest.append((place, relocation.kind, symbol.name, relocation.addend))
+                else:
+                    self._relocate(number, section, relocation)
+        symbols = {
+            name: (self._offset(number, symbol), symbol.size)
+            for name, (number, symbol) in self.defined.items()
+        }
+        alignment = max(CODE_ALIGNMENT[self.arch], *(section.alignment for _, section in sections))
+        return FlatCode(self.arch, bytes(self.memory), symbols, tuple(rest), alignment)
 
     def _define(self) -> None:
         """Find the definition of each global symbol: the strong one, or the first of weak ones."""
@@ -134,9 +217,9 @@ class _Link:
         if relocation.offset + PATCHED_BYTES > len(section.contents):
             raise ValueError(f"section {section.name} has a relocation after its end")
         address = self._address(number, symbol)
-        if kind in PATCHES[self.arch] and (address is not None or kind in CALLS[self.arch]):
+        if kind in PATCHES[self.arch] and (address is not None or kind in CALLS.get(self.arch, ())):
             patch, target = PATCHES[self.arch][kind], self.stubs[symbol.name] if address is None else address
-        elif kind in LOADS[self.arch]:
+        elif kind in LOADS.get(self.arch, {}):
             inside, outside = LOADS[self.arch][kind]
             patch, target = (outside, self.slots[symbol.name]) if address is None else (inside, address)
         else:

@@ -31,6 +31,10 @@ class StateField(IntEnum):
 
     CHUNK_TIMES = 448
     """In a pool that records chunks: the address of the caller's ring."""
+    WAIT = 456
+    """In the pool of an exported file: the address of the function by which a thread sleeps, or null."""
+    WAKE = 464
+    YIELD = 472
 
 
 class RingField(IntEnum):
@@ -58,5 +62,7 @@ WORKER, RECORDING_WORKER = "stepwell_worker", "stepwell_recording_worker"
 RECORD_BYTES = 48
 RING_RECORDS = 1 << 16
 STATE_BYTES = 512
+HANDLE_BYTES = 64
+"""The bytes before the state in the pool of an exported file: what a context points to."""
 WORKER_SPINS = 16000
 """Half a millisecond: a model's next parallel kernel comes sooner, and waking a sleeper takes 20 us."""

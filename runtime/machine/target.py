@@ -18,23 +18,16 @@ from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.machine.cpu_features import cpu_features, process_triple
 from stepwell.runtime.machine.demands import arch_of, granted_features, system_of
 from stepwell.runtime.machine.tile_permission import tile_refusal
+from stepwell.runtime.targets.cpu import CpuRow, cpu_rows, level_of
 from stepwell.runtime.warned import warn
 
-_V2 = ("popcnt", "sse3", "sse4.1", "sse4.2", "ssse3")
-_V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
-_V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
-_SAPPHIRE_RAPIDS = (*_V4, "amx-int8", "amx-tile", "avx512vnni", "avxvnni")
-
-# Feature levels of the x86-64 psABI (of each what code generation uses), the servers with tile registers, and
-# what every 64-bit Arm has.
-_LEVELS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "x86-64": ("x86_64", ()),
-    "x86-64-v2": ("x86_64", _V2),
-    "x86-64-v3": ("x86_64", _V3),
-    "x86-64-v4": ("x86_64", _V4),
-    "sapphirerapids": ("x86_64", _SAPPHIRE_RAPIDS),
-    "aarch64": ("aarch64", ("neon", "fp-armv8")),
+_LEVELS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    name: (row.arch, row.features) for name, row in cpu_rows().items()
 }
+"""
+The architecture and features of each level: feature levels of the x86-64 psABI (of each what code generation
+uses), the servers with tile registers, what every 64-bit Arm has, and the others of the table.
+"""
 CPU_LEVELS = ("host", *_LEVELS)
 """The names of CPU levels, as `--mcpu` takes them."""
 # Features by which code is chosen, and which it does not use: neither LLVM nor an artifact gets them.
@@ -62,6 +55,9 @@ class TargetWarning(UserWarning):
 
 
 F32_BYTES = 4
+_TESTED = ("x86_64", "aarch64", "armv7", "riscv64")
+_FMA = {"x86_64": ("fma",), "armv7": ("vfp4",), "riscv64": ("f",)}
+"""The feature by which an architecture has fused multiply-adds."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +96,19 @@ class TargetDescription:
         return arch_of(self.triple)
 
     @property
+    def pointer_bytes(self) -> int:
+        """The size of an address."""
+        return 4 if self.arch.startswith(("arm", "thumb", "wasm32", "riscv32")) else 8
+
+    @property
     def is_tested(self) -> bool:
-        """Whether our tests run code for it: Linux on x86-64, and Linux on aarch64, on an emulated CPU."""
-        return self.arch in ("x86_64", "aarch64") and system_of(self.triple) == "linux"
+        """Whether our tests run code for it: Linux on x86-64, and on emulated CPUs of other architectures."""
+        return self.arch in _TESTED and system_of(self.triple) == "linux"
 
     @property
     def has_fma(self) -> bool:
         """Whether a fused multiply-add is one instruction (elsewhere LLVM calls the C library for it)."""
-        return self.arch == "aarch64" or "fma" in self.features
+        return self.arch == "aarch64" or any(name in self.features for name in _FMA.get(self.arch, ()))
 
     @property
     def has_half(self) -> bool:
@@ -196,7 +197,7 @@ def host_target() -> TargetDescription:
 
 def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescription:
     """
-    A target by feature level: `host`, `x86-64`, `x86-64-v2`, `-v3`, `-v4`, `sapphirerapids` or `aarch64`.
+    A target by feature level: `host`, or a name of runtime/targets/cpu.csv, such as `x86-64-v3`.
 
     Args: `triple` overrides the level's (the host's where the architecture agrees, else Linux's).
     Raises: StepwellError `unknown-target`, with the legal names; `bad-option` where both name architectures.
@@ -204,7 +205,7 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     """
     target = _chosen_target(mcpu, triple)
     if not target.is_tested:
-        tested = "Linux on x86-64 is tested, Linux on aarch64 on an emulated CPU"
+        tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU"
         warn(f"nobody has tested code for {target.triple}: {tested}", TargetWarning)
     return target
 
@@ -234,7 +235,7 @@ def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
         raise StepwellError("bad-option", None, message, help="leave one of them out")
     if triple is None:
         host = host_target()
-        triple = host.triple if host.arch == arch else f"{arch}-unknown-linux-gnu"
+        triple = host.triple if host.arch == arch else cpu_rows()[mcpu].triple
     return replace(_describe(triple, tuple(sorted(features))), cores=usable_cores())
 
 
@@ -258,11 +259,16 @@ def _describe(triple: str, features: tuple[str, ...]) -> TargetDescription:
         if "avx512f" in features and "avx512vl" in features:
             return TargetDescription(triple, features, 64, 32)
         return TargetDescription(triple, features, 32 if "avx2" in features else 16, 16)
-    if arch == "aarch64":
-        return TargetDescription(triple, features, 16, 32)
+    if (row := level_of(arch, frozenset(features)) or _lowest(arch)) is not None:
+        return TargetDescription(triple, features, row.vector_bytes, row.vector_registers)
     help = f"{did_you_mean(triple, CPU_LEVELS)}CPU levels are {', '.join(CPU_LEVELS)}, "
-    help += "and a triple begins with x86_64 or aarch64"
+    help += f"and a triple begins with {', '.join(dict.fromkeys(arch for arch, _ in _LEVELS.values()))}"
     raise StepwellError("unknown-target", None, f"no code is made for {triple}", help=help)
+
+
+def _lowest(arch: str) -> CpuRow | None:
+    """The lowest level of an architecture, for code that does not even use that."""
+    return next((row for row in cpu_rows().values() if row.arch == arch), None)
 
 
 def _cache_sizes() -> Mapping[int, int]:

@@ -14,7 +14,8 @@ from stepwell.runtime.model import CompiledModel, expect_artifact
 
 def load(path: str | os.PathLike[str], *, threads: int | None = None) -> CompiledModel:
     """
-    Load an artifact that `model.save` or `stepwell compile -o` wrote; needs neither xDSL nor onnx.
+    Load an artifact that `model.save` or `stepwell compile -o` wrote, or a shared library that
+    `stepwell.export` wrote, which runs on one thread; needs neither xDSL nor onnx.
 
     Loading runs no code of the file, but for the trial of tile registers on a CPU with AMX; calling the model
     does: load only what you trust, as with a shared library.
@@ -22,6 +23,8 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
     `missing-package` or `unknown-backend` for parts that need what is not here; `cannot-access`.
     """
     expect_artifact(path, "stepwell.compile reads models")
+    if os.fspath(path).endswith(".so"):
+        return _loaded_library(path, threads)
     image = load_image(path)
     if threads != 1 and not image.program and all(variant.pool is None for variant in image.main.variants):
         message = f"{path}: an artifact of an older version runs on one thread: compile the model again"
@@ -34,6 +37,17 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
         ) from None
     except StepwellError as error:
         raise error.at(str(path)) from None
+
+
+def _loaded_library(path: str | os.PathLike[str], threads: int | None) -> CompiledModel:
+    """The model of a shared library. Raises: StepwellError `needs-host` for one that calls a program's."""
+    from stepwell.runtime.files.exported import load_exported
+
+    image = load_exported(path)
+    if image.main.callees:
+        message = "the library calls functions of the program that it is in"
+        raise StepwellError("needs-host", str(path), message, help="compile the model to a .stepwell file")
+    return CompiledModel(image, threads=threads)
 
 
 def model_of(image: ModelImage, *, threads: int | None = None) -> CompiledModel:

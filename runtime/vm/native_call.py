@@ -111,6 +111,8 @@ class Call:
         words = self.words
         words[Field.FREE : Field.FREE + SIZE_CLASSES] = 0
         words[Field.FUEL], words[Field.STACK_BYTES] = fuel, stack_bytes
+        if words[Field.FRAMES]:  # of an earlier call, or of this one where it runs again
+            self.counts[:] = 0
         words[Field.DEPTH] = words[Field.ERROR] = words[Field.FRAMES] = 0
         self._immortal[:] = IMMORTAL
         self.failure = None
@@ -124,8 +126,6 @@ class Call:
         if self._bytes > _KEPT_BYTES:
             del self._chunks[1:]
             self._bytes = _FIRST_CHUNK_BYTES
-        if self.words[Field.FRAMES]:
-            self.counts[:] = 0
 
     def interrupt(self) -> None:
         """End the call at its next check, from another thread."""

@@ -45,6 +45,20 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+def test_details_name_the_passes_that_changed_a_kernel(golden: Path) -> None:
+    data = json.loads(GOLDEN.read_text())
+    call = next(call for call in data["calls"] if call["kernel"])
+    node = next(node for node in data["nodes"] if node["id"] == call["nodes"][0])
+    kernel = next(kernel for kernel in data["kernels"] if kernel["id"] == call["kernel"])
+    passes = [step["pass"] for step in kernel["steps"] if not step.get("same")]
+    assert 0 < len(passes) < len(kernel["steps"])
+    assert f"<dt>changed by</dt><dd>{', '.join(passes)}</dd>" in dom(golden, f"node={quote(node['name'])}")
+
+
+def test_an_address_with_an_unknown_node_says_so(golden: Path) -> None:
+    assert "no node is called &lt;b&gt;; a node without" in dom(golden, "node=%3Cb%3E")
+
+
 def made_up(folder: Path, count: int) -> Path:
     """A page of a graph of so many nodes, with the kernel of a small model."""
     data: Any = collect(ROOT / "examples" / "digits.onnx", CompileOptions(profile=True), run=False)

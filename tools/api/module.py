@@ -17,7 +17,6 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.verify import verify_module
 from stepwell.passes import Instrument, PassContext, run_pipeline
 from stepwell.passes.base import bodies_of
 from stepwell.passes.instruments import module_text
@@ -36,6 +35,7 @@ from stepwell.tools.driver.emit import lower_to
 from stepwell.tools.driver.ir_files import write_ir
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, check_suffix, options_with
 from stepwell.tools.driver.program import Program
+from stepwell.tools.driver.written_program import verify_written
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -203,7 +203,7 @@ class Module:
     def verify(self) -> Module:
         """Require the program to be valid. Returns: this module. Raises: StepwellError `invalid-ir`."""
         with self._alone("verify"):
-            verify_module(self.op)
+            verify_written(self.op)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> Module:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.dialects.verify import verify_module
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -16,6 +15,7 @@ from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.api.module import Module
 from stepwell.tools.driver.options import check_suffix
 from stepwell.tools.driver.reading import read_module
+from stepwell.tools.driver.written_program import verify_written
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -65,7 +65,7 @@ def parse(
     context = StepwellContext() if context is None else context
     with collector_paused():
         module = parse_module(context, text, name)
-        verify_module(module)
+        verify_written(module)
     return Module(module, weights=weights, target=target, context=context)
 
 

@@ -1,4 +1,4 @@
-"""`stepwell compile`: a model to one artifact file, or to the IR of a level."""
+"""`stepwell compile`: a model to an artifact, to a file that programs link, or to the IR of a level."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 from stepwell.passes.pipelines import LEVELS, all_levels, explained
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
+from stepwell.tools.commands.export_options import add_export_options, export, is_exported
 from stepwell.tools.commands.options import (
     add_compile_options,
     add_model,
@@ -38,7 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="where to write (default: MODEL.stepwell in this folder; with --emit, standard output, as -)",
+        help="where to write, by the suffix: .stepwell, or .o, .a, .so for programs in C, with a header "
+        "(default: MODEL.stepwell in this folder; with --emit, standard output, as -)",
     )
     parser.add_argument(
         "--emit", choices=(*LEVELS, "vm", "obj"), help="write a level's IR instead of an artifact"
@@ -59,6 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="print the number of each execution of a pass, as --pass-limit counts them, and stop",
     )
+    add_export_options(parser)
     add_compile_options(parser)
 
 
@@ -73,6 +77,9 @@ def _pipeline(options: CompileOptions) -> str:
 
 def run(args: Namespace) -> int:
     """Compile; returns the exit status."""
+    if is_exported(args):
+        export(args, lambda options: _image(args, options))
+        return 0
     expect_full_start(args, {"-o": args.output, "--emit": args.emit, "`stepwell compile`": True})
     options = compile_options(args)
     check_suffix(args.model, (".onnx", ".mlir"))
@@ -161,19 +168,20 @@ def _expect_text(level: str | None) -> None:
 
 
 def _check_output_suffix(output: Path, level: str | None) -> None:
-    """Refuse an output name whose suffix is that of another kind of file; unknown suffixes are accepted."""
+    """Refuse an output name whose suffix is that of another kind of file; --emit accepts unknown ones."""
     written = _SUFFIXES.get(level or "", ".mlir" if level else ".stepwell")
-    if output.suffix != written and output.suffix in (".onnx", ".stepwell", ".mlir", *_SUFFIXES.values()):
-        what = (
-            f"--emit {level} writes {_KINDS.get(written, 'IR as text')}" if level else "this is an artifact"
-        )
-        raise StepwellError(
-            "bad-option",
-            None,
-            f"{what}, and -o {output} ends in {output.suffix}",
-            help=f"name it {output.with_suffix(written).name}"
-            + ("" if level else "; --emit writes the IR of a level instead"),
-        )
+    if output.suffix == written or (
+        level and output.suffix not in (".onnx", ".stepwell", ".mlir", *_SUFFIXES.values())
+    ):
+        return
+    what = f"--emit {level} writes {_KINDS.get(written, 'IR as text')}" if level else "this is an artifact"
+    raise StepwellError(
+        "bad-option",
+        None,
+        f"{what}, and -o {output} ends in {output.suffix or 'nothing'}",
+        help=f"name it {output.with_suffix(written).name}"
+        + ("" if level else f", or for programs in C {', '.join(EXPORT_SUFFIXES)}; --emit writes IR"),
+    )
 
 
 def _emit(args: Namespace, options: CompileOptions) -> None:

@@ -171,7 +171,9 @@ def _watch(session: DebugSession, args: Namespace) -> bool:
     for finding in watching.findings:
         print(finding)
     count = len(watching.findings)
-    print(f"{count} finding{'s' * (count != 1)}, and {watching.bearers} later values")
+    later = watching.bearers
+    after = f", inherited by {later} later value{'s' * (later != 1)}" if later else ""
+    print(f"{count} finding{'s' * (count != 1)}{after}")
     return bool(watching.findings)
 
 

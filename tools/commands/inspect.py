@@ -17,9 +17,10 @@ from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.files.exported import LIBRARY_SUFFIX, load_exported
 from stepwell.runtime.files.whole_files import write_bytes
 from stepwell.runtime.host import FALLBACK, NUMPY
-from stepwell.runtime.link.code import Code, LinkedCode
+from stepwell.runtime.link.code import Code, LinkedCode, SharedLibrary
 from stepwell.tools.commands.options import (
     add_compile_options,
     add_model,
@@ -81,11 +82,11 @@ def _size(text: str) -> tuple[str, int]:
 
 def run(args: Namespace) -> int:
     """Print the contents of the file; returns the exit status: 1 when an operator is not supported."""
-    check_suffix(args.model)
+    check_suffix(args.model, (".onnx", ".mlir", ".stepwell", LIBRARY_SUFFIX))
     if args.kernels or args.memory or args.passes:
         return _inspect_compilation(args)
     load_plugins(args)
-    if args.model.suffix == ".stepwell":
+    if args.model.suffix in (".stepwell", LIBRARY_SUFFIX):
         return _inspect_artifact(args)
 
     ctx = StepwellContext()
@@ -140,7 +141,7 @@ def _inspect_compilation(args: Namespace) -> int:
 
 
 def _inspect_artifact(args: Namespace) -> int:
-    image = load_image(args.model)
+    image = load_exported(args.model) if args.model.suffix == LIBRARY_SUFFIX else load_image(args.model)
     if image.program:
         from stepwell.tools.commands.inspect_program import inspect_program
 
@@ -194,10 +195,14 @@ def _code_text(code: Code) -> str:
     if isinstance(code, LinkedCode):
         calls = f", calls {', '.join(code.outside)}" if code.outside else ""
         return f"{readable_bytes(_code_bytes(code))} in {len(code.functions)} functions{calls}"
+    if isinstance(code, SharedLibrary):
+        return f"a library of {readable_bytes(code.file_bytes)}"
     return f"{readable_bytes(_code_bytes(code))} in {len(code.objects)} objects"
 
 
 def _code_bytes(code: Code) -> int:
+    if isinstance(code, SharedLibrary):
+        return code.file_bytes
     return len(code.contents) if isinstance(code, LinkedCode) else sum(map(len, code.objects))
 
 

@@ -269,10 +269,11 @@ def _option_text(value: object) -> str:
 
 def ready_model(args: Namespace) -> CompiledModel:
     """The model of parsed arguments, compiled unless it is an artifact. Raises: StepwellError."""
-    check_suffix(args.model)
+    compiled = (".stepwell", ".so")
+    check_suffix(args.model, (".onnx", ".mlir", *compiled))
     load_plugins(args)
-    if args.model.suffix == ".stepwell":
-        _expect_no_compilation(args)
+    if args.model.suffix in compiled:
+        expect_no_compilation(args)
         return load(args.model, threads=args.threads)
     from stepwell.tools.progress import shown_progress
 
@@ -297,7 +298,7 @@ def watched(args: Namespace) -> Generator[None]:
         print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)
 
 
-def _expect_no_compilation(args: Namespace) -> None:
+def expect_no_compilation(args: Namespace) -> None:
     """
     Refuse compile options for an artifact, which is not compiled again; `--input-shape` and `--load` are
     accepted.

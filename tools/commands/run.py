@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.whole_files import check_place, whole_file, write_text
+from stepwell.runtime.files.whole_files import check_place, write_text
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.values.compiled import CompiledProgram
@@ -29,9 +27,10 @@ from stepwell.tools.commands.options import (
     ready_model,
     watched,
 )
+from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
+from stepwell.tools.commands.shown_outputs import described_array, write_outputs
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
-from stepwell.tools.json_facts import Facts
 from stepwell.tools.measure.host_time import described, milliseconds_on_host
 
 _PROFILED_RUNS = 10
@@ -58,6 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
     add_threads(parser)
+    add_emulation(parser)
     add_program_arguments(parser)
     add_compile_options(parser)
 
@@ -73,6 +73,10 @@ def run(args: Namespace) -> int:
                 "bad-usage", None, "--roofline draws what --profile measures, which is not given"
             )
         check_place(args.roofline)
+    if args.emulate:
+        return run_emulated(args)
+    if args.against is not None:
+        raise StepwellError("bad-option", None, "--against is for --emulate with --check")
     if args.check:
         expect_reference(args.model)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
@@ -106,21 +110,10 @@ def run(args: Namespace) -> int:
         args.facts |= {"seconds": times.seconds, "threads": model.threads}
         print(times)
     if args.outputs is not None:
-        _write_outputs(args.outputs, outputs)
+        write_outputs(args.outputs, outputs)
     if args.check:
         return _check(args, feeds, outputs)
     return 0
-
-
-def described_array(name: str, array: Array) -> tuple[Facts, str]:
-    """An array's type, shape and, of numbers, least, mean and largest: as JSON values, and as a line."""
-    numbers: dict[str, float] = {}
-    if array.size and array.dtype.kind in "fiub":
-        values = array.astype(np.float64)
-        numbers = {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
-    text = "".join(f"  {which} {value:.6g}" for which, value in numbers.items())
-    facts: Facts = {"name": name, "dtype": array.dtype.name, "shape": array.shape, **numbers}
-    return facts, f"{name}: {array.dtype.name}{list(array.shape)}{text}"
 
 
 def _remark_on_host_time(model: CompiledModel, feeds: Mapping[str, object], seconds: float) -> None:
@@ -177,9 +170,3 @@ def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, A
     args.facts["first"] = None if first is None else first.to_json()
     print(first or "no single node departs: only the outputs do")
     return 1
-
-
-def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
-    with whole_file(path) as file:
-        np.savez(file, allow_pickle=False, **outputs)
-    print(f"wrote {path}", file=sys.stderr)

@@ -113,12 +113,12 @@ class Departure:
         if kernel is None:
             return line
         verdict = "right" if kernel.is_right else "wrong"
-        local = "not known" if kernel.local is None else f"{verdict} ({kernel.local:.2g})"
+        local = "not known" if kernel.local is None else f"{verdict} (difference {kernel.local:.2g})"
         guilt = "so a pass below level 1 did it, or LLVM"
         if kernel.is_right:
             guilt = "and so is each node: roundings grow" if self.is_rounding else "so a graph pass did it"
         nodes = " ".join(kernel.nodes)
-        line = f"{line}\n  kernel {kernel.name} = {nodes}, on its own inputs: {local}      {guilt}"
+        line = f"{line}\n  kernel {kernel.name} = {nodes}, on its own inputs: {local}, {guilt}"
         return line if self.guilty is None else f"{line}\n{indent(str(self.guilty), '  ')}"
 
 

@@ -1,7 +1,8 @@
 """
 Watching a run: the first ops that make NaN, infinities and other suspect values, also inside of kernels.
 
-Only makers are findings: ops with suspect results of clean inputs. What comes after them is counted.
+Findings are makers alone, ops with suspect results of clean inputs, and the model's own inputs and constants.
+What comes after them is counted.
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ _RANGE = re.compile(r"range=(?P<low>[^:]+):(?P<high>[^:]+)")
 
 @dataclass(frozen=True)
 class Finding:
-    """A value with suspect elements, made by an op whose inputs have none."""
+    """A value with suspect elements: an input of the model, a constant, or made by an op of clean inputs."""
 
     value: str
     node: str
+    """Empty for an input."""
     op: str
+    """`input` for an input, `constant` for a constant."""
     kernel: str
-    """Empty for a constant."""
+    """Empty for both of them."""
     kind: str
     index: tuple[int, ...]
     """Of the first suspect element."""
@@ -54,9 +57,10 @@ class Finding:
     def __str__(self) -> str:
         ranges = ", ".join(f"{low:.4g} to {high:.4g}" for low, high in self.inputs)
         where = f", kernel {self.kernel}" if self.kernel else ""
-        return (
-            f'{self.kind}: value "{self.value}" of node "{self.node}" ({self.op}{where}): {self.count} '
-            f"({self.share:.1%}), the first at {list(self.index)}" + (f"; inputs {ranges}" if ranges else "")
+        of_node = f'value "{self.value}" of node "{self.node}" ({self.op}{where})'
+        what = of_node if self.node else f'{self.op} "{self.value}"'
+        return f"{self.kind}: {what}: {self.count} ({self.share:.1%}), the first at {list(self.index)}" + (
+            f"; inputs {ranges}" if ranges else ""
         )
 
 
@@ -167,14 +171,32 @@ def _kind(word: str) -> Kind:
 def watch_run(values: Values, recorded: Recorded, kinds: Sequence[Kind]) -> Watched:
     """The findings in the values of a run, kernel by kernel."""
     watching = _Watching(values.program, kinds, values.by_value)
+    for name, value, array in _inputs(values, recorded):
+        watching.given(name, "input", value, array)
     for name in values.names:  # of weights, constants that the program has are looked at
         value = values.located(name)
         if value is not None and isinstance(value.owner, graph.ConstantOp):
-            watching.constant(name, value, constant_array(value.owner, values.program.ctx.weights))
+            watching.given(name, "constant", value, constant_array(value.owner, values.program.ctx.weights))
     for call in values.program.calls:
         for op, arrays in _computed(call, values, recorded):
             watching.op(op, call, arrays)
     return Watched(watching.findings, watching.bearers)
+
+
+def watch_inputs(values: Values, recorded: Recorded, kinds: Sequence[Kind]) -> list[Finding]:
+    """The findings in the inputs of a run."""
+    watching = _Watching(values.program, kinds, values.by_value)
+    for name, value, array in _inputs(values, recorded):
+        watching.given(name, "input", value, array)
+    return watching.findings
+
+
+def _inputs(values: Values, recorded: Recorded) -> Iterator[tuple[str, SSAValue, Array]]:
+    """The name, value and array of each input that is a tensor."""
+    for name in filter(values.is_input, values.names):
+        value = values.expect(name)
+        if isinstance(array := recorded.array(value), np.ndarray):
+            yield name, value, array
 
 
 def _computed(
@@ -223,15 +245,14 @@ class _Watching:
     _dirty: set[tuple[str, SSAValue]] = field(default_factory=set[tuple[str, SSAValue]])
     _bearing: set[SSAValue] = field(default_factory=set[SSAValue])
 
-    def constant(self, name: str, value: SSAValue, array: Array) -> None:
-        """Look at a constant; an infinite one is no overflow."""
+    def given(self, name: str, what: str, value: SSAValue, array: Array) -> None:
+        """Look at an input or a constant (`what`); an infinite one is no overflow."""
         for kind in self.kinds:
             if not kind.needs_finite_inputs and (mask := suspect(kind, array)) is not None:
                 self._dirty.add((kind.name, value))
                 owner = value.owner
-                assert isinstance(owner, Operation)
-                node = self.program.origins.last_node(owner)
-                self.findings.append(_finding(name, node, "constant", "", kind, mask, ()))
+                node = self.program.origins.last_node(owner) if isinstance(owner, Operation) else ""
+                self.findings.append(_finding(name, node, what, "", kind, mask, ()))
 
     def op(self, op: Operation, call: Operation, arrays: Mapping[SSAValue, Array]) -> None:
         """Look at the results of an op."""

@@ -16,18 +16,19 @@ from stepwell.runtime.interface import Array
 from stepwell.tools.debug.meaning import run_at_level
 from stepwell.tools.debug.recorded import Recorded
 from stepwell.tools.debug.values import Values
-from stepwell.tools.debug.watch import Finding, Kind, Mask, Watched, suspect, value_range
+from stepwell.tools.debug.watch import Finding, Kind, Mask, Watched, suspect, value_range, watch_inputs
 
 _DIALECTS = ("arith", "math", "vector")
 
 
 def watch_at_level(values: Values, recorded: Recorded, kinds: Sequence[Kind], level: str) -> Watched:
     """
-    The ops of kernels at a level that make suspect elements of clean operands: sums that overflow in between.
+    The ops of kernels at a level that make suspect elements of clean operands, such as sums that overflow in
+    between; first the model's inputs that have such elements.
 
     Ops that only move elements are left out. Each op is one finding, at its first suspect run.
     """
-    findings: list[Finding] = []
+    findings = watch_inputs(values, recorded, kinds)
     program = values.program
     for kernel, name in program.kernel_names.items():
         inputs = values.inputs(kernel, recorded) if isinstance(kernel, graph.FusedOp) else None

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SHARE
 from stepwell.runtime.errors import StepwellError
@@ -30,6 +29,7 @@ from stepwell.tools.driver.compilation import (
 from stepwell.tools.driver.model_interface import read_interface, require_ranks
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.requested_backends import expect_backends
+from stepwell.tools.driver.written_program import verify_written
 
 if TYPE_CHECKING:
     from stepwell.frontend.source import Source
@@ -125,7 +125,7 @@ def read_module(model: ModelFile | Source, ctx: StepwellContext) -> ModuleOp:
         from stepwell.tools.driver.ir_files import read_ir
 
         module = read_ir(Path(model), ctx)
-        verify_module(module)
+        verify_written(module)
         return module
     from stepwell.frontend import import_onnx
 

@@ -41,7 +41,7 @@ dependencies = ["{numpy}"]
 packages = {packages}
 
 [tool.setuptools.package-data]
-"*" = ["py.typed", "{mark}"]
+"*" = ["py.typed", "*.csv", "{mark}"]
 """
 
 

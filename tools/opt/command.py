@@ -7,21 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stepwell.tools.arguments import CommandLine, warnings_for_users
-from stepwell.tools.failure import user_error
+from stepwell.tools.failure import say_interrupted, show_fatal_signals, user_error
 from stepwell.tools.limits import add_limits
 from stepwell.tools.log_options import add_log, logged
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status: 0, or 1 after a printed error."""
+    """Run the command; returns the exit status: 0, 1 after a printed error, or 130 when interrupted."""
     args = command_line().parse_args(argv)
     try:
+        show_fatal_signals()
         from stepwell.tools.opt.optimize import run  # numpy and the IR, which `--help` does not need
 
         with warnings_for_users(), logged(args):
             return run(args)
     except BrokenPipeError:
         return 0  # the reader of our output has closed the pipe
+    except KeyboardInterrupt as stop:
+        return say_interrupted(stop)
     except Exception as error:
         if args.debug:
             raise

@@ -1,5 +1,5 @@
 """
-`--verify-diagnostics`: compares the errors and remarks expected in a file's comments with those reported.
+`--verify-diagnostics`: compares the messages expected in a file's comments with those reported.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Literal
+from typing import Literal, cast
 
 from stepwell.passes.context import Remark
 from stepwell.runtime.errors import StepwellError
@@ -16,7 +16,7 @@ from stepwell.runtime.errors import StepwellError
 _ANY = re.compile(r"//\s*expected-\w|//.*expected-(?:error|remark|warning|note)(?:-re)?\s*(?:@|:|{{)")
 """Matches a comment that looks like an expectation, well-formed or not."""
 _COMMENT = re.compile(
-    r"//.*?expected-(?P<kind>error|remark)(?P<re>-re)?\s*(?:@(?P<line>[+-]\d+|above|below|unknown))?\s*"
+    r"//.*?expected-(?P<kind>error|remark|warning)(?P<re>-re)?\s*(?:@(?P<line>[+-]\d+|above|below|unknown))?\s*"
     r"(?::\s*(?P<text>.*?)|{{(?P<braced>.*)}})\s*$"
 )
 _REGEX = re.compile(r"{{(.*?)}}")
@@ -33,7 +33,7 @@ def line_named(where: str) -> int | None:
 class Expectation:
     """An expected message: a part of its text, and its line (None: a message without a line)."""
 
-    kind: Literal["error", "remark"]
+    kind: Literal["error", "remark", "warning"]
     text: str
     pattern: re.Pattern[str]
     line: int | None
@@ -47,7 +47,7 @@ class Expectation:
 @dataclass(frozen=True)
 class Expectations:
     """
-    The `// expected-error: text` and `// expected-remark: text` comments of a file.
+    The `// expected-error: text` comments of a file, and those for a `remark` and a `warning`.
 
     A comment refers to the next line that is not such a comment; `@+2` and `@-1` count lines from the comment
     instead, `@above` and `@below` are the nearest lines that are none, and `@unknown` means a message without
@@ -73,17 +73,23 @@ class Expectations:
             if match is None or pattern is None:
                 unread.append(number)
                 continue
-            kind = "error" if match["kind"] == "error" else "remark"
+            kind = cast('Literal["error", "remark", "warning"]', match["kind"])
             wanted = match["text"] or match["braced"] or ""
             expected.append(Expectation(kind, wanted, pattern, _line(match, number, found), number))
         if unread:
             raise _unreadable(file, [(n, lines[n - 1][lines[n - 1].index("expected-") :]) for n in unread])
         return Expectations(file, expected)
 
-    def unmet_by(self, errors: Sequence[StepwellError], remarks: Sequence[Remark]) -> list[str]:
+    def unmet_by(
+        self,
+        errors: Sequence[StepwellError],
+        remarks: Sequence[Remark],
+        warnings: Sequence[tuple[str, str]] = (),
+    ) -> list[str]:
         """
-        The mismatches as messages: missing diagnostics and unexpected errors; additional remarks are
-        accepted.
+        The mismatches as messages: missing diagnostics and unexpected errors.
+
+        Additional remarks and warnings, each of a location and a message, are accepted.
         """
         missing = list(self.expected)
         problems: list[str] = []
@@ -96,6 +102,8 @@ class Expectations:
 
         for remark in remarks:
             meet("remark", remark.where, remark.message)
+        for where, message in warnings:
+            meet("warning", where, message)
         for error in errors:
             if not meet("error", error.where, error.render()):
                 problems.append(f"unexpected error:\n{error.render()}")
@@ -136,5 +144,5 @@ def _unreadable(file: str, comments: Sequence[tuple[int, str]]) -> StepwellError
         f"this is no comment that --verify-diagnostics can read: {text}",
         note=[f"also {file}:{number}: {text}" for number, text in others],
         help="`expected-error: text`, or as in MLIR `expected-error@+1 {{text}}`; with -re the text has "
-        "{{regular expressions}}; @ takes +N, -N, above, below or unknown; beside errors there are remarks",
+        "{{regular expressions}}; @ takes +N, -N, above, below or unknown; also expected-remark, -warning",
     )

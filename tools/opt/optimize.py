@@ -20,9 +20,10 @@ from stepwell.passes.instruments import OpCounts, PassTiming, PrintIR, Snapshots
 from stepwell.passes.pass_limit import numbered
 from stepwell.passes.registry import all_passes, load_pass
 from stepwell.runtime.collector import collector_paused
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.tools.driver.ir_files import SPLIT_MARK, Part, read_parts, write_ir
 from stepwell.tools.driver.plugins import load_plugin
+from stepwell.tools.driver.written_program import verify_written, warnings_of
 from stepwell.tools.limits import limits_of
 from stepwell.tools.opt.diagnostics import Expectations
 from stepwell.tools.opt.explain_match import explain_match
@@ -87,7 +88,7 @@ def _run(args: Namespace) -> int:
 def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
     """The text of a part after the passes. Raises: StepwellError of the part, or of a pass."""
     module = part.read(ctx)
-    verify_module(module)
+    verify_written(module)
     with numbered():
         run_pipeline(module, args.passes, ctx)
     try:
@@ -157,15 +158,17 @@ def _check_diagnostics(ctx: StepwellContext, part: Part, pipeline: str) -> bool:
     expectations = Expectations.read(part.text, part.name)
     remarks = PassContext.current().remarks
     remarks.clear()
+    warnings: Sequence[tuple[str, str]] = ()
     try:
         module = part.read(ctx)
         found = [violation_error(violation) for violation in violations(module)]
         if not found:
+            warnings = [(describe_location(op), message) for op, message in warnings_of(module)]
             run_pipeline(module, pipeline, ctx)
             verify_module(module)
     except StepwellError as error:
         found = [error]
-    problems = expectations.unmet_by(found, remarks)
+    problems = expectations.unmet_by(found, remarks, warnings)
     for problem in problems:
         print(problem, file=sys.stderr)
     return not problems

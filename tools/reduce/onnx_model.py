@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from shlex import join, quote
 from time import perf_counter
@@ -19,6 +20,7 @@ from stepwell.tools.debug.references import model_proto
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.progress import Progress
+from stepwell.tools.reduce.attached_plugins import attached_plugin
 from stepwell.tools.reduce.child_runs import end_signature
 from stepwell.tools.reduce.judging_command import JudgingCommand
 from stepwell.tools.reduce.kinds import (
@@ -42,7 +44,7 @@ from stepwell.tools.reduce.signature import Signature
 @dataclass
 class ModelFailure:
     """
-    A model that fails, made smaller into files beside each other: OUT.onnx, OUT.npz, OUT.sh.
+    A model that fails, made smaller into files beside each other: OUT.onnx, OUT.npz, OUT.sh, and plugins.
 
     Args: `words` are the options of the compilation, as a command line has them; `feeds` the inputs.
     """
@@ -81,7 +83,8 @@ class ModelFailure:
             case = ModelReduction(parts, probes, wanted.node).run()
             command = self._command(wanted.kind, case)
         seconds = perf_counter() - begin
-        return Reduction("nodes", len(whole), len(case), probes.count, seconds, wanted, command)
+        files = [str(path) for path in self._files()]
+        return Reduction("nodes", len(whole), len(case), probes.count, seconds, wanted, command, files)
 
     def _failure(self, whole: ModelCase) -> tuple[Parts, SignatureOf, Signature]:
         """The parts of the model, the function for the signature of a part, and the model's signature."""
@@ -130,17 +133,35 @@ class ModelFailure:
     def _command(self, kind: str, case: ModelCase) -> str:
         """Write the command that fails to OUT.sh; returns it as it is called here."""
         inputs, script = self.output.with_suffix(".npz"), self.output.with_suffix(".sh")
-        here = self._line(kind, case, str(self.output), str(inputs), quote)
-        model, arrays = (f'"$(dirname "$0")"/{quote(path.name)}' for path in (self.output, inputs))
+        here = self._line(kind, case, str(self.output), str(inputs), quote, join(self.words))
+        model, arrays = _beside_script(self.output.name), _beside_script(inputs.name)
+        line = self._line(kind, case, model, arrays, str, self._script_options())
         with whole_file(script) as file:
-            file.write(f"#!/bin/sh\n{self._line(kind, case, model, arrays, str)}\n".encode())
+            file.write(f"#!/bin/sh\n{line}\n".encode())
         script.chmod(0o755)
         return here
 
-    def _line(self, kind: str, case: ModelCase, model: str, inputs: str, word: Callable[[str], str]) -> str:
+    def _plugins(self) -> Iterator[tuple[int, str]]:
+        """The plugins whose files lie beside the case, by their places in the options."""
+        for at, (option, word) in enumerate(pairwise(self.words), 1):
+            if option == "--load" and (name := attached_plugin(word, self.output.parent)) is not None:
+                yield at, name
+
+    def _script_options(self) -> str:
+        """The options as the script has them: plugins by their places beside it."""
+        plugins = {at: _beside_script(name) for at, name in self._plugins()}
+        return " ".join(plugins.get(at, quote(word)) for at, word in enumerate(self.words))
+
+    def _files(self) -> list[Path]:
+        """The files of the case, which a report has attached."""
+        own = [self.output, self.output.with_suffix(".npz"), self.output.with_suffix(".sh")]
+        return [*own, *(self.output.with_name(name) for _, name in self._plugins())]
+
+    def _line(
+        self, kind: str, case: ModelCase, model: str, inputs: str, word: Callable[[str], str], options: str
+    ) -> str:
         if kind == "test":
             return JudgingCommand(self.request.command, 0).text(word(model), word(inputs))
-        options = join(self.words)
         if kind != "wrong":
             return f"stepwell run {word(model)} --inputs {word(inputs)} {options}".rstrip()
         command = "run --check" if self._is_wrong_compiled(case) else "bisect"
@@ -154,6 +175,11 @@ class ModelFailure:
                 return not all(d.ok for d in differences_from_reference(path, case.feeds, outputs))
             except StepwellError:
                 return False
+
+
+def _beside_script(name: str) -> str:
+    """A file of the script's own folder, in a shell's words."""
+    return f'"$(dirname "$0")"/{quote(name)}'
 
 
 def _with_shapes(model: ModelProto, feeds: Mapping[str, Array], options: CompileOptions) -> ModelProto:

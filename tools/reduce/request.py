@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 
@@ -70,6 +71,8 @@ class Reduction:
     seconds: float
     signature: Signature
     command: str
+    files: Sequence[str] = ()
+    """The files of the case."""
 
     def facts(self) -> Facts:
         """The result as JSON values."""
@@ -80,8 +83,10 @@ class Reduction:
             "seconds": round(self.seconds, 3),
             "signature": self.signature.facts(),
             "command": self.command,
+            "files": list(self.files),
         }
 
     def __str__(self) -> str:
         sizes = f"{self.before} → {self.after} {self.unit}"
-        return f"{sizes}, {self.probes} probes, {self.seconds:.1f} s: {self.signature}\n  {self.command}"
+        line = f"{sizes}, {self.probes} probes, {self.seconds:.1f} s: {self.signature}\n  {self.command}"
+        return f"{line}\n  attach: {' '.join(self.files)}" if self.files else line

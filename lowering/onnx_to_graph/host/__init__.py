@@ -1,1 +1,1 @@
-"""Operators that the host computes: strings, images, random numbers, boxes."""
+"""Operators that the host computes: strings, images."""

@@ -125,7 +125,7 @@ class StringNormalizerLowering(HostLowering):
 
 
 class TfIdfVectorizerLowering(HostLowering):
-    """`TfIdfVectorizer` → counts of n-grams."""
+    """`TfIdfVectorizer` of strings, or of rows of open length → counts of n-grams."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.TfIdfVectorizerOp, rewriter: PatternRewriter) -> None:

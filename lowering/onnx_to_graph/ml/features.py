@@ -7,15 +7,15 @@ from math import prod
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import f32, i64
-from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx, types
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of, dtype_of, tensor_type
+from stepwell.lowering.onnx_to_graph.constant_tables import Table, constant_table, found_in
+from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.host_calls import STRING, host_results
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
@@ -28,8 +28,6 @@ from stepwell.lowering.onnx_to_graph.support import (
 )
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-
-Table = npt.NDArray[Any]
 
 
 class ScalerLowering(OnnxLowering):
@@ -150,15 +148,14 @@ def _mapping(keys: Sequence[object], values: Sequence[object], default: object) 
 
 class LabelEncoderLowering(OnnxLowering):
     """
-    `LabelEncoder`, `CategoryMapper` → the value of each key: by comparison and gather, or by the host for
-    strings.
+    `LabelEncoder`, `CategoryMapper` → the value of each key: by binary search, or by the host for strings.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
         self, op: onnx.LabelEncoderOp | onnx.CategoryMapperOp, rewriter: PatternRewriter
     ) -> None:
-        """Look up by comparison, or call `host.encode_labels` if keys or values are strings."""
+        """Look up the keys, or call `host.encode_labels` if keys or values are strings."""
         keys, values, default = self._tables(op)
         if len(keys) != len(values):
             message = f"{op.op_type}: {len(keys)} keys for {len(values)} values"
@@ -174,27 +171,8 @@ class LabelEncoderLowering(OnnxLowering):
                 op, [], host_results("host.encode_labels", attributes, [op.operands[0]], [type], rewriter)
             )
             return
-        rewriter.replace(op, [], [self._looked_up(op.operands[0], keys, values, default, rewriter)])
-
-    def _looked_up(
-        self, x: SSAValue, keys: Table, values: Table, default: Any, rewriter: PatternRewriter
-    ) -> SSAValue:
-        """The value of the first key that equals each element."""
-        rank = len(dims_of(x.type))
-        table = self.constant(keys.astype(dtype_of(element_of(x))), rewriter)
-        wide = emit(graph.ExpandDimsOp(x, [rank]), rewriter)
-        equal = emit(graph.EqualOp(wide, table), rewriter)
-        if is_float(element_of(x)) and np.isnan(keys.astype(np.float64)).any():
-            lost = self.constant(np.isnan(keys.astype(np.float64)), rewriter)
-            both = emit(graph.AndOp(emit(graph.IsNanOp(wide), rewriter), lost), rewriter)
-            equal = emit(graph.OrOp(equal, both), rewriter)
-        hits = emit(graph.CastOp(equal, i64), rewriter)
-        first = emit(graph.ArgmaxOp(hits, rank, keep_dims=False), rewriter)
-        known = emit(graph.ReduceOp(hits, "max", [rank], keep_dims=False), rewriter)
-        is_known = emit(graph.EqualOp(known, self.scalar(1, i64, rewriter)), rewriter)
-        found = emit(graph.GatherOp(self.constant(values, rewriter), first, 0), rewriter)
-        rest = self.constant(np.asarray(default, values.dtype), rewriter)
-        return emit(graph.WhereOp(is_known, found, rest), rewriter)
+        x = Formula(self, rewriter).value(op.operands[0])
+        rewriter.replace(op, [], [_looked_up(x, keys, values, default).ssa])
 
     def _tables(self, op: onnx.LabelEncoderOp | onnx.CategoryMapperOp) -> tuple[Table, Table, Any]:
         """The keys, the values, and the default for other keys."""
@@ -248,3 +226,19 @@ class LabelEncoderLowering(OnnxLowering):
 def _listed(table: Table) -> list[object]:
     """A table as a Python list."""
     return cast("list[object]", table.tolist())
+
+
+def _looked_up(x: Value, keys: Table, values: Table, default: Any) -> Value:
+    """The value of the first key that equals each element; NaN is a key like others."""
+    at = x.formula
+    typed, first = np.unique(keys.astype(dtype_of(x.element)), return_index=True)
+    is_nan = np.isnan(typed) if typed.dtype.kind == "f" else np.zeros(len(typed), bool)
+    result = at.number(default, types.element_of(values.dtype))
+    if not is_nan.all():
+        position, is_key = found_in(typed[~is_nan], x)
+        found = constant_table(at, values[first[~is_nan]]).gather(position, 0)
+        result = at.where(is_key, found, result)
+    if is_nan.any():
+        of_nan = constant_table(at, values[first[is_nan][0]].reshape(()))
+        result = at.where(x.apply(graph.IsNanOp), of_nan, result)
+    return result.broadcast_to(x.dims)

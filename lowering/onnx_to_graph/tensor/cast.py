@@ -1,16 +1,12 @@
-"""ONNX conversions between element types, running sums, and dropout → `graph`."""
+"""ONNX conversions between element types, and running sums → `graph`."""
 
 from __future__ import annotations
 
-import numpy as np
-from xdsl.dialects.builtin import Float8E8M0FNUType, StringAttr, f32, i1
+from xdsl.dialects.builtin import Float8E8M0FNUType, StringAttr
 from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.dialects.types import tensor_type
-from stepwell.lowering.onnx_to_graph.expressions import Formula
-from stepwell.lowering.onnx_to_graph.host_calls import host_results
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
     element_of,
@@ -19,7 +15,6 @@ from stepwell.lowering.onnx_to_graph.support import (
     has_strings,
     normalized_axis,
     rank_of,
-    shape_of,
 )
 
 
@@ -84,49 +79,3 @@ def _scan(op: onnx.CumSumOp | onnx.CumProdOp, axis: int) -> graph.ScanOp:
     kind = "sum" if isinstance(op, onnx.CumSumOp) else "prod"
     exclusive, reverse = bool(op.integer("exclusive")), bool(op.integer("reverse"))
     return graph.ScanOp(op.x, kind, axis, exclusive=exclusive, reverse=reverse)
-
-
-class DropoutLowering(OnnxLowering):
-    """
-    `Dropout` in inference → its input; the mask is all true from opset 12 on, and all zeros below.
-
-    In training the host draws the mask: by the seed with numpy's older generator, or anew at each call.
-    """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: onnx.DropoutOp, rewriter: PatternRewriter) -> None:
-        """Return the input and a constant mask, unless training mode is, or may be, on."""
-        opset = onnx.opset_of(op)
-        if opset >= 12 and op.training_mode is not None:
-            mode = self.array(op.training_mode)
-            if mode is None or bool(np.any(mode)):
-                self._train(op, mode is not None, rewriter)
-                return
-        results = [op.data]
-        if op.mask is not None:
-            element = i1 if opset >= 10 else element_of(op.data)
-            number = self.scalar(1 if opset >= 12 else 0, element, rewriter)
-            results.append(emit(graph.FullOp(number, shape_of(op.data, op)), rewriter))
-        rewriter.replace(op, [], results)
-
-    def _train(self, op: onnx.DropoutOp, is_certain: bool, rewriter: PatternRewriter) -> None:
-        """
-        Kept elements are divided by the probability of being kept; the flag `training_mode` may be data.
-        """
-        at = Formula(self, rewriter)
-        ratio = (
-            self.scalar(0.5, f32, rewriter) if op.ratio is None else self.as_scalar(op.ratio, op, rewriter)
-        )
-        mode = self.as_scalar(op.training_mode, op, rewriter)
-        assert ratio is not None and mode is not None
-        seed = op.integer("seed") if op.has("seed") else None
-        mask = tensor_type(i1, shape_of(op.data, op))
-        drawn = host_results(
-            "host.dropout_mask", {"seed": seed}, [op.data, ratio], [mask], rewriter, effect=seed is None
-        )
-        x, kept, trains = at.value(op.data), at.value(drawn[0]), at.value(mode)
-        scale = (1.0 / (1.0 - at.value(ratio))).cast(x.element)
-        if not is_certain:
-            kept, scale = kept | trains.negated(), at.where(trains, scale, 1.0)
-        y = at.where(kept, x * scale, 0.0)
-        rewriter.replace(op, [], [y.ssa] if op.mask is None else [y.ssa, kept.ssa])

@@ -12,12 +12,15 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.advice import on_open_size
-from stepwell.dialects.types import tensor_type
 from stepwell.lowering.onnx_to_graph.expressions import Formula
-from stepwell.lowering.onnx_to_graph.host_calls import host_results
-from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
-from stepwell.lowering.onnx_to_graph.support import element_of, normalized_axis, shape_of
-from stepwell.lowering.onnx_to_graph.tensor.resize_by_data import COORDINATES, Sampling, resize_by
+from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, renamed
+from stepwell.lowering.onnx_to_graph.support import normalized_axis, shape_of
+from stepwell.lowering.onnx_to_graph.tensor.resize_by_data import (
+    Sampling,
+    request_by_scales,
+    request_by_sizes,
+    resize_by,
+)
 from stepwell.passes.analysis.symbolic_values import symbolic_dims
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
@@ -33,15 +36,12 @@ class ResizeLowering(ShapeLowering):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.ResizeOp, rewriter: PatternRewriter) -> None:
-        """Resize by scales that are data, on the host, or by `graph.resize` with known scales or sizes."""
+        """Resize by numbers that are data, or by `graph.resize` with known scales or sizes."""
         dims = shape_of(op.X, op)
         axes = [normalized_axis(a, len(dims), op) for a in op.integers("axes")] if op.has("axes") else None
         axes = axes if axes is not None else list(range(len(dims)))
-        if (resized := self._by_scales_as_data(op, axes, rewriter)) is not None:
-            rewriter.replace(op, [], [resized])
-            return
         if self._is_settled_by_data(op, dims):
-            self._resize_on_host(op, axes, rewriter)
+            rewriter.replace(op, [], [self._resized_by_data(op, axes, rewriter)])
             return
         # Sizes and scales of all axes
         given = self._floats(op, "scales", op.scales)
@@ -72,29 +72,6 @@ class ResizeLowering(ShapeLowering):
         )
         rewriter.replace(op, resized)
 
-    def _by_scales_as_data(
-        self, op: onnx.ResizeOp | onnx.UpsampleOp, axes: Sequence[int], rewriter: PatternRewriter
-    ) -> SSAValue | None:
-        """
-        The tensor resized by scales that are data; None if the number of neighbours per element is not fixed.
-        """
-        coordinate = _text(op, "coordinate_transformation_mode", "asymmetric")
-        antialias = op.has("antialias") and op.integer("antialias") == 1
-        if op.scales is None or self.array(op.scales) is not None or shape_of(op.scales, op) == (Dim.of(0),):
-            return None
-        rounds_by_scale = isinstance(op, onnx.ResizeOp) and onnx.opset_of(op) <= 10
-        if coordinate not in COORDINATES or antialias or rounds_by_scale:
-            return None
-        how = Sampling(
-            _text(op, "mode", "nearest").removeprefix("bi"),
-            coordinate,
-            _text(op, "nearest_mode", "floor"),
-            op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
-            op.has("exclude_outside") and op.integer("exclude_outside") == 1,
-        )
-        at = Formula(self, rewriter)
-        return resize_by(at.value(op.X), at.value(op.scales), axes, how).ssa
-
     def _is_settled_by_data(self, op: onnx.ResizeOp, dims: Sequence[Dim]) -> bool:
         """Whether weights, or the common scale of all axes, are known at run time only."""
         if op.scales is not None and shape_of(op.scales, op) != (Dim.of(0),):
@@ -109,29 +86,35 @@ class ResizeLowering(ShapeLowering):
         crops = _text(op, "coordinate_transformation_mode", "") == "tf_crop_and_resize"
         return crops and op.roi is not None and self.array(op.roi) is None
 
-    def _resize_on_host(
+    def _resized_by_data(
         self, op: onnx.ResizeOp | onnx.UpsampleOp, axes: Sequence[int], rewriter: PatternRewriter
-    ) -> None:
-        """Replace the op by a `host.resize` call with all attributes."""
-        dims = shape_of(op.X, op)
-        mode = _text(op, "mode", "nearest")
-        is_resize = isinstance(op, onnx.ResizeOp)
-        attributes: dict[str, object] = {
-            "axes": list(axes),
-            "policy": _text(op, "keep_aspect_ratio_policy", "stretch"),
-            "old_rounding": is_resize and onnx.opset_of(op) <= 10,
-            "mode": "linear" if mode == "bilinear" else mode,
-            "coordinate": _text(op, "coordinate_transformation_mode", "asymmetric"),
-            "nearest": _text(op, "nearest_mode", "floor"),
-            "cubic_a": op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
-            "antialias": op.has("antialias") and op.integer("antialias") == 1,
-            "exclude_outside": op.has("exclude_outside") and op.integer("exclude_outside") == 1,
-            "extrapolation": op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
-        }
-        resized = ["?" if axis in axes else dim for axis, dim in enumerate(dims)]
-        result = tensor_type(element_of(op.X), resized)
-        operands = [op.X, op.roi if is_resize else None, op.scales, op.sizes if is_resize else None]
-        rewriter.replace(op, [], host_results("host.resize", attributes, operands, [result], rewriter))
+    ) -> SSAValue:
+        """The tensor resized by scales, sizes or a region that are data."""
+        rounds_by_scale = isinstance(op, onnx.ResizeOp) and onnx.opset_of(op) <= 10
+        how = Sampling(
+            _text(op, "mode", "nearest").removeprefix("bi"),
+            _text(op, "coordinate_transformation_mode", "asymmetric"),
+            "by_scale" if rounds_by_scale else _text(op, "nearest_mode", "floor"),
+            op.floating("cubic_coeff_a") if op.has("cubic_coeff_a") else -0.75,
+            op.has("antialias") and op.integer("antialias") == 1,
+            op.has("exclude_outside") and op.integer("exclude_outside") == 1,
+            op.floating("extrapolation_value") if op.has("extrapolation_value") else 0.0,
+        )
+        at = Formula(self, rewriter)
+        x, count = at.value(op.X), len(axes)
+        region = _of_length(op, "roi", op.roi, 2 * count, rewriter) if isinstance(op, onnx.ResizeOp) else None
+        about = None if region is None else at.value(region)
+        if (scales := _of_length(op, "scales", op.scales, count, rewriter)) is not None:
+            request = request_by_scales(x, axes, at.value(scales), about)
+        else:
+            sizes = (
+                _of_length(op, "sizes", op.sizes, count, rewriter) if isinstance(op, onnx.ResizeOp) else None
+            )
+            if sizes is None:
+                raise StepwellError("invalid-model", op, f"{op.op_type}: neither scales nor sizes are given")
+            policy = _text(op, "keep_aspect_ratio_policy", "stretch")
+            request = request_by_sizes(x, axes, at.value(sizes), policy, about)
+        return resize_by(x, axes, request, how).ssa
 
     def _floats(self, op: onnx.OnnxOp, name: str, value: SSAValue | None) -> list[float] | None:
         """Constant numbers; None if they are absent or, as in some models, empty."""
@@ -166,8 +149,8 @@ class UpsampleLowering(ResizeLowering):
     def match_and_rewrite(self, op: onnx.UpsampleOp, rewriter: PatternRewriter) -> None:
         """Read the scales from input or attributes, and resize with asymmetric coordinates."""
         dims = shape_of(op.X, op)
-        if (resized := self._by_scales_as_data(op, range(len(dims)), rewriter)) is not None:
-            rewriter.replace(op, [], [resized])
+        if op.scales is not None and self.array(op.scales) is None:
+            rewriter.replace(op, [], [self._resized_by_data(op, range(len(dims)), rewriter)])
             return
         scales = self._floats(op, "scales", op.scales)
         if scales is None and op.has("scales"):
@@ -187,6 +170,22 @@ class UpsampleLowering(ResizeLowering):
                 nearest="floor",
             ),
         )
+
+
+def _of_length(
+    op: onnx.OnnxOp, name: str, value: SSAValue | None, count: int, rewriter: PatternRewriter
+) -> SSAValue | None:
+    """
+    A vector of one number an axis; None if it is absent or, as in some models, empty.
+
+    Raises: StepwellError `invalid-model` for another length.
+    """
+    if value is None or (dims := shape_of(value, op)) == (Dim.of(0),):
+        return None
+    if len(dims) != 1 or (dims[0].is_static and dims[0].value != count):
+        found = " x ".join(map(str, dims))
+        raise StepwellError("invalid-model", op, f"{op.op_type}: `{name}` has {count} numbers, found {found}")
+    return renamed(op, value, [Dim.of(count)], f"`{name}` has one number an axis", rewriter)
 
 
 def scaled(dim: Dim, scale: float, op: onnx.OnnxOp) -> Dim:

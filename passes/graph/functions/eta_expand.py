@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
@@ -55,15 +54,16 @@ def _expand(op: graph.FunctionOp) -> None:
     """Replace a function value by a lambda that calls it."""
     type = op.result.type
     block = Block(arg_types=type.inputs.data)
-    called = _called(op, block.args, type)
+    called = call_of(op, block.args)
     block.add_ops([called, graph.YieldOp(called.results)])
     expanded = graph.LambdaOp(Region(block))
     adopt_location(expanded, op.location)
     Rewriter.replace_op(op, expanded)
 
 
-def _called(op: graph.FunctionOp, arguments: Sequence[SSAValue], type: FunctionType) -> Operation:
-    """The op inside the lambda."""
+def call_of(op: graph.FunctionOp, arguments: Sequence[SSAValue]) -> Operation:
+    """The call of a function value by name; of a constructor, the op that makes its value."""
+    type = op.result.type
     if path := op.callee.nested_references.data:
         return adt.MakeOp(path[-1].data, arguments, cast(adt.DataType, type.outputs.data[0]))
     type_args = () if op.type_args is None else op.type_args.data

@@ -26,7 +26,8 @@ class LambdaLiftPass(Pass):
     ```mlir
     %f = graph.closure @main_lambda_0(%x) : (tensor<4xf32>) -> ((tensor<4xf32>) -> tensor<4xf32>)
     ```
-    A lambda's name for itself becomes calls of the function with what it captured. Class: exact.
+    Calls of the lambda itself, inside and outside, become calls of the function with what it captured; where
+    all uses are calls, there is no closure. Class: exact.
     Source: Johnsson, "Lambda lifting: transforming programs to recursive equations" (FPCA 1985).
     """
 

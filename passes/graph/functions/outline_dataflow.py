@@ -21,6 +21,7 @@ from stepwell.passes.analysis.symbol_sources import symbols_needed, symbols_of_t
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count
 from stepwell.passes.graph.functions.counted_loops import count_by_condition
+from stepwell.passes.graph.functions.segment_sizes import name_sizes_of_arguments
 from stepwell.passes.graph.outlining import Outline
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
@@ -75,7 +76,9 @@ class OutlineDataflowPass(Pass):
             while waiting:
                 block = waiting.pop()
                 for run in [_with_numbers(each, function) for each in _runs(block)]:
-                    op.body.block.add_op(_outlined(run, function.sym_name.data, names, sizes))
+                    segment = _outlined(run, function.sym_name.data, names, sizes)
+                    name_sizes_of_arguments(segment, weights_of(ctx))
+                    op.body.block.add_op(segment)
                     count("segments")
                 inside = [region for inner in block.ops for region in reversed(inner.regions)]
                 waiting += [block for region in inside for block in region.blocks]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from xdsl.dialects.builtin import TensorType
@@ -15,6 +16,7 @@ from stepwell.dialects.graph_ir.annotations import STOP_FUSION
 from stepwell.dialects.graph_ir.in_place import is_written_in_place
 from stepwell.dialects.plugins.ops import Op
 from stepwell.dialects.types import Tensor, dims_of
+from stepwell.passes.analysis.scopes import ops_in_effect_order
 from stepwell.patterns.dominators import PostDominators
 from stepwell.runtime.dims import same_dims
 
@@ -65,6 +67,7 @@ class DataFlow:
         for user, definers in symbol_sources(block).items():
             for definer in definers:
                 self._symbol_users.setdefault(definer, []).append(user)
+        self._next_effect = dict(pairwise(ops_in_effect_order(block)))
         self.position = tree.position
         self.nodes: dict[Operation, Node] = {
             op: Node(op, position, fusion_kind(op)) for op, position in tree.position.items() if computes(op)
@@ -75,11 +78,14 @@ class DataFlow:
             node.sink = self.nodes.get(sink) if isinstance(sink, Operation) else None
 
     def users_in_block(self, op: Operation) -> list[Operation]:
-        """The ops of the block that use a result or a symbol of an op, themselves or in their regions."""
+        """The ops of the block that must come after an op: for a result, a symbol or the order of effects."""
         users = (use.operation for result in op.results for use in result.uses)
         above = (self._block.find_ancestor_op_in_block(user) for user in users)
         users_here = dict.fromkeys(user for user in above if user is not None)
-        return list(users_here | dict.fromkeys(self._symbol_users.get(op, ())))
+        users_here |= dict.fromkeys(self._symbol_users.get(op, ()))
+        if (following := self._next_effect.get(op)) is not None:
+            users_here[following] = None
+        return list(users_here)
 
 
 def edge_kind(producer: Node, consumer: Node) -> Kind:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from math import prod
 from typing import cast
 
@@ -20,6 +21,7 @@ from stepwell.dialects.graph.symbols import symbol_sources
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.dialects.types import WeightAttr, tensor_of
+from stepwell.passes.analysis.scopes import ops_in_effect_order
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.fusion.groups import fusion_groups
@@ -167,13 +169,15 @@ def _is_scalar_constant(value: SSAValue) -> bool:
 
 def _sort(block: Block) -> None:
     """
-    Restore the order of definitions before uses in a block, stably.
+    Restore the order of definitions before uses in a block, stably; effects stay in their order.
 
     A kernel is inserted at the position of its last op; a use of another of its outputs may come before that.
     """
     position = {op: i for i, op in enumerate(block.ops)}
     definers = symbol_sources(block)
     sources = {op: _sources(op, block).union(definers.get(op, ())) for op in position}
+    for earlier, later in pairwise(ops_in_effect_order(block)):
+        sources[later].add(earlier)
     if all(position[source] < position[op] for op, above in sources.items() for source in above):
         return
     waits = {op: len(above) for op, above in sources.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -13,9 +12,9 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.functions import values_read
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.type_variables import mapped_type
-from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.passes.analysis.rename_symbols import defined_names, symbols_named
+from stepwell.passes.analysis.type_substitution import in_data
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.runtime.dims import UNKNOWN, Dim
 
@@ -128,21 +127,6 @@ def _without_cheap(values: Sequence[SSAValue], block: Block) -> tuple[list[SSAVa
 
 def _is_cheap(op: GraphOp) -> bool:
     return isinstance(op, _VIEWS) or (op.KIND <= Kind.BROADCAST and not op.regions)
-
-
-def in_data(type: Attribute) -> Attribute:
-    """A type as that of a field: a tensor's sizes are numbers, or unknown."""
-
-    def open_sizes(part: Attribute) -> Attribute:
-        if not isinstance(part, TensorType):
-            return part
-        tensor = cast(Tensor, part)
-        dims = dims_of(tensor)
-        if all(dim.is_static or dim.is_unknown for dim in dims):
-            return tensor
-        return tensor_type(tensor.element_type, [dim if dim.is_static else UNKNOWN for dim in dims])
-
-    return mapped_type(type, open_sizes)
 
 
 def _symbols(type: Attribute) -> set[str]:

@@ -43,6 +43,7 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.ConstantOp: _NO_OPERAND,
     graph.ExtentsOp: _NO_OPERAND,
     graph.IotaOp: _NO_OPERAND,
+    graph.RandomBitsOp: _NO_OPERAND,
     graph.BindSizesOp: _NO_OPERAND,
     graph.DefineSizesOp: _NO_OPERAND,
     ref.NewOp: _CELL,

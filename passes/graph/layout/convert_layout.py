@@ -60,6 +60,8 @@ class ConvertLayoutPass(FunctionPass):
     """Whether `winograd-conv` runs later: it supports 3x3 windows in blocks only."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if self.block == 1 and not self.conv:  # a target without vectors
+            return
         layout = layout_from(self.conv) if self.conv else FeatureMapLayout(self.block, winograd=self.winograd)
         convert_function(func, layout, weights_of(ctx), {graph.ConvOp: conv})
         if _log.on(1):

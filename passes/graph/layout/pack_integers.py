@@ -74,6 +74,8 @@ class PackIntegersPass(FunctionPass):
     """Whether to multiply 16-bit pairs, on machines whose 8-bit products are not exact."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if self.lanes == 1:  # a target without vectors
+            return
         rewrites: Rewrites = {graph.MatmulIntegerOp: self._matmul, graph.ConvIntegerOp: self._conv}
         convert_function(func, FeatureMapLayout(), weights_of(ctx), rewrites)
 

@@ -50,6 +50,8 @@ class PackWeightsPass(FunctionPass):
     """The elements of a vector register."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if self.lanes == 1:  # a target without vectors
+            return
         packer = _Packer(self.lanes, weights_of(ctx))
         for op in list(func.walk()):
             if isinstance(op, graph.MatmulOp):

@@ -79,6 +79,8 @@ class WinogradConvPass(FunctionPass):
             raise StepwellError(
                 "bad-option", None, f"winograd-conv takes mode {' or '.join(_MODES)}, found {self.mode!r}"
             )
+        if self.lanes == 1:  # a target without vectors
+            return
         target, weights = target_of(ctx), weights_of(ctx)
         convolutions = [op for op in func.walk() if isinstance(op, graph.ConvOp) and is_eligible(op)]
         plans = [_plans(op, self.lanes, target) for op in convolutions]

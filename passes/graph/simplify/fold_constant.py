@@ -15,7 +15,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
-from stepwell.dialects import graph
+from stepwell.dialects import adt, graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.constants import Constant, derived_attr
 from stepwell.dialects.graph.base import GraphOp, Kind, operand_slots, plain_properties
@@ -24,6 +24,7 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.passes.analysis.symbolic_values import SymbolicValues
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.graph.matched_values import fold_match
 from stepwell.passes.graph.simplify.fold_control_flow import fold_control_flow
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array, evaluate, has_meaning
@@ -58,7 +59,8 @@ class FoldConstantPass(FunctionPass):
     Results may be at most `max-bytes` larger than the operands, so that a small `broadcast_to` does not
     become a large weight; results without elements are always constants. An op whose evaluation fails stays,
     to fail when the model runs. A `graph.if` whose condition is known is replaced by its branch, a
-    `graph.for` that never runs by its initial values.
+    `graph.for` that never runs by its initial values, an `adt.match` on a value whose making is in sight by
+    the case that fits.
 
     Class: exact, up to how numpy rounds transcendental functions.
     """
@@ -76,6 +78,8 @@ class FoldConstantPass(FunctionPass):
                 continue
             if isinstance(op, graph.IfOp | graph.ForOp):
                 gone.update(fold_control_flow(op, folder.symbolic))
+            elif isinstance(op, adt.MatchOp):
+                gone.update(fold_match(op))
             elif isinstance(op, GraphOp) and op.parent is not None:
                 folder.fold(op)
 

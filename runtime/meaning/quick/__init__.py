@@ -6,6 +6,14 @@ result's range. Working sets are cut into blocks that stay in the second level c
 larger arrays wait for memory.
 """
 
-from stepwell.runtime.meaning.quick import convolution, normalization, pointwise, products, windows
+from stepwell.runtime.meaning.quick import (
+    convolution,
+    normalization,
+    pointwise,
+    products,
+    recurrent,
+    rows,
+    windows,
+)
 
-__all__ = ["convolution", "normalization", "pointwise", "products", "windows"]
+__all__ = ["convolution", "normalization", "pointwise", "products", "recurrent", "rows", "windows"]

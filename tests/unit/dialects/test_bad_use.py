@@ -408,7 +408,7 @@ def test_a_model_compiles_for_another_cpu(add: Path, tmp_path: Path, capsys: Cap
 )
 def test_a_target_that_nobody_has_tested(triple: str, add: Path, tmp_path: Path, capsys: Capture) -> None:
     """It says so whenever something is compiled for it; the code is refused here before it is loaded."""
-    warning = f"nobody has tested code for {triple}: Linux on x86-64 is tested, Linux on aarch64 on an"
+    warning = f"nobody has tested code for {triple}: Linux on x86-64 is tested, Linux on aarch64, armv7"
     for options in (["-o", str(tmp_path / "m.stepwell")], ["--emit", "asm"]):
         with pytest.warns(TargetWarning, match=warning):
             assert cli.main(["compile", str(add), "--target", triple, *options]) == 0

@@ -32,7 +32,12 @@ FOLDERS = (
     "runtime/machine",
 )
 # Polynomials and bit patterns of functions; formats of files, objects and the system: no number is tuned.
-NO_COSTS = ("passes/loop/math/", "runtime/files/artifact", "runtime/files/container.py")
+NO_COSTS = (
+    "passes/loop/math/",
+    "runtime/files/artifact",
+    "runtime/files/exported",
+    "runtime/files/container.py",
+)
 OTHERS: Mapping[str, str] = {
     "facts of instruction sets, the ABI and the system": """
         dialects/tensor_ir/transposes.py _PART_BYTES
@@ -49,7 +54,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/schedule/tile_product.py _ROWS _COLUMNS
         runtime/machine/cpu_features.py _VECTORS _MASKS _TILES _EXTENDED AARCH64
         runtime/machine/pool.py _CACHE_LINE
-        runtime/machine/pool_state.py STATE_BYTES RECORD_BYTES
+        runtime/machine/pool_state.py STATE_BYTES HANDLE_BYTES RECORD_BYTES
         runtime/machine/target.py F32_BYTES
         runtime/machine/tile_check.py TILE_PRODUCTS VECTORS VECTOR_PRODUCTS
         runtime/machine/tile_permission.py _SYS_ARCH_PRCTL _XFEATURE_XTILEDATA _ARCH_REQ_XCOMP_PERM

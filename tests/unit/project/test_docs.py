@@ -31,6 +31,7 @@ import pytest
 
 from stepwell.tools.generators.generate_docs import anchor_of
 from stepwell.tools.measure.calibrate import MachineLimits
+from tests.support.components import needs_program
 from tests.support.fragments import check_fragment, halves_of, is_sketch
 from tests.support.imports import LAYERS
 from tests.support.shell import run_line, runs_in_process
@@ -71,6 +72,9 @@ def blocks_of(page: str) -> Iterator[Block]:
         follows = end >= 0 and not page[end : match.start()].strip()
         end = match.end()
         yield Block(match["language"], match["text"], line, match["file"], bool(match["skip"]), follows)
+
+
+_COMPILERS = re.compile(r"\b(gcc|g\+\+) ")
 
 
 class Session(InteractiveInterpreter):
@@ -120,6 +124,8 @@ class Session(InteractiveInterpreter):
         return done.stdout
 
     def run_bash(self, block: Block, text: str) -> str:
+        for program in _COMPILERS.findall(text):
+            needs_program(program)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", text],

@@ -243,3 +243,103 @@ def test_other_types_have_the_bits_of_the_meaning(dtype: type[np.generic]) -> No
     ):
         (expected,), (found,) = (evaluate(name, operands, properties, quick=q) for q in (False, True))
         np.testing.assert_array_equal(found, expected, strict=True)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=3), st.integers(-1, 1), st.booleans(), seeds)
+def test_softmax(shape: list[int], axis: int, special: bool, seed: int) -> None:
+    axis = min(axis, len(shape) - 1) % len(shape)
+    x = numbers(seed, *shape, special=special)
+    expect_close("graph.softmax", [x], axis=axis)
+    expect_close("graph.softmax", [x.T], axis=axis)
+
+
+@given(
+    st.lists(st.integers(0, 6), min_size=2, max_size=4),
+    st.integers(0, 3),
+    st.sampled_from(["none", "row", "last", "scale"]),
+    st.booleans(),
+    st.booleans(),
+    seeds,
+)
+def test_layer_norm(
+    shape: list[int], axis: int, given: str, statistics: bool, special: bool, seed: int
+) -> None:
+    axis %= len(shape)
+    x = numbers(seed, *shape, special=special)
+    row = shape[axis:] if given == "row" else shape[-1:]
+    parameters = [numbers(seed + 1, *row), None if given == "scale" else numbers(seed + 2, *row)]
+    sizes = [1, int(statistics), int(statistics)]
+    types = {"compute_type": np.dtype(np.float32), "resultSegmentSizes": sizes}
+    operands = [x] if given == "none" else [x, *parameters]
+    expect_close("graph.layer_norm", operands, axis=axis, eps=1e-5, **types)
+
+
+def test_rows_of_blocks() -> None:
+    """More rows than a block has."""
+    x = numbers(1, 3, 700, 96)
+    types = {"compute_type": np.dtype(np.float32), "resultSegmentSizes": [1, 0, 0]}
+    expect_close("graph.softmax", [x], axis=2)
+    expect_close("graph.layer_norm", [x, x[0, 0], x[0, 1]], axis=2, eps=1e-5, **types)
+
+
+@given(
+    st.sampled_from([(), (2,), (2, 3)]),
+    st.integers(0, 5),
+    st.integers(0, 5),
+    st.sampled_from(["none", "row", "whole", "hidden"]),
+    st.booleans(),
+    st.booleans(),
+    seeds,
+)
+def test_attention(
+    heads: tuple[int, ...], queries: int, keys: int, mask: str, zero_masked: bool, special: bool, seed: int
+) -> None:
+    """Masks of a row for all, of each head, and ones that hide all keys of a query."""
+    q = numbers(seed, *heads, queries, 4, special=special)
+    k, v = numbers(seed + 1, *heads[1:], keys, 4), numbers(seed + 2, *heads, keys, 3)
+    masks: dict[str, F32 | None] = {
+        "none": None,
+        "row": numbers(seed + 3, keys),
+        "whole": numbers(seed + 3, *heads, queries, keys),
+        "hidden": np.where(np.arange(queries)[:, None] == 1, np.float32(-np.inf), np.float32(0)),
+    }
+    expect_close("graph.attention", [q, k, v, masks[mask]], scale=0.5, zero_masked=zero_masked)
+
+
+def test_attention_of_blocks() -> None:
+    """More queries than a block has."""
+    q, k = numbers(1, 2, 300, 8), numbers(2, 2, 512, 8)
+    expect_close("graph.attention", [q, k, k], scale=0.3)
+
+
+@given(
+    st.sampled_from(["lstm", "gru", "rnn"]),
+    st.sampled_from(["forward", "reverse", "bidirectional"]),
+    st.integers(0, 4),
+    st.integers(0, 3),
+    st.sets(st.sampled_from(["bias", "state", "linear", "clip", "special", "lengths", "peepholes"])),
+    seeds,
+)
+def test_rnn(cell: str, direction: str, steps: int, batch: int, options: set[str], seed: int) -> None:
+    directions, hidden = 1 + (direction == "bidirectional"), 5
+    rows = hidden * {"lstm": 4, "gru": 3, "rnn": 1}[cell]
+    x = numbers(seed, steps, batch, 3, special="special" in options)
+    w, r = numbers(seed + 1, directions, rows, 3), numbers(seed + 2, directions, rows, hidden)
+    b = numbers(seed + 3, directions, 2 * rows) if "bias" in options else None
+    h, c = (numbers(seed + i, directions, batch, hidden) if "state" in options else None for i in (4, 5))
+    lengths = np.arange(batch, dtype=np.int32) if "lengths" in options else None
+    is_lstm = cell == "lstm"
+    peepholes = numbers(seed + 6, directions, 3 * hidden) if is_lstm and "peepholes" in options else None
+    functions = {"lstm": ["sigmoid", "tanh", "tanh"], "gru": ["sigmoid", "tanh"], "rnn": ["tanh"]}[cell]
+    constants = [0.0] * len(functions) * directions
+    expect_close(
+        "graph.rnn",
+        [x, w, r, b, lengths, h, c if is_lstm else None, peepholes],
+        cell=cell,
+        direction=direction,
+        activations=functions * directions,
+        alphas=constants,
+        betas=constants,
+        clip=0.5 if "clip" in options else None,
+        linear_before_reset=cell == "gru" and "linear" in options,
+    )

@@ -15,6 +15,7 @@ export function details(node, data, index, kernel, select) {
   if (kernel) {
     facts.push(["formed by", [kernel.rule, kernel.pattern].filter(Boolean).join(" ")]);
     for (const schedule of kernel.schedule) facts.push(["schedule", schedule]);
+    facts.push(["changed by", kernel.steps.filter((step) => !step.same).map((step) => step.pass).join(", ")]);
     for (const remark of [...node.remarks, ...kernel.remarks]) facts.push(["remark", `${remark.message} (${remark.pass})`]);
   }
   const list = facts.filter(([, value]) => value !== "").flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, shown(String(value), 400))]);

@@ -97,7 +97,7 @@ class Page {
       this.levels.clear(node ? node.note || "this node runs on the host" : "choose a node: its kernel's IR and assembly are shown here");
     }
     this.kernel = kernel;
-    const about = node ? details(node, data, index, kernel, (id) => this.select(id)) : [element("h2", {}, shown(data.title, 120)), summary(data)];
+    const about = node ? details(node, data, index, kernel, (id) => this.select(id)) : [element("h2", {}, shown(data.title, 120)), ...this.noNode(), summary(data)];
     this.panes.details.replaceChildren(...about);
   }
 
@@ -177,9 +177,14 @@ class Page {
     return `#${parts}`;
   }
 
+  noNode() {
+    return this.unknown ? [element("p", {}, `no node is called ${shown(this.unknown, 120)}; a node without a name has its op and number, as MatMul#0`)] : [];
+  }
+
   readAddress() {
     const parts = new URLSearchParams(location.hash.slice(1));
     const change = { node: this.names.get(parts.get("node")) || null };
+    this.unknown = parts.has("node") && !change.node ? parts.get("node") : "";
     const kernel = this.index.kernels.get(parts.get("kernel"));
     if (!change.node && kernel) change.node = this.index.calls.get(kernel.calls[0]).nodes[0] || null;
     if (parts.get("level")) change.levels = LEVELS.filter((level) => parts.get("level").split(",").includes(level));

@@ -32,6 +32,7 @@ class Target:
         codemodel: str = ...,
         *,
         jit: bool = ...,
+        abiname: str = ...,
     ) -> TargetMachine: ...
 
 class ModuleRef:

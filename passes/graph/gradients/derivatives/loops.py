@@ -15,10 +15,10 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.passes.graph.gradients.arms import copied, return_values, swept
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.derivatives.loop_tapes import WholeTape, blocked, named, trips_of
-from stepwell.passes.graph.gradients.loops_as_calls import has_fixed_sizes
 from stepwell.passes.graph.gradients.options import BLOCKED
 from stepwell.passes.graph.gradients.rules import Cotangents, derivative
 from stepwell.passes.graph.gradients.sweep import Sweep, inputs_of
+from stepwell.passes.graph.loops_as_calls import has_fixed_sizes
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

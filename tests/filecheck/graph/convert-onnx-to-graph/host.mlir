@@ -59,14 +59,6 @@ builtin.module attributes {onnx.opsets = {"" = 20 : i64, "ai.onnx.ml" = 3 : i64}
     %1 = "onnx.ImageDecoder"(%x) <{pixel_format = "Grayscale"}> : (tensor<?xui8>) -> !onnx.any
     func.return
   }
-  // CHECK-LABEL: func.func @draws
-  func.func @draws(%p: tensor<3x4xf64>) {
-    // CHECK: "host.bernoulli" effect {{.*}} : (tensor<3x4xf64>) -> tensor<3x4xf64>
-    %0 = "onnx.Bernoulli"(%p) : (tensor<3x4xf64>) -> !onnx.any
-    // CHECK: "host.multinomial" effect {{.*}}sample_size\22: 5{{.*}} : (tensor<3x4xf64>) -> tensor<3x5xi32>
-    %1 = "onnx.Multinomial"(%p) <{sample_size = 5 : i64}> : (tensor<3x4xf64>) -> !onnx.any
-    func.return
-  }
   // Without a limit all parts are split; -1 is no position in the list of categories.
   // CHECK-LABEL: func.func @strings
   func.func @strings(%x: tensor<2x3x!onnx.string>) {

@@ -75,3 +75,48 @@ func.func @upstream(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = func.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// Sizes that the caller does not know get names: the first argument with a size defines its name.
+// CHECK-LABEL: @unknown_sizes(
+// CHECK: %[[SHAPE:.*]] = graph.shape_of %x start 1 end 2 : tensor<2x?xf32> -> tensor<1xi64>
+// CHECK: graph.bind_sizes %[[SHAPE]] names ["[[N:.*]]"]
+// CHECK: %[[X:.*]] = graph.reshape %x shape <[2, "[[N]]"]>
+// CHECK: graph.bind_sizes %{{.*}} names ["[[M:.*]]"]
+// CHECK: graph.assert "[[M]]" equals "[[N]]", "argument 1 of a call has another size along axis 1
+// CHECK: %[[Y:.*]] = graph.reshape %y shape <[2, "[[N]]"]>
+// CHECK: graph.concat %[[X]], %[[Y]] axis 1 {{.*}} -> tensor<2x?xf32, #graph.dims<[2, "2 * [[N]]"]>>
+// CHECK-LABEL: @known_from_another(
+// CHECK: graph.bind_sizes %{{.*}} names ["[[K:.*]]"]
+// CHECK: graph.assert "[[K]]" equals "M"
+// CHECK: %[[X:.*]] = graph.reshape %x shape <[2, "M"]>
+// CHECK: graph.concat %[[X]], %y axis 1
+func.func private @joined(%x: tensor<2x?xf32, #graph.dims<[2, "N"]>>, %y: tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "2*N"]>> {
+  %z = graph.concat %x, %y axis 1 : (tensor<2x?xf32, #graph.dims<[2, "N"]>>, tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "2*N"]>>
+  func.return %z : tensor<2x?xf32, #graph.dims<[2, "2*N"]>>
+}
+func.func @unknown_sizes(%x: tensor<2x?xf32>, %y: tensor<2x?xf32>) {
+  %z = graph.call @joined(%x, %y) : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>
+  func.return
+}
+func.func @known_from_another(%x: tensor<2x?xf32>, %y: tensor<2x?xf32, #graph.dims<[2, "M"]>>) {
+  %z = graph.call @joined(%x, %y) : (tensor<2x?xf32>, tensor<2x?xf32, #graph.dims<[2, "M"]>>) -> tensor<2x?xf32>
+  func.return
+}
+
+// A number that the callee knows is checked where the caller has a name, or nothing.
+// CHECK-LABEL: @open_sizes
+// CHECK: graph.assert "{{.*}}" equals "4"
+// CHECK: %[[X:.*]] = graph.reshape %x shape <[4]>
+// CHECK: graph.assert "{{.*}}" equals "3"
+// CHECK: %[[Y:.*]] = graph.reshape %y shape <[3]>
+// CHECK: graph.exp %[[X]] : tensor<4xf32>
+// CHECK: graph.exp %[[Y]] : tensor<3xf32>
+func.func @open_sizes(%x: tensor<?xf32>, %y: tensor<?xf32, #graph.dims<["M"]>>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %a, %b = graph.call @of_sizes(%x, %y) : (tensor<?xf32>, tensor<?xf32, #graph.dims<["M"]>>) -> (tensor<?xf32>, tensor<?xf32>)
+  func.return %a, %b : tensor<?xf32>, tensor<?xf32>
+}
+func.func private @of_sizes(%x: tensor<4xf32>, %y: tensor<3xf32>) -> (tensor<4xf32>, tensor<3xf32>) {
+  %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %b = graph.exp %y : tensor<3xf32> -> tensor<3xf32>
+  func.return %a, %b : tensor<4xf32>, tensor<3xf32>
+}

@@ -31,9 +31,26 @@ func.func @sized(%l: !adt.data<@Option, tensor<?xf32>>, %s: tensor<1xi64>) -> te
   }
   func.return %r : tensor<?xf32>
 }
+// Unknown sizes of arguments have names in a segment, and are not defined again when it runs.
+// CHECK-LABEL: func.func @unknown(
+func.func @unknown(%x: tensor<?x?xf32>, %y: tensor<?xf32>, %l: !adt.data<@List, tensor<?x?xf32>>) -> !adt.data<@List, tensor<?x?xf32>> {
+  %s = graph.shape_of %x start 1 end 2 : tensor<?x?xf32> -> tensor<1xi64>
+  %n = graph.bind_sizes %s names ["data_0"] : tensor<1xi64> -> index
+  %t = graph.shape_of %y start 0 end 1 : tensor<?xf32> -> tensor<1xi64>
+  %m = graph.bind_sizes %t names ["data_1"] : tensor<1xi64> -> index
+  graph.assert "data_1" equals "data_0", "the rows have another length"
+  %v = graph.reshape %y shape <["data_0"]> : tensor<?xf32> -> tensor<?xf32, #graph.dims<["data_0"]>>
+  %z = graph.multiply %x, %v : (tensor<?x?xf32>, tensor<?xf32, #graph.dims<["data_0"]>>) -> tensor<?x?xf32>
+  %r = adt.make @List::@Cons(%z, %l) : (tensor<?x?xf32>, !adt.data<@List, tensor<?x?xf32>>) -> !adt.data<@List, tensor<?x?xf32>>
+  func.return %r : !adt.data<@List, tensor<?x?xf32>>
+}
 // CHECK: func.func private @sized_[[S]](
 // CHECK: graph.bind_sizes %{{.*}} names ["data_0"]
 // CHECK: graph.extents <["data_0"]>
 // CHECK: func.func private @sized_[[U]](
 // CHECK: graph.bind_sizes %{{.*}} names ["data_0"]
 // CHECK: graph.reshape
+// CHECK: func.func private @unknown_0(%x: tensor<?x?xf32, #graph.dims<["size_0", "size_1"]>>
+// CHECK-SAME: %y: tensor<?xf32, #graph.dims<["size_2"]>>) -> tensor<?x?xf32, #graph.dims<["size_0", "size_1"]>>
+// CHECK-NOT: graph.bind_sizes
+// CHECK: graph.assert "size_2" equals "size_1"

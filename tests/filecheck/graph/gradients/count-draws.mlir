@@ -1,30 +1,31 @@
 // RUN: stepwell-opt %s -p count-draws --split-input-file | filecheck %s
 
-// The bits of an element are a hash of the number of the call, a state, and of its position; 24 of them are compared.
-// CHECK-LABEL: func.func @main(%draws: tensor<ui32> {graph.name = "draws", graph.state = "draws"}, %x: tensor<?x8xf32
-// CHECK-SAME: -> (tensor<?x8xi1, #graph.dims<["N", 8]>>, tensor<ui32> {graph.name = "draws", graph.state = "draws"})
-// CHECK-NOT: graph.host_call
-// CHECK: graph.reshape %draws shape <[1, 1]>
-// CHECK: graph.iota shape <["N", 1]> axis 0 of ui32
-// CHECK: graph.iota shape <[1, 8]> axis 1 of ui32
-// CHECK: %[[EIGHT:.*]] = graph.constant dense<8> : tensor<ui32>
-// CHECK: %[[UPPER:.*]] = graph.shift_right %{{.*}}, %[[EIGHT]]
-// CHECK: %[[FLOAT:.*]] = graph.cast %[[UPPER]]
-// CHECK: %[[UNIFORM:.*]] = graph.multiply %[[FLOAT]], %{{.*}}
-// CHECK: %kept = graph.less_equal %ratio, %[[UNIFORM]]
-// CHECK: %[[NEXT:.*]] = graph.add %draws, %{{.*}} : (tensor<ui32>, tensor<ui32>) -> tensor<ui32>
-// CHECK: func.return %kept, %[[NEXT]]
-func.func @main(%x: tensor<?x8xf32, #graph.dims<["N", 8]>>, %ratio: tensor<f32>) -> tensor<?x8xi1, #graph.dims<["N", 8]>> {
-  %kept = graph.host_call "numpy" "host.dropout_mask" payload "{\22op\22: \22host.dropout_mask\22, \22attributes\22: {\22seed\22: 3}}"(%x, %ratio) : (tensor<?x8xf32, #graph.dims<["N", 8]>>, tensor<f32>) -> tensor<?x8xi1, #graph.dims<["N", 8]>>
-  func.return %kept : tensor<?x8xi1, #graph.dims<["N", 8]>>
+// Each op has a stream of its own in each call: the number of the call, a state, times the ops, plus its own number.
+// CHECK-LABEL: func.func @main(%draws: tensor<i64> {graph.name = "draws", graph.state = "draws"}, %x: tensor<?xf32
+// CHECK-SAME: -> (tensor<?xui64, #graph.dims<["N"]>>, tensor<4xui64>, tensor<i64> {graph.name = "draws", graph.state = "draws"})
+// CHECK: %[[TWO:.*]] = graph.constant dense<[0, 2]> : tensor<2xi64>
+// CHECK: %[[FIRST:.*]] = graph.constant dense<[3, 0]> : tensor<2xi64>
+// CHECK: %[[CALL:.*]] = graph.reshape %draws shape <[1]>
+// CHECK: %[[STREAM:.*]] = graph.multiply %[[CALL]], %[[TWO]]
+// CHECK: %[[KEY:.*]] = graph.add %[[STREAM]], %[[FIRST]]
+// CHECK: %a = graph.random_bits %[[KEY]] count <["N"]>
+// CHECK: graph.constant dense<[3, 1]> : tensor<2xi64>
+// CHECK: %b = graph.random_bits
+// CHECK: %[[NEXT:.*]] = graph.add %draws, %{{.*}} : (tensor<i64>, tensor<i64>) -> tensor<i64>
+// CHECK: func.return %a, %b, %[[NEXT]]
+func.func @main(%x: tensor<?xf32, #graph.dims<["N"]>>) -> (tensor<?xui64, #graph.dims<["N"]>>, tensor<4xui64>) {
+  %key = graph.constant dense<[3, 0]> : tensor<2xi64>
+  %a = graph.random_bits %key count <["N"]> : tensor<2xi64> -> tensor<?xui64, #graph.dims<["N"]>>
+  %b = graph.random_bits %key count <[4]> : tensor<2xi64> -> tensor<4xui64>
+  func.return %a, %b : tensor<?xui64, #graph.dims<["N"]>>, tensor<4xui64>
 }
 
 // -----
 
-// Without a seed the host draws anew at each call.
-// CHECK-LABEL: func.func @main(%x: tensor<4xf32>, %ratio: tensor<f32>) -> tensor<4xi1>
-// CHECK: graph.host_call "numpy" "host.dropout_mask"
-func.func @main(%x: tensor<4xf32>, %ratio: tensor<f32>) -> tensor<4xi1> {
-  %kept = graph.host_call "numpy" "host.dropout_mask" payload "{\22op\22: \22host.dropout_mask\22, \22attributes\22: {\22seed\22: null}}"(%x, %ratio) {effect} : (tensor<4xf32>, tensor<f32>) -> tensor<4xi1>
-  func.return %kept : tensor<4xi1>
+// A key that the host draws, or that is given, stays.
+// CHECK-LABEL: func.func @main(%key: tensor<2xi64>) -> tensor<4xui64>
+// CHECK-NEXT: graph.random_bits %key
+func.func @main(%key: tensor<2xi64>) -> tensor<4xui64> {
+  %a = graph.random_bits %key count <[4]> : tensor<2xi64> -> tensor<4xui64>
+  func.return %a : tensor<4xui64>
 }

@@ -113,3 +113,28 @@ func.func @empty(%x: tensor<2x4xf32>) -> tensor<0x4xf32> {
   %b = graph.exp %a : tensor<0x4xf32> -> tensor<0x4xf32>
   func.return %b : tensor<0x4xf32>
 }
+
+// Matches on values whose making is in sight: the constructors decide, as far as they are known.
+// CHECK-LABEL: @match
+// CHECK-NEXT: %[[E:.*]] = graph.exp %x
+// CHECK-NEXT: adt.match %l
+// CHECK-NOT: adt.make
+// CHECK: func.return %[[E]]
+func.func @match(%x: tensor<4xf32>, %l: !adt.data<@List, tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %n = adt.make @List::@Nil() : () -> !adt.data<@List, tensor<4xf32>>
+  %m = adt.make @List::@Cons(%x, %n) : (tensor<4xf32>, !adt.data<@List, tensor<4xf32>>) -> !adt.data<@List, tensor<4xf32>>
+  %y = adt.match %m : !adt.data<@List, tensor<4xf32>> -> (tensor<4xf32>) case Cons(_, Cons(_, _)) {
+    graph.yield %x : tensor<4xf32>
+  } case Cons(%a: tensor<4xf32>, Nil) {
+    %e = graph.exp %a : tensor<4xf32> -> tensor<4xf32>
+    graph.yield %e : tensor<4xf32>
+  } case Nil {
+    graph.yield %x : tensor<4xf32>
+  }
+  %z = adt.match %l : !adt.data<@List, tensor<4xf32>> -> (tensor<4xf32>) case Cons(%a: tensor<4xf32>, _) {
+    graph.yield %a : tensor<4xf32>
+  } case Nil {
+    graph.yield %x : tensor<4xf32>
+  }
+  func.return %y, %z : tensor<4xf32>, tensor<4xf32>
+}

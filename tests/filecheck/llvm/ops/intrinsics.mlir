@@ -36,6 +36,10 @@ llvm.func @integers(%i: i32, %w: vector<4xi64>) {
   %3 = llvm.intr.ctlz(%i) {is_poison = true} : (i32) -> i32
   // CHECK: llvm.intr.ctpop(%i) : (i32) -> i32
   %4 = llvm.intr.ctpop(%i) : (i32) -> i32
+  // CHECK: llvm.intr.smul.with.overflow(%i, %i) : (i32, i32) -> !llvm.struct<(i32, i1)>
+  %9 = llvm.intr.smul.with.overflow(%i, %i) : (i32, i32) -> !llvm.struct<(i32, i1)>
+  // CHECK: llvm.intr.sadd.with.overflow(%i, %i) : (i32, i32) -> !llvm.struct<(i32, i1)>
+  %10 = llvm.intr.sadd.with.overflow(%i, %i) : (i32, i32) -> !llvm.struct<(i32, i1)>
   // CHECK: llvm.intr.vector.reduce.add(%w) : (vector<4xi64>) -> i64
   %5 = llvm.intr.vector.reduce.add(%w) : (vector<4xi64>) -> i64
   llvm.return

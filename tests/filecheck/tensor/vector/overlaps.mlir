@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p choose-schedules,tile-and-fuse,vectorize,unroll-vectors,bufferize,linalg-to-loops | filecheck %s
+// RUN: stepwell-opt %s -p 'choose-schedules{mcpu=x86-64-v4},tile-and-fuse,vectorize,unroll-vectors{mcpu=x86-64-v4},bufferize,linalg-to-loops' | filecheck %s
 
 // A candidate of a suppression meets 16 selected boxes in one register: nothing is left that is done one by one.
 // CHECK-LABEL: func.func private @meet

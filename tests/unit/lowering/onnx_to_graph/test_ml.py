@@ -135,6 +135,36 @@ def test_nan_is_a_key_like_others() -> None:
     np.testing.assert_array_equal(found, np.where(np.isnan(HOLES), 8, -1))
 
 
+@pytest.mark.parametrize(("dtype", "count"), [("int64", 4), ("float32", 17), ("int64", 1000)])
+def test_keys_are_searched(dtype: str, count: int) -> None:
+    """Keys in no order, of which the first one wins; elements between, below and above them have none."""
+    rng = np.random.default_rng(count)
+    keys = rng.permutation(3 * count)[:count] - count
+    x: Any = np.concatenate([keys, rng.integers(-2 * count, 4 * count, 99), [-(2**31), 2**31]]).astype(dtype)
+    kind = "floats" if dtype == "float32" else "int64s"
+    numbers: list[float] = keys.astype(dtype).tolist()
+    attributes = {f"keys_{kind}": [*numbers, numbers[3]], "values_int64s": [*range(count), -9]}
+    found: Any = stepwell.compile(model("LabelEncoder", x, [I64], 4, default_int64=-5, **attributes))(x)
+    values = {number: i for i, number in enumerate(numbers)}
+    assert found.tolist() == [values.get(number, -5) for number in x.tolist()]
+
+
+def test_nan_among_keys() -> None:
+    x: Any = np.array([np.nan, 3, -0.0, np.inf, -1], np.float32)
+    keys = [*map(float, range(1, 40)), float("nan"), 0.0, float("inf")]
+    pairs = {"keys_floats": keys, "values_int64s": [*range(len(keys))], "default_int64": -5}
+    found: Any = stepwell.compile(model("LabelEncoder", x, [I64], 4, **pairs))(x)
+    assert found.tolist() == [39, 2, 40, 41, -5]
+
+
+def test_without_keys_all_is_default() -> None:
+    proto = model("LabelEncoder", NUMBERS, [I64], 4, default_int64=-5)
+    for kind in ("keys", "values"):
+        empty = helper.make_tensor("t", I64, [0], [])
+        proto.graph.node[0].attribute.append(helper.make_attribute(f"{kind}_tensor", empty))
+    assert np.array_equal(stepwell.compile(proto)(NUMBERS), np.full_like(NUMBERS, -5))
+
+
 def test_zip_map_is_a_list_of_dictionaries() -> None:
     node = helper.make_node("ZipMap", ["x"], ["z"], domain=ML, classlabels_strings=["a", "b", "c", "d"])
     x = helper.make_tensor_value_info("x", F, ["N", 4])

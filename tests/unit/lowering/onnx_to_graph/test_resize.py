@@ -83,6 +83,89 @@ def test_scales_that_are_data_copy_the_nearest_integers() -> None:
     check_node("Resize", [x, None, scales(1, 1, 0.6, 1.7)], mode="nearest", names={2: (4,)})
 
 
+# As OTHERS, with the numbers as data: the operands of these positions are arguments.
+BY_DATA: list[tuple[int, dict[str, Any]]] = [
+    (2, {"inputs": [X, None, scales(1, 1, 0.4, 2)], "mode": "linear", "antialias": 1}),
+    (3, {"inputs": [X, None, None, sizes(3, 9)], "axes": [2, 3], "mode": "cubic", "antialias": 1}),
+    (
+        3,
+        {
+            "inputs": [X, None, None, sizes(2, 3)],
+            "axes": [3, 2],
+            "mode": "cubic",
+            "antialias": 1,
+            "exclude_outside": 1,
+            "keep_aspect_ratio_policy": "not_larger",
+        },
+    ),
+    (3, {"inputs": [X, None, None, sizes(9, 7)], "axes": [2, 3], "keep_aspect_ratio_policy": "not_smaller"}),
+    (3, {"inputs": [X, None, None, sizes(3, 9)], "axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"}),
+    (
+        1,
+        {
+            "inputs": [X, scales(0, 0, 0.4, 0.6, 1, 1, 0.6, 1.2), None, sizes(1, 2, 3, 3)],
+            "mode": "linear",
+            "coordinate_transformation_mode": "tf_crop_and_resize",
+            "extrapolation_value": 10.0,
+        },
+    ),
+    (
+        1,
+        {
+            "inputs": [X, scales(0.25, -0.5, 0.75, 0.5), scales(0.2, 0.5)],
+            "axes": [2, 3],
+            "coordinate_transformation_mode": "tf_crop_and_resize",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("argument", "options"), BY_DATA)
+def test_numbers_that_are_data(argument: int, options: dict[str, Any]) -> None:
+    check_node("Resize", tolerance=2e-5, names={argument: options["inputs"][argument].shape}, **options)
+
+
+def test_named_dimensions_with_a_policy() -> None:
+    check_node(
+        "Resize",
+        [X, None, None, sizes(9, 7)],
+        axes=[2, 3],
+        mode="linear",
+        keep_aspect_ratio_policy="not_larger",
+        names={0: ("N", 2, "H", "W")},
+        tolerance=2e-5,
+    )
+
+
+def test_scales_that_are_data_round_by_themselves_at_opset_10() -> None:
+    """Up where an axis shrinks, down where all grow."""
+    rows = np.arange(5, dtype=np.float32).reshape(1, 1, 5, 1)
+    for by, expected in ((0.6, [0, 2, 4]), (1.5, [0, 0, 1, 2, 2, 3, 4])):
+        wanted = np.array(expected, np.float32).reshape(1, 1, -1, 1)
+        check_node("Resize", [rows, scales(1, 1, by, 1)], opset=10, names={1: (4,)}, expected=[wanted])
+
+
+def test_scales_that_are_data_by_pixel_centres_of_old_opsets() -> None:
+    """Positions 0.625, 1.875, 3.125 and 4.375 of five rows."""
+    rows = np.arange(5, dtype=np.float32).reshape(1, 1, 5, 1)
+    wanted = np.array([1, 2, 3, 4], np.float32).reshape(1, 1, -1, 1)
+    options: Any = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "opset": 11}
+    check_node(
+        "Resize", [rows, scales(), scales(1, 1, 0.8, 1)], names={2: (4,)}, expected=[wanted], **options
+    )
+
+
+def test_a_region_of_the_wrong_length() -> None:
+    with pytest.raises(StepwellError, match="Resize: `roi` has 8 numbers, found 4"):
+        check_node(
+            "Resize",
+            [X, scales(0, 0, 1, 1), None, sizes(1, 2, 3, 3)],
+            coordinate_transformation_mode="tf_crop_and_resize",
+            names={1: (4,)},
+            expected=[X],
+        )
+
+
 def test_integers_round_and_saturate() -> None:
     x = RNG.integers(0, 256, (1, 1, 5, 4)).astype(np.uint8)
     check_node("Resize", [x, None, scales(1, 1, 2, 2)], mode="cubic")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.vm.native import NativeMachine
+from tests.support.interrupts import interrupted_after
 
 N = "tensor<i64>"
 ADD = f"""
@@ -154,6 +153,15 @@ def test_recursion_is_as_deep_as_its_limit(tmp_path: Path) -> None:
     assert limited(np.array(7)) == 7
 
 
+def test_calls_are_counted_once_where_a_call_runs_again(tmp_path: Path) -> None:
+    """The first run ends at the fuel of short calls; the second one, on another stack, at the limit."""
+    model = machine_of(DOWN, tmp_path, max_depth=25_000)
+    for _ in range(2):
+        with pytest.raises(StepwellError, match="calls nest 25,001 deep") as raised:
+            model(np.array(30_000))
+        assert "… 24,991 more of @main" in str(raised.value)
+
+
 BUILD = f"""
 vm.func private @build (2) registers 5 {{
   vm.invoke_packed @is_zero(r0) -> (r2)
@@ -218,13 +226,9 @@ vm.func @main (1) registers 5 : ({N}) -> {N} {{
 def test_a_call_is_interrupted(tmp_path: Path) -> None:
     model = machine_of("vm.func @main (1) registers 1 : (tensor<i64>) -> tensor<i64> {\n"
                        "vm.tail_invoke @main(r0)\n}", tmp_path)  # fmt: skip
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        model(np.array(1))
-    with pytest.raises(KeyboardInterrupt):  # the stack is free for the next one
-        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        model(np.array(1))
+    for _ in range(2):  # the stack is free for the next one
+        with pytest.raises(KeyboardInterrupt), interrupted_after(0.2):
+            model(np.array(1))
 
 
 def test_threads_have_calls_of_their_own(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 
 import numpy as np
@@ -12,6 +11,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.vm.machine import Machine
 from stepwell.runtime.vm.objects import Cell, Closure, described
+from tests.support.interrupts import interrupted_after
 from tests.support.vm import LENGTH, LIST, PACKED, body, parsed, run
 
 CONSTANTS = "vm.constant #0 = dense<0> : tensor<i64>\nvm.constant #1 = dense<1> : tensor<i64>"
@@ -279,11 +279,8 @@ def test_instructions_are_bounded() -> None:
 
 def test_ctrl_c_ends_a_program_and_leaves_the_machine_usable() -> None:
     machine = Machine(parsed(COUNT_DOWN), PACKED)
-    timer = threading.Timer(0.05, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupted_after(0.05):
         machine.call("main", scalar(1 << 60))
-    timer.join()
     assert machine.call("main", scalar(3)) == 0
 
 

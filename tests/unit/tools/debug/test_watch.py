@@ -38,6 +38,16 @@ def test_a_maker_inside_of_a_kernel() -> None:
     assert session.watched("nan").bearers == 3
 
 
+@pytest.mark.parametrize("level", ["graph", "loops"])
+def test_an_input_with_nan_is_a_finding(level: str) -> None:
+    session = stepwell.debug(onnx_model("g (float[4] x) => (float[4] y) { e = Exp (x) y = Relu (e) }"))
+    session.run({"x": np.array([1, np.nan, np.inf, 2], np.float32)})
+    watched = session.watched(level=level)
+    (finding,) = watched.findings
+    assert str(finding) == 'nan: input "x": 1 (25.0%), the first at [1]'
+    assert watched.bearers == (2 if level == "graph" else 0)
+
+
 def test_an_infinite_mask_is_no_overflow() -> None:
     model = onnx_model(
         "g (float[2, 4, 4] q) => (float[2, 4, 4] y) {"
@@ -80,7 +90,7 @@ def test_other_kinds() -> None:
     dead.run({"x": np.arange(1, 5, dtype=np.float32)})
     assert [(f.node, f.share) for f in dead.watch("zeros")] == [("Relu#1", 1.0)]
     dead.run({"x": np.full(4, 1e-39, np.float32)})
-    assert dead.watch("denormal") == []  # the input has them already
+    assert [(f.value, f.op) for f in dead.watch("denormal")] == [("x", "input")]  # which the op keeps
     cast = stepwell.debug(
         onnx_model(
             "g (float[4] x) => (uint8[4] y) <float s = {1}, uint8 z = {0}> { y = QuantizeLinear (x, s, z) }"

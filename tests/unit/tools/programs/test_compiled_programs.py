@@ -266,7 +266,7 @@ def test_endless_recursion_is_an_error_with_the_calls(tmp_path: Path, capsys: Ca
     (tmp_path / "endless.mlir").write_text(ENDLESS)
     error = shown_error(capsys, cli.main, "run", tmp_path / "endless.mlir", "--max-depth", "5000")
     assert "error[too-deep]" in error
-    assert "4,99" in error, "the calls that are left out are counted"
+    assert "… 4,991 more of @main" in error, "the calls that are left out are counted"
 
 
 def test_a_program_whose_calls_end_is_compiled_as_any_other(tmp_path: Path) -> None:
@@ -304,3 +304,23 @@ def test_types_may_be_left_out(tmp_path: Path) -> None:
     text = text.replace(f"func.return %m : {L}", f"func.return %m : {HOLE}")
     assert text.count(HOLE) == 2
     assert compiled(text, tmp_path)([1, 2], np.int64(1)) == [2, 3]
+
+
+def test_unknown_sizes_that_a_callee_names_must_agree(tmp_path: Path) -> None:
+    """Both rows are as long as another, which nothing but the callee says."""
+    row, named = "tensor<?xf32>", 'tensor<?xf32, #graph.dims<["N"]>>'
+    (tmp_path / "sum.mlir").write_text(f"""
+func.func private @sum_of(%x: {named}, %y: {named}) -> {named} {{
+  %z = graph.add %x, %y : ({named}, {named}) -> {named}
+  func.return %z : {named}
+}}
+func.func @main(%x: {row}, %y: {row}) -> {row} {{
+  %z = graph.call @sum_of(%x, %y) : ({row}, {row}) -> {row}
+  func.return %z : {row}
+}}
+""")
+    model = stepwell.compile(tmp_path / "sum.mlir")
+    two, three = np.ones(2, np.float32), np.ones(3, np.float32)
+    np.testing.assert_array_equal(model(three, three), 2 * three)
+    with pytest.raises(StepwellError, match="argument 1 of a call has another size along axis 0"):
+        model(three, two)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import stat
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
+from stepwell.tools.reduce.attached_plugins import attached_plugin
 from tests.onnx_models import onnx_model
 from tests.support.faults import planted
 from tests.support.forks import found_in, status_in
@@ -69,6 +71,38 @@ def test_a_wrong_rewrite_is_the_only_node_left(tmp_path: Path) -> None:
     script = tmp_path / "small.sh"
     assert script.stat().st_mode & stat.S_IXUSR
     assert "--check" in script.read_text()
+
+
+def test_the_case_has_its_plugin_and_runs_in_any_folder(tmp_path: Path) -> None:
+    onnx.save(chain(4, WRONG, "r"), tmp_path / "model.onnx")
+    plugin = planted("simplify-expr", tmp_path)
+    (tmp_path / "case").mkdir()
+    arguments = ("reduce", "model.onnx", "-o", "case/small.onnx", "--load", str(plugin))
+    status, found = found_in(tmp_path, *arguments)
+    assert status == 0
+    names = ("small.onnx", "small.npz", "small.sh", plugin.name)
+    assert found["files"] == [str(Path("case") / name) for name in names]
+    (tmp_path / "case").rename(tmp_path / "elsewhere")
+    plugin.unlink()
+    script = (tmp_path / "elsewhere" / "small.sh").read_text()
+    assert str(tmp_path) not in script
+    words = script.splitlines()[1].replace('"$(dirname "$0")"', str(tmp_path / "elsewhere"))
+    assert status_in(tmp_path, shlex.split(words)[1:]) == 1
+
+
+def test_the_plugins_that_lie_beside_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin, case = tmp_path / "alone.py", tmp_path / "case"
+    plugin.write_text("first")
+    case.mkdir()
+    assert attached_plugin("a.dotted.module", case) is None
+    assert attached_plugin(str(plugin), tmp_path) == attached_plugin(str(plugin), case) == "alone.py"
+    plugin.write_text("second")
+    assert attached_plugin(str(plugin), case) is None, "a file of the case's folder was overwritten"
+    (case / "alone.py").unlink()
+    (tmp_path / "helper_of_alone.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    import_module("helper_of_alone")
+    assert attached_plugin(str(plugin), case) is None and not (case / "alone.py").exists()
 
 
 def test_a_fault_in_a_kernel_is_kept_by_its_pass(tmp_path: Path) -> None:

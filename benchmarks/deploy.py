@@ -1,0 +1,160 @@
+"""
+Exported models: `python -m benchmarks.deploy`.
+
+Sizes of the files of a small model; the time to export a compiled model, and the memory for it; the time of a
+call through `NAME_run` of a model of one operator, over that of `NAME_main`; and of whole models as exported
+libraries, against the same models in Python, in turn. Milliseconds are the median, the time of a
+call is the least.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import onnx.parser
+
+import stepwell
+from benchmarks.zoo import model_path
+from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.targets.cpu import cpu_rows
+from stepwell.tools.inputs import completed_inputs
+
+MODELS = ("basic_pitch", "mobilenet_v2", "light_resnet50")
+_RELU = """
+<ir_version: 8, opset_import: ["" : 17]>
+one (float[16] x) => (float[16] y) { y = Relu (x) }
+"""
+_TINY = """
+<ir_version: 8, opset_import: ["" : 17]>
+tiny (float[N, 3, 32, 32] x, float[16, 3, 3, 3] w, float[16, 10] v) => (float[N, 10] y) {
+  c = Conv <pads = [1, 1, 1, 1]> (x, w) r = Relu (c) p = GlobalAveragePool (r) f = Flatten (p)
+  g = MatMul (f, v) y = Softmax (g)
+}
+"""
+_ROUNDS = 15
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*", default=MODELS, help="names of the zoo")
+    args = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sizes(folder)
+        call_time(folder)
+        for model in args.models:
+            whole_model(model, folder)
+
+
+def sizes(folder: Path) -> None:
+    """Print the bytes of a small model's library, weights apart, for each CPU of the table."""
+    model = onnx.parser.parse_model(_TINY)
+    for row in cpu_rows().values():
+        done = stepwell.export(model, folder / "tiny.so", mcpu=row.name)
+        size = (folder / "tiny.so").stat().st_size - done.weight_bytes
+        print(f"tiny .so {row.name:<16} {size:>7} bytes, code {done.code_bytes}")
+
+
+_CALLER = """
+#define _POSIX_C_SOURCE 200809L
+#include "one.h"
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+int32_t one_main(void *args, void *dims, void *context);
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static double least(double a, double b) { return a < b ? a : b; }
+int main(void) {
+  static float x[16], y[16];
+  static unsigned char memory[8192];
+  one_inputs in = {x};
+  one_outputs out = {y};
+  one_call call;
+  void *args[3] = {x, y, memory};
+  int64_t dims[1] = {0};
+  uint64_t context[12] = {0};
+  double run = 1e9, alone = 1e9;
+  memset(&call, 0, sizeof call);
+  args[2] = call.workspace = memory + (64 - (uintptr_t)memory % 64) % 64;
+  call.workspace_bytes = 4096;
+  for (int round = 0; round < 30; round++) {
+    double begin = now();
+    for (int i = 0; i < 100000; i++) one_run(&in, &out, &call);
+    run = least(run, now() - begin);
+    begin = now();
+    for (int i = 0; i < 100000; i++) one_main(args, dims, context);
+    alone = least(alone, now() - begin);
+  }
+  printf("%.4f us by NAME_run, %.4f over NAME_main", 10 * run, 10 * (run - alone));
+  return 0;
+}
+"""
+
+
+def call_time(folder: Path) -> None:
+    """Print the time of a call of one operator from C, and what it takes over that of its `main`."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        print("one operator: no C compiler here")
+        return
+    stepwell.export(onnx.parser.parse_model(_RELU), folder / "one.a")
+    (folder / "one.c").write_text(_CALLER)
+    subprocess.run([compiler, "-O2", "one.c", "one.a", "-o", "one"], cwd=folder, check=True)
+    done = subprocess.run([folder / "one"], capture_output=True, text=True, check=True)
+    print(f"one operator: {done.stdout}")
+
+
+def whole_model(name: str, folder: Path) -> None:
+    """Print the time of an export, and calls of the library and the model in turn, on one thread."""
+    if (path := model_path(name)) is None:
+        print(f"{name}: not available here")
+        return
+    compiled = stepwell.compile(path, threads=1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    export_seconds: dict[str, float] = {}
+    for suffix in ("a", "so"):
+        begin = perf_counter()
+        done = stepwell.export(compiled, folder / f"m.{suffix}")
+        export_seconds[suffix] = perf_counter() - begin
+    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    loaded = stepwell.load(folder / "m.so", threads=1)
+    feeds = completed_inputs(compiled.interface, {}, 0, {}, "random")
+    same, ratio, milliseconds = _compared(compiled, loaded, feeds)
+    shown = ", ".join(f".{suffix} {seconds:.2f} s" for suffix, seconds in export_seconds.items())
+    print(
+        f"{name}: export {shown}, memory +{grown / max(1, done.weight_bytes):.2f} x weights; "
+        f".so {milliseconds:.2f} ms, {ratio:.3f} of model(x), {'same bits' if same else 'OTHER BITS'}"
+    )
+
+
+def _compared(
+    model: CompiledModel, library: CompiledModel, feeds: Mapping[str, object]
+) -> tuple[bool, float, float]:
+    """Whether the bits are the same; the library's time over the model's; the library's milliseconds."""
+    wanted, found = model.run(feeds), library.run(feeds)
+    same = all(np.array_equal(found[name], wanted[name], equal_nan=True) for name in wanted)
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for _ in range(_ROUNDS):
+        for times, called in zip(seconds, (library, model), strict=True):
+            begin = perf_counter()
+            called.run(feeds)
+            times.append(perf_counter() - begin)
+    return same, median(seconds[0]) / median(seconds[1]), 1e3 * median(seconds[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""
+Writer of relocatable ELF files: code in one section, weights in another, and symbols.
+
+Source: System V ABI, chapters 4 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
+from stepwell.runtime.abi import ARENA_ALIGNMENT
+from stepwell.runtime.link.elf import ELF64, MACHINES, ElfClass, elf_class
+
+MACHINE_NUMBERS: Mapping[str, int] = {arch: number for number, arch in MACHINES.items()}
+_RELOCATABLE = 1
+PROGRAM, SYMBOLS, STRINGS, _RELOCATIONS, _RELOCATIONS_IN_PLACE = 1, 2, 3, 4, 9
+ALLOCATE, EXECUTE, _INFO_LINK = 2, 4, 0x40
+_LOCAL, GLOBAL, WEAK = 0, 1, 2
+OBJECT, FUNCTION = 1, 2
+_HIDDEN = 2
+_TEXT = 1
+
+
+@dataclass
+class Strings:
+    """A table of strings that ends in zeros."""
+
+    data: bytearray = field(default_factory=lambda: bytearray(1))
+    _known: dict[str, int] = field(default_factory=dict[str, int])
+
+    def offset(self, text: str) -> int:
+        """The offset of a string, which is added at its first use."""
+        if not text:
+            return 0
+        if text not in self._known:
+            self._known[text] = len(self.data)
+            self.data += text.encode() + b"\0"
+        return self._known[text]
+
+
+@dataclass
+class Section:
+    """A section under construction."""
+
+    name: str
+    type: int
+    flags: int
+    chunks: Sequence[Chunk]
+    alignment: int = 1
+    link: int = 0
+    info: int = 0
+    entry_bytes: int = 0
+    address: int = 0
+    offset: int = 0
+
+    @property
+    def size(self) -> int:
+        """The size of its contents."""
+        return sum(map(len, self.chunks))
+
+
+def program_bytes(elf: ElfClass) -> int:
+    """The size of a row of the table of segments."""
+    return 56 if elf is ELF64 else 32
+
+
+def flags_of(arch: str) -> int:
+    """The flags in the header of a file: the calling convention."""
+    return {"armv7": 0x5000400, "riscv64": 0x5}.get(arch, 0)  # EABI 5 with floats in registers; doubles too
+
+
+def header(
+    arch: str, type: int, *, sections: int, section_table: int, programs: int = 0, entry: int = 0
+) -> bytes:
+    """The header of a file; the names of sections are in the last one, programs after the header."""
+    elf = elf_class(arch)
+    start = elf.header.size if programs else 0
+    fields = (type, MACHINE_NUMBERS[arch], 1, entry, start, section_table, flags_of(arch), elf.header.size)
+    rows = program_bytes(elf) if programs else 0
+    sizes = rows, programs, elf.section.size, sections, max(0, sections - 1)
+    return elf.header.pack(elf.ident.ljust(16, b"\0"), *fields, *sizes)
+
+
+def symbol(
+    elf: ElfClass, name: int, binding: int, kind: int, section: int, place: tuple[int, int], hidden: bool
+) -> bytes:
+    """A row of a table of symbols; `place` is value and size."""
+    info, other = binding << 4 | kind, _HIDDEN if hidden else 0
+    if elf is ELF64:
+        return elf.symbol.pack(name, info, other, section, *place)
+    return elf.symbol.pack(name, *place, info, other, section)
+
+
+def section_rows(elf: ElfClass, sections: Sequence[Section], names: Strings) -> bytes:
+    """The section table; the first row is empty."""
+    rows = [bytes(elf.section.size)]
+    for each in sections:
+        rows.append(
+            elf.section.pack(
+                names.offset(each.name),
+                each.type,
+                each.flags,
+                each.address,
+                each.offset,
+                each.size,
+                each.link,
+                each.info,
+                each.alignment,
+                each.entry_bytes,
+            )  # fmt: skip
+        )
+    return b"".join(rows)
+
+
+def _relocation_section(parts: Parts, numbers: Mapping[str, int], table: int) -> Section:
+    """The relocations of the code; files of 32 bits have addends in the code."""
+    elf = elf_class(parts.code.arch)
+    rows = [
+        elf.relocation.pack(offset, numbers[name] << 32 | kind, addend)
+        if elf is ELF64
+        else elf.relocation.pack(offset, numbers[name] << 8 | kind)
+        for offset, kind, name, addend in parts.code.relocations
+    ]
+    name, type = (".rela.text", _RELOCATIONS) if elf is ELF64 else (".rel.text", _RELOCATIONS_IN_PLACE)
+    return Section(name, type, _INFO_LINK, rows, 8, link=table, info=_TEXT, entry_bytes=elf.relocation.size)
+
+
+def elf_object(parts: Parts) -> list[Chunk]:
+    """The object file of an export."""
+    code = parts.code
+    sections = [Section(".text", PROGRAM, ALLOCATE | EXECUTE, [code.contents], code.alignment)]
+    if parts.weights:
+        contents = weight_chunks(parts.weights)
+        sections.append(Section(".rodata", PROGRAM, ALLOCATE, contents, ARENA_ALIGNMENT))
+    # Without this section the program's stack becomes executable.
+    sections.append(Section(".note.GNU-stack", PROGRAM, 0, []))
+    strings, rows, locals = _symbols(parts)
+    table = len(sections) + 1
+    numbers = {name: number for number, (name, _) in enumerate(rows)}
+    if code.relocations:
+        sections.append(_relocation_section(parts, numbers, table + 1))
+        table += 1
+    symbols = [row for _, row in rows]
+    size = elf_class(code.arch).symbol.size
+    sections.append(Section(".symtab", SYMBOLS, 0, symbols, 8, link=table + 1, info=locals, entry_bytes=size))
+    sections.append(Section(".strtab", STRINGS, 0, [bytes(strings.data)]))
+    return _file(code.arch, sections)
+
+
+def _symbols(parts: Parts) -> tuple[Strings, list[tuple[str, bytes]], int]:
+    """The names, the rows of the table of symbols by name, and the number of local ones, which come first."""
+    strings, code = Strings(), parts.code
+    elf = elf_class(code.arch)
+    exported = {each.name: each for each in parts.symbols}
+    rows = [("", bytes(elf.symbol.size))]
+
+    def add(name: str, binding: int, kind: int, section: int, place: tuple[int, int], hidden: bool) -> None:
+        rows.append((name, symbol(elf, strings.offset(name), binding, kind, section, place, hidden)))
+
+    for name, place in code.symbols.items():
+        if name not in exported:
+            add(name, _LOCAL, FUNCTION, _TEXT, place, False)
+    locals = len(rows)
+    for name, each in exported.items():
+        add(name, WEAK if each.is_weak else GLOBAL, FUNCTION, _TEXT, code.symbols[name], False)
+    if parts.weights:
+        add(parts.weights_symbol, GLOBAL, OBJECT, _TEXT + 1, (0, parts.weight_bytes), True)
+    elif code.relocations:
+        add(parts.weights_symbol, GLOBAL, 0, 0, (0, 0), True)
+    return strings, rows, locals
+
+
+def _file(arch: str, sections: list[Section]) -> list[Chunk]:
+    """The whole file: header, contents, section table."""
+    names = Strings()
+    sections.append(Section(".shstrtab", STRINGS, 0, []))
+    for each in sections:
+        names.offset(each.name)
+    sections[-1].chunks = [bytes(names.data)]
+    elf = elf_class(arch)
+    chunks, end = list[Chunk](), elf.header.size
+    for each in sections:
+        gap = -end % each.alignment
+        each.offset = end + gap
+        chunks += [bytes(gap), *each.chunks]
+        end = each.offset + each.size
+    gap = -end % 8
+    first = header(arch, _RELOCATABLE, sections=len(sections) + 1, section_table=end + gap)
+    return [first, *chunks, bytes(gap), section_rows(elf, sections, names)]

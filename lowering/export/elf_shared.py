@@ -1,0 +1,176 @@
+"""
+Writer of shared libraries in ELF: code that needs no relocation, so that no linker is needed either.
+
+Segments: headers, dynamic symbols and code; the dynamic section, which the loader writes into; weights.
+Source: System V ABI, chapter 5 (program loading and dynamic linking).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from stepwell.lowering.export.elf_object import (
+    ALLOCATE,
+    EXECUTE,
+    FUNCTION,
+    GLOBAL,
+    PROGRAM,
+    STRINGS,
+    WEAK,
+    Section,
+    Strings,
+    header,
+    program_bytes,
+    section_rows,
+    symbol,
+)
+from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
+from stepwell.runtime.abi import ARENA_ALIGNMENT
+from stepwell.runtime.files.exported import JSON_SECTION, WEIGHTS_SECTION
+from stepwell.runtime.link.elf import ELF64, ElfClass, elf_class
+from stepwell.runtime.link.relocations import PATCHES
+
+EXECUTABLE, _SHARED = 2, 3
+# Linux on aarch64 may have pages of 64 KiB.
+_PAGE_BYTES = {"aarch64": 1 << 16}
+_DYNAMIC_SYMBOLS, _HASH, _DYNAMIC = 11, 5, 6
+_WRITE = 1
+LOAD, _DYNAMIC_SEGMENT, _STACK = 1, 2, 0x6474E551
+RUN, _CHANGE, READ = 1, 2, 4
+_TEXT_NUMBER = 4
+
+
+def elf_shared(parts: Parts) -> list[Chunk]:
+    """The shared library of an export."""
+    code, page = parts.code, _PAGE_BYTES.get(parts.code.arch, 1 << 12)
+    strings, elf = Strings(), elf_class(code.arch)
+    word = elf.bits // 8
+    rows = _rows(strings, parts, 0)
+    hashes = _hash_table([each.name for each in parts.symbols])
+    symbols = Section(".dynsym", _DYNAMIC_SYMBOLS, ALLOCATE, [rows], 8, 3, 1, elf.symbol.size)
+    sections = [
+        symbols,
+        Section(".hash", _HASH, ALLOCATE, [hashes], 8, 1, 0, 4),
+        Section(".dynstr", STRINGS, ALLOCATE, [bytes(strings.data)]),
+        Section(".text", PROGRAM, ALLOCATE | EXECUTE, [code.contents], code.alignment),
+        Section(".dynamic", _DYNAMIC, ALLOCATE | _WRITE, [bytes(2 * word * 6)], 8, 3, 0, 2 * word),
+    ]
+    if parts.weights:
+        contents = weight_chunks(parts.weights)
+        sections.append(Section(WEIGHTS_SECTION, PROGRAM, ALLOCATE, contents, ARENA_ALIGNMENT))
+    programs = 4 + bool(parts.weights)
+    end = _place(sections, elf.header.size + programs * program_bytes(elf), page)
+    # Addresses are known: symbols, the dynamic section, and the references from code to weights.
+    start = sections[3].address
+    symbols.chunks = [_rows(strings, parts, start)]
+    sections[4].chunks = [_dynamic(elf, sections)]
+    sections[3].chunks = [patched(parts, start, sections[-1].address)]
+    table = _programs(elf, sections, page)
+    return _file(parts, sections, table, programs, end)
+
+
+def _rows(strings: Strings, parts: Parts, start: int) -> bytes:
+    """The table of dynamic symbols, for code at an address; the first row is empty."""
+    elf = elf_class(parts.code.arch)
+    rows = [bytes(elf.symbol.size)]
+    for each in parts.symbols:
+        offset, size = parts.code.symbols[each.name]
+        binding, name = WEAK if each.is_weak else GLOBAL, strings.offset(each.name)
+        rows.append(symbol(elf, name, binding, FUNCTION, _TEXT_NUMBER, (start + offset, size), False))
+    return b"".join(rows)
+
+
+def _place(sections: Sequence[Section], start: int, page: int) -> int:
+    """Give sections their offsets and addresses, segments on pages of their own; returns the end."""
+    end, shift = start, 0
+    for number, each in enumerate(sections):
+        if number >= _TEXT_NUMBER:  # the dynamic section and weights begin segments
+            shift += page
+        end += -end % each.alignment
+        each.offset, each.address = end, end + shift
+        end += each.size
+    return end
+
+
+def _hash_table(names: Sequence[str]) -> bytes:
+    """The hash table by which a loader finds symbols; symbol 0 is none."""
+    buckets, chains = [0] * max(1, len(names)), [0] * (len(names) + 1)
+    for index, name in enumerate(names, 1):
+        bucket = _hash(name) % len(buckets)
+        chains[index], buckets[bucket] = buckets[bucket], index
+    return struct.pack(f"<{2 + len(buckets) + len(chains)}I", len(buckets), len(chains), *buckets, *chains)
+
+
+def _hash(name: str) -> int:
+    """The hash of the System V ABI."""
+    value = 0
+    for byte in name.encode():
+        value = (value << 4) + byte
+        value = (value ^ (value & 0xF0000000) >> 24) & 0x0FFFFFFF
+    return value
+
+
+def _dynamic(elf: ElfClass, sections: Sequence[Section]) -> bytes:
+    """The dynamic section: where the loader finds symbols."""
+    symbols, hashes, strings = (section.address for section in sections[:3])
+    entries = [(4, hashes), (5, strings), (6, symbols), (10, sections[2].size), (11, elf.symbol.size), (0, 0)]
+    return b"".join(struct.pack("<QQ" if elf is ELF64 else "<II", *entry) for entry in entries)
+
+
+def patched(parts: Parts, start: int, weights: int) -> bytes:
+    """Code at an address, whose relocations, which refer to the weights, are carried out."""
+    patches = PATCHES[parts.code.arch]
+    # A patch depends on the distance alone, or on addresses in pages: memory begins where the code does.
+    memory = bytearray(start) + parts.code.contents
+    for offset, kind, _, addend in parts.code.relocations:
+        patches[kind](memory, start + offset, weights, addend)
+    return bytes(memory[start:])
+
+
+def _programs(elf: ElfClass, sections: Sequence[Section], page: int) -> bytes:
+    """The table of segments."""
+    text, dynamic = sections[3], sections[4]
+    end = text.offset + text.size
+    rows = [
+        (LOAD, READ | RUN, 0, 0, end, page),
+        (LOAD, READ | _CHANGE, dynamic.offset, dynamic.address, dynamic.size, page),
+        (_DYNAMIC_SEGMENT, READ | _CHANGE, dynamic.offset, dynamic.address, dynamic.size, 8),
+        (_STACK, READ | _CHANGE, 0, 0, 0, 16),
+    ]
+    for weights in sections[5:]:
+        rows.append((LOAD, READ, weights.offset, weights.address, weights.size, page))
+    return b"".join(program_row(elf, *row) for row in rows)
+
+
+def program_row(
+    elf: ElfClass, type: int, flags: int, offset: int, address: int, size: int, alignment: int
+) -> bytes:
+    """A row of the table of segments."""
+    places = offset, address, address, size, size
+    if elf is ELF64:
+        return struct.pack("<IIQQQQQQ", type, flags, *places, alignment)
+    return struct.pack("<IIIIIIII", type, *places, flags, alignment)
+
+
+def _file(parts: Parts, sections: Sequence[Section], table: bytes, programs: int, end: int) -> list[Chunk]:
+    """The whole file: headers, contents, and a section table for tools."""
+    names = Strings()
+    rows = [*sections]
+    if parts.json and (offset := bytes(sections[3].chunks[0]).find(parts.json.encode())) >= 0:
+        section = Section(JSON_SECTION, PROGRAM, ALLOCATE, [parts.json.encode()])
+        section.address, section.offset = sections[3].address + offset, sections[3].offset + offset
+        rows.append(section)
+    last = Section(".shstrtab", STRINGS, 0, [], offset=end)
+    for each in (*rows, last):
+        names.offset(each.name)
+    last.chunks = [bytes(names.data)]
+    gap = -(end + last.size) % 8
+    place = end + last.size + gap
+    first = header(parts.code.arch, _SHARED, sections=len(rows) + 2, section_table=place, programs=programs)
+    elf = elf_class(parts.code.arch)
+    chunks, position = [first, table], elf.header.size + len(table)
+    for each in sections:
+        chunks += [bytes(each.offset - position), *each.chunks]
+        position = each.offset + each.size
+    return [*chunks, *last.chunks, bytes(gap), section_rows(elf, [*rows, last], names)]

@@ -1,0 +1,198 @@
+"""The files of an export, by suffix: library or object, header, weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from stepwell.lowering.export.archive import Member, archive
+from stepwell.lowering.export.description import description
+from stepwell.lowering.export.elf_object import elf_object
+from stepwell.lowering.export.elf_parts import elf_parts
+from stepwell.lowering.export.elf_shared import elf_shared
+from stepwell.lowering.export.emulated import driver_code, system_object
+from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
+from stepwell.lowering.export.header import HeaderFacts, caller_symbols, header_text
+from stepwell.lowering.export.names import checked_name, default_name
+from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
+from stepwell.lowering.export.threads_header import THREADS_HEADER
+from stepwell.lowering.export.weights_check import weights_check_code
+from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES
+from stepwell.runtime.files.whole_files import check_place, whole_file
+from stepwell.runtime.image import Entry, ModelImage, Variant
+from stepwell.runtime.interface import Array
+from stepwell.runtime.machine.demands import system_of
+from stepwell.runtime.machine.target import described
+
+
+class ExportOptions(NamedTuple):
+    """The choices of an export."""
+
+    name: str | None = None
+    """The name with which functions begin (default: that of the file)."""
+    weights: str = "embed"
+    """`embed`, `file` or `extern`."""
+    host_calls: str = "refuse"
+    """`refuse` or `callback`."""
+
+
+class Exported(NamedTuple):
+    """An export that was written."""
+
+    files: tuple[Path, ...]
+    symbols: tuple[str, ...]
+    """The functions and constants that programs may use."""
+    workspace: str
+    """The bytes of the workspace, as an expression of open sizes."""
+    stack_bytes: int
+    code_bytes: int
+    weight_bytes: int
+
+
+def export_image(image: ModelImage, path: str | Path, options: ExportOptions) -> Exported:
+    """
+    Write a file and its header.
+
+    Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`, …;
+    nothing is left half written.
+    """
+    target = Path(path)
+    check_place(target)
+    name = checked_name(default_name(target.stem) if options.name is None else options.name)
+    entry, variant = image.main, _variant(image.main)
+    _expect_suffix(target, variant)
+    _expect_exportable(entry, options)
+    if image.weight_check is not None:
+        image.weight_check.wait()
+    arrays = [image.weights[number] for number in entry.weights]
+    parts = _parts(name, entry, variant, arrays, options, image.summary)
+    own = parts.weights or tuple(arrays)
+    weight_bytes = sum(map(len, weight_chunks(own)))
+    facts = HeaderFacts(name, options.weights, weight_bytes, 0, options.host_calls == "callback")
+    files: dict[Path, Sequence[Chunk]] = {target: _WRITERS[target.suffix](parts, target)}
+    files[target.with_suffix(".h")] = [header_text(entry, variant, facts).encode()]
+    files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
+    if options.weights != "embed":
+        files[target.with_suffix(".weights")] = weight_chunks(arrays)
+    for file in files:
+        check_place(file)
+    _write(files)
+    symbols = tuple(symbol.name for symbol in parts.symbols)
+    workspace = str(entry.interface.arena_bytes)
+    return Exported(tuple(files), symbols, workspace, 0, len(parts.code.contents), weight_bytes)
+
+
+def _parts(
+    name: str,
+    entry: Entry,
+    variant: Variant,
+    arrays: Sequence[Array],
+    options: ExportOptions,
+    facts: Mapping[str, object],
+    *,
+    is_program: bool = False,
+) -> Parts:
+    """The code of an export, with the weights that are in the same file; of a program, with a driver."""
+    machine = described(variant.triple, variant.features)
+    sizes = [array.nbytes for array in arrays]
+    module = entry_module(entry, name, sizes, weights=options.weights, host=options.host_calls == "callback")
+    about = description(name, entry, variant, arrays, options.weights, facts)
+    objects = [entry_object(module, about, machine), *support_objects(machine)]
+    if options.weights == "file":
+        text = weights_check_code(name, weight_chunks(arrays), machine.pointer_bytes)
+        objects.append(compile_to_object(text, machine, optimize=False))
+    own = arrays if options.weights == "embed" else ()
+    text = json.dumps(about, separators=(",", ":"), sort_keys=True)
+    if not is_program:
+        return elf_parts(name, variant, objects, own, text)
+    interface = entry.interface
+    arguments = 3 + bool(caller_symbols(entry)) + bool(interface.published)
+    driver = compile_to_object(driver_code(name, machine.arch, arguments), machine, optimize=False)
+    return elf_parts(name, variant, [*objects, driver], own, text, [system_object(machine.arch)])
+
+
+def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
+    """The code of a program that runs a model under an emulator. Raises: as `export_image`."""
+    entry, variant = image.main, _variant(image.main)
+    _expect_exportable(entry, options)
+    if image.weight_check is not None:
+        image.weight_check.wait()
+    arrays = [image.weights[number] for number in entry.weights]
+    name = options.name or "model"
+    return _parts(name, entry, variant, arrays, options, image.summary, is_program=True)
+
+
+def _variant(entry: Entry) -> Variant:
+    """The code to export. Raises: StepwellError `bad-option` for an artifact for several targets."""
+    whole = [variant for variant in entry.variants if not variant.sizes]
+    if len({variant.triple for variant in whole}) != 1:
+        message = "an exported file has the code of one target, and the artifact has several"
+        raise StepwellError("bad-option", None, message)
+    return whole[0]
+
+
+def _expect_suffix(path: Path, variant: Variant) -> None:
+    """Refuse a suffix that is none, or is not the target's. Raises: StepwellError `bad-option`."""
+    if path.suffix not in EXPORT_SUFFIXES:
+        known = ", ".join((*EXPORT_SUFFIXES, ".stepwell"))
+        message = f"no file that ends in {path.suffix or 'nothing'} is made of a model"
+        raise StepwellError("bad-option", str(path), message, help=f"the suffixes are {known}")
+    if system_of(variant.triple) != "linux":
+        message = f"{path.suffix} files are made for Linux, and the code is for {variant.triple}"
+        raise StepwellError("bad-option", str(path), message)
+
+
+def _expect_exportable(entry: Entry, options: ExportOptions) -> None:
+    """Refuse what programs in C cannot pass or call."""
+    if entry.timed:
+        message = "the model records the times of its kernels, which only a run of Stepwell's reads"
+        raise StepwellError("bad-option", None, message, help="compile it without profile")
+    for kind, specs in (("input", entry.interface.inputs), ("output", entry.interface.outputs)):
+        for spec in specs:
+            if spec.is_object or spec.dtype.kind == "c":
+                message = f"{kind} {spec.name!r} is {spec}, and C has no type for it"
+                raise StepwellError("unsupported-interface", None, message)
+    if entry.callees and options.host_calls == "refuse":
+        places = list(dict.fromkeys(callee.where for callee in entry.callees))
+        raise StepwellError(
+            "needs-host",
+            None,
+            f"{len(entry.callees)} operators of the model run in Python",
+            note=[f"at {where}" for where in places],
+            help="--host-calls callback gives them to a function of yours; a .stepwell file runs them",
+        )
+
+
+def _object_file(parts: Parts, path: Path) -> Sequence[Chunk]:
+    return elf_object(parts)
+
+
+def _archive(parts: Parts, path: Path) -> Sequence[Chunk]:
+    symbols = [symbol.name for symbol in parts.symbols]
+    return archive([Member(f"{parts.name}.o", elf_object(parts), symbols)])
+
+
+def _library(parts: Parts, path: Path) -> Sequence[Chunk]:
+    return elf_shared(parts)
+
+
+_WRITERS: Mapping[str, Callable[[Parts, Path], Sequence[Chunk]]] = {
+    ".o": _object_file,
+    ".a": _archive,
+    ".so": _library,
+}
+
+
+def _write(files: Mapping[Path, Sequence[Chunk]]) -> None:
+    """Write several files, each under another name first: none is there before all are."""
+    with ExitStack() as stack:
+        for path, chunks in files.items():
+            file = stack.enter_context(whole_file(path))
+            for chunk in chunks:
+                file.write(chunk)
+            file.flush()  # a full disk is noticed before any file has its name

@@ -1,0 +1,175 @@
+"""The header of an exported model, for C99 and C++: types of inputs and outputs, functions, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from stepwell.lowering.export.cpu_check import CPUID, needs_cpuid, supported_function
+from stepwell.lowering.export.entry_object import is_allocated
+from stepwell.lowering.export.names import identifiers
+from stepwell.lowering.kernels.exported_pool import POOL_BYTES, POOL_FUNCTIONS
+from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
+from stepwell.runtime.image import Entry, Variant
+from stepwell.runtime.interface import TensorSpec
+
+_TYPES: Mapping[str, str] = {
+    "float32": "float",
+    "float64": "double",
+    "bool": "uint8_t",
+    "float16": "uint16_t",
+    "bfloat16": "uint16_t",
+    **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+_SHORT: Mapping[str, str] = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
+
+_STATUSES = ",\n       ".join(f"STEPWELL_{status.name} = {status.value}" for status in EntryStatus)
+_POOL = "\n".join(
+    f"#define stepwell_pool_{name} {link}"
+    for name, link in zip(("init", "hooks", "worker", "stop"), POOL_FUNCTIONS, strict=True)
+)
+COMMON = f"""\
+#ifndef STEPWELL_H
+#define STEPWELL_H
+/* What a function returns: 0, one of these, or a positive number of the model's own. */
+enum {{ STEPWELL_OK = 0,
+       {_STATUSES} }};
+
+/* A thread pool in memory of yours. No thread is made here: see stepwell_threads.h. */
+#define STEPWELL_POOL_BYTES {POOL_BYTES}
+typedef struct stepwell_pool stepwell_pool;
+{_POOL}
+/* NULL: the memory is too small, or not aligned to 8. */
+stepwell_pool *stepwell_pool_init(void *memory, size_t bytes, int32_t threads);
+void stepwell_pool_hooks(stepwell_pool *, void (*wait)(const int32_t *word, int32_t value),
+                         void (*wake)(const int32_t *word, int32_t count), void (*yield)(void));
+void stepwell_pool_worker(stepwell_pool *); /* call it on threads that you made: it returns after stop */
+void stepwell_pool_stop(stepwell_pool *);
+#endif
+"""
+
+
+@dataclass(frozen=True)
+class HeaderFacts:
+    """The facts in a header besides the interface."""
+
+    name: str
+    weights: str
+    """Their place: `embed`, `file` or `extern`."""
+    weight_bytes: int
+    stack_bytes: int
+    host_calls: bool
+
+
+def header_text(entry: Entry, variant: Variant, facts: HeaderFacts) -> str:
+    """The header of a function's code for a target."""
+    name, upper, interface = facts.name, facts.name.upper(), entry.interface
+    symbols = caller_symbols(entry)
+    guard = f"STEPWELL_{upper}_H"
+    parts = [
+        f"/* {name}: made by stepwell for {variant.triple}. */",
+        f"#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>",
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+        COMMON,
+        _constants(entry, facts, upper),
+    ]
+    if symbols:
+        members = "".join(f" int64_t {s};" for s in identifiers(symbols))
+        parts.append(f"typedef struct {{{members} }} {name}_dims;")
+    if interface.published:
+        members = "".join(f" int64_t {s};" for s in identifiers(interface.published))
+        parts.append(f"typedef struct {{{members} }} {name}_shapes; /* of outputs, after a call */")
+    parts.append(_struct(f"{name}_inputs", interface.inputs, "const {type} *{name}"))
+    allocated = ["{type} *" + "*" * is_allocated(spec, interface) + "{name}" for spec in interface.outputs]
+    parts += [_struct(f"{name}_outputs", interface.outputs, allocated), _call(name, facts), ""]
+    parts += [_functions(entry, facts, symbols)]
+    if needs_cpuid(variant.triple, variant.features):
+        parts.append(CPUID)
+    parts.append(supported_function(name, variant.triple, variant.features))
+    parts.append("#ifdef __cplusplus\n}\n#endif\n#endif")
+    return "\n".join(parts) + "\n"
+
+
+def caller_symbols(entry: Entry) -> tuple[str, ...]:
+    """The sizes that the caller passes, as `sched.entry` has them."""
+    dims = [dim for spec in entry.interface.inputs for dim in spec.dims]
+    return tuple(dict.fromkeys(str(dim) for dim in dims if str(dim) in dim.symbols()))
+
+
+def _constants(entry: Entry, facts: HeaderFacts, upper: str) -> str:
+    """The limits of a model."""
+    lines = [
+        f"#define {upper}_ABI 1",
+        f"#define {upper}_ALIGN {ARENA_ALIGNMENT} /* of the workspace; arrays need their element's */",
+    ]
+    if facts.stack_bytes:
+        lines.append(
+            f"#define {upper}_STACK_BYTES {facts.stack_bytes} /* upper bound of one call, one thread */"
+        )
+    if entry.interface.arena_bytes.is_static:
+        lines.append(f"#define {upper}_WORKSPACE_BYTES {entry.interface.arena_bytes.value}")
+    if facts.weights != "embed":
+        lines.append(f"#define {upper}_WEIGHT_BYTES {facts.weight_bytes}")
+    if facts.weights == "extern":
+        lines.append(
+            f"extern const unsigned char {facts.name}_weights[]; /* yours: {facts.name}.weights, aligned to "
+            f"{ARENA_ALIGNMENT} */"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _struct(name: str, specs: Sequence[TensorSpec], member: str | Sequence[str]) -> str:
+    """The struct of the pointers of inputs or outputs."""
+    names = identifiers([spec.name for spec in specs])
+    members = [member] * len(specs) if isinstance(member, str) else member
+    lines: list[str] = []
+    for spec, each, text in zip(specs, names, members, strict=True):
+        declared = text.format(type=_TYPES.get(spec.dtype.name, "uint8_t"), name=each)
+        lines.append(f"  {declared}; /* {_comment(spec, each)} */")
+    if not lines:
+        lines = ["  void *none;"]
+    return "\n".join(["typedef struct {", *lines, f"}} {name};"])
+
+
+def _comment(spec: TensorSpec, name: str) -> str:
+    """The element type and dimensions, and the model's own name where C's differs."""
+    dtype = spec.dtype.name
+    letters = dtype.rstrip("0123456789")
+    short = _SHORT.get(letters, letters) + dtype[len(letters) :]
+    text = f"{short}[{', '.join(map(str, spec.dims))}]"
+    own = "".join(c if c.isprintable() else "?" for c in spec.name).replace("*/", "* /").replace("/*", "/ *")
+    return text if spec.name == name else f"{text}, {own}"
+
+
+def _call(name: str, facts: HeaderFacts) -> str:
+    weights = f"their address, aligned to {ARENA_ALIGNMENT}" if facts.weights == "file" else "unused"
+    return f"""\
+typedef struct {{ /* set it to zero, then fill in what you need */
+  void *workspace;
+  size_t workspace_bytes;
+  stepwell_pool *pool; /* NULL: the calling thread alone */
+  void *(*allocate)(void *user, int64_t slot, int64_t bytes); /* aligned to {ARENA_ALIGNMENT}, or NULL */
+  int32_t (*host)(void *user, int64_t callee, int64_t *words, int64_t n);
+  void *user;
+  int64_t values[2]; /* of the last failure */
+  const void *weights; /* {weights} */
+}} {name}_call;"""
+
+
+def _functions(entry: Entry, facts: HeaderFacts, symbols: Sequence[str]) -> str:
+    """The declarations of functions."""
+    name = facts.name
+    dims = f"const {name}_dims *dims" if symbols else "void"
+    arguments = [f"const {name}_inputs *inputs", f"const {name}_outputs *outputs"]
+    arguments += [dims] if symbols else []
+    arguments += [f"{name}_shapes *shapes"] if entry.interface.published else []
+    arguments.append(f"{name}_call *call")
+    lines = [
+        f"int64_t {name}_workspace_bytes({dims}); /* below 0: a status */",
+        f"int32_t {name}_run({', '.join(arguments)});",
+        f"const char *{name}_message(int32_t status); /* never NULL */",
+        f"const char *{name}_json(void); /* the description of the model */",
+    ]
+    if facts.weights == "file":
+        lines.append(f"int32_t {name}_check_weights(const void *base, size_t bytes); /* 0: the model's */")
+    return "\n".join(lines) + "\n"

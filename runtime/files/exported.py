@@ -1,0 +1,146 @@
+"""
+Exported files: the suffixes of those that programs in C link or load, and shared libraries in Python again.
+
+A library has a section with the description of its model, which is read before the library is opened.
+Source: System V ABI, chapter 4.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.abi import ARENA_ALIGNMENT
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.image import MAIN, Entry, ModelImage, Variant
+from stepwell.runtime.interface import Array, dtype_from_name
+from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text, as_texts
+from stepwell.runtime.link.code import SharedLibrary
+from stepwell.runtime.link.elf import ELF32, ELF64
+
+EXPORT_SUFFIXES = (".o", ".a", ".so")
+"""The suffixes of files that programs link or load."""
+LIBRARY_SUFFIX = ".so"
+EXPORT_SCHEMA = "stepwell-export/1"
+JSON_SECTION, WEIGHTS_SECTION = ".stepwell", ".rodata"
+"""The sections of a library with the description of its model, and with its weights."""
+_SHARED = 3
+Bytes = npt.NDArray[np.uint8]
+
+
+class _Place(NamedTuple):
+    """A section in a file."""
+
+    offset: int
+    size: int
+
+
+def load_exported(path: str | os.PathLike[str]) -> ModelImage:
+    """
+    The image of an exported library, whose code the system loads when it is called.
+
+    Raises: StepwellError `no-file`, `bad-artifact` for a file that is no library of ours or is damaged.
+    """
+    place = os.path.abspath(path)
+    try:
+        data = np.memmap(place, dtype=np.uint8, mode="r").view(np.ndarray)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError):
+            raise StepwellError("no-file", place, f"cannot read the library: {error.strerror}") from None
+        raise _damaged(place, error) from None
+    try:
+        return _image(data, place)
+    except (ValueError, KeyError, TypeError, struct.error, RecursionError) as error:
+        raise _damaged(place, error) from None
+
+
+def _damaged(place: str, error: Exception) -> StepwellError:
+    message = f"this is no whole library of Stepwell's: {error}"
+    return StepwellError("bad-artifact", place, message, help="export the model again")
+
+
+def _image(data: Bytes, place: str) -> ModelImage:
+    """The image of a library's bytes. Raises: ValueError, KeyError, TypeError where they contradict."""
+    sections = _sections(data)
+    about = _description(data, sections)
+    function, weights = as_mapping(about["function"]), as_mapping(about["weights"])
+    code = SharedLibrary(place, data.size)
+    triple, features = as_text(about["triple"]), as_texts(about["features"])
+    variant = Variant(triple, features, code, f"{as_text(about['name'])}_{MAIN}")
+    arrays = _arrays(_weights(data, sections, as_text(weights["place"]), place), as_list(weights["arrays"]))
+    # The weights of an export are those of the function, in its order.
+    callees = [b""] * len(as_list(function["callees"]))  # whose code a program has
+    entry = Entry.from_json({**function, "weights": list(range(len(arrays)))}, callees, (variant,))
+    return ModelImage({MAIN: entry}, arrays, as_mapping(about["summary"]))
+
+
+def _description(data: Bytes, sections: Mapping[str, _Place]) -> Mapping[str, object]:
+    if JSON_SECTION not in sections:
+        raise ValueError(f"it has no section {JSON_SECTION}")
+    offset, size = sections[JSON_SECTION]
+    about = as_mapping(json.loads(data[offset : offset + size].tobytes()))
+    if about.get("schema") != EXPORT_SCHEMA:
+        raise ValueError(f"its description is not {EXPORT_SCHEMA}")
+    return about
+
+
+def _weights(data: Bytes, sections: Mapping[str, _Place], where: str, path: str) -> Bytes:
+    """The bytes of the weights: of the library, or of the file beside it."""
+    if where == "embed":
+        offset, size = sections.get(WEIGHTS_SECTION, _Place(0, 0))
+        return data[offset : offset + size]
+    beside = Path(path).with_suffix(".weights")
+    try:
+        if not beside.stat().st_size:
+            return np.empty(0, np.uint8)
+        return np.memmap(beside, dtype=np.uint8, mode="r").view(np.ndarray)
+    except OSError as error:
+        raise StepwellError("no-file", str(beside), f"cannot read the weights: {error.strerror}") from None
+
+
+def _arrays(data: Bytes, claims: Sequence[object]) -> tuple[Array, ...]:
+    """The weights as arrays, each from a multiple of the alignment on."""
+    arrays, end = list[Array](), 0
+    for row in claims:
+        claim = as_mapping(row)
+        dtype, shape = dtype_from_name(as_text(claim["dtype"])), as_shape(claim["shape"])
+        start = end + -end % ARENA_ALIGNMENT
+        end = start + prod(shape) * dtype.itemsize
+        if end > data.size:
+            raise ValueError("the weights are longer than their section: it was cut off")
+        arrays.append(cast(Array, data[start:end].view(dtype).reshape(shape)))
+    return tuple(arrays)
+
+
+def _sections(data: Bytes) -> Mapping[str, _Place]:
+    """The sections of an ELF library by name, each inside of the file. Raises: ValueError, struct.error."""
+    contents = memoryview(data.data)
+    elf = ELF32 if bytes(contents[: len(ELF32.ident)]) == ELF32.ident else ELF64
+    if len(contents) < elf.header.size or bytes(contents[: len(elf.ident)]) != elf.ident:
+        raise ValueError("it is no ELF file")
+    fields = elf.header.unpack_from(contents)
+    kind, start, row_bytes, count, names = (int(fields[i]) for i in (1, 6, 11, 12, 13))
+    if kind != _SHARED or row_bytes != elf.section.size or names >= count:
+        raise ValueError("it is no shared library")
+    if start + count * row_bytes > len(contents):
+        raise ValueError("its section table is outside of the file: it was cut off")
+    rows = [elf.section.unpack_from(contents, start + number * row_bytes) for number in range(count)]
+    for row in rows:
+        if row[4] + row[5] > len(contents):
+            raise ValueError("a section ends after the file: it was cut off")
+    texts = bytes(contents[rows[names][4] : rows[names][4] + rows[names][5]])
+    found: dict[str, _Place] = {}
+    for row in rows[1:]:
+        end = texts.find(b"\0", row[0])
+        if not row[0] <= end:
+            raise ValueError("a name is outside of the table of names")
+        found[texts[row[0] : end].decode("utf-8", "replace")] = _Place(row[4], row[5])
+    return found

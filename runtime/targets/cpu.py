@@ -1,0 +1,58 @@
+"""The table of CPUs: `cpu.csv`, a row for each level of features that `--mcpu` takes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+
+class CpuRow(NamedTuple):
+    """A level of features, and what code generation knows of CPUs that have them."""
+
+    name: str
+    triple: str
+    vector_bytes: int
+    """Size of the widest vector register; that of an f32 where there are no vectors."""
+    vector_registers: int
+    abi: str
+    """The calling convention, where it does not follow from the triple."""
+    emulator: str
+    """The command that runs programs of this CPU elsewhere; `native` for this kind of machine."""
+    features: tuple[str, ...]
+    """LLVM's names, sorted."""
+    about: str
+
+    @property
+    def arch(self) -> str:
+        """The architecture, as the triple begins."""
+        return self.triple.partition("-")[0]
+
+
+@cache
+def cpu_rows() -> Mapping[str, CpuRow]:
+    """The rows by name, in the order of the table: of an architecture, lower levels first."""
+    with Path(__file__).with_name("cpu.csv").open(encoding="utf-8", newline="") as file:
+        rows = [_row(row) for row in csv.DictReader(file)]
+    return {row.name: row for row in rows}
+
+
+def _row(row: Mapping[str, str]) -> CpuRow:
+    return CpuRow(
+        row["name"],
+        row["triple"],
+        int(row["vector_bytes"]),
+        int(row["vector_registers"]),
+        row["abi"],
+        row["emulator"],
+        tuple(row["features"].split()),
+        row["about"],
+    )
+
+
+def level_of(arch: str, features: frozenset[str]) -> CpuRow | None:
+    """The highest level of an architecture that features include."""
+    fitting = [row for row in cpu_rows().values() if row.arch == arch and features.issuperset(row.features)]
+    return fitting[-1] if fitting else None

@@ -1,0 +1,1 @@
+"""Exported models on other machines: emulators."""

@@ -1,0 +1,14 @@
+// RUN: stepwell-opt %s -p simplify-match --verify-diagnostics
+
+adt.data @Wide {
+  adt.constructor @Wide(!adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>, !adt.data<@Nat>)
+}
+func.func @wide(%w: !adt.data<@Wide>, %x: i64, %y: i64) -> i64 {
+  // expected-error: the cases of a match need more than 10000 tests, or 100 after each other
+  %r = adt.match %w : !adt.data<@Wide> -> (i64) case Wide(Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z) {
+    graph.yield %x : i64
+  } case _ {
+    graph.yield %y : i64
+  }
+  func.return %r : i64
+}

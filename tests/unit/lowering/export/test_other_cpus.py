@@ -1,0 +1,93 @@
+"""Exports for CPUs of the table, checked by their headers and symbols; `make deploy` runs them."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+import stepwell
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.link.elf import MACHINES, read_object
+from stepwell.runtime.link.relocations import LOW12_BY_ADDITION, LOW12_OF_LOAD, LOW12_OF_STORE, PATCHES
+from stepwell.runtime.machine.target import target_from
+from stepwell.runtime.targets.cpu import cpu_rows, level_of
+from stepwell.tools import cli
+
+RELU = """
+<ir_version: 8, opset_import: ["" : 17]>
+m (float[N, 7] x) => (float[N, 7] y) <float[7] b = {1, 2, 3, 4, 5, 6, 7}> { s = Add (x, b) y = Relu (s) }
+"""
+FOREIGN = [row.name for row in cpu_rows().values() if row.emulator != "native"]
+
+
+@pytest.mark.parametrize("mcpu", FOREIGN)
+def test_an_export_for_another_cpu_has_its_machine_and_nothing_undefined(mcpu: str, tmp_path: Path) -> None:
+    row, model = cpu_rows()[mcpu], onnx.parser.parse_model(RELU)
+    stepwell.export(model, tmp_path / "m.o", mcpu=mcpu)
+    data = (tmp_path / "m.o").read_bytes()
+    assert MACHINES[struct.unpack_from("<H", data, 18)[0]] == row.arch
+    file = read_object(data)
+    assert {s.name for s in file.symbols if not s.section} == {""}
+    assert {"m_run", "m_workspace_bytes", "m_message", "m_json"} <= {s.name for s in file.symbols}
+    assert row.triple in (tmp_path / "m.h").read_text()
+    stepwell.export(model, tmp_path / "m.so", mcpu=mcpu)
+    library = (tmp_path / "m.so").read_bytes()
+    assert library[4] == (1 if row.arch == "armv7" else 2) and len(library) < 16 << 10
+    with pytest.raises(StepwellError, match="wrong-cpu"):
+        stepwell.load(tmp_path / "m.so")
+
+
+def test_the_table_has_levels_from_low_to_high() -> None:
+    assert level_of("x86_64", frozenset(cpu_rows()["x86-64-v3"].features)) == cpu_rows()["x86-64-v3"]
+    assert level_of("riscv64", frozenset(cpu_rows()["riscv64"].features)) == cpu_rows()["riscv64"]
+    assert level_of("mips", frozenset()) is None
+    for row in cpu_rows().values():
+        target = target_from(row.name)
+        assert (target.vector_bytes, target.vector_registers) == (row.vector_bytes, row.vector_registers)
+        assert list(row.features) == sorted(row.features) and row.about and row.emulator
+        assert str(target).startswith(row.name)
+    assert target_from("riscv64").f32_lanes == 1
+
+
+def test_targets_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["targets"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in cpu_rows())
+
+
+@pytest.mark.parametrize("distance", [0, 4, 0x7FE, 0x800, -4, -0x801, 0x12345678, -0x12345678])
+def test_pairs_of_risc_v_reach_a_distance(distance: int) -> None:
+    """`auipc a0, 0` and the second instruction, four bytes after it, with addends as pairs have them."""
+    for kind, second in (
+        (LOW12_OF_LOAD, 0x00050513),  # addi a0, a0, 0
+        (LOW12_BY_ADDITION, 0x00053503),  # ld a0, 0(a0)
+        (LOW12_OF_STORE, 0x00B53023),  # sd a1, 0(a0)
+    ):
+        memory = bytearray(struct.pack("<2I", 0x00000517, second))
+        PATCHES["riscv64"][23](memory, 0, distance, 0)
+        PATCHES["riscv64"][kind](memory, 4, distance, 4)
+        high, low = struct.unpack("<2I", memory)
+        low_bits = (low >> 25 << 5 | low >> 7 & 31) if kind == LOW12_OF_STORE else low >> 20
+        reached = _signed(high & 0xFFFFF000, 32) + _signed(low_bits, 12)
+        assert reached == distance
+        assert kind != LOW12_BY_ADDITION or low & 0x707F == 0x13
+
+
+@pytest.mark.parametrize("distance", [0, 4, -8, 0x1FFFFF4, -0x1FFFFF8])
+def test_branches_of_armv7_keep_the_addend_of_the_instruction(distance: int) -> None:
+    memory = bytearray(struct.pack("<I", 0xEBFFFFFE))  # bl with an addend of -8, as LLVM writes it
+    PATCHES["armv7"][28](memory, 0, distance + 8, 0)
+    (word,) = struct.unpack("<I", memory)
+    assert word >> 24 == 0xEB and _signed(word & 0xFFFFFF, 24) * 4 == distance
+
+
+def test_a_distance_that_does_not_fit_is_an_error() -> None:
+    with pytest.raises(ValueError, match="does not fit 24 bits"):
+        PATCHES["armv7"][29](bytearray(struct.pack("<I", 0xEAFFFFFE)), 0, 1 << 27, 0)
+
+
+def _signed(value: int, bits: int) -> int:
+    return (value ^ 1 << (bits - 1)) - (1 << (bits - 1))

@@ -1,0 +1,55 @@
+"""`stepwell.export`: a model as a file that programs in other languages link or load."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack, cast
+
+from stepwell.lowering.export import Exported, ExportOptions, export_image
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.image import ModelImage
+from stepwell.runtime.model import CompiledModel
+from stepwell.tools.api.module import Module
+from stepwell.tools.driver.compile import build_image
+from stepwell.tools.driver.options import CompileKeywords, options_with
+
+if TYPE_CHECKING:
+    from stepwell.tools.driver.options import ModelFile
+
+
+def export(
+    model: ModelFile | Module | CompiledModel,
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    weights: Literal["embed", "file", "extern"] = "embed",
+    host_calls: Literal["refuse", "callback"] = "refuse",
+    **options: Unpack[CompileKeywords],
+) -> Exported:
+    """
+    Write a model as an object file or library, and a header for programs in C.
+
+    Args: `model` as for `compile`, or an artifact's path, or a compiled model; the suffix of `path` says
+    what is written: `.o`, `.a`, `.so`; `name` is that with which the functions begin (default: that of the
+    file); `weights` are in the file, in another one, or in memory of the program's; `host_calls` says what
+    becomes of operators that run in Python; `options` are those of `compile`.
+    Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`; as
+    `compile`. Nothing is left half written.
+    """
+    chosen = ExportOptions(name, weights, host_calls)
+    return export_image(_image(model, options), Path(path), chosen)
+
+
+def _image(model: ModelFile | Module | CompiledModel, options: CompileKeywords) -> ModelImage:
+    """The image of a model, which is compiled unless it is."""
+    is_artifact = isinstance(model, (str, Path)) and Path(model).suffix == ".stepwell"
+    if not (is_artifact or isinstance(model, CompiledModel)):
+        if isinstance(model, Module):
+            return model.compile(options_with(None, options)).image
+        return build_image(model, options_with(None, options))
+    if options:
+        message = f"{next(iter(options))} is for compiling, and the model is compiled already"
+        raise StepwellError("bad-option", None, message, help="give it the model's own file")
+    return model.image if isinstance(model, CompiledModel) else load_image(cast("str | Path", model))

@@ -1,0 +1,84 @@
+"""`stepwell compile -o m.so`, `m.a`, `m.o`: the options, and the export."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES
+from stepwell.runtime.files.whole_files import check_place
+from stepwell.runtime.image import ModelImage
+from stepwell.tools.commands.options import compile_options, expect_full_start, expect_no_compilation, watched
+from stepwell.tools.driver.options import CompileOptions, check_suffix
+from stepwell.tools.report import readable_bytes, summary_text
+
+_OPTIONS = ("name", "weights", "host_calls")
+
+
+def add_export_options(parser: ArgumentParser) -> None:
+    """Add the options of files for programs in C."""
+    about = "for -o FILE.o, .a and .so, which programs in C link or load"
+    group = parser.add_argument_group("export", about)
+    group.add_argument(
+        "--name", metavar="IDENT", help="begin the names of functions with it (default: that of FILE)"
+    )
+    group.add_argument(
+        "--weights",
+        choices=("embed", "file", "extern"),
+        help="in the file itself, in FILE.weights, which each call gets, or in memory of the program's "
+        "(default: embed)",
+    )
+    group.add_argument(
+        "--host-calls",
+        choices=("refuse", "callback"),
+        help="what becomes of operators that run in Python: callback calls a function of yours "
+        "(default: refuse)",
+    )
+
+
+def is_exported(args: Namespace) -> bool:
+    """Whether the output is a file for programs in C. Raises: StepwellError `bad-option` for its options."""
+    if args.emit is None and args.output is not None and args.output.suffix in EXPORT_SUFFIXES:
+        return True
+    if given := [name for name in _OPTIONS if getattr(args, name) is not None]:
+        option = "--" + given[0].replace("_", "-")
+        message = f"{option} is for files that programs in C link or load"
+        raise StepwellError("bad-option", None, message, help=f"-o FILE{', -o FILE'.join(EXPORT_SUFFIXES)}")
+    return False
+
+
+def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) -> None:
+    """Compile, unless the model is an artifact, and write the files."""
+    check_suffix(args.model)
+    check_place(args.output)
+    for name in ("dump", "print_pipeline", "list_pass_runs", "pass_limit"):
+        if getattr(args, name):
+            option = "--" + name.replace("_", "-")
+            raise StepwellError("bad-option", None, f"{option} does not go with -o {args.output}")
+    if args.model.suffix == ".stepwell":
+        expect_no_compilation(args)
+        image = load_image(args.model)
+    else:
+        expect_full_start(args, {"`stepwell compile`": True})
+        with watched(args):
+            image = compiled(compile_options(args))
+    beside = args.output.with_suffix(".weights")
+    if (
+        args.weights == "file"
+        and args.model.suffix == ".mlir"
+        and beside == args.model.with_suffix(".weights")
+    ):
+        message = f"{beside} has the weights of {args.model}, and would be overwritten"
+        raise StepwellError("bad-option", None, message, help="choose another name for the output")
+    from stepwell.lowering.export import ExportOptions, export_image
+
+    options = ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse")
+    done = export_image(image, args.output, options)
+    args.facts |= done._asdict() | {"files": list(map(str, done.files))}
+    print(summary_text(image), file=sys.stderr)
+    code, weights = readable_bytes(done.code_bytes), readable_bytes(done.weight_bytes)
+    files = ", ".join(map(str, done.files))
+    print(f"wrote {files}: code {code}, weights {weights}, workspace {done.workspace} bytes", file=sys.stderr)

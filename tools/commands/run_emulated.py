@@ -1,0 +1,67 @@
+"""`stepwell run --emulate`: the exported program of a model, run by an emulator of its CPU."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.image import ModelImage
+from stepwell.tools.check.check import differences_from_reference, expect_reference
+from stepwell.tools.commands.options import compile_options, expect_no_compilation, watched
+from stepwell.tools.commands.shown_outputs import described_array, write_outputs
+from stepwell.tools.driver.compile import build_image
+from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.inputs import completed_inputs, read_arrays
+
+_REFUSED = ("profile", "roofline", "backend")
+
+
+def add_emulation(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--emulate", action="store_true", help="run the exported program of --mcpu by an emulator of that CPU"
+    )
+    parser.add_argument(
+        "--against", type=Path, metavar="MODEL.onnx", help="with --emulate and --check: the artifact's model"
+    )
+
+
+def run_emulated(args: Namespace) -> int:
+    """Run; returns the exit status: 1 when `--check` finds a difference."""
+    from stepwell.lowering.export import EmulatedModel
+
+    if given := [name for name in _REFUSED if getattr(args, name)]:
+        message = f"--{given[0]} does not go with --emulate: the times of an emulator say nothing"
+        raise StepwellError("bad-option", None, message)
+    if args.repeat > 1:
+        raise StepwellError("bad-option", None, "--repeat measures times, which an emulator's are not")
+    reference = args.against or args.model
+    if args.check:
+        expect_reference(reference)
+    arrays = read_arrays(args.inputs) if args.inputs is not None else {}
+    model = EmulatedModel(_image(args))
+    feeds = completed_inputs(model.interface, arrays, args.seed, dict(args.input_shape), args.fill)
+    outputs = model.run(feeds)
+    described = [described_array(name, array) for name, array in outputs.items()]
+    args.facts["outputs"] = [facts for facts, _ in described]
+    for _, line in described:
+        print(line)
+    if args.outputs is not None:
+        write_outputs(args.outputs, outputs)
+    if not args.check:
+        return 0
+    differences = differences_from_reference(reference, feeds, outputs)
+    args.facts["check"] = [d._asdict() | {"ok": d.ok} for d in differences]
+    print(*differences, sep="\n")
+    return 0 if all(difference.ok for difference in differences) else 1
+
+
+def _image(args: Namespace) -> ModelImage:
+    check_suffix(args.model)
+    if args.model.suffix == ".stepwell":
+        expect_no_compilation(args)
+        return load_image(args.model)
+    with watched(args):
+        return build_image(args.model, compile_options(args))
