@@ -1,4 +1,4 @@
-"""Updates of carried tensors and states that need no copy of what they do not change."""
+"""Updates of a part of carried tensors and states, without a copy of the rest."""
 
 from __future__ import annotations
 

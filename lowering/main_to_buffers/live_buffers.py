@@ -157,7 +157,7 @@ class BlockAnalysis:
 
     def _visit_update(self, op: graph.InsertSliceOp, position: int) -> None:
         """
-        Let an update be in the buffer of what it changes, unless that is read afterwards, or values are kept.
+        Let an update share the buffer of its operand, unless later ops read the operand, or values are kept.
         """
         if not self.keep and is_written_in_place(op):
             self.found.of[op.result], self.found.dims[op.result] = (

@@ -19,7 +19,7 @@ LABELS = ("labels", "targets")
 
 
 class Epoch(NamedTuple):
-    """An epoch: the mean loss of its samples, each before the step that it was in, and its seconds."""
+    """An epoch: the mean loss of the samples, each before its step, and the seconds."""
 
     loss: float
     seconds: float

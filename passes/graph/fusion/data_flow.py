@@ -29,8 +29,8 @@ _VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, graph.WordsOp)
 
 def computes(op: Operation) -> TypeGuard[GraphOp]:
     """
-    Whether an op belongs in a kernel: a graph op that is neither structure nor a view nor a plugin's, and
-    that does not change a part of a carried tensor in its memory.
+    Whether an op belongs in a kernel: a graph op, but no structure, no view, no plugin's, and no update of a
+    carried tensor in place.
     """
     if not isinstance(op, GraphOp) or op.KIND is Kind.STRUCTURE or isinstance(op, (*_VIEWS, Op)):
         return False

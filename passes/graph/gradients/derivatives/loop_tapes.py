@@ -68,7 +68,7 @@ def _blocks(op: graph.ForOp, size: int, b: GradientBuilder) -> SSAValue:
 
 
 def _rest(op: graph.ForOp, begin: SSAValue, size: int, b: GradientBuilder) -> SSAValue:
-    """The number of iterations in a block: of the last one those that are left."""
+    """The number of iterations in a block; the last block has the rest."""
     if (count := _known(op, b)) is not None and count % size == 0:
         return b.number(size)
     return b.insert(graph.MinimumOp(b.subtract(op.count, begin), b.number(size)))

@@ -102,7 +102,7 @@ def test_the_forward_model_uses_running_statistics(tmp_path: Path):
     state = {name: value.astype(np.float64)[:, None] for name, value in found.state.items() if name in "smbv"}
     h = (X - state["m"]) / np.sqrt(state["v"] + 1e-5) * state["s"] + state["b"]
     np.testing.assert_allclose(
-        found.outputs(X)["y"], h.reshape(64, 12) @ as_float(found.state["w"]), rtol=1e-3, atol=1e-4
+        as_float(found.outputs(X)["y"]), h.reshape(64, 12) @ as_float(found.state["w"]), rtol=1e-3, atol=1e-4
     )
 
 
