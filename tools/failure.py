@@ -13,14 +13,14 @@ INTERRUPTED = 130
 
 
 def say_interrupted(stop: KeyboardInterrupt) -> int:
-    """Say in which pass Ctrl-C came, where it was one; returns the exit status."""
+    """Print the pass that Ctrl-C ended, if any; returns the exit status."""
     for note in getattr(stop, "__notes__", ()):
         print(f"interrupted {note}", file=sys.stderr)
     return INTERRUPTED
 
 
 def show_fatal_signals() -> None:
-    """Let a signal that ends this process, such as SIGSEGV, print the Python calls that led to it."""
+    """Let fatal signals such as SIGSEGV print the Python calls before them."""
     if not faulthandler.is_enabled() and sys.stderr is not None:
         faulthandler.enable()
 

@@ -77,7 +77,7 @@ class FunctionCode:
         self._code.emit("ret", value=number(value))
 
     def _tail(self, op: Operation) -> bool:
-        """An op whose results the function returns, where that is the end of its code."""
+        """An op at the end of a function, which returns its results."""
         match op:
             case graph.CallOp() if op.callee is None or op.callee.string_value() not in self._segments:
                 self._tail_call(op)
@@ -227,7 +227,7 @@ class FunctionCode:
             self._code.open(join[0])
 
     def _match(self, op: adt.MatchOp, join: tuple[Block, list[int]] | None) -> None:
-        """One switch on the tag, where there is more than one case."""
+        """A switch on the tag, or nothing for a single case."""
         value, cases = self._use(op.value), cases_by_tag(op)
         starts: dict[int | None, Block] = {case: Block() for case in dict.fromkeys(cases)}
         if len(starts) > 1:

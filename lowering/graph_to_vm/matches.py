@@ -37,7 +37,7 @@ def _is_one_level(pattern: PatternAttr) -> bool:
 
 
 def bound_registers(code: Code, pattern: PatternAttr, value: int) -> list[int]:
-    """The registers of the values that a one-level pattern binds, which it fits."""
+    """The registers of the values bound by a one-level pattern that fits."""
     if pattern.kind == BOUND:
         return [value]
     return [code.field(value, index) for index, part in enumerate(pattern.parts) if part.kind == BOUND]

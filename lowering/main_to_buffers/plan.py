@@ -53,7 +53,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Shaped:
-    """A buffer, the memref type with which it is read or written, and the dimensions that the type lacks."""
+    """A buffer, the memref type of its reads and writes, and the dimensions that the type lacks."""
 
     buffer: Buffer
     type: MemRefType[Attribute]
@@ -75,7 +75,7 @@ class MainPlan:
     symbols: tuple[str, ...]
     """The symbols that are arguments."""
     published: tuple[str, ...]
-    """The symbols that the caller is told, once they are known."""
+    """The symbols reported to the caller, once they are known."""
     known: frozenset[str]
     """The symbols whose values a call begins with; all others depend on data."""
     shaped: Mapping[SSAValue, Shaped]

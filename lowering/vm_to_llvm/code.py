@@ -96,7 +96,7 @@ class NativeCode:
         self.add(llvm.StoreOp.create(operands=[value, pointer], properties=dict(_ORDINARY)))
 
     def word(self, pointer: SSAValue, index: int, type: IntegerType = i64) -> SSAValue:
-        """The address of a word by its position, or of an integer of another type."""
+        """The address of 8 bytes by their position, or of an integer of another type."""
         op = llvm.GEPOp.create(
             operands=[pointer],
             result_types=[PTR],

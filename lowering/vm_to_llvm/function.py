@@ -266,7 +266,7 @@ class NativeFunction(Registers):
         return [code.load(code.word(results, index)) for index in range(count)]
 
     def _detail(self, callee: int, status: SSAValue) -> SSAValue:
-        """A number and a status in one word."""
+        """A number and a status in 64 bits."""
         code = self.code
         wide = code.value(llvm.SExtOp.create(operands=[status], result_types=[i64]))
         shifted = code.binary(llvm.ShlOp, wide, code.integer(32))

@@ -39,6 +39,7 @@ def reaching_function(call: graph.CallOp) -> Reaching:
     Decided branches on the way are replaced by the ops of the region that runs:
 
     ```mlir
+    %f = graph.function @neg : (tensor<i64>) -> tensor<i64>
     %o = adt.make @Option::@Some(%f) : ((tensor<i64>) -> tensor<i64>) -> !adt.data<@Option, (tensor<i64>) -> tensor<i64>>
     %y = adt.match %o : !adt.data<@Option, (tensor<i64>) -> tensor<i64>> -> (tensor<i64>) case Some(%g: (tensor<i64>) -> tensor<i64>) {
       %z = graph.call %g(%x) : (tensor<i64>) -> tensor<i64>
@@ -47,6 +48,7 @@ def reaching_function(call: graph.CallOp) -> Reaching:
       graph.yield %x : tensor<i64>
     }
     // ->
+    %f = graph.function @neg : (tensor<i64>) -> tensor<i64>
     %z = graph.call %f(%x) : (tensor<i64>) -> tensor<i64>
     ```
     """  # noqa: E501
@@ -139,7 +141,7 @@ def _replaced(op: _Branch) -> Sequence[SSAValue] | None:
 
 
 def _taken(op: _Branch) -> _Taken | None:
-    """The region of a branch that runs, where its values have the very types of the results; else None."""
+    """The region of a branch that runs, if its values have exactly the types of the results; else None."""
     taken = _taken_case(op) if isinstance(op, adt.MatchOp) else _taken_arm(op)
     if taken is None or list(yield_of(taken.region).operand_types) != list(op.result_types):
         return None

@@ -68,7 +68,7 @@ _MAX_NAME_BYTES = 1 << 10  # many symbols may have the same name
 
 @dataclass(frozen=True)
 class Symbol:
-    """A name of an object: where it is defined, or that it is defined elsewhere."""
+    """A name in an object, defined there or elsewhere."""
 
     name: str
     section: int

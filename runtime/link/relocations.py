@@ -82,7 +82,7 @@ _AARCH64: Mapping[int, Patch] = {
 
 
 def _load_to_lea(memory: bytearray, place: int, symbol: int, addend: int) -> None:
-    """`mov slot(%rip), %r`, which loads an address, to `lea symbol(%rip), %r`, which computes it."""
+    """`mov slot(%rip), %r`, the load of an address, to `lea symbol(%rip), %r`, its computation."""
     if place < 2 or memory[place - 2] != 0x8B:
         raise ValueError("an address is not loaded by mov")
     memory[place - 2] = 0x8D
@@ -118,7 +118,7 @@ def _low12_of_store(memory: bytearray, place: int, symbol: int, addend: int) -> 
 
 
 def _low12_by_addition(memory: bytearray, place: int, symbol: int, addend: int) -> None:
-    """`ld x, slot(y)`, which loads an address, to `addi x, y, low`, which computes it."""
+    """`ld x, slot(y)`, the load of an address, to `addi x, y, low`, its computation."""
     word = _word(memory, place)
     if word & 0x707F != 0x3003:
         raise ValueError("an address is not loaded by ld")

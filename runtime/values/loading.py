@@ -14,8 +14,9 @@ from stepwell.runtime.model import CompiledModel, expect_artifact
 
 def load(path: str | os.PathLike[str], *, threads: int | None = None) -> CompiledModel:
     """
-    Load an artifact that `model.save` or `stepwell compile -o` wrote, or a shared library that
-    `stepwell.export` wrote, which runs on one thread; needs neither xDSL nor onnx.
+    The model of an artifact, or of a shared library made by `stepwell.export`, which runs on one thread.
+
+    Needs neither xDSL nor onnx.
 
     Loading runs no code of the file, but for the trial of tile registers on a CPU with AMX; calling the model
     does: load only what you trust, as with a shared library.

@@ -180,7 +180,7 @@ class Call:
         return 0
 
     def _array(self, address: int, is_copied: bool) -> Array:
-        """A tensor object as an array: of its own memory, or a copy for functions that may keep it."""
+        """A tensor object as an array: a view, or a copy for functions of the host."""
         head = (ctypes.c_int32 * 4).from_address(address)
         if head[3] & 255 != Kind.TENSOR:
             return cast(Array, None)  # which the check refuses

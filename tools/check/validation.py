@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -239,7 +239,7 @@ def known_functions(
         try:
             arrays = inputs_of_function(function, symbols, seed) if given is None else given
             results = interpret(module, ctx, name, arrays, max_depth=MAX_DEPTH)
-            if any(callable(each) or isinstance(each, Data) for each in results):
+            if any(map(_is_incomparable, results)):
                 raise TypeError("results that are data or functions are not compared")
             noisy = interpret(module, ctx, name, arrays, noise=Noise(), max_depth=MAX_DEPTH)
             known[name] = Known(arrays, results, slack_of(noisy, results))
@@ -247,6 +247,13 @@ def known_functions(
             note = f"does not run before the passes: {getattr(error, 'message', error)}"
             rows.append(Row("", "", name, Status.UNJUDGED, note=note))
     return known, rows
+
+
+def _is_incomparable(value: object) -> bool:
+    """Whether a result is a function or data, or a tuple with one of these."""
+    if isinstance(value, tuple):
+        return any(map(_is_incomparable, cast("tuple[object, ...]", value)))
+    return callable(value) or isinstance(value, Data)
 
 
 def validated_pipeline(module: ModuleOp, pipeline: str, ctx: Context, instrument: Validate) -> list[Row]:

@@ -67,7 +67,7 @@ def _project(package: Path) -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write the sources into the folder that is named, in place of what it contains; returns the status."""
+    """Write the sources into a folder, in place of its contents; returns the status."""
     (name,) = argv
     shutil.rmtree(name, ignore_errors=True)
     write_sources(Path(name))

@@ -178,7 +178,7 @@ class ModelFailure:
 
 
 def _beside_script(name: str) -> str:
-    """A file of the script's own folder, in a shell's words."""
+    """A file of the script's own folder, in the shell's syntax."""
     return f'"$(dirname "$0")"/{quote(name)}'
 
 

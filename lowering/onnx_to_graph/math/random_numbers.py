@@ -70,8 +70,8 @@ class _Draw:
 
 def _draw(at: Formula, op: onnx.OnnxOp, dims: Sequence[Dim], element: Attribute) -> _Draw:
     """
-    Random bits of an operator for each element of a shape: the same at each call by its attribute `seed`, of
-    a key that the host draws where there is none.
+    Random bits for each element of a shape: equal at each call with an attribute `seed`, else of a new key
+    from the host.
     """
     if op.has("seed"):
         key = at.lowering.constant(np.array([_seed(op), 0], np.int64), at.rewriter)

@@ -183,7 +183,7 @@ def test_outputs_into_no_folder(output: str, add: Path, tmp_path: Path, capsys: 
     [
         ("x.stepwell", ["--emit", "graph"], "--emit graph writes IR as text, and -o "),
         ("x.ll", ["--emit", "asm"], "writes assembly"),
-        ("x.mlir", [], "name it x.stepwell; --emit writes the IR of a level instead"),
+        ("x.mlir", [], "name it x.stepwell, or for programs in C .o, .a, .so; --emit writes IR"),
     ],
 )
 def test_outputs_named_as_another_kind(
@@ -200,7 +200,9 @@ def test_the_name_of_a_backend_comes_before_the_model(tmp_path: Path, capsys: Ca
 
 
 def test_a_dump_into_a_file(add: Path, capsys: Capture) -> None:
-    error = shown_error(capsys, cli.main, "compile", add, "--dump", add / "levels", "-o", add.parent / "o")
+    error = shown_error(
+        capsys, cli.main, "compile", add, "--dump", add / "levels", "-o", add.parent / "o.stepwell"
+    )
     assert "error[cannot-write]: the folder could not be made" in error
 
 

@@ -97,7 +97,10 @@ OTHERS: Mapping[str, str] = {
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/untyped_values.py MOST_LISTED
         passes/analysis/symbolic_values.py MAX_ELEMS
-        passes/graph/inlining.py MAX_OPS
+        passes/graph/inlining.py MAX_OPS MOST_NESTED
+        passes/graph/decision_trees.py MAX_TESTS MAX_DEPTH MAX_STEPS
+        passes/graph/data/simplify_match.py MAX_NESTED
+        passes/graph/functions/returned_functions.py _MOST_TYPES
         passes/graph/gradients/derivatives/resize.py MAX_ELEMS
         passes/graph/functions/unfolding.py MOST_ELEMENTS MOST_NESTED
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS

@@ -21,7 +21,8 @@ def _places() -> dict[str, list[str]]:
     """The files that name each variable of ours."""
     places: dict[str, list[str]] = {}
     for folder in SOURCES:
-        for file in (ROOT / folder).rglob("*.py"):
+        # Those of exported libraries are macros of C.
+        for file in (each for each in (ROOT / folder).rglob("*.py") if "export" not in each.as_posix()):
             for name in set(_NAME.findall(file.read_text(encoding="utf-8"))):
                 places.setdefault(name, []).append(file.relative_to(ROOT).as_posix())
     return places

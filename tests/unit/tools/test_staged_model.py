@@ -352,7 +352,7 @@ def test_a_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_code_that_cannot_be_loaded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A defect in the thread that takes the code is told too, and nobody waits for ever."""
     model = now(path)
-    monkeypatch.setattr(staged_model, "CompiledModel", None)
+    monkeypatch.setattr(staged_model, "model_of", None)
     with pytest.warns(
         RuntimeWarning, match="TypeError: 'NoneType' object is not callable; the model goes on"
     ):

@@ -10,7 +10,9 @@
 // CHECK: arith.shli
 // CHECK: arith.ori
 // CHECK: linalg.yield
-func.func @main(%key: tensor<2xi64>, %x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xui64, #graph.dims<["N"]>> {
+func.func @main(%key: tensor<2xi64>, %x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xi1, #graph.dims<["N"]>> {
   %0 = graph.random_bits %key count <["N"]> : tensor<2xi64> -> tensor<?xui64, #graph.dims<["N"]>>
-  func.return %0 : tensor<?xui64, #graph.dims<["N"]>>
+  %1 = graph.constant dense<9000000000000000000> : tensor<ui64>
+  %2 = graph.less %0, %1 : (tensor<?xui64, #graph.dims<["N"]>>, tensor<ui64>) -> tensor<?xi1, #graph.dims<["N"]>>
+  func.return %2 : tensor<?xi1, #graph.dims<["N"]>>
 }

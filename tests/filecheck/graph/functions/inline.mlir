@@ -84,22 +84,22 @@ func.func @upstream(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: graph.bind_sizes %{{.*}} names ["[[M:.*]]"]
 // CHECK: graph.assert "[[M]]" equals "[[N]]", "argument 1 of a call has another size along axis 1
 // CHECK: %[[Y:.*]] = graph.reshape %y shape <[2, "[[N]]"]>
-// CHECK: graph.concat %[[X]], %[[Y]] axis 1 {{.*}} -> tensor<2x?xf32, #graph.dims<[2, "2 * [[N]]"]>>
+// CHECK: graph.add %[[X]], %[[Y]] : {{.*}} -> tensor<2x?xf32, #graph.dims<[2, "[[N]]"]>>
 // CHECK-LABEL: @known_from_another(
 // CHECK: graph.bind_sizes %{{.*}} names ["[[K:.*]]"]
 // CHECK: graph.assert "[[K]]" equals "M"
 // CHECK: %[[X:.*]] = graph.reshape %x shape <[2, "M"]>
-// CHECK: graph.concat %[[X]], %y axis 1
-func.func private @joined(%x: tensor<2x?xf32, #graph.dims<[2, "N"]>>, %y: tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "2*N"]>> {
-  %z = graph.concat %x, %y axis 1 : (tensor<2x?xf32, #graph.dims<[2, "N"]>>, tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "2*N"]>>
-  func.return %z : tensor<2x?xf32, #graph.dims<[2, "2*N"]>>
+// CHECK: graph.add %[[X]], %y
+func.func private @summed(%x: tensor<2x?xf32, #graph.dims<[2, "N"]>>, %y: tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "N"]>> {
+  %z = graph.add %x, %y : (tensor<2x?xf32, #graph.dims<[2, "N"]>>, tensor<2x?xf32, #graph.dims<[2, "N"]>>) -> tensor<2x?xf32, #graph.dims<[2, "N"]>>
+  func.return %z : tensor<2x?xf32, #graph.dims<[2, "N"]>>
 }
 func.func @unknown_sizes(%x: tensor<2x?xf32>, %y: tensor<2x?xf32>) {
-  %z = graph.call @joined(%x, %y) : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>
+  %z = graph.call @summed(%x, %y) : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>
   func.return
 }
 func.func @known_from_another(%x: tensor<2x?xf32>, %y: tensor<2x?xf32, #graph.dims<[2, "M"]>>) {
-  %z = graph.call @joined(%x, %y) : (tensor<2x?xf32>, tensor<2x?xf32, #graph.dims<[2, "M"]>>) -> tensor<2x?xf32>
+  %z = graph.call @summed(%x, %y) : (tensor<2x?xf32>, tensor<2x?xf32, #graph.dims<[2, "M"]>>) -> tensor<2x?xf32>
   func.return
 }
 
@@ -109,14 +109,16 @@ func.func @known_from_another(%x: tensor<2x?xf32>, %y: tensor<2x?xf32, #graph.di
 // CHECK: %[[X:.*]] = graph.reshape %x shape <[4]>
 // CHECK: graph.assert "{{.*}}" equals "3"
 // CHECK: %[[Y:.*]] = graph.reshape %y shape <[3]>
-// CHECK: graph.exp %[[X]] : tensor<4xf32>
-// CHECK: graph.exp %[[Y]] : tensor<3xf32>
+// CHECK: graph.add %[[X]], %{{.*}} : (tensor<4xf32>
+// CHECK: graph.add %[[Y]], %{{.*}} : (tensor<3xf32>
 func.func @open_sizes(%x: tensor<?xf32>, %y: tensor<?xf32, #graph.dims<["M"]>>) -> (tensor<?xf32>, tensor<?xf32>) {
   %a, %b = graph.call @of_sizes(%x, %y) : (tensor<?xf32>, tensor<?xf32, #graph.dims<["M"]>>) -> (tensor<?xf32>, tensor<?xf32>)
   func.return %a, %b : tensor<?xf32>, tensor<?xf32>
 }
 func.func private @of_sizes(%x: tensor<4xf32>, %y: tensor<3xf32>) -> (tensor<4xf32>, tensor<3xf32>) {
-  %a = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
-  %b = graph.exp %y : tensor<3xf32> -> tensor<3xf32>
+  %c = graph.constant dense<1.0> : tensor<4xf32>
+  %d = graph.constant dense<2.0> : tensor<3xf32>
+  %a = graph.add %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %b = graph.add %y, %d : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   func.return %a, %b : tensor<4xf32>, tensor<3xf32>
 }

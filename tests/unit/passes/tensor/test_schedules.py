@@ -109,6 +109,8 @@ def test_scheduled_kernels_mean_the_same(text: str, mcpu: str) -> None:
 def test_lowered_ops_mean_the_same(path: Path) -> None:
     if path.stem.endswith("-invalid"):
         pytest.skip("made to be refused")
+    if path.stem == "random-bits":
+        pytest.skip("without uses, the op is in no kernel and is not lowered")
     pipeline = ",".join(("convert-graph-to-linalg", "sink-reshapes", *_STEPS)).format(mcpu="x86-64-v3")
     for text in re.split(r"^// -----$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
         run_before_after(text, pipeline)

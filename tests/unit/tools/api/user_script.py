@@ -149,6 +149,7 @@ def models(m: sw.Module, folder: Path) -> None:
     refused(lambda: f.kernels["k0"].ir("vectors"))  # pyright: ignore[reportArgumentType]
     f.save(folder / "m.stepwell")
     again: sw.CompiledModel = sw.load(folder / "m.stepwell", threads=1)
+    assert sw.export(f, folder / "m.a", name="m").files[0] == folder / "m.a"
     options = sw.CompileOptions(opt_level=1, mcpu="x86-64-v3")
     other = sw.compile(folder / "m.onnx", options, input_shapes={"x": (4, 8)}, memory="low")
     assert again.threads == 1 and [v.shape for v in other.inputs] == [v.shape for v in again.inputs]
