@@ -221,6 +221,11 @@ def test_a_program_on_the_machine_keeps_no_states(tmp_path: Path):
         compiled(tmp_path, COUNTING, executor="vm")
 
 
+def test_functions_for_c_keep_no_states(tmp_path: Path):
+    with pytest.raises(StepwellError, match=r"error\[unsupported-interface\].*the state 'total'"):
+        stepwell.export(compiled(tmp_path, COUNTING), tmp_path / "m.o")
+
+
 def test_states_of_a_damaged_interface_are_refused(tmp_path: Path):
     interface = compiled(tmp_path, COUNTING).image.main.interface
     assert Interface.from_json(interface.to_json()) == interface
