@@ -133,7 +133,7 @@ class LocatingParser(ExactParser):
         return self._whole(parse)
 
     def _whole(self, parse: Callable[[], ParsedT]) -> ParsedT:
-        """The result of parsing the whole text. Raises: StepwellError `syntax`."""
+        """The result of parsing the whole text. Raises: StepwellError `syntax`, `too-large`."""
         try:
             return parse()
         except ParseError as error:
@@ -144,7 +144,8 @@ class LocatingParser(ExactParser):
             help = None if unknown is None else missing_dialect(self.ctx, unknown[1])
             raise syntax_error(message, self._place_of(error), help) from error
         except RecursionError:
-            raise StepwellError("syntax", self._file.data, "regions or attributes nest too deeply") from None
+            message, help = "regions or attributes nest too deeply", "write inner regions as functions"
+            raise StepwellError("too-large", self._file.data, message, help=help) from None
         except StepwellError:
             raise
         except Exception as error:  # whatever a type or an op makes of a text that it did not expect

@@ -190,11 +190,8 @@ class EntryOp(IRDLOperation):
 
 def entries_of(module: Operation) -> list[EntryOp]:
     """The entries of a module."""
-    return [op for region in module.regions for block in region.blocks for op in block.ops if _is_entry(op)]
-
-
-def _is_entry(op: Operation) -> bool:
-    return isinstance(op, EntryOp)
+    ops = (op for region in module.regions for block in region.blocks for op in block.ops)
+    return [op for op in ops if isinstance(op, EntryOp)]
 
 
 def weight_offsets(sizes: Sequence[int]) -> list[int]:

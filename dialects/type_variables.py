@@ -59,6 +59,9 @@ class VarType(_Named, TypeAttribute):
     def __init__(self, label: str):
         super().__init__(StringAttr(label))
 
+    def verify(self) -> None:
+        note_kinds()
+
 
 @irdl_attr_definition
 class HoleType(_Named, TypeAttribute):
@@ -87,6 +90,17 @@ class HoleType(_Named, TypeAttribute):
 
 
 _HOLES: set[type[HoleType]] = set()
+_KINDS: set[str] = set()
+
+
+def note_kinds() -> None:
+    """Note that this process has made a type whose kind is checked: a variable, one applied to others."""
+    _KINDS.add("made")
+
+
+def have_kinds() -> bool:
+    """Whether there are types whose kinds are checked: if not, no module is searched for them."""
+    return bool(_KINDS)
 
 
 def nothing_said() -> HoleType:

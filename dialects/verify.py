@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.incomplete import is_incomplete
 from stepwell.dialects.shared_tables import tables_shared
+from stepwell.dialects.type_variables import have_kinds
 from stepwell.runtime.errors import StepwellError
 
 MAX_REPORTED = 10
@@ -45,7 +46,11 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
             broken = True
             name = f"%{operand.name_hint}" if operand.name_hint else "an operand"
             yield Violation(op, f"{name} is used before it is defined, or outside of its region")
-    for region in op.regions:
+    if op.name in ("func.func", "adt.data") and have_kinds():
+        for inner, error in _kind_errors(op):
+            broken = True
+            yield Violation(inner, error.message, error)
+    for region in op.regions if not broken else ():
         for violation in _region_violations(region, visible, any_order=isinstance(op, ModuleOp)):
             broken = True
             yield violation
@@ -64,6 +69,12 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
         yield Violation(_redefinition(op, str(error)) or op, str(error))
     except StepwellError as error:
         yield Violation(op, error.message, error)
+
+
+def _kind_errors(op: Operation) -> Iterator[tuple[Operation, StepwellError]]:
+    from stepwell.dialects.adt.kinds import kind_errors  # programs of tensors alone have no kinds
+
+    return kind_errors(op)
 
 
 def _discardable_attributes(op: Operation) -> Iterator[tuple[str, str, Attribute]]:

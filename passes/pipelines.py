@@ -48,6 +48,7 @@ PROGRAM = (
     Step("infer-types", "finds the types that holes stand for, before any other pass needs them"),
     Step("gradient", "writes out derivatives while functions still have their names"),
     Step("monomorphize", "gives every value one type, before bodies are put together"),
+    Step("partial-evaluate{budget=10000}", "follows closures and cells, which inline does not see through"),
     Step("inline", "leaves calls of recursive functions and of function values alone"),
     Step("simplify-match", "tests a tag at a time; makings that inlining has brought into sight fold"),
     Step("tail-calls-to-loops", "makes loops of recursion on tensors, whose helpers are inlined by now"),
@@ -61,6 +62,7 @@ BYTECODE = (
     Step("lambda-lift", "gives each lambda's body a function, whose tensor ops are segments too"),
     Step("outline-dataflow", "leaves calls, data and cells, between segments that are compiled as @main is"),
     Step("convert-graph-to-vm", "makes instructions of what is left"),
+    Step("compact-registers", "makes frames small, and frees values before calls, for both executors"),
 )
 """From a program with recursion, function values, data or cells to bytecode and segments."""
 NATIVE_FUNCTIONS = (Step("convert-vm-to-llvm", "makes machine code's functions of instructions"),)
@@ -177,6 +179,8 @@ def text_of(steps: Iterable[Step]) -> str:
 
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = text_of(MODEL), text_of(WORK), text_of(KERNELS)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
+REFERENCE_PIPELINE = text_of(PROGRAM[:3])
+"""What the interpreter needs of `PROGRAM`."""
 NATIVE_PIPELINE = text_of(NATIVE_FUNCTIONS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))

@@ -58,6 +58,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "partition-graph": ("outline each backend's connected ops as a function", "PartitionGraph"),
         "rewrite-patterns": ("apply the rewrite rules of a pattern file",),
     },
+    "passes.vm": {"compact-registers": ("make one register of those that are never needed at once",)},
     "passes.graph.data": {
         "link-prelude": ("copy what a module names of the prelude into it",),
         "unmatched-cases": ("print the values that matches leave out",),

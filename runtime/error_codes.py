@@ -56,6 +56,8 @@ CODES: dict[str, ErrorCode] = {
         "Check the constants from which the model computes its shapes."),
     "bad-size": ErrorCode("a size that is computed from data during a call is negative or too large",
         "Check the input values that the size depends on."),
+    "bad-target": ErrorCode("an attribute of a target does not exist, or has no legal value",
+        "Write `cpu{mcpu=riscv64gcv cores=4}`, a name that `stepwell targets` lists, or an LLVM triple."),
     "bad-test": ErrorCode("a test command always says the same, or not the same again, or does not run",
         "Let it end with 0 for a good artifact, with 1 for a bad one, with 125 where it cannot tell."),
     "bad-usage": ErrorCode("a command line cannot be understood",

@@ -274,30 +274,31 @@ class CompiledModel(ModelInfo):
     def _fixed_binding(self) -> Binding | None:
         """The sizes of every call; None where they are open, or calls need more than arrays."""
         specs = (*self.interface.inputs, *self.interface.outputs)
-        entry = self._entry
-        if entry.slots or entry.callees or entry.objects_per_call or entry.timed or self._whole.states:
-            return None
-        if not all(dim.is_static for spec in specs for dim in spec.dims):
+        if self._needs_more_than_arrays() or not all(dim.is_static for spec in specs for dim in spec.dims):
             return None
         return self._bind(tuple(tuple(dim.value for dim in spec.dims) for spec in self.interface.inputs))
+
+    def _needs_more_than_arrays(self) -> bool:
+        """Whether calls need states, the host, a clock, or memory whose size depends on data."""
+        entry, interface = self._entry, self.interface
+        is_told = interface.published or any(spec.is_object for spec in interface.outputs)
+        needs_host = entry.slots or entry.callees or entry.objects_per_call or entry.timed
+        return bool(is_told or needs_host or self._whole.states)
 
     def native_segment(self) -> NativeSegment | None:
         """
         What native code needs to call this segment itself, for one call at a time; its arguments are checked,
-        and the addresses of their elements and the results' memory are passed. None as for `fixed_call`.
+        and the addresses of their elements and the results' memory are passed. None where a call needs more.
         """
-        if (binding := self._fixed_binding()) is None:
+        if self._needs_more_than_arrays():
             return None
         frame = self._new_frame()
-        frame.prepare(binding)
-        _, sizes, context = frame.addresses
         code = self._library.address(self.variant.symbol)
-        addresses = code, sizes, context, address_of(frame.arena)
 
         def failure(status: int) -> BaseException:
             return self._failure(status, frame)
 
-        return NativeSegment(addresses, frame, failure)
+        return NativeSegment(code, frame, self._bind, self._output_dtypes, failure)
 
     def take_chunks(self) -> list[list[ChunkTime]]:
         """

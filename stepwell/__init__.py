@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stepwell.passes.trace_events import TraceEvents as TraceEvents
     from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
+    from stepwell.runtime.machine.named_target import Target as Target
     from stepwell.runtime.model import CompiledModel as CompiledModel
     from stepwell.runtime.values.loading import load as load
     from stepwell.tools.api import pipelines as pipelines
@@ -67,6 +68,7 @@ _LAZY = {
     "RewriteCounts": "stepwell.passes.instruments:RewriteCounts",
     "Snapshots": "stepwell.passes.instruments:Snapshots",
     "StepwellError": "stepwell.runtime.errors:StepwellError",
+    "Target": "stepwell.runtime.machine.named_target:Target",
     "Timing": "stepwell.tools.api.instruments:Timing",
     "TraceEvents": "stepwell.passes.trace_events:TraceEvents",
     "Trainer": "stepwell.tools.training.trainer:Trainer",
@@ -111,6 +113,7 @@ __all__ = [
     "RewriteCounts",
     "Snapshots",
     "StepwellError",
+    "Target",
     "Timing",
     "TraceEvents",
     "Trainer",

@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.type_variables import (
     ParamsAttr,
     has_parts,
+    note_kinds,
     parse_params,
     print_params,
     substituted,
@@ -52,6 +53,9 @@ class DataType(ParametrizedAttribute, TypeAttribute):
     def of(name: str, *arguments: Attribute) -> DataType:
         """The type by the name of its definition."""
         return DataType(SymbolRefAttr(name), ArrayAttr(arguments))
+
+    def verify(self) -> None:
+        note_kinds()
 
     @property
     def symbol(self) -> str:

@@ -412,3 +412,62 @@ func.func private @size(%t: !adt.data<@Tree, !graph.var<"A">>) -> tensor<i64> at
   }
   func.return %r : tensor<i64>
 }
+
+// The tensor of the elements of a list of scalars.
+func.func private @stack(%xs: !adt.data<@List, tensor<!graph.var<"E">>>) -> tensor<?x!graph.var<"E">> attributes {graph.type_params = #graph.params<["E": number]>} {
+  %n = graph.call @length<tensor<!graph.var<"E">>>(%xs) : (!adt.data<@List, tensor<!graph.var<"E">>>) -> tensor<i64>
+  %t, %rest = graph.call @stack_first<!graph.var<"E">>(%xs, %n) : (!adt.data<@List, tensor<!graph.var<"E">>>, tensor<i64>) -> (tensor<?x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>)
+  func.return %t : tensor<?x!graph.var<"E">>
+}
+
+// As stack of so many elements, half of them at a time; and the elements after these.
+func.func private @stack_first(%xs: !adt.data<@List, tensor<!graph.var<"E">>>, %n: tensor<i64>) -> (tensor<?x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>) attributes {graph.type_params = #graph.params<["E": number]>} {
+  %one = graph.constant dense<1> : tensor<i64>
+  %several = graph.less %one, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %t, %rest = graph.if %several : tensor<i1> -> (tensor<?x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>) {
+    %two = graph.constant dense<2> : tensor<i64>
+    %half = graph.divide %n, %two : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %other = graph.subtract %n, %half : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %a, %ys = graph.call @stack_first<!graph.var<"E">>(%xs, %half) : (!adt.data<@List, tensor<!graph.var<"E">>>, tensor<i64>) -> (tensor<?x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>)
+    %b, %zs = graph.call @stack_first<!graph.var<"E">>(%ys, %other) : (!adt.data<@List, tensor<!graph.var<"E">>>, tensor<i64>) -> (tensor<?x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>)
+    %ab = graph.concat %a, %b axis 0 : (tensor<?x!graph.var<"E">>, tensor<?x!graph.var<"E">>) -> tensor<?x!graph.var<"E">>
+    graph.yield %ab, %zs : tensor<?x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>
+  } else {
+    %a, %ys = adt.match %xs : !adt.data<@List, tensor<!graph.var<"E">>> -> (tensor<?x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>) case Cons(%x: tensor<!graph.var<"E">>, %tail: !adt.data<@List, tensor<!graph.var<"E">>>) {
+      %y = graph.expand_dims %x axes [0] : tensor<!graph.var<"E">> -> tensor<1x!graph.var<"E">>
+      graph.yield %y, %tail : tensor<1x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>
+    } case Nil {
+      %zero = graph.constant dense<> : tensor<0xi64>
+      %none = graph.cast %zero to !graph.var<"E"> saturate true round "nearest" : tensor<0xi64> -> tensor<0x!graph.var<"E">>
+      graph.yield %none, %xs : tensor<0x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>
+    }
+    graph.yield %a, %ys : tensor<?x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>
+  }
+  func.return %t, %rest : tensor<?x!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>
+}
+
+// The elements of a tensor of one dimension, as a list of scalars.
+func.func private @unstack(%x: tensor<?x!graph.var<"E">, #graph.dims<["N"]>>) -> !adt.data<@List, tensor<!graph.var<"E">>> attributes {graph.type_params = #graph.params<["E": number]>} {
+  %shape = graph.extents <["N"]> -> tensor<1xi64>
+  %n = graph.squeeze %shape axes [0] : tensor<1xi64> -> tensor<i64>
+  %nil = adt.make @List::@Nil() : () -> !adt.data<@List, tensor<!graph.var<"E">>>
+  %r = graph.call @unstack_onto<!graph.var<"E">>(%x, %n, %nil) : (tensor<?x!graph.var<"E">, #graph.dims<["N"]>>, tensor<i64>, !adt.data<@List, tensor<!graph.var<"E">>>) -> !adt.data<@List, tensor<!graph.var<"E">>>
+  func.return %r : !adt.data<@List, tensor<!graph.var<"E">>>
+}
+
+// As unstack of the first elements, so many, before those of a list.
+func.func private @unstack_onto(%x: tensor<?x!graph.var<"E">, #graph.dims<["N"]>>, %n: tensor<i64>, %done: !adt.data<@List, tensor<!graph.var<"E">>>) -> !adt.data<@List, tensor<!graph.var<"E">>> attributes {graph.type_params = #graph.params<["E": number]>} {
+  %zero = graph.constant dense<0> : tensor<i64>
+  %more = graph.less %zero, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %r = graph.if %more : tensor<i1> -> (!adt.data<@List, tensor<!graph.var<"E">>>) {
+    %one = graph.constant dense<1> : tensor<i64>
+    %m = graph.subtract %n, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %e = graph.gather %x, %m axis 0 batch_dims 0 bounds "check" : (tensor<?x!graph.var<"E">, #graph.dims<["N"]>>, tensor<i64>) -> tensor<!graph.var<"E">>
+    %l = adt.make @List::@Cons(%e, %done) : (tensor<!graph.var<"E">>, !adt.data<@List, tensor<!graph.var<"E">>>) -> !adt.data<@List, tensor<!graph.var<"E">>>
+    %k = graph.call @unstack_onto<!graph.var<"E">>(%x, %m, %l) : (tensor<?x!graph.var<"E">, #graph.dims<["N"]>>, tensor<i64>, !adt.data<@List, tensor<!graph.var<"E">>>) -> !adt.data<@List, tensor<!graph.var<"E">>>
+    graph.yield %k : !adt.data<@List, tensor<!graph.var<"E">>>
+  } else {
+    graph.yield %done : !adt.data<@List, tensor<!graph.var<"E">>>
+  }
+  func.return %r : !adt.data<@List, tensor<!graph.var<"E">>>
+}

@@ -24,7 +24,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind, OrUnknown
 from stepwell.dialects.graph.control_flow import expect_yield, yield_of
-from stepwell.dialects.type_variables import HoleType, parse_type_arguments, print_type_arguments
+from stepwell.dialects.type_variables import (
+    HoleType,
+    parse_type_arguments,
+    print_type_arguments,
+    types_inside,
+)
 
 
 def captured_values(region: Region) -> Sequence[SSAValue]:
@@ -195,6 +200,10 @@ class FunctionOp(GraphOp):
         printer.print_attribute(self.result.type)
 
 
+def _has_hole(type: Attribute) -> bool:
+    return any(isinstance(part, HoleType) for part in types_inside(type))
+
+
 def _callee_properties(
     callee: SymbolRefAttr | None, arguments: ArrayAttr[Attribute] | None
 ) -> dict[str, Attribute]:
@@ -346,8 +355,8 @@ class CallOp(GraphOp):
         if value is not None:
             type = FunctionType.from_lists([operand.type for operand in operands], list(results))
             known = parser.ssa_values.get(value.operand_name, ())
-            if value.index < len(known) and isinstance(known[value.index].type, HoleType):
-                operands.insert(0, known[value.index])  # its type is not this one, but a hole
+            if value.index < len(known) and _has_hole(known[value.index].type):
+                operands.insert(0, known[value.index])  # its type is not this one, but has a hole
             else:
                 operands.insert(0, parser.resolve_operand(value, type))
         return cls.create(

@@ -11,7 +11,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import GraphOp, Kind, OrUnknown
-from stepwell.dialects.type_variables import has_parts
+from stepwell.dialects.type_variables import has_parts, note_kinds
 
 
 @irdl_attr_definition
@@ -27,6 +27,9 @@ class CellType(ParametrizedAttribute, TypeAttribute):
     name = "ref.cell"
 
     content: Attribute = param_def()
+
+    def verify(self) -> None:
+        note_kinds()
 
 
 def _with_content(type: Attribute, parts: Sequence[Attribute]) -> Attribute:

@@ -36,7 +36,8 @@ _REGISTER = re.compile(r"r(0|[1-9]\d{0,5})")
 _HASH_NUMBER = re.compile(r"\s*#(\d{1,9})\b")
 _TOKEN = re.compile(r"->|\w+|[^\s\w]")
 _BLOCKS = (Kind.TARGET, Kind.TARGETS)
-_LISTS = (Kind.USES, Kind.OUTPUTS)
+
+_REGISTERS = (Kind.DEF, Kind.USE, Kind.USES, Kind.OUTPUTS)
 
 
 class InstructionOp(IRDLOperation):
@@ -44,6 +45,27 @@ class InstructionOp(IRDLOperation):
 
     INSTRUCTION: ClassVar[Instruction]
     """The row of the table."""
+
+    @property
+    def register_fields(self) -> Sequence[Field]:
+        """The operands that are registers, in the order of the text."""
+        return [field for field in self.INSTRUCTION.fields if field.kind in _REGISTERS]
+
+    @property
+    def registers_read(self) -> list[int]:
+        """The registers that the instruction reads, in the order of its text."""
+        return [n for field in self.register_fields if not self._writes(field) for n in self._numbers(field)]
+
+    @property
+    def registers_written(self) -> list[int]:
+        """The registers that the instruction writes, in the order of its text."""
+        return [n for field in self.register_fields if self._writes(field) for n in self._numbers(field)]
+
+    def _writes(self, field: Field) -> bool:
+        return field.kind is Kind.DEF or (field.kind is Kind.OUTPUTS and GIVEN not in self.properties)
+
+    def _numbers(self, field: Field) -> Sequence[int]:
+        return numbers_of(self.properties[field.name])
 
     @classmethod
     def of(cls, properties: Mapping[str, Attribute], targets: Sequence[Block] = ()) -> Self:

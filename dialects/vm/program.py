@@ -84,7 +84,7 @@ class _Reader:
             for op in self._constants
         )
         return Program(
-            tuple(map(_data_type, self._data)),
+            tuple(map(data_type, self._data)),
             tuple(constants),
             tuple(map(_packed, self._packed)),
             tuple(map(self._function, self._functions)),
@@ -140,7 +140,8 @@ class _Reader:
         return ConstructorOf(index, data.tag(symbol.nested_references.data[-1].data))
 
 
-def _data_type(op: DataOp) -> DataType:
+def data_type(op: DataOp) -> DataType:
+    """A data type as bytecode has it."""
     kinds = op.params.by_name if op.params is not None else {}
     constructors = (
         Constructor(each.sym_name.data, tuple(map(program_type, each.fields))) for each in op.constructors
@@ -158,8 +159,11 @@ def _sides(type: FunctionType) -> tuple[Sequence[Attribute], Sequence[Attribute]
 
 
 def _signature(type: FunctionType | None, names: tuple[str, ...]) -> Signature | None:
-    if type is None:
-        return None
+    return None if type is None else signature_of_type(type, names)
+
+
+def signature_of_type(type: FunctionType, names: tuple[str, ...]) -> Signature:
+    """The interface of a public function. Raises: StepwellError `unsupported` for a type."""
     inputs, outputs = (tuple(map(program_type, side)) for side in _sides(type))
     return Signature(inputs, outputs, names)
 

@@ -9,7 +9,7 @@ from stepwell.lowering.kernels.exported_pool import POOL_FUNCTIONS
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import Variant
 from stepwell.runtime.interface import Array
-from stepwell.runtime.link.code import LinkedCode, SharedLibrary
+from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.link.elf import ObjectFile, Symbol
 from stepwell.runtime.link.linker import FlatCode, UndefinedSymbols, flat_link
 from stepwell.runtime.link.relinked import as_object, read_paired
@@ -35,9 +35,6 @@ def elf_parts(
     arch = arch_of(variant.triple)
     if isinstance(variant.code, LinkedCode):
         files = [as_object(arch, variant.code)]
-    elif isinstance(variant.code, SharedLibrary):
-        message = "a shared library is not exported again"
-        raise StepwellError("no-source", variant.code.path, message, help="export the model's own file")
     else:
         files = [read_paired(data) for data in variant.code.objects]
     main = next((s for file in files for s in file.symbols if s.name == variant.symbol and s.section), None)

@@ -1,8 +1,8 @@
 """
 Programs that run an exported model under an emulator: a driver without a C library, linked with the model.
 
-The program maps memory at a fixed address, reads a copy of it from standard input (arrays, and the structs
-of a call with pointers to them), calls the model, and writes the status and the memory to standard output.
+The program maps memory at a fixed address, fills it from standard input (arrays, and the structs of a call
+with pointers to them), calls the model, and writes the status and the memory to standard output.
 System calls are bytes of machine code, since LLVM assembles nothing for other machines than its own.
 """
 

@@ -14,7 +14,7 @@ from stepwell.runtime.interface import Array
 _WORD_BYTES = 8
 _MASK = (1 << 64) - 1
 
-# The sum of the 8-byte integers, each times an odd number of its own: exchanged ones count too.
+# The sum of i64, each times an odd number of its own, so that exchanged ones count too.
 _TEXT = Template("""
 define i32 @${name}_check_weights(ptr %base, $size %bytes) #0 {
 entry:
@@ -77,7 +77,7 @@ def weights_check_code(name: str, weights: Sequence[Chunk], pointer_bytes: int) 
 
 
 def weights_sum(data: Array) -> int:
-    """The sum of the 8-byte integers of some bytes, as the check computes it."""
+    """The sum of some bytes, as the check computes it."""
     words = data.size // _WORD_BYTES * _WORD_BYTES
     values = data[:words].view(np.uint64)
     total = int(np.add.reduce(values * np.arange(1, 2 * values.size + 1, 2, dtype=np.uint64)))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Region
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.vm import SEGMENT, ConstantOp, VmFuncOp
+from stepwell.dialects.vm.interface import input_names, is_public
 from stepwell.lowering.graph_to_vm.code import Constants
 from stepwell.lowering.graph_to_vm.function import FunctionCode
 from stepwell.passes.base import Pass
@@ -63,21 +63,11 @@ def _converted(function: FuncOp, segments: set[str], names: set[str], constants:
     """A function as instructions."""
     code = FunctionCode(function, segments, names, constants)
     blocks = code.blocks()
-    is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+    is_private = not is_public(function)
     type: FunctionType | None = None if is_private else function.function_type
     counts = (len(function.args), code.registers)
     made = VmFuncOp.of(
-        function.sym_name.data, counts, type, Region(blocks), () if is_private else _names(function)
+        function.sym_name.data, counts, type, Region(blocks), () if is_private else input_names(function)
     )
     made.location = function.location
     return made
-
-
-def _names(function: FuncOp) -> Sequence[str]:
-    """The names of a function's inputs: those of the model, else those of the text."""
-    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
-    names: list[str] = []
-    for position, argument in enumerate(function.args):
-        named = attributes[position].data.get("graph.name") if position < len(attributes) else None
-        names.append(named.data if isinstance(named, StringAttr) else argument.name_hint or "")
-    return names

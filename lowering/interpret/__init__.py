@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.engine import STEP_WATCHER
-from stepwell.lowering.interpret.machine import Program, interpret
+from stepwell.lowering.interpret.machine import Program, call_value, interpret
 from stepwell.lowering.interpret.signature import Signature
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = [
     "Sampling",
     "Signature",
     "TooManyOps",
+    "call_value",
     "interpret",
     "interpret_sampled",
     "numpy_dtype",

@@ -103,6 +103,12 @@ class Program:
         return self._signature.results(arguments, results)
 
 
+def call_value(function: Value, inputs: Sequence[Value], max_depth: int = MAX_DEPTH) -> list[Value]:
+    """The results of a function value that a program returned. Raises: as `interpret`."""
+    with np.errstate(all="ignore"):
+        return list(drive(function(inputs), None, max_depth))
+
+
 class _Machine:
     """A module, its functions and weights, ready to be interpreted."""
 

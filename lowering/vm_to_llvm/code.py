@@ -25,6 +25,8 @@ SHARED = {
     "vm.has_type": llvm.LLVMFunctionType([PTR, PTR, i64], I1),
     "vm.head": llvm.LLVMFunctionType([PTR, i32, i32, i32], _VOID),
     "vm.is_kind": llvm.LLVMFunctionType([PTR, i32], I1),
+    "vm.is_of_type": llvm.LLVMFunctionType([PTR, PTR], I1),
+    "vm.make_tensor": llvm.LLVMFunctionType([PTR, PTR, i64, i64, i64], PTR),
     "vm.release": llvm.LLVMFunctionType([PTR, PTR], _VOID),
     "vm.retain": llvm.LLVMFunctionType([PTR], _VOID),
     "vm.tag": llvm.LLVMFunctionType([PTR], i64),
@@ -108,7 +110,7 @@ class NativeCode:
         )
         return self.value(op)
 
-    def field(self, field: Field, type: Attribute = PTR) -> SSAValue:
+    def field(self, field: int, type: Attribute = PTR) -> SSAValue:
         """A field of the context."""
         return self.load(self.word(self.ctx, field), type)
 

@@ -11,13 +11,12 @@ from xdsl.ir import Block, SSAValue
 
 from stepwell.dialects.llvm.instructions import SwitchOp
 from stepwell.lowering.vm_to_llvm.code import NativeCode
-from stepwell.lowering.vm_to_llvm.registers import Registers
+from stepwell.lowering.vm_to_llvm.segment_calls import SegmentCalls
 from stepwell.lowering.vm_to_llvm.tables import Tables
 from stepwell.runtime.vm.flow import ENDS
-from stepwell.runtime.vm.instructions import ConstructorOf, Outputs, targets_of
+from stepwell.runtime.vm.instructions import ConstructorOf, targets_of
 from stepwell.runtime.vm.native_abi import (
     DATA_HEAD_BYTES,
-    SEGMENT_WORDS,
     WORD_BYTES,
     Failure,
     Field,
@@ -25,12 +24,11 @@ from stepwell.runtime.vm.native_abi import (
     constructor_code,
     size_class,
 )
-from stepwell.runtime.vm.native_tables import data_bytes, tensor_block
 
 _CALLING = ("invoke", "invoke_closure", "tail_invoke", "tail_invoke_closure")
 
 
-class NativeFunction(Registers):
+class NativeFunction(SegmentCalls):
     """The code of a function."""
 
     def made(self) -> llvm.FuncOp:
@@ -219,65 +217,12 @@ class NativeFunction(Registers):
         code.store(code.binary(llvm.SubOp, code.load(slot, i64), code.integer(1)), slot)
         self.set(to, result)
 
-    def _invoke_packed(self, callee: int, arguments: Sequence[int], outputs: Outputs) -> None:
-        if self.tables.fixed[callee]:
-            results = self._call_segment(callee, arguments)
-        else:
-            results = self._call_outside(callee, arguments, len(outputs.registers))
-        self.drop_last(arguments)
-        for register, result in zip(outputs.registers, results, strict=True):
-            self.set(register, result)
-
-    def _call_segment(self, callee: int, arguments: Sequence[int]) -> list[SSAValue]:
-        """A call of a segment's code: operands are the addresses of elements, then its arena."""
-        code, packed, types = self.code, self.tables.program.packed[callee], self.tables.types
-        operands: list[SSAValue] = []
-        for register, type in zip(arguments, packed.inputs, strict=True):
-            value = self.get(register)
-            self.expect_type(value, types[type])
-            operands.append(code.shared("vm.elements", [value]))
-        results: list[SSAValue] = []
-        for type in packed.outputs:
-            block = [types[type], *tensor_block(data_bytes(type))]
-            made = code.shared("vm.tensor", [code.ctx, *map(code.integer, block)])
-            code.expect(made, Failure.OUT_OF_MEMORY, self.site)
-            results.append(made)
-            operands.append(code.shared("vm.elements", [made]))
-        row = code.word(code.field(Field.SEGMENTS), callee * SEGMENT_WORDS)
-        entry, sizes, context, arena = (code.load(code.word(row, n)) for n in range(SEGMENT_WORDS))
-        for index, operand in enumerate([*operands, arena]):
-            code.store(operand, code.word(self.operands, index))
-        status = code.pointer_call(entry, [self.operands, sizes, context], i32)
-        is_good = code.compare("eq", status, code.integer(0, i32))
-        code.guard(is_good, Failure.PACKED, self.site, self._detail(callee, status))
-        return results
-
-    def _call_outside(self, callee: int, arguments: Sequence[int], count: int) -> list[SSAValue]:
-        """A call through the runtime, with objects; results are written after the arguments."""
-        code = self.code
-        for index, register in enumerate(arguments):
-            code.store(self.get(register), code.word(self.operands, index))
-        results = code.word(self.operands, len(arguments))
-        values = [code.ctx, code.integer(callee), self.operands, results]
-        status = code.pointer_call(code.field(Field.PACKED), values, i64)
-        code.guard(
-            code.compare("eq", status, code.integer(0)), Failure.PACKED, self.site, code.integer(callee)
-        )
-        return [code.load(code.word(results, index)) for index in range(count)]
-
-    def _detail(self, callee: int, status: SSAValue) -> SSAValue:
-        """A number and a status in 64 bits."""
-        code = self.code
-        wide = code.value(llvm.SExtOp.create(operands=[status], result_types=[i64]))
-        shifted = code.binary(llvm.ShlOp, wide, code.integer(32))
-        return code.binary(llvm.OrOp, shifted, code.integer(callee))
-
     _EMITTERS: ClassVar[Mapping[str, Callable[..., None]]] = {
         "move": _move,
         "ret": _ret,
         "invoke": _invoke,
         "invoke_closure": _invoke_closure,
-        "invoke_packed": _invoke_packed,
+        "invoke_packed": SegmentCalls.invoke_packed,
         "alloc_adt": _alloc_adt,
         "alloc_closure": _alloc_closure,
         "get_field": _get_field,

@@ -207,21 +207,27 @@ entry:
   ret i1 %same
 }
 
-define internal i1 @vm.has_type(ptr %ctx, ptr %object, i64 %type) alwaysinline {
+define internal i1 @vm.is_of_type(ptr %object, ptr %type) alwaysinline {
 entry:
   %is.tensor = call i1 @vm.is_kind(ptr %object, i32 $TENSOR)
   br i1 %is.tensor, label %compare, label %other
 compare:
+  %found.slot = getelementptr ptr, ptr %object, i64 3
+  %found = load ptr, ptr %found.slot
+  %same = icmp eq ptr %found, %type
+  ret i1 %same
+other:
+  ret i1 false
+}
+
+define internal i1 @vm.has_type(ptr %ctx, ptr %object, i64 %type) alwaysinline {
+entry:
   %types.slot = getelementptr i64, ptr %ctx, i64 $TYPES
   %types = load ptr, ptr %types.slot
   %wanted.slot = getelementptr ptr, ptr %types, i64 %type
   %wanted = load ptr, ptr %wanted.slot
-  %found.slot = getelementptr ptr, ptr %object, i64 3
-  %found = load ptr, ptr %found.slot
-  %same = icmp eq ptr %found, %wanted
+  %same = call i1 @vm.is_of_type(ptr %object, ptr %wanted)
   ret i1 %same
-other:
-  ret i1 false
 }
 
 define internal ptr @vm.elements(ptr %object) alwaysinline {

@@ -32,6 +32,11 @@ class Tables:
         return [is_fixed(packed) for packed in self.program.packed]
 
     @cached_property
+    def open(self) -> list[bool]:
+        """Whether native functions call a packed function themselves where the runtime says so."""
+        return [bool(p.inputs) and not p.is_host and not is_fixed(p) for p in self.program.packed]
+
+    @cached_property
     def symbols(self) -> list[str]:
         """The names of native functions."""
         return [entry_symbol(self.program, number) for number in range(len(self.program.functions))]

@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from stepwell.dialects import graph
+from stepwell.dialects.adt.kinds import expect_kinds
 from stepwell.dialects.type_variables import (
     MOST_PARTS,
     TYPE_PARAMS,
@@ -98,6 +99,8 @@ class _Instances:
             found = 0 if given is None else len(given)
             message = f"@{name} takes {len(wanted)} type arguments, found {found}"
             raise StepwellError("bad-kind", op, message, help=f"write @{name}<{', '.join(wanted)}>")
+        if params is not None:
+            expect_kinds(params, given.data, op)
         if free := next((each for each in given if is_polymorphic(each)), None):
             raise StepwellError(
                 "bad-kind", op, f"the type argument {free} has a variable that nothing declares"

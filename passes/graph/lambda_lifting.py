@@ -25,14 +25,14 @@ def lift_lambdas(module: ModuleOp, functions: Iterable[FuncOp]) -> list[FuncOp]:
     for function in functions:
         lambdas = [each for each in function.walk() if isinstance(each, graph.LambdaOp)]
         for each in reversed(lambdas):  # those inside first: what they capture, the ones around capture
-            made.append(_lifted(each, names.numbered(f"{function.sym_name.data}_lambda")))
+            made.append(lift_lambda(each, names.numbered(f"{function.sym_name.data}_lambda")))
             module.body.block.insert_op_after(made[-1], function)
             count("lambdas lifted")
     return made
 
 
-def _lifted(op: graph.LambdaOp, name: str) -> FuncOp:
-    """The function of a lambda, which a closure replaces."""
+def lift_lambda(op: graph.LambdaOp, name: str) -> FuncOp:
+    """The function of a lambda, whose calls name it; for other uses a closure replaces the lambda."""
     captured = list(captured_values(op.body))
     type, itself = op.result.type, op.itself
     block = op.body.block

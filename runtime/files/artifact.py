@@ -36,7 +36,7 @@ from stepwell.runtime.files.whole_files import whole_file
 from stepwell.runtime.image import MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_size, as_sizes, as_text, as_texts
-from stepwell.runtime.link.code import Code, LinkedCode, ObjectFiles, SharedLibrary
+from stepwell.runtime.link.code import Code, LinkedCode, ObjectFiles
 from stepwell.runtime.log import logger
 
 _log = logger(__name__)
@@ -163,9 +163,6 @@ def _entry_to_json(entry: Entry, codes: list[Code]) -> dict[str, object]:
 
 
 def _pieces(code: Code) -> Sequence[bytes]:
-    if isinstance(code, SharedLibrary):
-        message = "the code is in a shared library: no artifact is made of it"
-        raise StepwellError("no-source", code.path, message, help="compile the model's own file")
     return code.pieces if isinstance(code, LinkedCode) else code.objects
 
 

@@ -1,7 +1,8 @@
 """
 Exported files: the suffixes of those that programs in C link or load, and shared libraries in Python again.
 
-A library has a section with the description of its model, which is read before the library is opened.
+A library has a section with the description of its model. Its code needs no other, so it is mapped as that of
+artifacts: the system's loader would give a program the old library again where a file is written anew.
 Source: System V ABI, chapter 4.
 """
 
@@ -23,8 +24,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text, as_texts
-from stepwell.runtime.link.code import SharedLibrary
-from stepwell.runtime.link.elf import ELF32, ELF64
+from stepwell.runtime.link.code import PAGE_BYTES, LinkedCode
+from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
 
 EXPORT_SUFFIXES = (".o", ".a", ".so")
 """The suffixes of files that programs link or load."""
@@ -37,15 +38,16 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class _Place(NamedTuple):
-    """A section in a file."""
+    """A section: in a file, and its address in the memory of a program."""
 
     offset: int
     size: int
+    address: int = 0
 
 
 def load_exported(path: str | os.PathLike[str]) -> ModelImage:
     """
-    The image of an exported library, whose code the system loads when it is called.
+    The image of an exported library.
 
     Raises: StepwellError `no-file`, `bad-artifact` for a file that is no library of ours or is damaged.
     """
@@ -72,9 +74,9 @@ def _image(data: Bytes, place: str) -> ModelImage:
     sections = _sections(data)
     about = _description(data, sections)
     function, weights = as_mapping(about["function"]), as_mapping(about["weights"])
-    code = SharedLibrary(place, data.size)
     triple, features = as_text(about["triple"]), as_texts(about["features"])
-    variant = Variant(triple, features, code, f"{as_text(about['name'])}_{MAIN}")
+    symbol = f"{as_text(about['name'])}_{MAIN}"
+    variant = Variant(triple, features, _code(data, sections, symbol), symbol)
     arrays = _arrays(_weights(data, sections, as_text(weights["place"]), place), as_list(weights["arrays"]))
     # The weights of an export are those of the function, in its order.
     callees = [b""] * len(as_list(function["callees"]))  # whose code a program has
@@ -82,10 +84,28 @@ def _image(data: Bytes, place: str) -> ModelImage:
     return ModelImage({MAIN: entry}, arrays, as_mapping(about["summary"]))
 
 
+def _code(data: Bytes, sections: Mapping[str, _Place], symbol: str) -> LinkedCode:
+    """The code of a library, of which one function is called."""
+    text, symbols, names = (sections[name] for name in (".text", ".dynsym", ".dynstr"))
+    elf = elf_class(machine_of(data[:64].tobytes()))
+    contents = data[text.offset : text.offset + text.size].tobytes()
+    texts = data[names.offset : names.offset + names.size].tobytes()
+    rows = data[symbols.offset : symbols.offset + symbols.size].tobytes()
+    if len(rows) % elf.symbol.size:
+        raise ValueError("its table of symbols ends in the middle of a row")
+    for row in elf.symbol.iter_unpack(rows):
+        address, size = (row[4], row[5]) if elf is ELF64 else (row[1], row[2])
+        if texts[row[0] : texts.find(b"\0", row[0])].decode("utf-8", "replace") == symbol:
+            place = address - text.address, size
+            end = text.size + -text.size % min(PAGE_BYTES.values())
+            return LinkedCode(contents, text.size, end, (), {symbol: place}).checked()
+    raise ValueError(f"it has no function {symbol!r}")
+
+
 def _description(data: Bytes, sections: Mapping[str, _Place]) -> Mapping[str, object]:
     if JSON_SECTION not in sections:
         raise ValueError(f"it has no section {JSON_SECTION}")
-    offset, size = sections[JSON_SECTION]
+    offset, size, _ = sections[JSON_SECTION]
     about = as_mapping(json.loads(data[offset : offset + size].tobytes()))
     if about.get("schema") != EXPORT_SCHEMA:
         raise ValueError(f"its description is not {EXPORT_SCHEMA}")
@@ -95,7 +115,7 @@ def _description(data: Bytes, sections: Mapping[str, _Place]) -> Mapping[str, ob
 def _weights(data: Bytes, sections: Mapping[str, _Place], where: str, path: str) -> Bytes:
     """The bytes of the weights: of the library, or of the file beside it."""
     if where == "embed":
-        offset, size = sections.get(WEIGHTS_SECTION, _Place(0, 0))
+        offset, size, _ = sections.get(WEIGHTS_SECTION, _Place(0, 0))
         return data[offset : offset + size]
     beside = Path(path).with_suffix(".weights")
     try:
@@ -142,5 +162,5 @@ def _sections(data: Bytes) -> Mapping[str, _Place]:
         end = texts.find(b"\0", row[0])
         if not row[0] <= end:
             raise ValueError("a name is outside of the table of names")
-        found[texts[row[0] : end].decode("utf-8", "replace")] = _Place(row[4], row[5])
+        found[texts[row[0] : end].decode("utf-8", "replace")] = _Place(row[4], row[5], row[3])
     return found

@@ -114,12 +114,5 @@ class ObjectFiles(NamedTuple):
     objects: tuple[bytes, ...]
 
 
-class SharedLibrary(NamedTuple):
-    """Machine code as a shared library that the system loads."""
-
-    path: str
-    file_bytes: int
-
-
-Code: TypeAlias = LinkedCode | ObjectFiles | SharedLibrary
+Code: TypeAlias = LinkedCode | ObjectFiles
 """Machine code as a model image contains it."""

@@ -118,7 +118,7 @@ def _low12_of_store(memory: bytearray, place: int, symbol: int, addend: int) -> 
 
 
 def _low12_by_addition(memory: bytearray, place: int, symbol: int, addend: int) -> None:
-    """`ld x, slot(y)`, the load of an address, to `addi x, y, low`, its computation."""
+    """The load of an address, `ld x, slot(y)`, to its computation, `addi x, y, low`."""
     word = _word(memory, place)
     if word & 0x707F != 0x3003:
         raise ValueError("an address is not loaded by ld")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.link.code import PAGE_BYTES, Code, LinkedCode, ObjectFiles, SharedLibrary
+from stepwell.runtime.errors import InternalError
+from stepwell.runtime.link.code import PAGE_BYTES, Code, LinkedCode, ObjectFiles
 from stepwell.runtime.link.memory import MappedCode
 from stepwell.runtime.packages import needed
 
@@ -34,12 +33,9 @@ class Library:
         files of a system for which only LLVM links; InternalError when it refuses them, and for those of
         another system.
         """
-        if isinstance(code, LinkedCode):
-            self._loaded = MappedCode(code, names)
-        elif isinstance(code, SharedLibrary):
-            self._loaded = _OpenedLibrary(code.path)
-        else:
-            self._loaded = _linked_by_llvm(code.objects)
+        self._loaded = (
+            MappedCode(code, names) if isinstance(code, LinkedCode) else _linked_by_llvm(code.objects)
+        )
 
     def address(self, function: str) -> int:
         """The address of a function. Raises: InternalError when the code does not define it."""
@@ -74,26 +70,6 @@ def linked(objects: Sequence[bytes]) -> Code:
         return link(objects)
     except ValueError as error:
         raise InternalError(None, f"compiled code could not be linked: {error}") from None
-
-
-class _OpenedLibrary:
-    """A shared library that the system has loaded; it stays until the process ends."""
-
-    def __init__(self, path: str):
-        """Raises: StepwellError `bad-artifact` where the system refuses it."""
-        try:
-            self._library = ctypes.CDLL(path)
-        except OSError as error:
-            raise StepwellError("bad-artifact", path, f"the system does not load it: {error}") from None
-
-    def address(self, function: str) -> int:
-        try:
-            return ctypes.cast(getattr(self._library, function), ctypes.c_void_p).value or 0
-        except AttributeError:
-            raise KeyError(function) from None
-
-    def keep(self) -> None:
-        pass
 
 
 def _linked_by_llvm(objects: Sequence[bytes]) -> _LinkedByLLVM:

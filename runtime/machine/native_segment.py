@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stepwell.runtime.addresses import address_of
+from stepwell.runtime.interface import Binding
+from stepwell.runtime.machine.call_frame import CallFrame
+
+Shape = tuple[int, ...]
 
 
-class NativeSegment(NamedTuple):
+class NativeSegment:
     """A segment that native functions call, for one call at a time."""
 
-    addresses: tuple[int, int, int, int]
-    """Of its code, sizes, context and arena."""
-    keep: object
-    """The owner of their memory."""
-    failure: Callable[[int], BaseException]
-    """The error that a status of the code means."""
+    def __init__(
+        self,
+        code: int,
+        frame: CallFrame,
+        bind: Callable[[tuple[Shape, ...]], Binding],
+        dtypes: Sequence[np.dtype[Any]],
+        failure: Callable[[int], BaseException],
+    ):
+        """
+        Args: `code` is the address of its function; `bind` finds the sizes of a call by its inputs' shapes;
+        `dtypes` are those of the outputs, and `failure` makes the error that a status of the code means.
+        """
+        self._code, self._frame, self._bind = code, frame, bind
+        self.dtypes, self.failure = dtypes, failure
+
+    def prepare(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+        """
+        Set the sizes of the calls to come. Returns: the shapes of outputs.
+
+        Raises: StepwellError `shape-mismatch`, `too-large`.
+        """
+        binding = self._bind(shapes)
+        self._frame.prepare(binding)
+        return binding.array_shapes
+
+    @property
+    def addresses(self) -> tuple[int, int, int, int]:
+        """The addresses of its code, sizes, context and arena."""
+        _, sizes, context = self._frame.addresses
+        return self._code, sizes, context, address_of(self._frame.arena)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
 from stepwell.runtime.image import MAIN, NATIVE, ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.variants import variant_of
 from stepwell.runtime.model import CompiledModel, expect_artifact
-from stepwell.runtime.values.program import ProgramModel
+from stepwell.runtime.values.program import LimitedProgram
 from stepwell.runtime.vm.bytecode import decode
 from stepwell.runtime.vm.machine import MAX_DEPTH, Limits, Machine
 from stepwell.runtime.vm.native import NativeMachine
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     from stepwell.runtime.model_source import ModelSource
 
 
-class CompiledProgram(ProgramModel):
+_FOR_NATIVE = 'compile it with executor="native", which says why it has none'
+
+
+class CompiledProgram(LimitedProgram):
     """
     A program with functions, data or cells, compiled.
 
@@ -37,13 +41,21 @@ class CompiledProgram(ProgramModel):
     source: ModelSource | None = None
     """The program that it was compiled from; None for an artifact."""
 
-    def __init__(self, image: ModelImage, *, threads: int | None = None, **limits: Unpack[Limits]):
+    def __init__(
+        self,
+        image: ModelImage,
+        *,
+        threads: int | None = None,
+        executor: str = "auto",
+        **limits: Unpack[Limits],
+    ):
         """
         Args: `image` of the compiler or an artifact; `threads` is the number of threads for kernels (default:
-        all cores); the limits are those of `Machine`.
-        Raises: StepwellError `wrong-cpu`, `bad-bytecode`, `bad-artifact`.
+        all cores); `executor` is `auto`, `native` or `vm`; the limits are those of `Machine`.
+        Raises: StepwellError `wrong-cpu`, `bad-bytecode`, `bad-artifact`; `unsupported` without native
+        functions where they are asked for.
         """
-        self.image, self._threads = image, threads
+        self.image, self._threads, self._executor = image, threads, executor
         if image.weight_check is not None:
             image.weight_check.wait()
         self.segments = {
@@ -60,7 +72,14 @@ class CompiledProgram(ProgramModel):
     ) -> Machine | NativeMachine:
         """The executor: native functions where there are some and nothing observes instructions."""
         native = self.image.functions.get(NATIVE)
-        if native is None or limits.get("hooks") or limits.get("max_instructions") is not None:
+        if native is None and self._executor == "native":
+            raise StepwellError("unsupported", None, "the program has no native functions", help=_FOR_NATIVE)
+        if (
+            native is None
+            or self._executor == "vm"
+            or limits.get("hooks")
+            or limits.get("max_instructions") is not None
+        ):
             return Machine(program, calls, **limits)
         library = Library(variant_of(native).code)
         depth, memory = limits.get("max_depth", MAX_DEPTH), limits.get("max_memory")
@@ -68,7 +87,7 @@ class CompiledProgram(ProgramModel):
 
     def with_limits(self, **limits: Unpack[Limits]) -> CompiledProgram:
         """The same program with other limits. Raises: StepwellError `bad-option`."""
-        return CompiledProgram(self.image, threads=self._threads, **limits)
+        return CompiledProgram(self.image, threads=self._threads, executor=self._executor, **limits)
 
     def run(self, function: str, /, *arguments: object, **named: object) -> object:
         """

@@ -13,11 +13,10 @@ from typing import NamedTuple, NoReturn, cast
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.values.by_type import NotQuick
 from stepwell.runtime.values.data import Data
-from stepwell.runtime.values.function import Function
+from stepwell.runtime.values.function import Executor, Function
 from stepwell.runtime.values.quick import QuickConverter
 from stepwell.runtime.values.quick_items import ItemWriter
 from stepwell.runtime.values.types import Types, builtins_name
-from stepwell.runtime.vm.machine import Machine
 from stepwell.runtime.vm.native import NativeMachine
 from stepwell.runtime.vm.objects import TUPLE_TAG, Closure, Tag, Value, described
 from stepwell.runtime.vm.program import CELL, DATA, ELEMENT, FUNCTION, TENSOR, TUPLE, Type
@@ -88,7 +87,7 @@ def _tupled(tag: Tag) -> Callable[[Sequence[Value]], Value]:
 class Converter:
     """The conversions of one program's values; `call` runs a function value of it."""
 
-    def __init__(self, machine: Machine | NativeMachine):
+    def __init__(self, machine: Executor):
         self._machine = machine
         self._types = Types(machine.program)
         self._quick = (

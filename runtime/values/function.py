@@ -6,10 +6,35 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.vm.machine import Machine
-from stepwell.runtime.vm.native import NativeMachine
-from stepwell.runtime.vm.objects import Closure, Value
-from stepwell.runtime.vm.program import TUPLE, Type
+from stepwell.runtime.vm.objects import Closure, Tag, Value
+from stepwell.runtime.vm.program import TUPLE, Program, Type
+from stepwell.runtime.vm.program import Function as ProgramFunction
+
+
+class Executor(Protocol):
+    """The executor of a program: the machine, its native functions, or the interpreter."""
+
+    @property
+    def program(self) -> Program:
+        """The program, of which data types and public functions matter here."""
+        ...
+
+    @property
+    def tags(self) -> list[list[Tag]]:
+        """The constructors, by the numbers of data types and tags."""
+        ...
+
+    def function(self, name: str) -> ProgramFunction:
+        """A public function by its name. Raises: StepwellError `unknown-function`."""
+        ...
+
+    def call(self, name: str, *arguments: Value) -> Value:
+        """The result of a public function. Raises: StepwellError."""
+        ...
+
+    def call_closure(self, closure: Closure, *arguments: Value) -> Value:
+        """The result of a function value that a call returned. Raises: StepwellError."""
+        ...
 
 
 class Conversion(Protocol):
@@ -47,16 +72,14 @@ class Function:
 
     __slots__ = ("_conversion", "_machine", "closure", "type")
 
-    def __init__(
-        self, machine: Machine | NativeMachine, closure: Closure, type: Type, conversion: Conversion
-    ):
+    def __init__(self, machine: Executor, closure: Closure, type: Type, conversion: Conversion):
         self._machine, self._conversion = machine, conversion
         self.closure = closure
         """The value in the machine."""
         self.type = type
         """The type of its arguments and results."""
 
-    def belongs_to(self, machine: Machine | NativeMachine) -> bool:
+    def belongs_to(self, machine: Executor) -> bool:
         """Whether a program may take it as an argument: a function belongs to the machine of its program."""
         return self._machine is machine
 

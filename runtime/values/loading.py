@@ -11,18 +11,27 @@ from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel, expect_artifact
 
+EXECUTORS = ("auto", "native", "vm")
+"""The executors of artifacts."""
 
-def load(path: str | os.PathLike[str], *, threads: int | None = None) -> CompiledModel:
+
+def load(
+    path: str | os.PathLike[str], *, threads: int | None = None, executor: str = "auto"
+) -> CompiledModel:
     """
-    The model of an artifact, or of a shared library made by `stepwell.export`, which runs on one thread.
+    Load an artifact of `model.save` or `stepwell compile -o`; needs neither xDSL nor onnx.
 
-    Needs neither xDSL nor onnx.
+    Exported libraries (`.so`) are loaded too, and run on one thread.
 
     Loading runs no code of the file, but for the trial of tile registers on a CPU with AMX; calling the model
     does: load only what you trust, as with a shared library.
+    Args: `executor` runs a program with functions or data: `native` functions, `vm` for its instructions, or
+    `auto` for native functions where it has some.
     Raises: StepwellError `bad-artifact`, `unknown-file-type`, `no-file`, `wrong-cpu` or `bad-option`;
-    `missing-package` or `unknown-backend` for parts that need what is not here; `cannot-access`.
+    `missing-package` or `unknown-backend` for parts that need what is not here; `cannot-access`; `no-source`
+    for the interpreter, and `unsupported` for another executor that the artifact has nothing for.
     """
+    _expect_executor(path, executor)
     expect_artifact(path, "stepwell.compile reads models")
     if os.fspath(path).endswith(".so"):
         return _loaded_library(path, threads)
@@ -31,13 +40,25 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Compile
         message = f"{path}: an artifact of an older version runs on one thread: compile the model again"
         warn(message, RuntimeWarning, stacklevel=2)
     try:
-        return model_of(image, threads=threads)
+        return model_of(image, threads=threads, executor=executor)
     except InternalError as error:  # its header names symbols that its code lacks
         raise StepwellError(
             "bad-artifact", str(path), error.message, help="compile the model again"
         ) from None
     except StepwellError as error:
         raise error.at(str(path)) from None
+
+
+def _expect_executor(path: str | os.PathLike[str], executor: str) -> None:
+    """Require an executor of artifacts. Raises: StepwellError `no-source`, `bad-option`."""
+    if executor == "interpreter":
+        help = "the interpreter runs the model's own file: stepwell.compile"
+        raise StepwellError("no-source", os.fspath(path), "an artifact holds no IR", help=help)
+    if executor not in EXECUTORS:
+        legal = f"one of {', '.join(EXECUTORS)}"
+        raise StepwellError("bad-option", None, f"executor must be {legal}, found {executor!r}")
+    if executor == "vm" and os.fspath(path).endswith(".so"):
+        raise _without_bytecode()
 
 
 def _loaded_library(path: str | os.PathLike[str], threads: int | None) -> CompiledModel:
@@ -51,9 +72,11 @@ def _loaded_library(path: str | os.PathLike[str], threads: int | None) -> Compil
     return CompiledModel(image, threads=threads)
 
 
-def model_of(image: ModelImage, *, threads: int | None = None) -> CompiledModel:
+def model_of(image: ModelImage, *, threads: int | None = None, executor: str = "auto") -> CompiledModel:
     """The model of an image: compiled code, or a program with functions. Raises: as `CompiledModel`."""
     if not image.program:
+        if executor == "vm":
+            raise _without_bytecode()
         if not image.main.interface.states:
             return CompiledModel(image, threads=threads)
         from stepwell.runtime.sessions.stateful import StatefulModel
@@ -61,4 +84,9 @@ def model_of(image: ModelImage, *, threads: int | None = None) -> CompiledModel:
         return StatefulModel(image, threads=threads)
     from stepwell.runtime.values.compiled import CompiledProgram
 
-    return cast(CompiledModel, CompiledProgram(image, threads=threads))
+    return cast(CompiledModel, CompiledProgram(image, threads=threads, executor=executor))
+
+
+def _without_bytecode() -> StepwellError:
+    help = 'compile the model with executor="vm"'
+    return StepwellError("unsupported", None, "the artifact has no bytecode", help=help)

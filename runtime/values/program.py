@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Unpack
@@ -10,10 +11,9 @@ from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.values.convert import Converter
-from stepwell.runtime.values.function import arguments_of, results_of
+from stepwell.runtime.values.function import Executor, arguments_of, results_of
 from stepwell.runtime.vm.bytecode import decode
 from stepwell.runtime.vm.machine import Limits, Machine
-from stepwell.runtime.vm.native import NativeMachine
 from stepwell.runtime.vm.program import Signature
 from stepwell.runtime.vm.steps import PackedFunction
 
@@ -25,7 +25,7 @@ class ProgramModel:
     Args: `machine` is its executor.
     """
 
-    def __init__(self, machine: Machine | NativeMachine) -> None:
+    def __init__(self, machine: Executor) -> None:
         self.machine = machine
         self._converter = Converter(self.machine)
         self.data = SimpleNamespace(
@@ -63,6 +63,14 @@ class ProgramModel:
             outputs = ", ".join(map(str, signature.outputs))
             shown.append(f"{function.name}({', '.join(inputs)}) -> {outputs}")
         return f"<ProgramModel {'; '.join(shown)}>"
+
+
+class LimitedProgram(ProgramModel, ABC):
+    """A program whose calls can be limited."""
+
+    @abstractmethod
+    def with_limits(self, **limits: Unpack[Limits]) -> LimitedProgram:
+        """The same program with other limits. Raises: StepwellError `bad-option`."""
 
 
 def _in_order(arguments: Sequence[object], named: Mapping[str, object], names: Sequence[str]) -> list[object]:

@@ -30,7 +30,7 @@ from stepwell.runtime.vm.steps import PackedFunction
 from stepwell.runtime.vm.tensors import TensorCheck
 from stepwell.runtime.vm.verify import verify
 
-_FIRST_RESULT_WORDS, _MOST_RESULT_WORDS = 1 << 12, 1 << 30
+_MOST_RESULT_WORDS = 1 << 30
 # A call that may be deep or long runs on the caller's stack at first, up to so many calls and turns of loops:
 # to hand it to another thread and back takes 100 us.
 _SHORT, _SHORT_STACK_BYTES = 20_000, 128 << 10
@@ -136,18 +136,18 @@ class NativeMachine:
 
     def _packing(self, number: int) -> Packing | NativeSegment:
         packed = self.program.packed[number]
-        if is_fixed(packed):
-            segment = self._segments[packed.name].native_segment()
-            if segment is None:
-                raise InternalError(None, f"native code calls @{packed.name}, which only Python can call")
-            return segment
-        return Packing(TensorCheck(packed), self._packed[packed.name], packed.is_host)
+        segment = None if packed.is_host else self._segments[packed.name].native_segment()
+        if not is_fixed(packed):
+            return Packing(TensorCheck(packed), self._packed[packed.name], packed.is_host, segment)
+        if segment is None:
+            raise InternalError(None, f"native code calls @{packed.name}, which only Python can call")
+        segment.prepare(tuple(tuple(map(int, type.dims)) for type in packed.inputs))
+        return segment
 
     def _called(self, call: Call, number: int, words: Sequence[int], count: int) -> int:
         """The address of the result, 0 after an error."""
-        items = np.array(words, np.int64)
-        values = np.zeros(len(words) // ITEM_WORDS + ARGUMENTS, np.uint64)
-        addresses = address_of(items), len(words) // ITEM_WORDS, address_of(values)
+        items, values, _owner = call.entering(words)  # whose memory stays as long as this runs
+        addresses = items, len(words) // ITEM_WORDS, values
         arguments = call.address, number, addresses[2], max(0, count - ARGUMENTS)
 
         def begin(fuel: int, stack_bytes: int) -> None:
@@ -186,14 +186,14 @@ class NativeMachine:
 
     def _value(self, call: Call, result: int) -> Value:
         """The value of an object."""
-        size = _FIRST_RESULT_WORDS
-        while size <= _MOST_RESULT_WORDS:
-            words = np.empty(size, np.int64)
-            if (count := self._leave(result, address_of(words), size)) >= 0:
+        words, address = call.results, call.results_address
+        while len(words) <= _MOST_RESULT_WORDS:
+            if (count := self._leave(result, address, len(words))) >= 0:
                 return self.items.value(words[: count * ITEM_WORDS].tolist())
             if count == -2:
                 raise StepwellError("bad-main", None, "cells do not leave or enter a program")
-            size *= 4
+            words = np.empty(len(words) * 4, np.int64)
+            address = address_of(words)
         raise StepwellError("too-large", None, f"the result has more than {_MOST_RESULT_WORDS // 3:,} values")
 
     # Errors.
@@ -246,7 +246,9 @@ class NativeMachine:
             call.failure = None
             return raised if isinstance(raised, StepwellError | Fault) else self._host_fault(number, raised)
         segment = call.packed[number]
-        if isinstance(segment, NativeSegment):
+        if isinstance(segment, Packing):
+            segment = segment.segment
+        if segment is not None:
             return segment.failure(status - (1 << 32) if status >> 31 else status)
         return InternalError(None, "a call failed without an error")
 

@@ -119,8 +119,19 @@ def constructor_code(constructor: ConstructorOf) -> int:
     return constructor.data + 1 << TAG_BITS | constructor.tag
 
 
-CONTEXT_WORDS = Field.FREE + SIZE_CLASSES
+# After the lists of free blocks: new fields leave those before them where they are.
+OPEN, PREPARE = Field.FREE + SIZE_CLASSES, Field.FREE + SIZE_CLASSES + 1
+"""
+Table of rows of segments with open sizes, null for those that only Python calls; and `i64 prepare(ptr ctx,
+i64 number, ptr arguments)`, which makes such a row be for the sizes of some arguments.
+"""
+CONTEXT_WORDS = PREPARE + 1
 SEGMENT_WORDS = 4
+OUTPUT_WORDS = 4
+"""
+Of each output in a row of a segment with open sizes, after the types of its inputs: type, size class, bytes,
+and the offset of the elements.
+"""
 DATA_HEAD_BYTES = 16
 TENSOR_HEAD_BYTES = 32
 TYPE_HEAD_WORDS = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -18,9 +19,12 @@ from stepwell.runtime.vm.native_abi import (
     CONTEXT_WORDS,
     IMMORTAL,
     INNER_FRAMES,
+    ITEM_WORDS,
+    OPEN,
     OUTER_FRAMES,
+    OUTPUT_WORDS,
+    PREPARE,
     SEGMENT_WORDS,
-    SIZE_CLASSES,
     TENSOR_HEAD_BYTES,
     WORD_BYTES,
     Field,
@@ -37,16 +41,26 @@ _FIRST_CHUNK_BYTES, _LARGEST_CHUNK_BYTES = 1 << 16, 1 << 24
 _KEPT_BYTES = 1 << 20
 _LINE = 64
 _INTERRUPTED = 2**64 - 1
+_FEW_ITEMS = 64
+FIRST_RESULT_WORDS = 1 << 12
+"""The i64 of small results."""
 _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 _PACKED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
+_PREPARE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+# The memory after an address as a buffer: one type for all sizes, since ctypes takes 20 us to make another.
+_MEMORY = ctypes.c_char * (1 << 46)
+
+
 class Packing(NamedTuple):
-    """A packed function that is called through Python."""
+    """A packed function that is called through Python, or with open sizes."""
 
     check: TensorCheck
     function: PackedFunction
     is_host: bool
+    segment: NativeSegment | None
+    """What native functions call themselves, for sizes that it was prepared for; None to call in Python."""
 
 
 class Call:
@@ -83,9 +97,13 @@ class Call:
         self._constants, self._constant_table = _constant_objects(constants, types)
         self._immortal = self._constants.view(np.int32).reshape(-1, TENSOR_HEAD_BYTES // 4)[:, 0]
         self._segments = _segment_table(packed)
+        self._rows = [_open_row(each) for each in packed]
+        self._open = np.array([0 if row is None else address_of(row) for row in self._rows] or [0], np.uint64)
+        self._cleared = types.cleared
         # Callbacks refer to the context weakly, through these functions' own references: a cycle, which the
         # collector frees.
         self._allocate, self._call = _ALLOCATE(self._new_chunk), _PACKED(self._call_packed)
+        self._prepare = _PREPARE(self._prepare_segment)
         rows: dict[Field, Words] = {
             **tables,
             Field.SEGMENTS: self._segments,
@@ -99,9 +117,19 @@ class Call:
         for field, table in rows.items():
             self.words[field] = address_of(table)
         self._tables = rows
+        self.results = np.empty(FIRST_RESULT_WORDS, np.int64)
+        """Memory for results, where they are small."""
+        self.results_address = address_of(self.results)
+        self._items = np.empty(_FEW_ITEMS * ITEM_WORDS, np.int64)
+        self._values = np.zeros(_FEW_ITEMS + ARGUMENTS, np.uint64)
+        self._few = address_of(self._items), address_of(self._values)
         self.words[Field.MAX_DEPTH] = limits[0]
         self.words[Field.ALLOCATE] = ctypes.cast(self._allocate, ctypes.c_void_p).value or 0
         self.words[Field.PACKED] = ctypes.cast(self._call, ctypes.c_void_p).value or 0
+        self.words[OPEN] = address_of(self._open)
+        self.words[PREPARE] = ctypes.cast(self._prepare, ctypes.c_void_p).value or 0
+        self._use(self._chunks[0])
+        self._fresh = self.words.copy()
 
     def begin(self, fuel: int, stack_bytes: int) -> None:
         """
@@ -109,17 +137,29 @@ class Call:
         take, `stack_bytes` the size of its stack, 0 without a check.
         """
         words = self.words
-        words[Field.FREE : Field.FREE + SIZE_CLASSES] = 0
-        words[Field.FUEL], words[Field.STACK_BYTES] = fuel, stack_bytes
         if words[Field.FRAMES]:  # of an earlier call, or of this one where it runs again
             self.counts[:] = 0
-        words[Field.DEPTH] = words[Field.ERROR] = words[Field.FRAMES] = 0
+        words[:] = self._fresh  # in a third of the time of single fields
+        words[Field.FUEL], words[Field.STACK_BYTES] = fuel, stack_bytes
         self._immortal[:] = IMMORTAL
         self.failure = None
+        if self._cleared != self._types.cleared:
+            self._cleared = self._types.cleared
+            for row in self._rows:
+                if row is not None:
+                    row[:] = 0
         if len(self._chunks) > 1:
             del self._chunks[1:]
             self._bytes = _FIRST_CHUNK_BYTES
-        self._use(self._chunks[0])
+
+    def entering(self, words: Sequence[int]) -> tuple[int, int, object]:
+        """The addresses of items and of memory for their objects, and the owner of both."""
+        if len(words) <= len(self._items):
+            self._items[: len(words)] = words
+            return *self._few, self
+        items = np.array(words, np.int64)
+        values = np.zeros(len(words) // ITEM_WORDS + ARGUMENTS, np.uint64)
+        return address_of(items), address_of(values), (items, values)
 
     def end(self) -> None:
         """Give back the memory that only a large call needs."""
@@ -179,6 +219,29 @@ class Call:
             return 1
         return 0
 
+    def _prepare_segment(self, context: int, number: int, arguments: int) -> int:
+        """Let the row of a segment with open sizes be for those of some arguments; 1 when it fails."""
+        try:
+            packing, row = cast(Packing, self.packed[number]), cast(Words, self._rows[number])
+            segment, count = cast(NativeSegment, packing.segment), len(packing.check.inputs)
+            objects = _words_at(arguments, count)
+            arrays = [self._array(each, False) for each in objects]
+            packing.check.arguments(arrays)
+            row[:] = 0
+            outputs: list[int] = []
+            for dtype, shape in zip(
+                segment.dtypes, segment.prepare(tuple(a.shape for a in arrays)), strict=True
+            ):
+                block = tensor_block(prod(shape) * dtype.itemsize)
+                outputs += (self._types.address_of_type(dtype, shape), *block)
+            row[count:] = outputs
+            row[:count] = [_words_at(each, 4)[3] for each in objects]
+            self._segments[number] = segment.addresses
+        except BaseException as error:
+            self.failure = error
+            return 1
+        return 0
+
     def _array(self, address: int, is_copied: bool) -> Array:
         """A tensor object as an array: a view, or a copy for functions of the host."""
         head = (ctypes.c_int32 * 4).from_address(address)
@@ -186,11 +249,9 @@ class Call:
             return cast(Array, None)  # which the check refuses
         elements, type = _words_at(address, 4)[2:]
         dtype, shape = self._types.type_at(type)
-        count = int(np.prod(shape, dtype=np.int64))
-        if not count:
+        if not prod(shape):
             return cast(Array, np.empty(shape, dtype))
-        memory = memoryview((ctypes.c_char * (count * dtype.itemsize)).from_address(elements))
-        array = cast(Array, np.frombuffer(memory, dtype, count).reshape(shape))
+        array = cast(Array, np.ndarray(shape, dtype, cast(Any, _MEMORY.from_address(elements))))
         return array.copy() if is_copied else array
 
     def _object(self, array: Array) -> int:
@@ -218,6 +279,14 @@ def _constant_objects(constants: Sequence[Array], types: TypeTable) -> tuple[Wor
     start = address_of(objects)
     table = start + TENSOR_HEAD_BYTES * np.arange(len(objects), dtype=np.uint64)
     return objects, table.astype(np.uint64)
+
+
+def _open_row(packed: Packing | NativeSegment) -> Words | None:
+    """The row of a segment with open sizes: for none yet. None for other packed functions."""
+    if isinstance(packed, NativeSegment) or packed.segment is None:
+        return None
+    check = packed.check
+    return np.zeros(max(1, len(check.inputs) + OUTPUT_WORDS * len(check.outputs)), np.uint64)
 
 
 def _segment_table(packed: Sequence[Packing | NativeSegment]) -> Words:

@@ -51,10 +51,13 @@ class TypeTable:
         self._kept = [(self._record(*type), type) for type in known]
         self.addresses = np.array([address_of(record) for record, _ in self._kept], np.uint64)
         """The addresses of the known types, by number."""
+        self.cleared = 0
+        """How often addresses of other types became invalid."""
         self.clear()
 
     def clear(self) -> None:
         """Forget all types but the known ones."""
+        self.cleared += 1
         self._records: list[Array] = []
         rows = [(address_of(record), type) for record, type in self._kept]
         self._by_type = {type: address for address, type in rows}
@@ -67,7 +70,11 @@ class TypeTable:
 
     def address(self, array: Array) -> int:
         """The address of an array's type."""
-        type = array.dtype, array.shape
+        return self.address_of_type(array.dtype, array.shape)
+
+    def address_of_type(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
+        """The address of a type, valid until the table is cleared."""
+        type = dtype, shape
         if (address := self._by_type.get(type)) is not None:
             return address
         record = self._record(*type)

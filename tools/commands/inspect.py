@@ -20,7 +20,7 @@ from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.files.exported import LIBRARY_SUFFIX, load_exported
 from stepwell.runtime.files.whole_files import write_bytes
 from stepwell.runtime.host import FALLBACK, NUMPY
-from stepwell.runtime.link.code import Code, LinkedCode, SharedLibrary
+from stepwell.runtime.link.code import Code, LinkedCode
 from stepwell.tools.commands.options import (
     add_compile_options,
     add_model,
@@ -195,14 +195,10 @@ def _code_text(code: Code) -> str:
     if isinstance(code, LinkedCode):
         calls = f", calls {', '.join(code.outside)}" if code.outside else ""
         return f"{readable_bytes(_code_bytes(code))} in {len(code.functions)} functions{calls}"
-    if isinstance(code, SharedLibrary):
-        return f"a library of {readable_bytes(code.file_bytes)}"
     return f"{readable_bytes(_code_bytes(code))} in {len(code.objects)} objects"
 
 
 def _code_bytes(code: Code) -> int:
-    if isinstance(code, SharedLibrary):
-        return code.file_bytes
     return len(code.contents) if isinstance(code, LinkedCode) else sum(map(len, code.objects))
 
 

@@ -81,7 +81,8 @@ def add_compile_options(parser: ArgumentParser) -> None:
         "--executor",
         choices=EXECUTORS,
         default="auto",
-        help="vm: bytecode with native segments, for programs of tensors alone too (default: auto)",
+        help="vm: bytecode with native segments, for programs of tensors alone too; "
+        "interpreter: op by op, as the reference (default: auto)",
     )
     group_of["disabled_passes"].add_argument(
         "--disable-pass",
@@ -274,7 +275,7 @@ def ready_model(args: Namespace) -> CompiledModel:
     load_plugins(args)
     if args.model.suffix in compiled:
         expect_no_compilation(args)
-        return load(args.model, threads=args.threads)
+        return load(args.model, threads=args.threads, executor=args.executor)
     from stepwell.tools.progress import shown_progress
 
     with watched(args), shown_progress() as progress:
@@ -298,14 +299,17 @@ def watched(args: Namespace) -> Generator[None]:
         print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)
 
 
+_OF_ARTIFACTS = ("input_shape", "load", "executor")
+
+
 def expect_no_compilation(args: Namespace) -> None:
     """
-    Refuse compile options for an artifact, which is not compiled again; `--input-shape` and `--load` are
-    accepted.
+    Refuse compile options for an artifact, which is not compiled again; `--input-shape`, `--load` and
+    `--executor` are accepted.
     """
     add_compile_options(parser := ArgumentParser())
     default = vars(parser.parse_args([]))
-    names = [n for n in default if n not in ("input_shape", "load") and vars(args)[n] != default[n]]
+    names = [n for n in default if n not in _OF_ARTIFACTS and vars(args)[n] != default[n]]
     if names:
         option = "--" + names[0].replace("_", "-")
         message = f"{option} is for compiling, and an artifact is compiled already"

@@ -12,7 +12,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import check_place, write_text
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
-from stepwell.runtime.values.compiled import CompiledProgram
+from stepwell.runtime.values.program import LimitedProgram
 from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import (
     add_compile_options,
@@ -83,7 +83,7 @@ def run(args: Namespace) -> int:
     profile = args.profile
     args.profile |= args.json is not None and args.model.suffix != ".stepwell" and args.start == "full"
     model = ready_model(args)
-    if isinstance(model, CompiledProgram):
+    if isinstance(model, LimitedProgram):
         args.profile = profile
         return run_program(model, args)
     shapes = dict(args.input_shape)

@@ -14,7 +14,7 @@ import numpy as np
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN
 from stepwell.runtime.interface import Array
-from stepwell.runtime.values.compiled import CompiledProgram
+from stepwell.runtime.values.program import LimitedProgram
 from stepwell.runtime.vm.machine import MAX_DEPTH, Limits
 from stepwell.runtime.vm.printer import InstructionPrinter
 from stepwell.runtime.vm.profile import Profiler
@@ -51,7 +51,7 @@ def add_program_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run_program(program: CompiledProgram, args: Namespace) -> int:
+def run_program(program: LimitedProgram, args: Namespace) -> int:
     """Run a program as the arguments say; returns the exit status."""
     profiler: list[Profiler] = []
 
@@ -80,13 +80,14 @@ def run_program(program: CompiledProgram, args: Namespace) -> int:
     if profiler:
         rows = profiler[-1].profile()
         args.facts["profile"] = [row._asdict() for row in rows.rows]
+        args.facts |= {"allocated_bytes": rows.allocated_bytes, "deepest_stack": rows.deepest}
         print(rows)
     if args.outputs is not None:
         _write(args.outputs, result)
     return 0
 
 
-def _feeds(program: CompiledProgram, args: Namespace) -> dict[str, object]:
+def _feeds(program: LimitedProgram, args: Namespace) -> dict[str, object]:
     """Inputs by name: those of files, and made-up ones. Raises: StepwellError `bad-inputs`."""
     signature = program.signature()
     types = {signature.name_of(n): type for n, type in enumerate(signature.inputs)}

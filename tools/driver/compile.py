@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from threading import RLock
-from typing import TYPE_CHECKING, TypeGuard, Unpack
+from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
 
 from stepwell.runtime.collector import collector_paused, compiler_imports
 from stepwell.runtime.errors import StepwellError
@@ -56,6 +56,8 @@ def compile(
         expect_log_spec()
         options = options_with(options, keywords, ("threads", "progress"))
         threads = checked_threads(threads)
+        if options.executor == "interpreter":
+            return _interpreted(model, options)
         _expect_runnable(_target_of(model, options))
         kept = kept_model(model, options)
         image = _from_cache(kept)
@@ -66,6 +68,15 @@ def compile(
                 if (staged := staged_model(model, options, kept, threads)) is not None:
                     return staged
         return model_of(image or _built(model, options, kept, progress), threads=threads)
+
+
+def _interpreted(model: Model, options: CompileOptions) -> CompiledModel:
+    """A program that the interpreter runs, which has the interface of a compiled one."""
+    with TURN:
+        with compiler_imports():
+            from stepwell.tools.driver.interpreted import interpreted_model
+
+        return cast(CompiledModel, interpreted_model(model, options))
 
 
 def _target_of(model: Model, options: CompileOptions) -> TargetDescription:
@@ -92,9 +103,13 @@ def build_image(model: Model, options: CompileOptions, *, progress: Progress | N
     """
     Compile a model for any target, without loading its code.
 
-    Raises: as `compile`, but for `wrong-cpu`.
+    Raises: as `compile`, but for `wrong-cpu`; `no-source` for the interpreter, which has no image.
     """
     expect_log_spec()
+    if options.executor == "interpreter":
+        message = "the interpreter runs a program's text, which an artifact does not have"
+        help = 'compile it with executor="auto", "native" or "vm"'
+        raise StepwellError("no-source", None, message, help=help)
     kept = kept_model(model, options)
     return _from_cache(kept) or _built(model, options, kept, progress)
 

@@ -24,7 +24,7 @@ Start: TypeAlias = Literal["full", "now"]
 STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 MEMORY = ("normal", "low")
-EXECUTORS = ("auto", "native", "vm")
+EXECUTORS = ("auto", "native", "vm", "interpreter")
 OPTION_GROUPS = {
     "numerics": "what may happen to the digits of results",
     "placement": "which machines and engines compute",
@@ -70,6 +70,7 @@ class CompileOptions:
     """
     `auto` compiles a program to native code, with bytecode beside it where tensors are not all that it has;
     `native` refuses a program with parts that only bytecode has; `vm` makes bytecode alone, of every program.
+    `interpreter` compiles nothing: it runs the program op by op, as the reference for the others.
     """
     backends: str | Sequence[str] = field(default=(), metadata=_about("placement", "never"))
     """Engines that run parts of the model, the preferred one first."""
@@ -135,7 +136,7 @@ class CompileKeywords(TypedDict, total=False):
     input_shapes: Mapping[str, Sequence[int]]
     winograd: Literal["auto", "fast", "off"]
     memory: Literal["normal", "low"]
-    executor: Literal["auto", "native", "vm"]
+    executor: Literal["auto", "native", "vm", "interpreter"]
     backends: str | Sequence[str]
     fallback: bool
     disabled_passes: Sequence[str]

@@ -49,6 +49,9 @@ class Family:
         default_factory=dict[tuple[str, "tuple[Attribute, ...]"], Variant]
     )
 
+    taken: set[str] = field(default_factory=set[str])
+    """The names of the constructors."""
+
     def join(self, type: FunctionType) -> None:
         """Let the family be of another type too, which differs in sizes alone."""
         if type != self.type:
@@ -61,11 +64,11 @@ class Family:
         fields = tuple(in_data(value.type) for value in captured)
         key = str(callee), fields
         if key not in self.variants:
-            names = [callee.root_reference.data, *(part.data for part in callee.nested_references)]
-            taken = {each.name for each in self.variants.values()}
-            name, number = "_".join(names), 0
-            while name in taken:
-                name, number = f"{'_'.join(names)}_{number}", number + 1
+            parts = [callee.root_reference.data, *(part.data for part in callee.nested_references)]
+            name, number = "_".join(parts), 0
+            while name in self.taken:
+                name, number = f"{'_'.join(parts)}_{number}", number + 1
+            self.taken.add(name)
             self.variants[key] = Variant(name, callee, fields, [value.name_hint for value in captured], at)
         return self.variants[key]
 
@@ -84,9 +87,9 @@ class Family:
         made = FuncOp(
             self.apply, ([*block.arg_types], outputs), Region(block), visibility=StringAttr("private")
         )
-        for each in self.variants.values():
-            for op in (made, match):
-                adopt_location(op, each.at.location)
+        if (first := next(iter(self.variants.values()), None)) is not None:
+            for op in (match, made):
+                adopt_location(op, first.at.location)
         return made
 
     def _case(self, variant: Variant, arguments: Sequence[SSAValue], outputs: Sequence[Attribute]) -> Region:

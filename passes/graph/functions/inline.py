@@ -28,10 +28,10 @@ class InlinePass(Pass):
     // ->
     %y = graph.exp %x : tensor<4xf32> -> tensor<4xf32>
     ```
-    A function value is followed through fields of tuples in sight, through matches on data in sight, and
-    through branches on constants; such matches and branches are replaced by the region that runs. Calls of
-    recursive functions and lambdas, declarations and functions with `skip_optimization` stay. A lambda
-    without remaining uses is erased; functions stay, for `remove-unused-functions`.
+    A function value is followed through fields of tuples in sight, matches on data in sight, and branches on
+    constants; such matches and branches are replaced by the region that runs. Calls of recursive functions
+    and lambdas, declarations and functions with `skip_optimization` stay. A lambda without remaining uses is
+    erased; functions stay, for `remove-unused-functions`.
 
     Class: exact. Fails when a call's types do not fit its function, and when a function grows too large.
     """

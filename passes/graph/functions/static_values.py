@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -38,6 +38,12 @@ class KnownData:
 
     constructor: str
     fields: Sequence[Known]
+    size: int = field(init=False)
+    """The constructors inside, each as often as it is reached."""
+
+    def __post_init__(self) -> None:
+        inside = sum(each.static.size for each in self.fields if isinstance(each.static, KnownData))
+        object.__setattr__(self, "size", 1 + inside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,15 +152,7 @@ def _size(argument: Known) -> float:
         array = static.array
         is_natural = array.size == 1 and array.dtype.kind in "iu" and int(array.flat[0]) >= 0
         return int(array.flat[0]) if is_natural else UNKNOWN_SIZE
-    return sum(1 for _ in _constructors(argument)) if isinstance(static, KnownData) else UNKNOWN_SIZE
-
-
-def _constructors(value: Known) -> Iterator[KnownData]:
-    waiting = [value]
-    while waiting:
-        if isinstance(static := waiting.pop().static, KnownData):
-            yield static
-            waiting += static.fields
+    return static.size if isinstance(static, KnownData) else UNKNOWN_SIZE
 
 
 def fits(pattern: adt.PatternAttr, value: Known, bound: list[Known]) -> bool | None:

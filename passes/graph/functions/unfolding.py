@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-import numpy as np
-from xdsl.dialects.builtin import FunctionType, TensorType
+from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import adt, graph, ref
 from stepwell.dialects.constants import array_of
-from stepwell.dialects.graph.base import GraphOp, Kind, operand_slots, plain_properties
 from stepwell.dialects.graph.functions import captured_values, values_read
-from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import Tensor, WeightAttr
+from stepwell.dialects.types import WeightAttr
 from stepwell.passes.analysis.effects import WRITE, Effects
 from stepwell.passes.analysis.rename_symbols import defined_names
 from stepwell.passes.context import count, remark
+from stepwell.passes.graph.functions.computed_ops import computed, is_small
+from stepwell.passes.graph.functions.deciding_parameters import deciding_parameters
 from stepwell.passes.graph.functions.static_values import (
+    UNKNOWN_SIZE,
     Cell,
     Cells,
     Fuel,
@@ -35,29 +34,41 @@ from stepwell.passes.graph.functions.static_values import (
     fuel_of,
 )
 from stepwell.runtime.files.weights import WeightStore
-from stepwell.runtime.meaning import evaluate, has_meaning
+from stepwell.runtime.meaning import Array
 
-MOST_ELEMENTS = 1024
-"""The most elements of a tensor whose value is followed."""
-MOST_NESTED = 60
-"""The most calls that unfold inside each other: each is a few frames of Python."""
 _Scope: TypeAlias = dict[SSAValue, Known]
-_FAILURES = (ArithmeticError, IndexError, KeyError, TypeError, ValueError)
+_Evaluating: TypeAlias = Generator["_Evaluating", Any, Sequence[Known]]
+"""The evaluation of a block or op: gives those inside that it waits for, and returns the values."""
+_Step: TypeAlias = Callable[[Any, _Scope, Cells, Block], Sequence[Known] | _Evaluating]
 
 
 class Evaluator:
     """
     The partial evaluation of a function: an op is emitted at most once for each of its runs.
 
-    Args: `functions` are those whose calls may unfold; `effects` are the module's.
+    Calls may nest as deep as the budget allows: what waits for the results of another evaluation is a
+    generator, and no frame of Python.
+
+    Args: `functions` are those whose calls may unfold, of which those named in `recursive` call themselves;
+    `effects` are the module's.
     """
 
-    def __init__(self, functions: Mapping[str, FuncOp], effects: Effects, weights: WeightStore, budget: int):
+    def __init__(
+        self,
+        functions: Mapping[str, FuncOp],
+        recursive: Container[str],
+        effects: Effects,
+        weights: WeightStore,
+        budget: int,
+    ):
         self._functions, self._effects, self._weights = functions, effects, weights
         self._left = budget
-        self._calls: list[tuple[Operation, Fuel]] = []
+        self._around: dict[Operation, list[Fuel]] = {}
+        """The fuel of the calls of each function around the op that is being evaluated."""
+        self._recursive = recursive
+        self._deciding: dict[Operation, Sequence[bool]] = {}
         self._renames: dict[Operation, bool] = {}
-        self._steps: Mapping[type[Operation], Callable[[Any, _Scope, Cells, Block], Sequence[Known]]] = {
+        self._steps: Mapping[type[Operation], _Step] = {
             graph.ConstantOp: self._constant,
             graph.TupleOp: self._made,
             adt.MakeOp: self._made,
@@ -78,7 +89,8 @@ class Evaluator:
     def evaluated(self, function: FuncOp) -> FuncOp:
         """A function of the same name and type that does the same."""
         made = function.clone_without_regions()
-        self._region(function.body, made.regions[0], {}, Cells(), {})
+        self._around[function] = [fuel_of(map(Known, function.args))]
+        _finished(self._region(function.body, made.regions[0], {}, Cells(), {}))
         return made
 
     def _region(
@@ -88,28 +100,31 @@ class Evaluator:
         scope: Mapping[SSAValue, Known],
         cells: Cells,
         statics: Mapping[SSAValue, Static],
-    ) -> None:
-        """Evaluate a region for arguments that are not known, but for those in `statics`."""
+    ) -> _Evaluating:
+        """A region evaluated for arguments that are not known, but for those in `statics`."""
         block = Block(arg_types=source.block.arg_types)
         into.add_block(block)
         inner = dict(scope)
         for old, new in zip(source.block.args, block.args, strict=True):
             new.name_hint = old.name_hint
             inner[old] = Known(new, statics.get(old))
-        given = self._run(source.block, inner, cells, block)
+        given = yield self._run(source.block, inner, cells, block)
         cells.escape(given)
         last = source.block.last_op
         assert last is not None
         block.add_op(last.clone({old: value.value for old, value in zip(last.operands, given, strict=True)}))
+        return given
 
-    def _run(self, source: Block, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
-        """Evaluate the ops of a block, and emit at the end of `out`; returns what its last op gives."""
+    def _run(self, source: Block, scope: _Scope, cells: Cells, out: Block) -> _Evaluating:
+        """The ops of a block evaluated, and emitted at the end of `out`; returns what its last op gives."""
         last = source.last_op
         assert last is not None
         for op in source.ops:
             if op is not last:
                 step = self._steps.get(type(op), self._other)
                 results = step(op, scope, cells, out)
+                if isinstance(results, Generator):
+                    results = yield results
                 scope.update(zip(op.results, results, strict=True))
         return [scope[value] for value in last.operands]
 
@@ -138,38 +153,19 @@ class Evaluator:
 
     def _folded(self, op: Operation, scope: _Scope, out: Block) -> Sequence[Known] | None:
         """The results of an op on known tensors, as constants."""
-        statics = {value: scope[value].static for value in op.operands}
-        arrays = {value: each.array for value, each in statics.items() if isinstance(each, KnownArray)}
-        if (
-            len(arrays) < len(statics)
-            or not isinstance(op, GraphOp)
-            or op.KIND is Kind.STRUCTURE
-            or op.regions
-            or not has_meaning(op.name)
-            or not is_side_effect_free(op)
-            or not all(_is_small(result) for result in op.results)
-        ):
-            return None
-        try:
-            with np.errstate(all="ignore"):
-                operands = [None if slot is None else arrays[slot] for slot in operand_slots(op)]
-                found = evaluate(op.name, operands, plain_properties(op))
-        except _FAILURES:
-            return None
-        constants = [graph.ConstantOp.of(array, self._weights, op.name) for array in found]
-        for constant in constants:
-            adopt_location(constant, op.location)
-        if any(made.result.type != old.type for made, old in zip(constants, op.results, strict=True)):
+        arrays: dict[SSAValue, Array] = {}
+        for value in op.operands:
+            if not isinstance(static := scope[value].static, KnownArray):
+                return None
+            arrays[value] = static.array
+        if (made := computed(op, arrays, self._weights)) is None:
             return None
         count("ops evaluated")
-        return [
-            Known(self._add(made, out)[0].value, KnownArray(array))
-            for made, array in zip(constants, found, strict=True)
-        ]
+        return [Known(self._add(constant, out)[0].value, KnownArray(array)) for constant, array in made]
 
     def _constant(self, op: graph.ConstantOp, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
         (made,) = self._emit(op, scope, out)
-        if isinstance(op.value, WeightAttr) or not _is_small(op.result):
+        if isinstance(op.value, WeightAttr) or not is_small(op.result):
             return [made]
         return [Known(made.value, KnownArray(array_of(op.value, self._weights)))]
 
@@ -203,7 +199,7 @@ class Evaluator:
         cells.write(scope[op.cell].static, scope[op.value])
         return self._emit(op, scope, out)
 
-    def _lambda(self, op: graph.LambdaOp, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
+    def _lambda(self, op: graph.LambdaOp, scope: _Scope, cells: Cells, out: Block) -> _Evaluating:
         """A function value: its own code is made for arguments and contents of cells that are not known."""
         function = KnownFunction(op, {value: scope[value] for value in captured_values(op.body)})
         made = op.clone_without_regions()
@@ -211,7 +207,7 @@ class Evaluator:
         # Where it is called, the cells that it captured may be in each other, and in its arguments.
         inner = Cells({}, set(cells.escaped))
         inner.escape(function.captured.values())
-        self._region(op.body, made.regions[0], function.captured, inner, itself)
+        yield self._region(op.body, made.regions[0], function.captured, inner, itself)
         inner.forget(list(inner.contents))
         return [Known(self._add(made, out)[0].value, function)]
 
@@ -231,7 +227,7 @@ class Evaluator:
             return [made]
         return [Known(made.value, KnownFunction(body, {}, [scope[value] for value in op.captured]))]
 
-    def _if(self, op: graph.IfOp, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
+    def _if(self, op: graph.IfOp, scope: _Scope, cells: Cells, out: Block) -> _Evaluating:
         static = scope[op.operands[0]].static
         if isinstance(static, KnownArray):
             arm = op.regions[0 if bool(static.array.flat[0]) else 1]
@@ -240,7 +236,7 @@ class Evaluator:
                 return self._run(arm.block, scope, cells, out)
         return self._branches(op, scope, cells, out)
 
-    def _match(self, op: adt.MatchOp, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
+    def _match(self, op: adt.MatchOp, scope: _Scope, cells: Cells, out: Block) -> _Evaluating:
         for pattern, case in zip(op.patterns, op.cases, strict=True):
             bound: list[Known] = []
             fit = fits(pattern, scope[op.value], bound)
@@ -254,30 +250,40 @@ class Evaluator:
                 return self._run(case.block, scope, cells, out)
         return self._branches(op, scope, cells, out)
 
-    def _branches(self, op: Operation, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
+    def _branches(self, op: Operation, scope: _Scope, cells: Cells, out: Block) -> _Evaluating:
         """An op whose regions may or may not run, each at most once."""
         cells.escape([scope[value] for value in op.operands])
         return self._with_regions(op, scope, cells, out)
 
-    def _loop(self, op: Operation, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
-        """A loop: cells with writes inside are not known from its begin on."""
+    def _loop(self, op: Operation, scope: _Scope, cells: Cells, out: Block) -> _Evaluating:
+        """A loop: cells that it may write are not known from its begin on."""
         if WRITE in self._effects.of_op(op):
-            cells.escape([scope[value] for value in values_read(op)])
-            cells.forget(list(cells.contents))
+            self._forget_written(op, scope, cells)
         cells.escape([scope[value] for value in op.operands])
         return self._with_regions(op, scope, cells, out)
 
-    def _with_regions(self, op: Operation, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
+    def _forget_written(self, loop: Operation, scope: _Scope, cells: Cells) -> None:
+        """Forget the contents of the cells that a loop writes, and of others where it writes unseen ones."""
+        writes = [op for op in loop.walk() if isinstance(op, ref.WriteOp)]
+        targets = [scope[op.cell].static if op.cell in scope else None for op in writes]
+        calls = [op for op in loop.walk() if not op.regions and not isinstance(op, ref.WriteOp)]
+        is_seen = all(isinstance(target, Cell) for target in targets)
+        if not is_seen or any(WRITE in self._effects.of_op(op) for op in calls):
+            cells.escape([scope[value] for value in values_read(loop)])
+            cells.forget_escaped()
+        cells.forget([target for target in targets if isinstance(target, Cell)])
+
+    def _with_regions(self, op: Operation, scope: _Scope, cells: Cells, out: Block) -> _Evaluating:
         made = op.clone_without_regions({value: scope[value].value for value in op.operands})
         copies: list[Cells] = []
         for region, into in zip(op.regions, made.regions, strict=True):
             if region.blocks:
                 copies.append(cells.copy())
-                self._region(region, into, scope, copies[-1], {})
+                yield self._region(region, into, scope, copies[-1], {})
         cells.join(copies)
         return self._add(made, out)
 
-    def _call(self, op: graph.CallOp, scope: _Scope, cells: Cells, out: Block) -> Sequence[Known]:
+    def _call(self, op: graph.CallOp, scope: _Scope, cells: Cells, out: Block) -> _Evaluating:
         function = self._called(op, scope)
         arguments = [scope[value] for value in op.arguments]
         if isinstance(function, KnownConstructor):
@@ -288,9 +294,11 @@ class Evaluator:
             given = [*function.first, *arguments]
             if (fuel := self._fuel(op, function.body, given)) is not None:
                 itself = None if op.function is None else scope[op.function]
-                self._calls.append((function.body, fuel))
-                results = self._unfolded(function, itself, given, cells, out)
-                self._calls.pop()
+                around = self._around.setdefault(function.body, [])
+                around.append(fuel)
+                self._left -= 1
+                results = yield self._unfolded(function, itself, given, cells, out)
+                around.pop()
                 count("calls unfolded")
                 return results
         self._leave(op, scope, cells)
@@ -311,8 +319,8 @@ class Evaluator:
         arguments: Sequence[Known],
         cells: Cells,
         out: Block,
-    ) -> Sequence[Known]:
-        """The results of a function's body, evaluated in place of a call."""
+    ) -> _Evaluating:
+        """A function's body evaluated in place of a call."""
         body = function.body
         inner = dict(function.captured)
         parameters: Sequence[SSAValue] = (
@@ -327,21 +335,30 @@ class Evaluator:
         self, call: graph.CallOp, body: graph.LambdaOp | FuncOp, arguments: Sequence[Known]
     ) -> Fuel | None:
         """The fuel of a call that unfolds; None, with a remark, of one that stays."""
-        fuel = fuel_of(arguments)
-        if (around := next((each for of, each in reversed(self._calls) if of is body), None)) is not None:
-            fuel = tuple(map(min, fuel, around))
-            if fuel == around:
+        if body not in self._deciding:
+            self._deciding[body] = deciding_parameters(body)
+        pairs = zip(fuel_of(arguments), self._deciding[body], strict=False)
+        fuel = tuple(size if decides else UNKNOWN_SIZE for size, decides in pairs)
+        if around := self._around.get(body):
+            fuel = tuple(map(min, fuel, around[-1]))
+            if fuel == around[-1]:
                 remark(call, "not unfolded: no argument is smaller than in the call around")
                 return None
+        elif self._is_recursive(body) and all(size == UNKNOWN_SIZE for size in fuel):
+            remark(call, "not unfolded: the function calls itself, and no argument's size is known")
+            return None
         if not self._fits(call, body, [argument.value.type for argument in arguments]):
             remark(call, "not unfolded: the function has no body, or sizes of its own")
         elif self._left <= 0:
             remark(call, "not unfolded: the function has reached the budget of ops")
-        elif len(self._calls) >= MOST_NESTED:
-            remark(call, f"not unfolded: it is inside of {MOST_NESTED} calls that do")
         else:
             return fuel
         return None
+
+    def _is_recursive(self, body: graph.LambdaOp | FuncOp) -> bool:
+        if isinstance(body, graph.LambdaOp):
+            return body.itself is not None
+        return body.sym_name.data in self._recursive
 
     def _fits(
         self, call: graph.CallOp, body: graph.LambdaOp | FuncOp, arguments: Sequence[Attribute]
@@ -359,15 +376,24 @@ class Evaluator:
         return same and not self._renames[body]
 
 
+def _finished(evaluating: _Evaluating) -> Sequence[Known]:
+    """The values of an evaluation, with those that it waits for."""
+    stack = [evaluating]
+    value: Sequence[Known] | None = None
+    while True:
+        try:
+            inner = stack[-1].send(value)
+        except StopIteration as stop:
+            stack.pop()
+            value = stop.value
+            if not stack:
+                return stop.value
+        else:
+            stack.append(inner)
+            value = None
+
+
 def _gives(region: Region, op: Operation) -> bool:
     """Whether the last op of a region gives values of the very types of an op's results."""
     last = region.block.last_op
     return last is not None and list(last.operand_types) == list(op.result_types)
-
-
-def _is_small(value: OpResult) -> bool:
-    """Whether a value is a tensor of known sizes, of at most `MOST_ELEMENTS` elements."""
-    if value.type.name != TensorType.name:
-        return False
-    shape = cast(Tensor, value.type).get_shape()
-    return all(size >= 0 for size in shape) and prod(shape) <= MOST_ELEMENTS

@@ -43,6 +43,16 @@ class FunctionUses:
     signature: Callable[[Operation], Signature | None]
     _uses: dict[Operation, _Use] = field(default_factory=dict[Operation, _Use])
 
+    def lacks_arguments(self, op: Operation) -> bool:
+        """Whether an op names a polymorphic function without type arguments."""
+        if (
+            not isinstance(op, graph.CallOp | graph.FunctionOp)
+            or op.callee is None
+            or op.type_args is not None
+        ):
+            return False
+        return (signature := self.signature(op)) is not None and bool(signature.variables)
+
     def relate(self, op: Operation) -> None:
         """
         Relate the types of a use with the signature of what it names; nothing for other ops.

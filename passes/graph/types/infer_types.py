@@ -11,12 +11,16 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from stepwell.dialects.incomplete import has_holes
+from stepwell.dialects.type_variables import params_of
 from stepwell.passes.analysis.call_graph import call_graph, functions_by_name
 from stepwell.passes.analysis.untyped_values import incomplete_types
 from stepwell.passes.base import Pass
 from stepwell.passes.context import count
 from stepwell.passes.graph.types.function_uses import Signature, signature_of
+from stepwell.passes.graph.types.generalization import generalize
+from stepwell.passes.graph.types.let_polymorphism import make_functions, open_lambdas
 from stepwell.passes.graph.types.type_solver import TypeSolver
+from stepwell.runtime.errors import StepwellError
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,9 @@ class InferTypesPass(Pass):
     %z = graph.neg %h : tensor<10x1x1xf32> -> tensor<10x1x1xf32>
     ```
     Callees come first, mutually recursive functions together; a use of a polymorphic function gets the type
-    arguments that it lacks. A module without holes is unchanged. Class: exact. Fails for types that nothing
+    arguments that it lacks. Types that private functions leave open become type variables `T0`, `T1`, …; a
+    closed lambda that is used at two types becomes such a function. A module without holes is unchanged.
+    Class: exact. Fails for types that nothing
     forces (`incomplete-types`) and where two are forced (`type-mismatch`).
     Source: unification with classes (Huet 1976) over the type relations of Relay (Roesch et al. 2018).
     """
@@ -40,15 +46,32 @@ class InferTypesPass(Pass):
     name = "infer-types"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = functions_by_name(op)
-        others = [each for each in op.ops if not isinstance(each, FuncOp) and has_holes(each)]
-        if (error := incomplete_types(others)) is not None:
-            raise error  # no relation gives the types of the fields of a definition
-        graph = call_graph(op)
-        for group in _groups(graph):
-            members = [functions[name] for name in group]
-            if any(map(has_holes, members)):
-                _infer(members, functions)
+        if any(True for _ in open_lambdas(op)):
+            try:
+                _infer_module(op.clone())
+            except StepwellError as error:
+                if error.code != "type-mismatch":
+                    raise
+                make_functions(op)  # at two types: a function has types of its own for each use
+        _infer_module(op)
+
+
+def _infer_module(op: ModuleOp) -> None:
+    """Infer the types of a module. Raises: StepwellError."""
+    functions = functions_by_name(op)
+    others = [each for each in op.ops if not isinstance(each, FuncOp) and has_holes(each)]
+    if (error := incomplete_types(others)) is not None:
+        raise error  # no relation gives the types of the fields of a definition
+    made_polymorphic: set[str] = set()
+    graph = call_graph(op)
+    for group in _groups(graph):
+        members = [functions[name] for name in group]
+        callees = {callee for name in group for callee in graph[name]}
+        if any(map(has_holes, members)) or not made_polymorphic.isdisjoint(callees):
+            before = [params_of(function) for function in members]
+            _infer(members, functions)
+            changed = zip(group, members, before, strict=True)
+            made_polymorphic.update(name for name, f, params in changed if params_of(f) != params)
 
 
 def _infer(group: Sequence[FuncOp], functions: Mapping[str, FuncOp]) -> None:
@@ -59,6 +82,7 @@ def _infer(group: Sequence[FuncOp], functions: Mapping[str, FuncOp]) -> None:
 
     solver = TypeSolver(group, signature)
     solver.solve()
+    generalize(solver)
     solver.write_types()
     count("relations", solver.evaluations)
     if (error := incomplete_types(group)) is not None:

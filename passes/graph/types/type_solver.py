@@ -59,7 +59,7 @@ class TypeSolver:
             self._name_placeholders(function)
         for function in self.functions:
             for op in function.walk():
-                if is_incomplete(op) or self._calls_member(op):
+                if is_incomplete(op) or self._calls_member(op) or self._uses.lacks_arguments(op):
                     self._add(op)
         self._settle()
         self._assume_likely()
@@ -73,6 +73,14 @@ class TypeSolver:
     def resolved(self, type: Attribute) -> Attribute:
         """A type with all that is known in the places of placeholders."""
         return self.terms.said_of(self.terms.of(type)) if has_hole(type) or lacks_shape(type) else type
+
+    def is_open(self, hole: HoleType) -> bool:
+        """Whether nothing is known of the class of a placeholder, not even that it is a tensor."""
+        return self.terms.of(hole).is_unknown
+
+    def say(self, hole: HoleType, type: Attribute) -> None:
+        """Say what the class of a placeholder is."""
+        self.terms.assume(self.terms.of(hole), type)
 
     def waiting_for(self, value: SSAValue) -> Term | None:
         """The first unknown class in the type of a value; None of one that has a type."""

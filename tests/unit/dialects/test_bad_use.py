@@ -200,9 +200,8 @@ def test_the_name_of_a_backend_comes_before_the_model(tmp_path: Path, capsys: Ca
 
 
 def test_a_dump_into_a_file(add: Path, capsys: Capture) -> None:
-    error = shown_error(
-        capsys, cli.main, "compile", add, "--dump", add / "levels", "-o", add.parent / "o.stepwell"
-    )
+    output = add.parent / "o.stepwell"
+    error = shown_error(capsys, cli.main, "compile", add, "--dump", add / "levels", "-o", output)
     assert "error[cannot-write]: the folder could not be made" in error
 
 

@@ -24,6 +24,8 @@ _LEFT_OUT = (
     "append-optimizer",
     "dead-code-elimination{ignore-effects}",
 )
+# A million iterations each, at several levels.
+_LONG = ("loop/stream-stores.mlir", "loop/convert-loops-to-llvm/parallel.mlir")
 _PIPELINE = re.compile(r"//\s*RUN:\s*stepwell-opt\b(.*?)(?:\||$)", re.MULTILINE)
 
 
@@ -49,7 +51,14 @@ def _goes_on(case: tuple[Path, str, tuple[str, ...]], other: tuple[Path, str, tu
 
 @pytest.mark.parametrize(
     ("path", "pipeline", "plugins"),
-    [pytest.param(path, p, loads, id=f"{path.relative_to(_FILECHECK)}:{p}") for path, p, loads in _cases()],
+    [
+        pytest.param(
+            *(path, pipeline, plugins),
+            id=f"{path.relative_to(_FILECHECK)}:{pipeline}",
+            marks=[pytest.mark.slow] * path.as_posix().endswith(_LONG),
+        )
+        for path, pipeline, plugins in _cases()
+    ],
 )
 def test_means_the_same(path: Path, pipeline: str, plugins: tuple[str, ...]) -> None:
     try:

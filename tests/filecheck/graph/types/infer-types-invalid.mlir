@@ -97,3 +97,28 @@ func.func @domain(%h: !graph.hole<"h">) -> tensor<4xi32> {
   %y = graph.neg %h : !graph.hole<"h"> -> tensor<4xi32>
   func.return %y : tensor<4xi32>
 }
+// -----
+// An open type is no variable where an op needs to know it, or where the function around does not name it.
+// expected-error: 2 values have no type
+func.func private @needed(%h: !graph.hole<"h">) -> !graph.hole<"h"> {
+  %y = graph.neg %h : !graph.hole<"h"> -> !graph.hole<"h">
+  func.return %y : !graph.hole<"h">
+}
+// -----
+func.func private @unnamed(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error: 1 value has no type
+  %n = adt.make @List::@Nil() : () -> !adt.data<@List, !graph.hole<"a">>
+  func.return %x : tensor<4xf32>
+}
+// -----
+// A lambda that sees a value from outside has one type: its uses have to agree.
+func.func @captures(%x: i64, %y: tensor<4xf32>, %z: i64) -> (i64, tensor<4xf32>) {
+  %f = graph.lambda (%a: !graph.hole<"a">) -> (!graph.hole<"a">) {
+    %t = graph.tuple %a, %z : !graph.hole<"a">, i64
+    graph.yield %a : !graph.hole<"a">
+  }
+  %p = graph.call %f(%x) : (i64) -> i64
+  // expected-error: graph.call: one type would be both
+  %q = graph.call %f(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %p, %q : i64, tensor<4xf32>
+}

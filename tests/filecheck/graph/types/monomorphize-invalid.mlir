@@ -22,3 +22,9 @@ func.func @main(%x: i64) -> tensor<i64> {
   %n = graph.call @grow<i64>(%x) : (i64) -> tensor<i64>
   func.return %n : tensor<i64>
 }
+// -----
+func.func @kinds(%l: !adt.data<@List, i1>) -> tensor<i1> {
+  // expected-error: the type argument i1 is for E, whose kind is number
+  %n = graph.call @sum<i1>(%l) : (!adt.data<@List, i1>) -> tensor<i1>
+  func.return %n : tensor<i1>
+}

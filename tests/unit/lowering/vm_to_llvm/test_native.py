@@ -75,7 +75,7 @@ def machine_of(text: str, tmp_path: Path, **limits: Any) -> Any:
         (f"({N}) -> {N}", "load_const r1, #1 / move r2, r0 / goto ^bb1 / ^bb1: / invoke_packed @is_zero(r0)"
          " -> (r3) / if r3, ^bb2, ^bb3 / ^bb3: / invoke_packed @add(r0, r1) -> (r0) / invoke_packed"
          " @add(r2, r0) -> (r2) / goto ^bb1 / ^bb2: / ret r2", [1000], 500500),
-        # Sizes that are open are called through Python.
+        # Sizes that are open: the runtime prepares the segment for them.
         ('(tensor<?xi64, #graph.dims<["N"]>>) -> tensor<?xi64, #graph.dims<["2*N"]>>',
          "invoke_packed @twice(r0) -> (r1) / ret r1", [[1, 2]], [1, 2, 1, 2]),
         ('(tensor<?xi64, #graph.dims<["N"]>>) -> tensor<?xi64, #graph.dims<["2*N"]>>',
@@ -138,6 +138,38 @@ vm.func @main (1) registers 4 : ({N}) -> {N} {{
   vm.ret r3
 }}
 """
+
+
+ROW = 'tensor<?xi64, #graph.dims<["N"]>>'
+JOIN = f"""
+func.func private @join(%x: {ROW}, %y: {ROW}) -> tensor<?x2xi64, #graph.dims<["N + 1", 2]>> attributes {{vm.segment}} {{
+  %one = graph.constant dense<1> : tensor<1xi64>
+  %a = graph.concat %x, %one axis 0 : ({ROW}, tensor<1xi64>) -> tensor<?xi64, #graph.dims<["N + 1"]>>
+  %b = graph.concat %y, %one axis 0 : ({ROW}, tensor<1xi64>) -> tensor<?xi64, #graph.dims<["N + 1"]>>
+  %c = graph.expand_dims %a axes [1] : tensor<?xi64, #graph.dims<["N + 1"]>> -> tensor<?x1xi64, #graph.dims<["N + 1", 1]>>
+  %d = graph.expand_dims %b axes [1] : tensor<?xi64, #graph.dims<["N + 1"]>> -> tensor<?x1xi64, #graph.dims<["N + 1", 1]>>
+  %z = graph.concat %c, %d axis 1 : (tensor<?x1xi64, #graph.dims<["N + 1", 1]>>, tensor<?x1xi64, #graph.dims<["N + 1", 1]>>) -> tensor<?x2xi64, #graph.dims<["N + 1", 2]>>
+  func.return %z : tensor<?x2xi64, #graph.dims<["N + 1", 2]>>
+}}
+vm.func @main (2) registers 3 : (tensor<?xi64>, tensor<?xi64>) -> tensor<?x2xi64> {{
+  vm.invoke_packed @join(r0, r1) -> (r2)
+  vm.ret r2
+}}
+"""  # noqa: E501
+
+
+def test_open_sizes_change_from_call_to_call(tmp_path: Path) -> None:
+    """More sizes than the table of types keeps, so that it is emptied on the way."""
+    model = machine_of(JOIN, tmp_path)
+    for size in (3, 0, 700, 3, *range(4200), 3):
+        x = np.arange(size)
+        found = model(x, x + 5)
+        assert found.shape == (size + 1, 2)
+        assert found[-1].tolist() == [1, 1] and (found[:-1, 1] == x + 5).all() and (found[:-1, 0] == x).all()
+    with pytest.raises(StepwellError, match=r"of N = 2") as raised:
+        model(np.arange(2), np.arange(3))
+    assert raised.value.code == "bad-bytecode"
+    assert model(np.arange(1), np.arange(1)).tolist() == [[0, 0], [1, 1]]
 
 
 def test_recursion_is_as_deep_as_its_limit(tmp_path: Path) -> None:

@@ -167,17 +167,93 @@ def test_a_loop_without_end_and_a_swap_stay_calls() -> None:
     assert "@loop" in str(module) and "@swap" in str(module)
 
 
-def test_the_budget_and_the_depth_end_unfolding() -> None:
+def test_unfolding_is_as_deep_as_its_budget() -> None:
+    """Two thousand calls inside each other: more than frames of Python."""
     text = f"""{DIFFERENCE}
     func.func @main() -> {NAT} {{
-      {naturals(100)}
-      %d = graph.call @abs_diff(%n100, %n99) : ({NAT}, {NAT}) -> {NAT}
+      {naturals(2000)}
+      %d = graph.call @abs_diff(%n2000, %n1999) : ({NAT}, {NAT}) -> {NAT}
       func.return %d : {NAT}
     }}"""
     _, ops = evaluated(text)
+    assert ops == Counter({"func.func": 1, "adt.make": 2, "func.return": 1})
+    _, ops = evaluated(text, PIPELINE.replace("evaluate", "evaluate{budget=500}"))
     assert ops["graph.call"] == 1
-    _, ops = evaluated(text, PIPELINE.replace("evaluate", "evaluate{budget=50}"))
-    assert ops["graph.call"] == 1
+
+
+def test_calls_that_emit_nothing_use_the_budget_too() -> None:
+    """Each call makes two of a smaller number: 2^40 calls, of which none emits an op."""
+    module, ops = evaluated(f"""
+    func.func private @twice(%a: {NAT}) -> {NAT} {{
+      %r = adt.match %a : {NAT} -> ({NAT})
+      case Z {{
+        graph.yield %a : {NAT}
+      }} case S(%m: {NAT}) {{
+        %x = graph.call @twice(%m) : ({NAT}) -> {NAT}
+        %y = graph.call @twice(%m) : ({NAT}) -> {NAT}
+        graph.yield %y : {NAT}
+      }}
+      func.return %r : {NAT}
+    }}
+    func.func @main() -> {NAT} {{
+      {naturals(40)}
+      %d = graph.call @twice(%n40) : ({NAT}) -> {NAT}
+      func.return %d : {NAT}
+    }}""")
+    assert ops["graph.call"] == 1 and "@twice" in str(module)
+
+
+def test_data_that_share_parts_have_a_size() -> None:
+    """A pair of the same pair, 80 times: as a tree it has 2^80 constructors."""
+    type = "(!adt.data<@Pair>, !adt.data<@Pair>) -> !adt.data<@Pair>"
+    pairs = "\n".join(f"%p{n + 1} = adt.make @Pair::@Both(%p{n}, %p{n}) : {type}" for n in range(80))
+    _, ops = evaluated(f"""
+    adt.data @Pair {{
+      adt.constructor @Both(!adt.data<@Pair>, !adt.data<@Pair>)
+      adt.constructor @Leaf()
+    }}
+    func.func private @left(%p: !adt.data<@Pair>) -> !adt.data<@Pair> {{
+      %r = adt.match %p : !adt.data<@Pair> -> (!adt.data<@Pair>)
+      case Leaf {{
+        graph.yield %p : !adt.data<@Pair>
+      }} case Both(%a: !adt.data<@Pair>, _) {{
+        %l = graph.call @left(%a) : (!adt.data<@Pair>) -> !adt.data<@Pair>
+        graph.yield %l : !adt.data<@Pair>
+      }}
+      func.return %r : !adt.data<@Pair>
+    }}
+    func.func @main() -> !adt.data<@Pair> {{
+      %p0 = adt.make @Pair::@Leaf() : () -> !adt.data<@Pair>
+      {pairs}
+      %l = graph.call @left(%p80) : (!adt.data<@Pair>) -> !adt.data<@Pair>
+      func.return %l : !adt.data<@Pair>
+    }}""")
+    assert ops == Counter({"func.func": 1, "adt.make": 1, "func.return": 1})
+
+
+@pytest.mark.parametrize("written", ["%r", "%s"])
+def test_a_loop_forgets_the_cells_that_it_writes(written: str) -> None:
+    other = "%s" if written == "%r" else "%r"
+    module, ops = evaluated(f"""
+    func.func @main(%n: {VALUE}) -> ({VALUE}, {VALUE}) {{
+      %one = graph.constant dense<1> : {VALUE}
+      %two = graph.constant dense<2> : {VALUE}
+      %r = ref.new %one : {VALUE} -> {CELL}
+      %s = ref.new %two : {VALUE} -> {CELL}
+      %y = graph.for %i to %n (%a = %one : {VALUE}) -> ({VALUE}) {{
+        %v = ref.read {written} : {CELL} -> {VALUE}
+        %k = ref.read {other} : {CELL} -> {VALUE}
+        %w = graph.add %v, %k : ({VALUE}, {VALUE}) -> {VALUE}
+        ref.write {written}, %w : {CELL}, {VALUE}
+        graph.yield %w : {VALUE}
+      }}
+      %a = ref.read %r : {CELL} -> {VALUE}
+      %b = ref.read %s : {CELL} -> {VALUE}
+      func.return %a, %b : {VALUE}, {VALUE}
+    }}""")
+    assert ops["ref.new"] == 1 and ops["ref.read"] == 2, "the other cell is local, and keeps its content"
+    expected = [7, 2] if written == "%r" else [1, 5]
+    assert [int(each) for each in module.interpret(np.int64(3))] == expected
 
 
 def test_cells_in_cells_are_not_followed_through_a_loop() -> None:
@@ -212,3 +288,43 @@ def test_cells_in_cells_are_not_followed_through_a_loop() -> None:
       func.return %b : {VALUE}
     }}""")
     assert int(module.interpret(np.int64(5))[0]) == 2
+
+
+T = "tensor<f32>"
+THROUGH_A_CELL = f"""
+func.func private @f(%x: {T}, %y: {T}) -> {T} {{
+  %r = ref.new %x : {T} -> !ref.cell<{T}>
+  %g = graph.lambda (%z: {T}) -> ({T}) {{
+    %v = ref.read %r : !ref.cell<{T}> -> {T}
+    %w = graph.multiply %v, %z : ({T}, {T}) -> {T}
+    ref.write %r, %w : !ref.cell<{T}>, {T}
+    %s = graph.sin %w : {T} -> {T}
+    graph.yield %s : {T}
+  }}
+  %a = graph.call %g(%y) : ({T}) -> {T}
+  %b = graph.call %g(%a) : ({T}) -> {T}
+  %c = ref.read %r : !ref.cell<{T}> -> {T}
+  %d = graph.add %b, %c : ({T}, {T}) -> {T}
+  func.return %d : {T}
+}}
+func.func @main(%x: {T}, %y: {T}) -> ({T}, {T}, {T}) {{
+  %g = graph.gradient @f wrt [0, 1] : ({T}, {T}) -> ({T}, {T}, {T})
+  %v, %dx, %dy = graph.call %g(%x, %y) : ({T}, {T}) -> ({T}, {T}, {T})
+  func.return %v, %dx, %dy : {T}, {T}, {T}
+}}
+"""
+
+
+def test_a_gradient_by_closures_and_cells_becomes_straight_line_code() -> None:
+    module, ops = evaluated(THROUGH_A_CELL, f"gradient{{mode=higher-order}},{PIPELINE}")
+    arithmetic = {"graph.multiply", "graph.add", "graph.sin", "graph.cos", "graph.constant"}
+    assert set(ops) == arithmetic | {"func.func", "func.return"}
+    assert ops["graph.sin"] == ops["graph.cos"] == 2, "nothing is computed twice"
+    x, y, h = 0.7, 1.3, 1e-5
+
+    def f(x: float, y: float) -> float:
+        product = x * y * np.sin(x * y)
+        return float(np.sin(product) + product)
+
+    expected = [f(x, y), (f(x + h, y) - f(x - h, y)) / (2 * h), (f(x, y + h) - f(x, y - h)) / (2 * h)]
+    np.testing.assert_allclose(module.interpret(np.float32(x), np.float32(y)), expected, rtol=1e-5)

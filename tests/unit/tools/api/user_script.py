@@ -151,6 +151,8 @@ def models(m: sw.Module, folder: Path) -> None:
     again: sw.CompiledModel = sw.load(folder / "m.stepwell", threads=1)
     assert sw.export(f, folder / "m.a", name="m").files[0] == folder / "m.a"
     options = sw.CompileOptions(opt_level=1, mcpu="x86-64-v3")
+    exported = sw.export(again, folder / "m.so", name="m")
+    assert exported.files[0] == folder / "m.so" and sw.Target("cpu{mcpu=armv7}")["mcpu"] == "armv7"
     other = sw.compile(folder / "m.onnx", options, input_shapes={"x": (4, 8)}, memory="low")
     assert again.threads == 1 and [v.shape for v in other.inputs] == [v.shape for v in again.inputs]
     session = sw.debug(folder / "m.onnx", options, threads=1)

@@ -19,7 +19,7 @@ PIPELINES = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_random_programs_compute_the_same(data: st.DataObject) -> None:
     text = Functions(data).text()

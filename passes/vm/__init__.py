@@ -1,0 +1,1 @@
+"""Passes on bytecode as ops: functions of instructions on registers."""
