@@ -71,8 +71,14 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.graph.gradients": {
         "append-loss": ("let a model return its loss, and take targets",),
+        "count-draws": ("draw random numbers from a seed and the number of the call, a state",),
         "append-optimizer": ("make a step of training of a function that returns a loss",),
-        "gradient": ("write out the functions that derivatives stand for", "Gradient"),
+        "gradient": (
+            "write out the functions that derivatives stand for",
+            "Gradient",
+            "FirstOrderGradient{mode=first-order}",
+            "first-order-gradient{mode=first-order}",
+        ),
     },
     "passes.graph.report": {
         "annotate-work": ("annotate each kernel with its operations and its bytes read and written",),
@@ -130,7 +136,12 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "merge pad ops into the pads of convolutions and pools",
             "FoldExplicitPadding",
         ),
-        "simplify-expr": ("simplify ops by algebraic patterns", "SimplifyExpr"),
+        "simplify-expr": (
+            "simplify ops by algebraic patterns",
+            "SimplifyExpr",
+            "LazyGradientInit",
+            "simplify-gradients",
+        ),
     },
     "passes.graph.legalize": {
         "check-indices": ("check the indices of gathers and scatters at run time",),
@@ -215,6 +226,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.onnx": {
         "lift-parameters": ("make initializers of floats arguments, so that they can change",),
         "set-input-shapes": ("give open dimensions of inputs a fixed size",),
+        "to-training-mode": ("let dropout and batch normalization do what they do in training",),
     },
 }
 """

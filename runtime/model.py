@@ -171,7 +171,7 @@ class CompiledModel(ModelInfo):
     def _signature(self) -> str:
         return "the inputs are " + ", ".join(f"{spec.name}: {spec}" for spec in self.interface.inputs)
 
-    def session(self, **sizes: int) -> Session:
+    def session(self, **sizes: int) -> Session[CompiledModel]:
         """A session with states of its own, of these open sizes; the first call gives those left out."""
         from stepwell.runtime.sessions.session import Session
 

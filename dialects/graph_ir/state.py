@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects.constants import Constant
 from stepwell.dialects.types import type_before
@@ -55,6 +55,38 @@ def named(name: str, *, state: bool = False, initial: Attribute | None = None) -
 def set_argument_attributes(function: FuncOp, attributes: Sequence[DictionaryAttr]) -> None:
     """Give the arguments of a function their attributes."""
     function.properties["arg_attrs"] = ArrayAttr(attributes)
+
+
+def add_state(main: FuncOp, name: str, type: Attribute, initial: Attribute | None = None) -> SSAValue:
+    """Another state of `@main`, an argument after the others; `return_states` gives it a next value."""
+    attributes = argument_attributes(main)
+    position = sum(state is not None for state in state_names(main))
+    argument = main.body.block.insert_arg(type, position)
+    argument.name_hint = name if SSAValue.is_valid_name(name) else None
+    attributes.insert(position, named(name, state=True, initial=initial))
+    set_argument_attributes(main, attributes)
+    _set_type(main)
+    return argument
+
+
+def return_states(main: FuncOp, values: Mapping[str, SSAValue]) -> None:
+    """Let `@main` return the next values of states after its other results."""
+    last = main.body.block.last_op
+    assert isinstance(last, ReturnOp)
+    results = list(main.res_attrs.data) if main.res_attrs is not None else []
+    results += [DictionaryAttr({})] * (len(last.operands) - len(results))
+    last.operands = [*last.operands, *values.values()]
+    results += [named(name, state=True) for name in values]
+    main.properties["res_attrs"] = ArrayAttr(results)
+    _set_type(main)
+
+
+def _set_type(main: FuncOp) -> None:
+    """Let the type of a function be that of its body."""
+    last = main.body.block.last_op
+    assert last is not None
+    types = list(main.body.block.arg_types), list(last.operand_types)
+    main.properties["function_type"] = FunctionType.from_lists(*types)
 
 
 def state_pairs(main: FuncOp) -> list[StatePair]:

@@ -152,6 +152,10 @@ def _expect_exportable(entry: Entry, options: ExportOptions) -> None:
     if entry.timed:
         message = "the model records the times of its kernels, which only a run of Stepwell's reads"
         raise StepwellError("bad-option", None, message, help="compile it without profile")
+    if states := entry.interface.states:
+        message = f"the model keeps the state {states[0].name!r} between calls, and functions for C keep none"
+        help = "a .stepwell file has states; without the mark graph.state it is an input and an output"
+        raise StepwellError("unsupported-interface", None, message, help=help)
     for kind, specs in (("input", entry.interface.inputs), ("output", entry.interface.outputs)):
         for spec in specs:
             if spec.is_object or spec.dtype.kind == "c":

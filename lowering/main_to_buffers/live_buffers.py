@@ -18,6 +18,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.graph_ir.in_place import is_written_in_place
 from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.types import dims_of, element_bytes, tensor_of
@@ -137,6 +138,8 @@ class BlockAnalysis:
             self.found.symbols[op.result] = str(cast("IntegerAttr[IndexType]", op.value).value.data)
         elif isinstance(op, graph.AssertOp | graph.CheckIndicesOp):
             pass  # they have no results
+        elif isinstance(op, graph.InsertSliceOp):
+            self._visit_update(op, position)
         elif isinstance(op, VIEWS):
             source, result = op.operands[0], op.results[0]
             dims = view_dims(op, self.found.dims[source])
@@ -151,6 +154,20 @@ class BlockAnalysis:
             self.found.of[result] = self.found.of[source]
         else:
             raise _not_lowered(op)
+
+    def _visit_update(self, op: graph.InsertSliceOp, position: int) -> None:
+        """
+        Let an update share the buffer of its operand, unless later ops read the operand, or values are kept.
+        """
+        if not self.keep and is_written_in_place(op):
+            self.found.of[op.result], self.found.dims[op.result] = (
+                self.found.of[op.input],
+                self.found.dims[op.input],
+            )
+            return
+        buffer = self.own(op.result, self.found.dims[op.input], "arena", position)
+        buffer.name = describe_location(op) or op.name
+        self.allocate(buffer)
 
     def _visit_call(self, op: func.CallOp, position: int) -> None:
         """Give the results and the scratch of a kernel call buffers."""

@@ -29,7 +29,7 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers
 from stepwell.dialects.sched_program import BUFFERS, PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr
-from stepwell.lowering.main_to_buffers import calls, control_flow, sizes
+from stepwell.lowering.main_to_buffers import calls, control_flow, sizes, updates
 from stepwell.lowering.main_to_buffers.conversion import MainOnBuffers, MainPattern
 from stepwell.lowering.main_to_buffers.kept import kept_buffers
 from stepwell.lowering.main_to_buffers.kernel_signature import declaration
@@ -45,6 +45,7 @@ _PATTERNS: Sequence[type[MainPattern]] = (
     calls.ConstantLowering,
     calls.ViewLowering,
     calls.ReturnLowering,
+    updates.InsertSliceLowering,
     sizes.BindSizesLowering,
     sizes.DefineSizesLowering,
     sizes.AssertLowering,

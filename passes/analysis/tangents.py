@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType,
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 
-from stepwell.dialects import adt
+from stepwell.dialects import adt, graph
 from stepwell.dialects.adt.definitions import definition_named, definition_of
 from stepwell.dialects.graph.gradients import is_float
 from stepwell.dialects.ref import CellType
@@ -31,8 +31,10 @@ class Tangents:
     `@D.tangent`, is defined, unless the module defines it.
     """
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, *, straight_through: bool = False):
         self.module = module
+        self.straight_through = straight_through
+        """Whether quantized values have the cotangents of the numbers that they stand for."""
         self._known: dict[Attribute, Attribute | None] = {}
         self._given: set[str] = set()
 
@@ -54,6 +56,8 @@ class Tangents:
 
     def has(self, value: SSAValue) -> bool:
         """Whether a value has a cotangent."""
+        if self.straight_through and isinstance(value.owner, graph.QuantizeOp):
+            return True
         return self.of(value.type) is not None
 
     def fresh(self, name: str) -> str:

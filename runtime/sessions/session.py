@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.sessions.states import States, StateView
@@ -23,7 +23,10 @@ class SessionModel(Protocol):
         ...
 
 
-class Session:
+M = TypeVar("M", bound=SessionModel)
+
+
+class Session(Generic[M]):
     """
     A model with values of its own for the states of the program: arguments and results of `@main` that are
     marked `graph.state`.
@@ -38,7 +41,7 @@ class Session:
     or makes later ones an error (`state-lost`) until `reset`.
     """
 
-    def __init__(self, model: SessionModel, states: States):
+    def __init__(self, model: M, states: States):
         self.model = model
         self._states = states
 
@@ -64,6 +67,6 @@ class Session:
         """Go back to the initial values of the states."""
         self._states.reset()
 
-    def fork(self) -> Session:
+    def fork(self) -> Session[M]:
         """Another session that goes on from the same values."""
         return Session(self.model, self._states.fork())

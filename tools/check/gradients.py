@@ -23,6 +23,7 @@ from stepwell.passes.analysis.tangents import Tangents
 from stepwell.runtime.errors import StepwellError, describe_location
 from stepwell.tools.check.cotangents import F64, cotangent_of, floats_in, made_up, with_floats
 from stepwell.tools.check.function_inputs import inputs_of_function
+from stepwell.tools.check.runner import Runner
 from stepwell.tools.check.wide import widen
 
 STEP = 1e-5
@@ -162,20 +163,20 @@ class GradientCheck:
         """The greatest relative difference over all directions."""
         name, rng = function.sym_name.data, np.random.default_rng(self._seed)
         types = function.function_type.outputs.data
-        results = interpret(module, self._ctx, name, inputs)
+        of_function = Runner(module, self._ctx, name)
+        results = of_function(inputs)
         weights = [
             cotangent_of(value, type, self._tangents, lambda x: rng.standard_normal(x.shape))
             for value, type in zip(results, types, strict=False)
             if self._tangents.of(type) is not None
         ]
-        given = interpret(module, self._ctx, _MAIN, [*inputs, *weights])[-len(wrt) :]
+        of_gradient = Runner(module, self._ctx, _MAIN, is_slow=of_function.is_slow)
+        given = of_gradient([*inputs, *weights])[-len(wrt) :]
         gradients = [each for value in given for each in floats_in(value)]
         factors = [each for value in weights for each in floats_in(value)]
 
         def total(moved: Sequence[Any]) -> float:
-            values = (
-                each for value in interpret(module, self._ctx, name, moved) for each in floats_in(value)
-            )
+            values = (each for value in of_function(moved) for each in floats_in(value))
             return sum(float(np.sum(factor * value)) for factor, value in zip(factors, values, strict=True))
 
         floor = max(_FLOOR * abs(total(inputs)), np.finfo(np.float64).tiny)

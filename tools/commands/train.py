@@ -40,6 +40,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--of", default="", metavar="OUTPUT", help="the output that the loss is of")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="default: adam")
     parser.add_argument("--lr", type=float, default=1e-3, metavar="X", help="learning rate (default: 0.001)")
+    parser.add_argument(
+        "--schedule",
+        choices=("constant", "cosine", "step"),
+        default="constant",
+        help="learning rate over the steps: cosine falls to 0, step by a factor at times",
+    )
+    parser.add_argument(
+        "--warmup", type=int, default=0, metavar="N", help="steps in which the rate grows (default: 0)"
+    )
+    parser.add_argument(
+        "--step-size", type=positive, default=10, metavar="N", help="epochs of a rate of step (default: 10)"
+    )
+    parser.add_argument(
+        "--gamma", type=float, default=0.1, metavar="X", help="factor of the rate of step (default: 0.1)"
+    )
     parser.add_argument("--momentum", type=float, default=0.9, metavar="X", help="default: 0.9")
     parser.add_argument("--weight-decay", type=float, metavar="X", help="default: 0; of adamw 0.01")
     parser.add_argument(
@@ -54,7 +69,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="names or patterns of the initializers to train (given again: more; default: all parameters)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the order of samples (default: 0)"
+        "--training-mode",
+        choices=("marked", "all", "none"),
+        default="marked",
+        help="dropout and batch normalization that train: `marked` by the file (default), all, or none",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of the order of samples, and of dropout (default: 0)",
     )
     add_threads(parser)
     add_compile_options(parser)
@@ -68,6 +93,7 @@ def run(args: Namespace) -> int:
     check_place(args.output)
     load_plugins(args)
     from stepwell.tools.training.fit import epochs, samples_of
+    from stepwell.tools.training.schedules import schedule_of
     from stepwell.tools.training.trainer import Trainer
 
     arrays = read_arrays(args.data)
@@ -81,15 +107,26 @@ def run(args: Namespace) -> int:
         momentum=args.momentum,
         weight_decay=args.weight_decay,
         clip=args.clip,
+        training_mode={"marked": None, "all": True, "none": False}[args.training_mode],
+        seed=args.seed,
         threads=args.threads,
         options=compile_options(args),
     )
     outputs = [args.of] if args.of else trainer.output_names
     inputs, targets = samples_of(arrays, trainer.inputs, outputs, str(args.data))
+    steps = -(-len(targets) // args.batch)
+    schedule = schedule_of(
+        args.schedule,
+        args.lr,
+        steps=steps * args.epochs,
+        warmup=args.warmup,
+        every=steps * args.step_size,
+        gamma=args.gamma,
+    )
     found: list[dict[str, object]] = []
     with shown_progress() as progress:
         how = {"count": args.epochs, "batch": args.batch, "seed": args.seed}
-        for epoch in epochs(trainer, inputs, targets, **how, progress=progress):
+        for epoch in epochs(trainer, inputs, targets, **how, schedule=schedule, progress=progress):
             found.append(epoch._asdict())
             rate = epoch.samples / max(epoch.seconds, 1e-9)
             print(f"epoch {len(found)}: loss {epoch.loss:.4g}, {rate:.0f} samples/s")

@@ -11,6 +11,7 @@ import numpy as np
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.tools.driver.image import Progress
+from stepwell.tools.training.schedules import Schedule
 from stepwell.tools.training.trainer import Trainer
 
 LABELS = ("labels", "targets")
@@ -18,7 +19,7 @@ LABELS = ("labels", "targets")
 
 
 class Epoch(NamedTuple):
-    """An epoch: the mean loss of its samples, each before the step that it was in, and its seconds."""
+    """An epoch: the mean loss of the samples, each before its step, and the seconds."""
 
     loss: float
     seconds: float
@@ -56,18 +57,22 @@ def epochs(
     count: int,
     batch: int,
     seed: int = 0,
+    schedule: Schedule | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Epoch]:
     """
     Train on all samples `count` times, in an order that the seed says; the last batch may be smaller.
 
-    Args: `progress` is called after each step.
+    Args: `schedule` sets the learning rate of each step; `progress` is called after each step.
     """
-    rng, samples = np.random.default_rng(seed), len(targets)
+    rng, samples, step = np.random.default_rng(seed), len(targets), 0
     for number in range(count):
         order, total, begin = rng.permutation(samples), 0.0, perf_counter()
         for start in range(0, samples, batch):
             chosen = order[start : start + batch]
+            if schedule is not None:
+                trainer.lr = schedule(step)
+            step += 1
             loss = trainer.step(*(each[chosen] for each in inputs), targets[chosen])
             total += loss * len(chosen)
             if progress is not None:

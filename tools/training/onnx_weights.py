@@ -16,5 +16,8 @@ def with_weights(path: Path, weights: Mapping[str, Array]) -> bytes:
     model = onnx.load(str(path))  # pyright: ignore[reportUnknownMemberType]
     for each in model.graph.initializer:
         if each.name in weights:
-            each.CopyFrom(numpy_helper.from_array(weights[each.name], each.name))
+            made = numpy_helper.from_array(weights[each.name], each.name)
+            if each.HasField("doc_string"):
+                made.doc_string = each.doc_string
+            each.CopyFrom(made)
     return model.SerializeToString()

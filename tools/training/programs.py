@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
-from stepwell.dialects.graph_ir.state import state_names
+from stepwell.dialects.graph_ir.state import StatePair, state_pairs
 from stepwell.passes import run_pipeline
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
@@ -19,6 +20,8 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import start
 
+INFERENCE = "none"
+"""The nodes in training of a model that is run as it was made for."""
 EXPANSION = "gradient,inline,remove-unused-functions"
 """The passes after which a program with gradients is one function again."""
 
@@ -36,9 +39,15 @@ class Training:
     clip: float = 0.0
     output: str = ""
     names: tuple[str, ...] = ("*",)
+    training_mode: str = "marked"
+    """The nodes that are in training, as of `to-training-mode`."""
+    seed: int = 0
+    """The seed of dropout."""
     options: CompileOptions = field(default_factory=CompileOptions)
     parameters: list[str] = field(default_factory=list[str])
     """The names of the parameters, known once a program is made."""
+    statistics: list[str] = field(default_factory=list[str])
+    """The names of the running statistics that steps change, known once a program of a loss is made."""
     outputs: list[TensorSpec] = field(default_factory=list[TensorSpec])
     """The outputs of the model, known once a program is made."""
 
@@ -58,29 +67,36 @@ class Training:
         targets.
         """
         if what == "forward":
-            return self._after("")
+            return self._after("", INFERENCE)
         targets = "probabilities" if probabilities else "classes"
         loss = f"append-loss{{kind={_text(self.loss)} output={_text(self.output)} targets={targets}}}"
         decay = -1.0 if self.weight_decay is None else self.weight_decay
         step = (
-            f"append-optimizer{{kind={_text(self.optimizer)} lr={_number(self.lr)} "
+            f"append-optimizer{{kind={_text(self.optimizer)} lr={_number(self.lr)} rate=state "
             f"momentum={_number(self.momentum)} weight-decay={_number(decay)} clip={_number(self.clip)}}}"
         )
         alone = "append-optimizer{kind=none}"
         return self._after(f"{loss},{step if what == 'step' else alone},{EXPANSION}")
 
-    def _after(self, passes: str) -> Program:
+    def _after(self, passes: str, mode: str = "") -> Program:
         """The model on level 1 with lifted parameters, after passes. Raises: StepwellError of a step."""
         with collector_paused(), TURN:
             compilation = start(self.model, self.options)
-            names = ",".join(map(_text, self.names))
-            run_pipeline(compilation.module, f"lift-parameters{{names={names}}}", compilation.ctx)
-            states = state_names(main_of(compilation.module))
-            self.parameters = [name for name in states if name is not None]
-            from_onnx(compilation)
-            self.outputs = list(read_interface(main_of(compilation.module)).outputs)
+            others = self.statistics if mode == INFERENCE else ()  # in training its pass lifts them
+            names = ",".join(map(_text, (*self.names, *others)))
+            mode = f"to-training-mode{{nodes={mode or self.training_mode} seed={self.seed}}}"
+            run_pipeline(compilation.module, f"lift-parameters{{names={names}}},{mode}", compilation.ctx)
+            self._note_states(state_pairs(main_of(compilation.module)))
+            from_onnx(compilation, ",count-draws")
+            self.outputs = list(read_interface(main_of(compilation.module)).public.outputs)
             run_pipeline(compilation.module, passes, compilation.ctx)
             return Program(compilation.module, compilation.ctx)
+
+    def _note_states(self, pairs: Sequence[StatePair]) -> None:
+        """Note the names of parameters and statistics, of the first program."""
+        if not self.parameters:
+            self.parameters = [pair.name for pair in pairs if pair.result is None]
+            self.statistics = [pair.name for pair in pairs if pair.result is not None]
 
 
 def _text(value: str) -> str:

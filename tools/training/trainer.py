@@ -29,7 +29,7 @@ from stepwell.tools.training.programs import Training
 _EVERY = ("*",)
 
 
-class Trainer(Session):
+class Trainer(Session[CompiledModel]):
     """
     A model in training: a session of its step, whose states are the parameters and those of the optimizer.
 
@@ -53,6 +53,8 @@ class Trainer(Session):
         momentum: float = 0.9,
         weight_decay: float | None = None,
         clip: float = 0.0,
+        training_mode: bool | None = None,
+        seed: int = 0,
         threads: int | None = None,
         options: CompileOptions | None = None,
         **keywords: Unpack[CompileKeywords],
@@ -62,7 +64,9 @@ class Trainer(Session):
         `huber`, of the output named `output` (default: the first); `optimizer` is `sgd`, `momentum`,
         `nesterov`, `adam` or `adamw`, with torch's formulas; `train` has names and patterns of initializers,
         `*` for all parameters; `weight_decay` (default: 0, of adamw 0.01); `clip` bounds the norm of all
-        gradients together, 0 does not; options as of `stepwell.compile`.
+        gradients together, 0 does not; `training_mode` lets all dropout and batch normalization train, or
+        none (default: those that the file says it of), with masks by the `seed`; options as of
+        `stepwell.compile`.
         Raises: StepwellError `no-derivative` with all ops that have none; of the step that failed.
         """
         path = Path(model)
@@ -79,6 +83,8 @@ class Trainer(Session):
             clip=clip,
             output=output,
             names=tuple(train),
+            training_mode="marked" if training_mode is None else "all" if training_mode else "none",
+            seed=seed,
             options=options_with(options, keywords),
         )
         self._programs: dict[tuple[str, bool], tuple[CompiledModel, States]] = {}
@@ -94,6 +100,15 @@ class Trainer(Session):
     def parameters(self) -> StateView:
         """The parameters by name, as they are now; setting one changes it."""
         return self._states.view(self._training.parameters)
+
+    @property
+    def lr(self) -> float:
+        """The learning rate, a state; setting it changes that of the next steps."""
+        return float(np.asarray(self.state["lr"]))
+
+    @lr.setter
+    def lr(self, value: float) -> None:
+        self.state["lr"] = np.asarray(value).astype(self.state["lr"].dtype)
 
     def step(self, *values: object) -> float:
         """
@@ -119,9 +134,14 @@ class Trainer(Session):
         return dict(zip(self._training.parameters, found, strict=True))
 
     def to_onnx(self, path: str | Path) -> None:
-        """Write the model's file with other initializers. Raises: StepwellError `cannot-write`."""
+        """
+        Write the model's file with other initializers: parameters, and statistics of batches.
+
+        Raises: StepwellError `cannot-write`.
+        """
         with whole_file(path) as file:
-            file.write(with_weights(self._training.model, self.parameters))
+            names = (*self._training.parameters, *self._training.statistics)
+            file.write(with_weights(self._training.model, self._states.view(names)))
 
     def save(self, path: str | Path) -> None:
         """Write parameters and the optimizer's state as .npz. Raises: StepwellError `cannot-write`."""

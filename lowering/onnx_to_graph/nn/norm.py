@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
+from stepwell.dialects.onnx.training import is_training
 from stepwell.lowering.onnx_to_graph.broadcasting import conforming
 from stepwell.lowering.onnx_to_graph.shape_values import assume_equal, renamed
 from stepwell.lowering.onnx_to_graph.support import (
@@ -118,15 +119,6 @@ def _with_channels(
 def _as_element(value: SSAValue, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
     """A value in an element type."""
     return value if element_of(value) == element else emit(graph.CastOp(value, element), rewriter)
-
-
-def is_training(op: onnx.BatchNormalizationOp) -> bool:
-    """Whether the op computes statistics: by attribute from opset 14 on, by the number of outputs below."""
-    if onnx.opset_of(op) >= 14:
-        return bool(op.integer("training_mode"))
-    if op.has("is_test") and op.integer("is_test"):
-        return False
-    return len(op.results) > 1
 
 
 class LayerNormalizationLowering(OnnxLowering):

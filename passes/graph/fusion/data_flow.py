@@ -13,6 +13,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.symbols import symbol_sources
 from stepwell.dialects.graph_ir.annotations import STOP_FUSION
+from stepwell.dialects.graph_ir.in_place import is_written_in_place
 from stepwell.dialects.plugins.ops import Op
 from stepwell.dialects.types import Tensor, dims_of
 from stepwell.passes.analysis.scopes import ops_in_effect_order
@@ -27,8 +28,13 @@ _VIEWS = (graph.ReshapeOp, graph.ExpandDimsOp, graph.SqueezeOp, graph.WordsOp)
 
 
 def computes(op: Operation) -> TypeGuard[GraphOp]:
-    """Whether an op belongs in a kernel: a graph op that is neither structure nor a view nor a plugin's."""
-    return isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE and not isinstance(op, (*_VIEWS, Op))
+    """
+    Whether an op belongs in a kernel: a graph op, but no structure, no view, no plugin's, and no update of a
+    carried tensor in place.
+    """
+    if not isinstance(op, GraphOp) or op.KIND is Kind.STRUCTURE or isinstance(op, (*_VIEWS, Op)):
+        return False
+    return not (is_written_in_place(op) and fusion_kind(op) is not Kind.OPAQUE)
 
 
 def fusion_kind(op: GraphOp) -> Kind:

@@ -7,14 +7,21 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.graph_ir.state import NAME, argument_attributes, named, set_argument_attributes
+from stepwell.dialects.graph_ir.state import (
+    NAME,
+    argument_attributes,
+    named,
+    return_states,
+    set_argument_attributes,
+    state_pairs,
+)
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.passes.base import Numerics, Pass
 from stepwell.passes.graph.gradients.builder import GradientBuilder
@@ -30,7 +37,7 @@ Loss = Callable[[SSAValue, SSAValue, GradientBuilder], SSAValue]
 @dataclass(frozen=True)
 class AppendLossPass(Pass):
     """
-    Let `@main` take targets as its last argument, and return the mean loss of an output alone.
+    Let `@main` take targets as its last argument, and return the mean loss of an output, with its states.
 
     ```mlir
     func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
@@ -82,10 +89,13 @@ class AppendLossPass(Pass):
         b = GradientBuilder(Builder(InsertPoint.before(last)), weights_of(ctx))
         loss = _LOSSES[self.kind](output, targets, b)
         loss.name_hint = LOSS
+        states = {
+            pair.name: last.operands[pair.result] for pair in state_pairs(main) if pair.result is not None
+        }
         last.operands = [loss]
         set_argument_attributes(main, [*attributes, named(TARGETS)])
         main.properties["res_attrs"] = ArrayAttr([named(LOSS)])
-        main.properties["function_type"] = FunctionType.from_lists(list(block.arg_types), [loss.type])
+        return_states(main, states)
 
     def _number(self, main: FuncOp) -> int:
         """The number of the output. Raises: StepwellError `bad-option`."""

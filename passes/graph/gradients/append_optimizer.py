@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
@@ -14,8 +15,9 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.graph_ir.state import argument_attributes, named, state_names
-from stepwell.dialects.types import tensor_of, tensor_type
+from stepwell.dialects.constants import inline_attr
+from stepwell.dialects.graph_ir.state import argument_attributes, named, state_pairs
+from stepwell.dialects.types import dtype_of, tensor_of, tensor_type
 from stepwell.passes.base import Numerics, Pass
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.passes.graph.gradients.functions import main_function
@@ -24,6 +26,8 @@ from stepwell.runtime.files.weights import WeightStore
 
 LOSS_FUNCTION = "loss"
 NO_OPTIMIZER = "none"
+RATE = "lr"
+"""The state that is the learning rate, with `rate=state`."""
 COUNT = "step"
 """The state that counts steps."""
 
@@ -56,7 +60,8 @@ class AppendOptimizerPass(Pass):
     ```
     Formulas and defaults are torch's (`torch.optim`, 2.13): Adam by Kingma and Ba (2015), AdamW by Loshchilov
     and Hutter (2019), Nesterov's momentum by Sutskever et al. (2013). State begins as zeros. With `none`
-    parameters stay as they are, and `@main` returns the gradient of each and the loss.
+    all states stay as they are, and `@main` returns the gradient of each parameter and the loss. States that
+    `@main` changes itself, such as running statistics, are no parameters.
 
     Class: exact. Fails for a program without parameters.
     """
@@ -67,6 +72,8 @@ class AppendOptimizerPass(Pass):
     kind: str = "adam"
     """`sgd`, `momentum`, `nesterov`, `adam` or `adamw`; `none` returns the gradients."""
     lr: float = 1e-3
+    rate: str = "fixed"
+    """`fixed` makes the learning rate a constant; `state` a state that calls only read."""
     momentum: float = 0.9
     beta1: float = 0.9
     beta2: float = 0.999
@@ -78,10 +85,13 @@ class AppendOptimizerPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = main_function(op)
-        names = state_names(main)
-        parameters = [number for number, name in enumerate(names) if name is not None]
+        pairs = state_pairs(main)
+        parameters = [pair.argument for pair in pairs if pair.result is None]
         if self.kind not in _RULES and self.kind != NO_OPTIMIZER:
             message, help = f"kind is {self.kind!r}", f"it is one of {', '.join(_RULES)}, {NO_OPTIMIZER}"
+            raise StepwellError("bad-option", self.name, message, help=help)
+        if self.rate not in ("fixed", "state"):
+            message, help = f"rate is {self.rate!r}", "it is one of fixed, state"
             raise StepwellError("bad-option", self.name, message, help=help)
         if not parameters:
             message = "@main has no parameters"
@@ -120,8 +130,10 @@ class _Step:
         self, options: AppendOptimizerPass, loss: FuncOp, parameters: Sequence[int], weights: WeightStore
     ):
         self.options, self._loss, self._numbers, self._weights = options, loss, parameters, weights
-        names = state_names(loss)
-        self._names = [name for name in names if name is not None]
+        pairs = state_pairs(loss)
+        self._names = [pair.name for pair in pairs if pair.result is None]
+        self._kept = [pair for pair in pairs if pair.result is not None]
+        """The states that the loss changes itself, such as statistics of batches."""
 
     def function(self) -> FuncOp:
         """The step."""
@@ -132,7 +144,7 @@ class _Step:
         arguments = list(block.args)
         b = GradientBuilder(Builder(InsertPoint.at_end(block)), self._weights)
         parameters = [arguments[number] for number in self._numbers]
-        loss, gradients = self._gradients(arguments, parameters, b)
+        (loss, *others), gradients = self._gradients(arguments, parameters, b)
         self.state = _State(block, len(parameters))
         if self.options.clip:
             gradients = self._clipped(gradients, b)
@@ -143,18 +155,22 @@ class _Step:
             rule(self, name, value, gradient, b)
             for name, value, gradient in zip(self._names, parameters, gradients, strict=True)
         ]
-        about = [named(name, state=True) for name in (*self._names, *self.state.results)]
-        return self._returned(block, [*found, *self.state.results.values()], about, loss)
+        changed = {**dict(zip(self._names, found, strict=True)), **self.state.results}
+        changed |= {pair.name: others[(pair.result or 0) - 1] for pair in self._kept}
+        about = [named(name, state=True) for name in changed]
+        return self._returned(block, list(changed.values()), about, loss)
 
     def _gradients(
         self, arguments: Sequence[SSAValue], parameters: Sequence[SSAValue], b: GradientBuilder
-    ) -> tuple[SSAValue, list[SSAValue]]:
+    ) -> tuple[list[SSAValue], list[SSAValue]]:
+        """The results of the loss, and the gradients of parameters."""
         results = [*self._loss.function_type.outputs.data, *(value.type for value in parameters)]
         type = FunctionType.from_lists([value.type for value in arguments], results)
         function = b.insert(graph.GradientOp(LOSS_FUNCTION, self._numbers, type))
         call = graph.CallOp(function, arguments, results)
         b.rewriter.insert(call)
-        return call.results[0], list(call.results[len(results) - len(parameters) :])
+        count = len(results) - len(parameters)
+        return list(call.results[:count]), list(call.results[count:])
 
     def _clipped(self, gradients: Sequence[SSAValue], b: GradientBuilder) -> list[SSAValue]:
         """Gradients times min(1, clip / (norm + 1e-6))."""
@@ -173,7 +189,10 @@ class _Step:
         """The function of a block that returns some results, with their attributes, and the loss."""
         block.add_op(ReturnOp(*results, loss))
         given = argument_attributes(self._loss)
-        states = [named(name, state=True) for name in self.state.arguments]
+        states = [
+            named(name, state=True, initial=self._rate if name == RATE else None)
+            for name in self.state.arguments
+        ]
         types = [*(value.type for value in results), loss.type]
         function = FuncOp("main", (list(block.arg_types), types), Region(block))
         count = len(self._numbers)
@@ -184,6 +203,14 @@ class _Step:
     def _about_loss(self) -> DictionaryAttr:
         given = self._loss.res_attrs
         return given.data[0] if given is not None else named(LOSS_FUNCTION)
+
+    def rate(self, like: SSAValue, b: GradientBuilder) -> SSAValue:
+        """The learning rate as a scalar."""
+        if self.options.rate == "fixed":
+            return b.scalar(self.options.lr, like)
+        element = tensor_of(like).element_type
+        self._rate = inline_attr(np.array(self.options.lr).astype(dtype_of(element)))
+        return self.state.argument(RATE, tensor_type(element, []))
 
     def count(self, like: SSAValue, b: GradientBuilder) -> SSAValue:
         """The number of this step, from 1 on, counted once for all parameters."""
@@ -212,13 +239,13 @@ def _decayed(step: _Step, value: SSAValue, gradient: SSAValue, b: GradientBuilde
 
 def _sgd(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
     """w - lr g."""
-    return b.subtract(value, b.scaled(_decayed(step, value, gradient, b), step.options.lr))
+    return b.subtract(value, b.multiply(_decayed(step, value, gradient, b), step.rate(value, b)))
 
 
 def _momentum(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
     """v = momentum v + g; w - lr v."""
     speed = step.moving(f"{name}.v", _decayed(step, value, gradient, b), step.options.momentum, 1.0, b)
-    return b.subtract(value, b.scaled(speed, step.options.lr))
+    return b.subtract(value, b.multiply(speed, step.rate(value, b)))
 
 
 def _nesterov(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
@@ -226,7 +253,7 @@ def _nesterov(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: Gr
     slope, momentum = _decayed(step, value, gradient, b), step.options.momentum
     speed = step.moving(f"{name}.v", slope, momentum, 1.0, b)
     ahead = b.add(slope, b.scaled(speed, momentum))
-    return b.subtract(value, b.scaled(ahead, step.options.lr))
+    return b.subtract(value, b.multiply(ahead, step.rate(value, b)))
 
 
 def _adam(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
@@ -237,7 +264,11 @@ def _adam(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: Gradie
 def _adamw(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: GradientBuilder) -> SSAValue:
     """As adam, on weights that are made smaller by lr weight_decay before."""
     decay = 0.01 if step.options.weight_decay < 0 else step.options.weight_decay
-    smaller = b.scaled(value, 1.0 - step.options.lr * decay)
+    if step.options.rate == "fixed":
+        smaller = b.scaled(value, 1.0 - step.options.lr * decay)
+    else:
+        share = b.scaled(step.rate(value, b), decay)
+        smaller = b.multiply(value, b.subtract(b.scalar(1.0, share), share))
     return _adam_step(step, name, smaller, gradient, b)
 
 
@@ -252,7 +283,7 @@ def _adam_step(step: _Step, name: str, value: SSAValue, gradient: SSAValue, b: G
     )
     # √(v / c₂) is √v / √c₂: a number a step, not a division an element.
     deviation = b.plus(b.multiply(b.insert(graph.SqrtOp(square)), b.rsqrt(second)), options.eps)
-    rate = b.divide(b.scalar(options.lr, count), first)
+    rate = b.divide(step.rate(count, b), first)
     return b.subtract(value, b.divide(b.multiply(mean, rate), deviation))
 
 

@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects import graph
 from stepwell.dialects.types import DimLike, Tensor, dims_of, dtype_of, tensor_of
 from stepwell.passes.analysis.tangents import Tangents
+from stepwell.passes.graph.gradients.options import Options
 from stepwell.passes.graph.norm_parts import Parts
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -26,6 +27,7 @@ class Scope(Protocol):
     """Facts that all gradients of a module share: tangents, arithmetic of data, functions with tapes."""
 
     tangents: Tangents
+    options: Options
 
     def zeros(self, value: SSAValue, b: GradientBuilder) -> SSAValue:
         """The zero cotangent of a value of a tuple or data type; `tuple<>` where it has no cotangent."""

@@ -15,6 +15,7 @@ from stepwell.dialects.graph.gradients import is_float
 from stepwell.dialects.type_variables import readable_type
 from stepwell.passes.analysis.tangents import Tangents
 from stepwell.passes.graph.gradients.builder import GradientBuilder
+from stepwell.passes.graph.gradients.options import Options
 
 _OfFields: TypeAlias = Callable[[Sequence[SSAValue], GradientBuilder], SSAValue]
 
@@ -22,8 +23,8 @@ _OfFields: TypeAlias = Callable[[Sequence[SSAValue], GradientBuilder], SSAValue]
 class DataSums:
     """The functions `@D.zeros` and `@D.sum` of the data types of a module, each written at its first use."""
 
-    def __init__(self, tangents: Tangents):
-        self.tangents = tangents
+    def __init__(self, tangents: Tangents, options: Options):
+        self.tangents, self.options = tangents, options
         self._names: dict[tuple[str, Attribute], str] = {}
 
     def zeros(self, value: SSAValue, b: GradientBuilder) -> SSAValue:

@@ -24,6 +24,7 @@ from stepwell.passes.analysis.tangents import Tangents
 from stepwell.passes.analysis.type_substitution import map_types
 from stepwell.passes.graph.gradients.builder import GradientBuilder, Pair
 from stepwell.passes.graph.gradients.data_sums import DataSums
+from stepwell.passes.graph.gradients.options import Options
 from stepwell.passes.graph.gradients.straight_line import straight_line
 from stepwell.passes.graph.gradients.sweep import Sweep
 from stepwell.passes.graph.gradients.tapes import Tape, mark
@@ -51,8 +52,16 @@ class FunctionPairs(DataSums):
     Args: `prepare` writes out the derivatives in a function before it is differentiated itself.
     """
 
-    def __init__(self, module: ModuleOp, weights: WeightStore, prepare: _Prepare):
-        super().__init__(Tangents(module))
+    def __init__(
+        self,
+        module: ModuleOp,
+        weights: WeightStore,
+        prepare: _Prepare,
+        options: Options,
+        *,
+        straight_through: bool = False,
+    ):
+        super().__init__(Tangents(module, straight_through=straight_through), options)
         self._module, self._weights, self._prepare = module, weights, prepare
         self._pairs: dict[tuple[str, tuple[int, ...]], Pair] = {}
         self._tapes: list[str] = []
@@ -100,7 +109,7 @@ class FunctionPairs(DataSums):
         type = adt.DataType.of(names[2])
         self._pairs[key] = Pair(names[0], names[1], type)
         before = self.naming_tapes(names[2].replace(".tape", "", 1))
-        line = straight_line(function, self._module, self._weights, self.tangents.fresh)
+        line = straight_line(function, self._module, self._weights, self.tangents.fresh, self.options)
         line.properties["sym_name"] = StringAttr(names[0])
         made = self._split(as_private(line), names[1], active, type)
         for each in (line, made):

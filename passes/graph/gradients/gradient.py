@@ -24,6 +24,7 @@ from stepwell.passes.base import Pass
 from stepwell.passes.graph.gradients.function_pairs import FunctionPairs
 from stepwell.passes.graph.gradients.given import calling, given_derivative
 from stepwell.passes.graph.gradients.higher_order import HigherOrder
+from stepwell.passes.graph.gradients.options import BLOCKED, Options
 from stepwell.passes.graph.gradients.reverse import differentiated, expect_differentiable, wrapped
 from stepwell.passes.graph.gradients.straight_line import straight_line
 from stepwell.passes.graph.instances import monomorphize
@@ -66,27 +67,46 @@ class GradientPass(Pass):
     name = "gradient"
 
     mode: str = "auto"
+    checkpoint: str = "all"
+    """
+    For loops: `all` keeps the values that iterations begin with, and computes these again; `every:K` those of
+    one in K iterations; `none` all that derivatives read, and computes nothing again.
+    """
+    tape: str = "buffer"
+    """Of `graph.while`: `buffer` counts iterations by running twice; `list` grows while it runs once."""
+    straight_through: bool = False
+    """Whether the derivative of `graph.quantize` and `graph.dequantize` is 1, in the range of integers."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mode not in MODES:
             message = f"unknown mode {self.mode!r}: choose one of {', '.join(MODES)}"
             raise StepwellError("bad-option", op, message)
+        options = Options.of(self.checkpoint, self.tape)
         if not any(isinstance(each, graph.VjpOp | graph.GradientOp) for each in op.walk()):
             return
         monomorphize(op)
         _without_known_functions(op)
         functions = functions_by_name(op)
-        _Expansion(op, functions, weights_of(ctx), self.mode).run()
+        _Expansion(op, functions, weights_of(ctx), self, options).run()
 
 
 class _Expansion:
     """The functions of a module, and those that are written for derivatives, each once."""
 
-    def __init__(self, module: ModuleOp, functions: dict[str, FuncOp], weights: WeightStore, mode: str):
+    def __init__(
+        self,
+        module: ModuleOp,
+        functions: dict[str, FuncOp],
+        weights: WeightStore,
+        chosen: GradientPass,
+        options: Options,
+    ):
         self._module, self._functions, self._weights = module, functions, weights
-        self._mode = mode
+        self._mode = chosen.mode
         self._under_way: set[str] = set()
-        self._shared = FunctionPairs(module, weights, self._expand)
+        self._shared = FunctionPairs(
+            module, weights, self._expand, options, straight_through=chosen.straight_through
+        )
         self._closures = HigherOrder(self._shared, weights, self._expand)
 
     def run(self) -> None:
@@ -127,6 +147,8 @@ class _Expansion:
             self._under_way.discard(callee)
             made = self._differentiated(function, wrt, name, cotangents=cotangents)
         erase_dead_ops(made.body.block)
+        for each in made.body.walk():
+            each.attributes.pop(BLOCKED, None)
         self._module.body.block.insert_op_after(made, function)
         self._functions[name] = made
         return name
@@ -149,7 +171,9 @@ class _Expansion:
         return differentiated(line, wrt, name, self._weights, self._shared, cotangents=cotangents)
 
     def _line(self, function: FuncOp) -> FuncOp:
-        return straight_line(function, self._module, self._weights, self._shared.tangents.fresh)
+        return straight_line(
+            function, self._module, self._weights, self._shared.tangents.fresh, self._shared.options
+        )
 
     def _has_closures(self, line: FuncOp) -> bool:
         """Whether a function without calls that can be inlined reaches cells, or unknown function values."""

@@ -101,7 +101,9 @@ class HigherOrder:
             self._prepare(function)
             self._names[name] = self._shared.tangents.fresh(f"{name}.dual")
             made = as_private(
-                straight_line(function, self._module, self._weights, self._shared.tangents.fresh)
+                straight_line(
+                    function, self._module, self._weights, self._shared.tangents.fresh, self._shared.options
+                )
             )
             made.properties["sym_name"] = StringAttr(self._names[name])
             body = made.body

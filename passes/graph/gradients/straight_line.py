@@ -15,6 +15,7 @@ from stepwell.passes.analysis.call_graph import call_graph, functions_by_name, r
 from stepwell.passes.graph.gradients.decompositions import decompositions
 from stepwell.passes.graph.gradients.given import mark_calls
 from stepwell.passes.graph.gradients.named_sizes import name_sizes
+from stepwell.passes.graph.gradients.options import Options
 from stepwell.passes.graph.gradients.rules import DERIVATIVE
 from stepwell.passes.graph.inlining import inlinable_functions, inline_calls
 from stepwell.passes.graph.loops_as_calls import call_loops, has_fixed_sizes, reads_sizes
@@ -23,7 +24,7 @@ from stepwell.runtime.files.weights import WeightStore
 
 
 def straight_line(
-    function: FuncOp, module: ModuleOp, weights: WeightStore, fresh: Callable[[str], str]
+    function: FuncOp, module: ModuleOp, weights: WeightStore, fresh: Callable[[str], str], options: Options
 ) -> FuncOp:
     """
     A copy of a function in which calls are inlined, and norms are arithmetic that has derivatives.
@@ -42,7 +43,8 @@ def straight_line(
     for op in list(made.body.walk()):
         if isinstance(op, graph.GetOp) and isinstance(made_of := op.operands[0].owner, graph.TupleOp):
             Rewriter.replace_op(op, [], [made_of.operands[op.index.value.data]])
-    loops = call_loops(made, weights, fresh, _changes_sizes, named=True)
+    is_called = _changes_sizes_or_is_while if options.has_lists else _changes_sizes
+    loops = call_loops(made, weights, fresh, is_called, named=True)
     if loops:
         module.body.block.insert_ops_after(loops, function)
     named = name_sizes(made, weights)
@@ -56,6 +58,12 @@ def straight_line(
 def _changes_sizes(op: graph.LoopOp) -> bool:
     """Whether a loop's tape is no buffer of one size."""
     return not has_fixed_sizes(op) and not reads_sizes(op)
+
+
+def _changes_sizes_or_is_while(op: graph.LoopOp) -> bool:
+    """Whether a loop's tape is a list, where those of `graph.while` are lists too."""
+    is_list = isinstance(op, graph.WhileOp) or not has_fixed_sizes(op)
+    return is_list and not reads_sizes(op)
 
 
 def _return_declared_sizes(function: FuncOp) -> None:

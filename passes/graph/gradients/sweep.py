@@ -11,7 +11,8 @@ from stepwell.dialects.graph.functions import values_read
 from stepwell.dialects.locations import adopt_location
 from stepwell.passes.analysis.tangents import Tangents
 from stepwell.passes.graph.gradients.builder import GradientBuilder
-from stepwell.passes.graph.gradients.rules import Fields, rule_of, zero
+from stepwell.passes.graph.gradients.rules import Fields, Rule, rule_of, zero
+from stepwell.passes.graph.gradients.straight_through import STRAIGHT_THROUGH
 from stepwell.passes.graph.gradients.without_derivative import reason_of
 from stepwell.runtime.errors import StepwellError, describe_location
 
@@ -35,13 +36,17 @@ class Sweep:
         self._ops: list[Operation] = []
         """The ops through which results depend on the arguments."""
         for op in ops:
-            rule = rule_of(op)
+            rule = self._rule(op)
             if rule is zero or not any(value in self.active for value in inputs_of(op)):
                 continue
             found = [result for result in op.results if tangents.has(result)]
             if found or rule is None:
                 self.active.update(found)
                 self._ops.append(op)
+
+    def _rule(self, op: Operation) -> Rule | None:
+        straight = STRAIGHT_THROUGH.get(type(op)) if self._tangents.straight_through else None
+        return straight or rule_of(op)
 
     def expect_rules(self) -> None:
         """Require a derivative of each op. Raises: StepwellError `no-derivative`, which lists all without."""
@@ -51,7 +56,7 @@ class Sweep:
 
     def _without_rule(self) -> Iterator[Operation]:
         for op in self._ops:
-            if rule_of(op) is None:
+            if self._rule(op) is None:
                 yield op
             for region in op.regions:
                 yield from self._inside(op, region)._without_rule()
@@ -89,7 +94,7 @@ class Sweep:
         for op in reversed(self._ops):
             if not any(result in self._cotangents for result in op.results):
                 continue
-            rule = rule_of(op)
+            rule = self._rule(op)
             assert rule is not None
             before = _last_before(b)
             if isinstance(op, graph.TupleOp):  # its rule takes fields apart

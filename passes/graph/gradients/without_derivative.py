@@ -20,7 +20,7 @@ _STRUCTURE = "it computes nothing"
 
 REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.BitcastOp: _BITS,
-    graph.QuantizeOp: "rounding to a few numbers is flat between steps",
+    graph.QuantizeOp: "rounding to a few numbers is flat between steps: gradient{straight-through}",
     graph.DequantizeOp: _SCALES,
     graph.RequantizeOp: _SCALES,
     graph.MatmulIntegerOp: _NO_OPERAND,

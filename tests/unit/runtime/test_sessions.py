@@ -61,6 +61,10 @@ func.func @main(%h: {ROWS} {{graph.state = "h"}}, %x: {ROWS}) -> ({ROWS} {{graph
 """
 
 
+def assert_close(found: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def compiled(tmp_path: Path, text: str, **options: Any) -> stepwell.CompiledModel:
     path = tmp_path / "m.mlir"
     path.write_text(text)
@@ -115,7 +119,7 @@ def test_a_state_is_written_in_place_where_it_is_not_read_any_more(tmp_path: Pat
     for i, j in ((0, 2), (3, 0), (1, 1)):
         y, z = session(X, np.array([i]), np.array([j]))
         np.testing.assert_array_equal(y, wanted[[i]])
-        wanted = X + y
+        wanted = X + np.asarray(y, np.float32)
         np.testing.assert_array_equal(z, wanted[[j]])
         np.testing.assert_array_equal(session.state["s"], wanted)
 
@@ -138,8 +142,8 @@ def test_a_state_is_lost_when_a_call_fails_that_writes_it(tmp_path: Path):
 
 def test_states_change_places_and_one_is_only_read(tmp_path: Path):
     session = compiled(tmp_path, SWAP).session()
-    session.state["a"], session.state["b"] = np.float32([1, 2]), np.float32([3, 4])
-    session.state["w"] = np.float32([10, 20])
+    session.state["a"], session.state["b"] = np.array([1, 2], np.float32), np.array([3, 4], np.float32)
+    session.state["w"] = np.array([10, 20], np.float32)
     found = [session() for _ in range(3)]
     np.testing.assert_array_equal(found, [[-9, -18], [-7, -16], [-9, -18]])
     np.testing.assert_array_equal(session.state["a"], [3, 4])
@@ -151,7 +155,8 @@ def test_open_sizes_are_given_or_those_of_the_first_call(tmp_path: Path):
     session = model.session()
     with pytest.raises(StepwellError, match=r"error\[bad-option\].*the size N of the state 'h' is not known"):
         session.state["h"]
-    session(x), session(x)
+    session(x)
+    session(x)
     np.testing.assert_array_equal(session.state["h"], 2 * x)
     with pytest.raises(StepwellError, match="shape-mismatch"):
         session(x[:2])
@@ -195,13 +200,14 @@ def test_states_of_the_first_stage_go_on_in_compiled_code(tmp_path: Path, text: 
     for call in range(4):
         expected = wanted(*inputs)
         stages.append(model.stage)
-        np.testing.assert_allclose(session(*inputs), expected, rtol=1e-5)
-        np.testing.assert_allclose(model(*inputs), expected, rtol=1e-5)
+        assert_close(session(*inputs), expected)
+        assert_close(model(*inputs), expected)
         if call == 1:
             assert model.wait(60)
     assert stages[-1] == "full" and stages[0] == "first"
-    session.reset(), wanted.reset()
-    np.testing.assert_allclose(session(*inputs), wanted(*inputs), rtol=1e-5)
+    session.reset()
+    wanted.reset()
+    assert_close(session(*inputs), wanted(*inputs))
 
 
 def test_a_state_of_the_wrong_type_is_no_beginning(tmp_path: Path):
@@ -213,6 +219,11 @@ def test_a_state_of_the_wrong_type_is_no_beginning(tmp_path: Path):
 def test_a_program_on_the_machine_keeps_no_states(tmp_path: Path):
     with pytest.raises(StepwellError, match=r"error\[unsupported\].*the state 'total'"):
         compiled(tmp_path, COUNTING, executor="vm")
+
+
+def test_functions_for_c_keep_no_states(tmp_path: Path):
+    with pytest.raises(StepwellError, match=r"error\[unsupported-interface\].*the state 'total'"):
+        stepwell.export(compiled(tmp_path, COUNTING), tmp_path / "m.o")
 
 
 def test_states_of_a_damaged_interface_are_refused(tmp_path: Path):

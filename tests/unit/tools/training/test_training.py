@@ -21,8 +21,9 @@ from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools import cli
-from stepwell.tools.training.fit import samples_of
+from stepwell.tools.training.fit import epochs, samples_of
 from stepwell.tools.training.programs import Training
+from stepwell.tools.training.schedules import schedule_of
 from tests.commands import written
 from tests.onnx_models import onnx_model
 
@@ -208,7 +209,7 @@ def test_the_trained_model_is_the_file_with_other_weights(
 def test_a_trainer_is_a_session_of_its_step(model: Path):
     x, labels = samples()
     trainer = stepwell.Trainer(model, loss="cross_entropy", optimizer="momentum", lr=0.1, threads=1)
-    assert list(trainer.state) == ["w", "b", "v", "w.v", "b.v", "v.v"]
+    assert list(trainer.state) == ["w", "b", "v", "w.v", "lr", "b.v", "v.v"]
     begin = trainer.parameters["w"]
     first = [trainer.step(x, labels), float(np.asarray(trainer(x, labels)))]
     assert (trainer.parameters["w"] != begin).any() and trainer.state["b.v"].any()
@@ -262,7 +263,8 @@ def test_what_does_not_fit(trainer: stepwell.Trainer, model: Path, tmp_path: Pat
     for wrong in (labels + 1, labels - 1):
         with pytest.raises(StepwellError, match="classes must be from 0 to 2, found (1 to 3|-1 to 1)"):
             trainer.step(x, wrong)
-    np.savez(tmp_path / "other.npz", **{**dict(trainer.state), "w": np.zeros(3)})
+    other: dict[str, Any] = {**trainer.state, "w": np.zeros(3)}
+    np.savez(tmp_path / "other.npz", **other)
     with pytest.raises(StepwellError, match="bad-inputs"):
         trainer.restore(tmp_path / "other.npz")
     with pytest.raises(StepwellError, match="no initializer of floats has the name 'q'"):
@@ -285,6 +287,7 @@ def test_the_command_trains_and_tells(model: Path, tmp_path: Path, capsys: pytes
     np.savez(tmp_path / "d.npz", x=x, labels=labels)
     words = ["train", str(model), "--data", str(tmp_path / "d.npz"), "--loss", "cross_entropy"]
     words += ["--lr", "0.02", "--epochs", "3", "--batch", "20", "--threads", "1"]
+    words += ["--schedule", "cosine", "--warmup", "2"]
     files = [tmp_path / name for name in ("a.onnx", "b.onnx")]
     for file in files:
         assert cli.main([*words, "-o", str(file), "--json", str(tmp_path / "f.json")]) == 0
@@ -297,6 +300,49 @@ def test_the_command_trains_and_tells(model: Path, tmp_path: Path, capsys: pytes
     np.savez(tmp_path / "d.npz", x=x)
     assert cli.main([*words, "-o", str(files[0])]) == 1
     assert "there is no array 'labels'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "nesterov", "adam", "adamw"])
+def test_a_rate_that_is_a_state_is_the_same_number(model: Path, optimizer: str):
+    x, labels = samples()
+    first, second = (
+        stepwell.Trainer(model, loss="cross_entropy", optimizer=optimizer, lr=lr, threads=1)
+        for lr in (0.02, 0.5)
+    )
+    assert second.lr == 0.5
+    second.lr = 0.02
+    assert [first.step(x, labels) for _ in range(3)] == [second.step(x, labels) for _ in range(3)]
+    second.reset()
+    assert second.lr == 0.5
+
+
+def test_schedules():
+    rates = [schedule_of("cosine", 0.4, steps=6, warmup=2)(step) for step in range(7)]
+    np.testing.assert_allclose(
+        rates, [0.2, 0.4, 0.4, 0.2 + 0.2 * 0.5**0.5, 0.2, 0.2 - 0.2 * 0.5**0.5, 0.0], atol=1e-12
+    )
+    rates = [schedule_of("step", 0.4, steps=6, every=2, gamma=0.5)(step) for step in range(6)]
+    np.testing.assert_allclose(rates, [0.4, 0.4, 0.2, 0.2, 0.1, 0.1])
+    assert schedule_of("constant", 0.4, steps=6)(5) == 0.4
+    for kind in ("none", "step"):
+        with pytest.raises(StepwellError, match=r"error\[bad-option\]"):
+            schedule_of(kind, 0.4, steps=6)
+
+
+def test_a_schedule_sets_the_rate_of_each_step(model: Path):
+    x, labels = samples(40)
+    trainer = stepwell.Trainer(model, loss="cross_entropy", optimizer="sgd", lr=0.1, threads=1)
+    seen: list[int] = []
+
+    def schedule(step: int) -> float:
+        seen.append(step)
+        return 0.0 if step < 4 else 0.1
+
+    begin = trainer.parameters["w"]
+    for epoch in epochs(trainer, [x], labels, count=2, batch=16, schedule=schedule):
+        assert epoch.samples == 40
+    assert seen == [0, 1, 2, 3, 4, 5], "two epochs of three batches, the last of 8"
+    assert (trainer.parameters["w"] != begin).any() and trainer.lr == np.float32(0.1)
 
 
 def test_small_rates_are_exact(model: Path):
