@@ -206,6 +206,7 @@ class Continuations:
             arguments.append(sizes.result)
         types = [VarType(name) for name in self.params.names]
         block.add_op(called := graph.CallOp(function.sym_name.data, arguments, [self.answer], types))
+        adopt_location(called, call.location)
         block.add_op(graph.YieldOp(called.results))
         made = graph.LambdaOp(Region(block))
         made.result.name_hint = "k"

@@ -51,6 +51,7 @@ class CountDrawsPass(Pass):
 
     name = "count-draws"
     numerics = Numerics.APPROXIMATE
+    opt_level = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main, weights = main_function(op), weights_of(ctx)

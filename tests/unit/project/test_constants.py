@@ -103,7 +103,8 @@ OTHERS: Mapping[str, str] = {
         passes/graph/data/simplify_match.py MAX_NESTED
         passes/graph/functions/returned_functions.py _MOST_TYPES
         passes/graph/gradients/derivatives/resize.py MAX_ELEMS
-        passes/graph/functions/unfolding.py MOST_ELEMENTS MOST_NESTED
+        passes/graph/functions/computed_ops.py MOST_ELEMENTS
+        passes/onnx/to_training_mode.py _OPSET
         passes/graph/fusion/groups.py _MOST_STEPS _MOST_READERS
         passes/graph/layout/layout_rewrites.py _FAR
         passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE

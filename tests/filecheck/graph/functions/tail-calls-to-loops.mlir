@@ -106,8 +106,9 @@ func.func private @factorial(%n: tensor<i64>) -> tensor<i64> {
 // CHECK: graph.call @grow(
 func.func private @grow(%c: tensor<i1>, %x: tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xf32> {
   %r = graph.if %c : tensor<i1> -> (tensor<?xf32>) {
-    %y = graph.concat %x, %x axis 0 : (tensor<?xf32, #graph.dims<["N"]>>, tensor<?xf32, #graph.dims<["N"]>>) -> tensor<?xf32, #graph.dims<["2 * N"]>>
-    %u = graph.call @grow(%c, %y) : (tensor<i1>, tensor<?xf32, #graph.dims<["2 * N"]>>) -> tensor<?xf32>
+    %one = graph.constant dense<1.0> : tensor<1xf32>
+    %y = graph.concat %x, %one axis 0 : (tensor<?xf32, #graph.dims<["N"]>>, tensor<1xf32>) -> tensor<?xf32, #graph.dims<["N + 1"]>>
+    %u = graph.call @grow(%c, %y) : (tensor<i1>, tensor<?xf32, #graph.dims<["N + 1"]>>) -> tensor<?xf32>
     graph.yield %u : tensor<?xf32>
   } else {
     graph.yield %x : tensor<?xf32, #graph.dims<["N"]>>

@@ -327,4 +327,5 @@ def test_a_gradient_by_closures_and_cells_becomes_straight_line_code() -> None:
         return float(np.sin(product) + product)
 
     expected = [f(x, y), (f(x + h, y) - f(x - h, y)) / (2 * h), (f(x, y + h) - f(x, y - h)) / (2 * h)]
-    np.testing.assert_allclose(module.interpret(np.float32(x), np.float32(y)), expected, rtol=1e-5)
+    found = [float(each) for each in module.interpret(np.float32(x), np.float32(y))]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import StringAttr
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
@@ -28,7 +29,7 @@ def test_compiled_functions_compute_what_the_interpreter_does():
     inputs = [rng.standard_normal(shape).astype(np.float32) for shape in ((3, 4), (4, 5))]
     for name in ("main", "other"):
         text = module.clone()
-        next(iter(text.ops)).properties["sym_name"] = type(next(iter(text.ops)).properties["sym_name"])(name)
+        next(iter(text.ops)).properties["sym_name"] = StringAttr(name)
         plain, compiled = Runner(text, ctx, name), Runner(text, ctx, name, is_slow=True)
         for found, wanted in zip(compiled(inputs), plain(inputs), strict=True):
             np.testing.assert_allclose(np.asarray(found, np.float64), wanted, rtol=1e-6)
