@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import inspect
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from threading import Lock
@@ -50,12 +51,14 @@ def compiler_imports() -> Generator[None]:
     all imports; few of them are called. Classes that other threads define meanwhile get such methods too.
     """
     with collector_paused():
+        modules = len(sys.modules)
         _count_imports(1)
         try:
             yield
         finally:
             _count_imports(-1)
-            _make_old()
+            if len(sys.modules) > modules:  # counting frozen objects visits each of them
+                _make_old()
 
 
 def _make_old() -> None:

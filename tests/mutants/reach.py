@@ -27,6 +27,7 @@ from tests.mutants.sample import Mutant
 from tests.mutants.tree import FOLDERS, WORK, digest_of, environment, source_files
 from tests.support.components import needs
 from tests.support.imports import ROOT
+from tests.support.samples import OPTION
 
 REACH = WORK / "reach"
 _SOURCES = WORK / "sources"
@@ -181,7 +182,7 @@ def _record_batch(tree: Path, sources: str, files: Sequence[str]) -> str:
     settings.write_text(text, encoding="utf-8")
     _made(folder / "parts")
     own = {"COVERAGE_PROCESS_START": str(settings), TIMES: str(folder / "times.json")}
-    options = ["-q", "-p", "tests.mutants.reach_plugin", "-p", "no:cacheprovider", "-m", "not slow"]
+    options = ["-q", "-p", "tests.mutants.reach_plugin", "-p", "no:cacheprovider", "-m", "not slow", OPTION]
     with (folder / "log").open("wb") as log:
         status = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *files],

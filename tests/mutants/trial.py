@@ -16,6 +16,7 @@ from time import monotonic, time
 from tests.mutants.sample import Mutant
 from tests.mutants.tree import environment
 from tests.mutants.trial_plugin import CHOSEN, PROGRESS
+from tests.support.samples import OPTION
 
 LIMIT_S = 120
 """For one mutant."""
@@ -117,7 +118,7 @@ def _started(tree: Path, beside: Path, files: Sequence[str]) -> subprocess.Popen
     ]
     with (beside / "log").open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "pytest", *options, "-m", "not slow", *files],
+            [sys.executable, "-m", "pytest", *options, "-m", "not slow", OPTION, *files],
             cwd=tree,
             env=environment(tree, **own),
             stdout=log,
