@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     set_whole(bool(config.getoption(OPTION)))
     # Most IR is freed by reference counts: the collector runs more rarely than after every 700 objects.
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(200_000, 20, 100)
     if not _IS_WORKER:
         os.environ[CACHE.name] = tempfile.mkdtemp(prefix="stepwell-tests-")
 
