@@ -46,7 +46,7 @@ fuzz: .venv/with-test
 
 # All cases and examples of the tests of which `make test` runs a sample.
 cases: .venv/with-test
-	$(PYTEST) -m sample --all-cases
+	TEST_ALL_CASES=1 $(PYTEST) -m sample
 
 # Derivatives of all ops for five triples of sizes, against differences and against torch (extra `torch`).
 derivatives: .venv/with-test
