@@ -1,4 +1,4 @@
-"""`stepwell validate` and `stepwell bisect` of models with states: these are inputs and results of the code."""
+"""`stepwell validate` and `stepwell bisect` of models with states, which the code takes and returns."""
 
 from __future__ import annotations
 
@@ -43,4 +43,4 @@ def test_states_begin_with_what_is_given_and_are_among_the_results(text: str, tm
     names = [spec.name for spec in model.image.main.interface.inputs]
     after, y = whole_results(model, dict(zip(names, (total, x), strict=True)))
     np.testing.assert_array_equal(after, total - x)
-    np.testing.assert_allclose(y, np.tanh(total - x), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(y, np.float64), np.tanh(total - x), rtol=1e-5)
