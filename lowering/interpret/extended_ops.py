@@ -8,6 +8,18 @@ from stepwell.lowering.interpret.engine import Step, Value, implements
 from stepwell.runtime.meaning import evaluate
 
 
+@implements("linalg_ext.attention")
+def prepare_attention(op: linalg_ext.AttentionOp) -> Step:
+    """The values weighed by the softmax of the scores, as a new array."""
+    scale, zero_masked = op.scale.value.data, op.zero_masked is not None
+
+    def run(q: Value, k: Value, v: Value, _init: Value, mask: Value | None = None) -> Value:
+        properties = {"scale": scale, "zero_masked": zero_masked}
+        return evaluate("graph.attention", [q, k, v, mask], properties)[0]
+
+    return run
+
+
 @implements("linalg_ext.tree_ensemble")
 def prepare_tree_ensemble(op: linalg_ext.TreeEnsembleOp) -> Step:
     """The aggregate of the leaves, as a new array."""

@@ -20,10 +20,10 @@ from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder, dense_attr
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.dialects.tensor_ir.transposes import assembled
+from stepwell.dialects.tensor_ir.vector_values import greater
 from stepwell.dialects.types import tensor_of
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.lowering.graph_to_linalg.support import empty, enclosing_kernel, extent, is_returned
-from stepwell.lowering.graph_to_linalg.vectors.lane_softmax import greater
 
 
 def pool_by_rows(

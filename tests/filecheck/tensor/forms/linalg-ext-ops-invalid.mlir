@@ -13,3 +13,59 @@ func.func private @result(%x: tensor<8x2xf32>, %n: tensor<6x4xi32>, %t: tensor<2
   %y = linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 1 leaves 2 largest 0 aggregate "sum" : (tensor<8x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
   func.return
 }
+
+// -----
+
+func.func private @attention_elements(%q: tensor<64x8xf16>, %e: tensor<64x8xf16>) {
+  // expected-error: rows must be f32 of known size, found tensor<64x8xf16> and tensor<64x8xf16>
+  %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 : (tensor<64x8xf16>, tensor<64x8xf16>, tensor<64x8xf16>, tensor<64x8xf16>) -> tensor<64x8xf16>
+  func.return
+}
+
+// -----
+
+func.func private @attention_depth(%q: tensor<64x?xf32>, %v: tensor<64x8xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: rows must be f32 of known size, found tensor<64x?xf32> and tensor<64x8xf32>
+  %y = linalg_ext.attention %q, %q, %v into %e scale 0.5 : (tensor<64x?xf32>, tensor<64x?xf32>, tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @attention_keys(%q: tensor<64x8xf32>, %v: tensor<63x8xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: k and v must have as many keys, found 64 and 63
+  %y = linalg_ext.attention %q, %q, %v into %e scale 0.5 : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<63x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @attention_mask(%q: tensor<64x8xf32>, %m: tensor<63xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: shapes (64, 64) and (63) do not broadcast: 64 against 63
+  %y = linalg_ext.attention %q, %q, %q into %e mask %m scale 0.5 : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<63xf32>) -> tensor<64x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @attention_result(%q: tensor<64x8xf32>, %e: tensor<64x7xf32>) {
+  // expected-error: the result must be (64, 8), found (64, 7)
+  %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x7xf32>) -> tensor<64x7xf32>
+  func.return
+}
+
+// -----
+
+func.func private @no_groups(%q: tensor<64x8xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: sizes are positive numbers of a form, found groups = 0
+  %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 {sched.schedule = #sched.schedule<form = "softmax", sizes = {groups = 0}>} : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @negative(%q: tensor<64x8xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: sizes are positive numbers of a form, found queries = -8
+  %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 {sched.schedule = #sched.schedule<form = "softmax", sizes = {queries = -8}>} : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  func.return
+}

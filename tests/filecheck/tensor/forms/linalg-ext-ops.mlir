@@ -9,3 +9,12 @@ func.func private @trees(%x: tensor<?x2xf32>, %n: tensor<6x4xi32>, %t: tensor<2x
   %z = linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 1 leaves 2 largest 0 aggregate "sum" {sched.schedule = #sched.schedule<form = "walk">} : (tensor<?x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<?x1xf32>) -> tensor<?x1xf32>
   func.return
 }
+
+// CHECK-LABEL: @attention
+func.func private @attention(%q: tensor<2x8x?x8xf32>, %k: tensor<2x1x50x8xf32>, %v: tensor<50x4xf32>, %m: tensor<?x50xf32>, %e: tensor<2x8x?x4xf32>) {
+  // CHECK: linalg_ext.attention %q, %k, %v into %e mask %m scale 1.250000e-01 zero_masked {sched.schedule = #sched.schedule<form = "softmax", sizes = {queries = 16}>} :
+  %y = linalg_ext.attention %q, %k, %v into %e mask %m scale 0.125 zero_masked {sched.schedule = #sched.schedule<form = "softmax", sizes = {queries = 16}>} : (tensor<2x8x?x8xf32>, tensor<2x1x50x8xf32>, tensor<50x4xf32>, tensor<2x8x?x4xf32>, tensor<?x50xf32>) -> tensor<2x8x?x4xf32>
+  // CHECK: linalg_ext.attention %q, %k, %v into %e scale 1.250000e-01 :
+  %z = linalg_ext.attention %q, %k, %v into %e scale 0.125 : (tensor<2x8x?x8xf32>, tensor<2x1x50x8xf32>, tensor<50x4xf32>, tensor<2x8x?x4xf32>) -> tensor<2x8x?x4xf32>
+  func.return
+}
