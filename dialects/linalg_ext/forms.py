@@ -84,7 +84,7 @@ def form_of(op: FormsOp) -> tuple[str, dict[str, int]]:
 
 
 def scheduled_ops(module: Operation, pass_name: str) -> list[Operation]:
-    """The ops whose schedules a pass has written: `choose-forms`, or `choose-schedules` after `expand-forms`."""
+    """The ops whose schedules a pass wrote: `choose-forms`, or `choose-schedules` after `expand-forms`."""
     are_forms = pass_name == "choose-forms"
     return [op for op in module.walk() if SCHEDULE in op.attributes and isinstance(op, FormsOp) == are_forms]
 
