@@ -12,5 +12,6 @@ from stepwell.dialects.linalg_ext.forms import bad_schedule as bad_schedule
 from stepwell.dialects.linalg_ext.forms import form_of as form_of
 from stepwell.dialects.linalg_ext.forms import scheduled_ops as scheduled_ops
 from stepwell.dialects.linalg_ext.trees import TreeEnsembleOp as TreeEnsembleOp
+from stepwell.dialects.linalg_ext.winograd import WinogradConvOp as WinogradConvOp
 
-LinalgExt = Dialect("linalg_ext", [AttentionOp, TreeEnsembleOp], [])
+LinalgExt = Dialect("linalg_ext", [AttentionOp, TreeEnsembleOp, WinogradConvOp], [])

@@ -20,6 +20,17 @@ def prepare_attention(op: linalg_ext.AttentionOp) -> Step:
     return run
 
 
+@implements("linalg_ext.winograd_conv")
+def prepare_winograd_conv(op: linalg_ext.WinogradConvOp) -> Step:
+    """The convolution with transformed filters, as a new array."""
+    properties = plain_properties(op)
+
+    def run(x: Value, u: Value, _init: Value) -> Value:
+        return evaluate("graph.winograd_conv", [x, u], properties)[0]
+
+    return run
+
+
 @implements("linalg_ext.tree_ensemble")
 def prepare_tree_ensemble(op: linalg_ext.TreeEnsembleOp) -> Step:
     """The aggregate of the leaves, as a new array."""

@@ -7,31 +7,25 @@ straight-line code on vectors of queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
-from xdsl.dialects.linalg.attrs import IteratorTypeAttr
-from xdsl.dialects.linalg.ops import FillOp, YieldOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.linalg_ext.attention import AttentionOp, whole_vectors
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
-from stepwell.dialects.tensor_ir.structured import generic, projection, tensor_element, tensor_shape
+from stepwell.dialects.tensor_ir.structured import projection, tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.passes.tensor.forms.lane_softmax import Carried, LaneSoftmax, OnlineSoftmax
+from stepwell.passes.tensor.forms.structured_ops import Read, computed, filled, plus, sum_of_products, times
 
-PARALLEL, REDUCTION = IteratorTypeAttr.parallel(), IteratorTypeAttr.reduction()
 _Range: TypeAlias = tuple[Index, Index]
 """The first row or column, and the number of them."""
-_Read: TypeAlias = tuple[SSAValue, AffineMap]
-"""An operand of a structured op and its index map: from loops to its dimensions."""
-_Body: TypeAlias = Callable[[IRBuilder, Sequence[SSAValue]], SSAValue]
-"""Emits a structured op's body: from an element of each operand and the init's old one to the new one."""
 
 
 def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
@@ -176,11 +170,11 @@ class _Block:
             return [sums, softmax.tops, softmax.totals]
 
         start = OnlineSoftmax.start(self.emit, tiling.softmax)
-        zeros = self._filled(self.emit.empty(f32, [tiling.block, tiling.columns]))
+        zeros = filled(self.emit, self.emit.empty(f32, [tiling.block, tiling.columns]), 0)
         sums, *state = self.emit.loop(0, keys, step, [zeros, start.tops, start.totals], one_block)
         return sums, OnlineSoftmax(tiling.softmax, *state).inverses(self.emit)
 
-    def _cut(self, value: SSAValue, rows: _Range, columns: _Range) -> _Read:
+    def _cut(self, value: SSAValue, rows: _Range, columns: _Range) -> Read:
         """
         A slice of rows and columns of an operand in the block's batch, and its map for loops (row, column).
         """
@@ -202,25 +196,21 @@ class _Block:
             self.tiling.lanes - self.tiling.block,
         )
         if self.at.count != self.tiling.block:  # the number of missing queries is known at run time only
-            columns = self._filled(columns)
+            columns = filled(self.emit, columns, 0)
         elif pads:
             rest = Slice((0, self.tiling.block), (width, pads), (1, 1))
             columns = insert_slice(
-                self.emit, self._filled(extract_slice(self.emit, columns, rest)), columns, rest
+                self.emit, filled(self.emit, extract_slice(self.emit, columns, rest), 0), columns, rest
             )
         whole = Slice((0, 0), (width, self.at.count), (1, 1))
         # The transposed copy, written into the columns of real queries.
-        transposed = self._generic(
+        transposed = computed(
+            self.emit,
             [(rows, by_row.compose(projection(2, [1, 0])))],
             (extract_slice(self.emit, columns, whole), projection(2, [0, 1])),
-            [PARALLEL] * 2,
-            lambda e, s: s[0] if factor == 1 else _times(e, s[0], e.number(factor, f32)),
+            lambda e, s: s[0] if factor == 1 else times(e, s[0], e.number(factor, f32)),
         )
         return insert_slice(self.emit, transposed, columns, whole)
-
-    def _filled(self, tensor: SSAValue) -> SSAValue:
-        """A tensor of zeros that overwrites `tensor`."""
-        return self.emit.value(FillOp([self.emit.number(0, f32)], [tensor]))
 
     def _queries(self) -> SSAValue:
         """The block's queries, transposed and scaled: [depth, queries]."""
@@ -232,14 +222,14 @@ class _Block:
         keys, by_row = self._cut(self.op.k, part, (0, self.tiling.depth))
         reads = (keys, by_row.compose(projection(3, [0, 2]))), (queries, projection(3, [2, 1]))
         sizes = [part[1], self.tiling.lanes]
-        scores = self._sum_of_products(reads, sizes, projection(3, [0, 1]))
+        scores = sum_of_products(self.emit, reads, f32, sizes, 1)
         if self.op.mask is None:
             return scores
         reads = [(scores, projection(2, [0, 1])), self._mask(self.op.mask, part)]
         write = (self.emit.empty(f32, sizes), projection(2, [0, 1]))
-        return self._elementwise(reads, write, lambda e, s: _plus(e, s[0], s[1]))
+        return computed(self.emit, reads, write, lambda e, s: plus(e, s[0], s[1]))
 
-    def _mask(self, mask: SSAValue, part: _Range) -> _Read:
+    def _mask(self, mask: SSAValue, part: _Range) -> Read:
         """The mask for the block and some keys, with its map for loops (key, query)."""
         own = tensor_shape(mask)
         is_of_keys = bool(own) and own[-1] != 1
@@ -267,14 +257,14 @@ class _Block:
         powers = extract_slice(self.emit, powers, Slice((0, 0), (part[1], tiling.block), (1, 1)))
         values, by_row = self._cut(self.op.v, part, (0, tiling.columns))
         reads = (powers, projection(3, [2, 0])), (values, by_row.compose(projection(3, [2, 1])))
-        return self._sum_of_products(reads, [tiling.block, tiling.columns], projection(3, [0, 1]))
+        return sum_of_products(self.emit, reads, f32, [tiling.block, tiling.columns], 1)
 
     def _rescaled(self, sums: SSAValue, factors: SSAValue, more: SSAValue) -> SSAValue:
         """The sums so far, each query's times its factor, plus `more`."""
         identity = AffineMap.identity(2)
         factors = extract_slice(self.emit, factors, Slice((0,), (self.tiling.block,), (1,)))
         reads = [(factors, projection(2, [0])), (more, identity)]
-        return self._elementwise(reads, (sums, identity), lambda e, s: _plus(e, _times(e, s[2], s[0]), s[1]))
+        return computed(self.emit, reads, (sums, identity), lambda e, s: plus(e, times(e, s[2], s[0]), s[1]))
 
     def _normalized(self, sums: SSAValue, inverses: SSAValue, y: SSAValue) -> SSAValue:
         """The result `y` with the block's sums, each query's times the inverse of its sum of powers."""
@@ -287,40 +277,8 @@ class _Block:
         rank = len(tiling.batch)
         reads = [(sums, projection(rank + 2, [rank, rank + 1])), (inverses, projection(rank + 2, [rank]))]
         write = (extract_slice(emit, y, block), AffineMap.identity(rank + 2))
-        result = self._elementwise(reads, write, lambda e, s: _times(e, s[0], s[1]))
+        result = computed(self.emit, reads, write, lambda e, s: times(e, s[0], s[1]))
         return insert_slice(emit, result, y, block)
-
-    def _elementwise(self, reads: Sequence[_Read], write: _Read, body: _Body) -> SSAValue:
-        """An elementwise op over all loops of `write`."""
-        return self._generic(reads, write, [PARALLEL] * write[1].num_dims, body)
-
-    def _sum_of_products(self, reads: Sequence[_Read], sizes: Sequence[Index], map: AffineMap) -> SSAValue:
-        """The sum of products over the third loop, in a tensor indexed by the first two."""
-        return self._generic(
-            reads,
-            (self._filled(self.emit.empty(f32, sizes)), map),
-            [PARALLEL, PARALLEL, REDUCTION],
-            lambda e, s: _plus(e, s[2], _times(e, s[0], s[1])),
-        )
-
-    def _generic(
-        self, reads: Sequence[_Read], write: _Read, loops: Sequence[IteratorTypeAttr], body: _Body
-    ) -> SSAValue:
-        """A `linalg.generic` emitted at the current position of `emit`."""
-        operands = [*reads, write]
-        block = Block(arg_types=[tensor_element(value) for value, _ in operands])
-        inside = IRBuilder.at_end(block)
-        inside.insert(YieldOp(body(inside, block.args)))
-        maps = [map for _, map in operands]
-        return self.emit.value(generic([r[0] for r in reads], [write[0]], Region(block), maps, loops))
-
-
-def _plus(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit.value(arith.AddfOp(a, b))
-
-
-def _times(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit.value(arith.MulfOp(a, b))
 
 
 def _unravel(emit: IRBuilder, number: SSAValue, sizes: Sequence[Index]) -> list[Index]:

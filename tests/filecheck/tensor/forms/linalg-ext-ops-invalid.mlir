@@ -69,3 +69,27 @@ func.func private @negative(%q: tensor<64x8xf32>, %e: tensor<64x8xf32>) {
   %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 {sched.schedule = #sched.schedule<form = "softmax", sizes = {queries = -8}>} : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
   func.return
 }
+
+// -----
+
+func.func private @winograd_tile(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) {
+  // expected-error: tile must be one of [2, 4], found 3
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 3 pads [1, 1, 1, 1] : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
+  func.return
+}
+
+// -----
+
+func.func private @winograd_channels(%x: tensor<1x?x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) {
+  // expected-error: channels must be known, found tensor<1x?x14x14x16xf32> and tensor<36x1x32x32xf32>
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] : (tensor<1x?x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
+  func.return
+}
+
+// -----
+
+func.func private @winograd_result(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) {
+  // expected-error: the result must be f32 (1, 2, 13, 14, 16), found tensor<1x2x14x14x16xf32>
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 0, 1] : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
+  func.return
+}

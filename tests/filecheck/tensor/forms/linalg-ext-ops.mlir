@@ -18,3 +18,10 @@ func.func private @attention(%q: tensor<2x8x?x8xf32>, %k: tensor<2x1x50x8xf32>, 
   %z = linalg_ext.attention %q, %k, %v into %e scale 0.125 : (tensor<2x8x?x8xf32>, tensor<2x1x50x8xf32>, tensor<50x4xf32>, tensor<2x8x?x4xf32>) -> tensor<2x8x?x4xf32>
   func.return
 }
+
+// CHECK-LABEL: @winograd
+func.func private @winograd(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) {
+  // CHECK: linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] {sched.schedule = #sched.schedule<form = "blocks", sizes = {tiles = 4, groups = 2}>} :
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] {sched.schedule = #sched.schedule<form = "blocks", sizes = {tiles = 4, groups = 2}>} : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
+  func.return
+}

@@ -52,3 +52,12 @@ func.func private @trees(%x: tensor<64x20xf32>, %n: tensor<6300x4xi32>, %t: tens
   %z = linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 10 leaves 65 largest 0 aggregate "sum" : (tensor<64x20xf32>, tensor<6300x4xi32>, tensor<100x5xi32>, tensor<3200x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
   func.return %y, %z : tensor<64x1xf32>, tensor<64x1xf32>
 }
+
+// 16 tiles are one block, whose channels threads share.
+// CHECK-LABEL: @winograd
+// CHECK: linalg_ext.winograd_conv {{.*}} #sched.schedule<form = "channels", sizes = {tiles = 16}>
+// REMARK: remark: form channels (tiles = 16, about {{[0-9,]+}} cycles); also legal: blocks (tiles = 16, groups = 1, about
+func.func private @winograd(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
+  func.return %y : tensor<1x2x14x14x16xf32>
+}

@@ -82,7 +82,18 @@ def attention(draw: Callable[..., Any]) -> Case:
     return Case(partial(graph.AttentionOp, **options), arrays, dims if draw(st.booleans()) else None)
 
 
-FAMILIES: Mapping[str, Callable[..., Case]] = {"attention": attention}
+def winograd(draw: Callable[..., Any]) -> Case:
+    """A convolution of small feature maps, open or known, with padding on some sides."""
+    tile, pads = draw(st.sampled_from([2, 4])), draw(st.lists(st.integers(0, 2), min_size=4, max_size=4))
+    samples, blocks, panels, height, width = (draw(st.integers(*ends)) for ends in _WINOGRAD_SIZES)
+    x, u = normal(samples, blocks, height, width, 8), normal((tile + 2) ** 2, panels, blocks * 8, 16, seed=1)
+    dims: list[Any] | None = [["N", blocks, "H", "W", 8], None] if draw(st.booleans()) else None
+    build = partial(graph.WinogradConvOp, tile=tile, pads=pads)
+    return Case(build, [x, u], dims, tolerance=1e-3)
+
+
+_WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
+FAMILIES: Mapping[str, Callable[..., Case]] = {"attention": attention, "winograd": winograd}
 
 
 def draw_schedule(draw: Callable[..., Any], op: FormsOp) -> Schedule:
