@@ -20,14 +20,18 @@ class Size:
     default: int
     most: int
     step: int = 1
+    is_power: bool = False
+    """Whether these are powers of two."""
 
     def __contains__(self, number: int) -> bool:
-        return self.step <= number <= self.most and number % self.step == 0
+        is_odd = self.is_power and number & (number - 1)
+        return self.step <= number <= self.most and number % self.step == 0 and not is_odd
 
     def __str__(self) -> str:
         if self.most == self.step:
             return f"{self.most}"
-        return f"{'' if self.step == 1 else f'multiples of {self.step} from '}{self.step} to {self.most}"
+        kind = "powers of 2 from " if self.is_power else f"multiples of {self.step} from "
+        return f"{kind if self.is_power or self.step > 1 else ''}{self.step} to {self.most}"
 
 
 def _fits(sizes: Mapping[str, int]) -> str | None:

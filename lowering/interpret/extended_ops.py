@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepwell.dialects import linalg_ext
-from stepwell.dialects.graph.base import plain_properties
+from stepwell.dialects.graph.base import plain, plain_properties
 from stepwell.lowering.interpret.engine import Step, Value, implements
 from stepwell.runtime.meaning import evaluate
 
@@ -27,6 +27,19 @@ def prepare_winograd_conv(op: linalg_ext.WinogradConvOp) -> Step:
 
     def run(x: Value, u: Value, _init: Value) -> Value:
         return evaluate("graph.winograd_conv", [x, u], properties)[0]
+
+    return run
+
+
+@implements("linalg_ext.pool")
+def prepare_pool(op: linalg_ext.PoolOp) -> Step:
+    """The maxima or means of windows, as a new array."""
+    properties = {name: plain(op.properties[name]) for name in ("kind", "kernel", "strides", "pads")}
+    properties |= {"dilations": [1, 1], "ceil": op.ceil, "count_include_pad": op.with_pads is not None}
+    properties |= {"p": 2, "indices": "none", "data_layout": "NCHW"}
+
+    def run(x: Value, _init: Value) -> Value:
+        return evaluate("graph.pool", [x], properties)[0]
 
     return run
 

@@ -11,9 +11,10 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.ir_builder import Constants
-from stepwell.dialects.linalg_ext import AttentionOp, FormsOp, TreeEnsembleOp, WinogradConvOp, form_of
+from stepwell.dialects.linalg_ext import AttentionOp, FormsOp, PoolOp, TreeEnsembleOp, WinogradConvOp, form_of
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.forms.attention import attention_by_blocks
+from stepwell.passes.tensor.forms.pool_rows import pool_by_rows
 from stepwell.passes.tensor.forms.tree_bits import trees_by_bits
 from stepwell.passes.tensor.forms.tree_walk import trees_by_walks
 from stepwell.passes.tensor.forms.winograd import winograd_by_blocks
@@ -23,6 +24,7 @@ _Expansion = Callable[[Any, Mapping[str, int], Constants], SSAValue]
 
 EXPANSIONS: Mapping[type[FormsOp], Mapping[str, _Expansion]] = {
     AttentionOp: {"softmax": attention_by_blocks, "online-softmax": attention_by_blocks},
+    PoolOp: {"rows": pool_by_rows},
     TreeEnsembleOp: {"walk": trees_by_walks, "bits": trees_by_bits},
     WinogradConvOp: {"blocks": winograd_by_blocks, "channels": winograd_by_blocks},
 }

@@ -93,3 +93,35 @@ func.func private @winograd_result(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1
   %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 0, 1] : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
   func.return
 }
+
+// -----
+
+func.func private @pool_kind(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) {
+  // expected-error: kind must be max or avg, found "lp"
+  %y = linalg_ext.pool %x into %e kind "lp" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @pool_open(%x: tensor<1x8x?x8xf32>, %e: tensor<1x8x5x8xf32>) {
+  // expected-error: planes must be floats [N, C, H, W] of known size
+  %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : (tensor<1x8x?x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @pool_pads(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) {
+  // expected-error: expected 2 kernel sizes, 2 strides and 4 pads, found [2, 2, 3]
+  %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @pool_windows(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) {
+  // expected-error: the result does not have the windows of the input
+  %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 0] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
+  func.return
+}

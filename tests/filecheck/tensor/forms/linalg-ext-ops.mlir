@@ -25,3 +25,10 @@ func.func private @winograd(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32x
   %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] {sched.schedule = #sched.schedule<form = "blocks", sizes = {tiles = 4, groups = 2}>} : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
   func.return
 }
+
+// CHECK-LABEL: @pool
+func.func private @pool(%x: tensor<?x8x5x8xf16>, %e: tensor<?x8x3x4xf16>) {
+  // CHECK: linalg_ext.pool %x into %e kind "avg" kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] with_pads {sched.schedule = #sched.schedule<form = "rows", sizes = {lanes = 8}>} :
+  %y = linalg_ext.pool %x into %e kind "avg" kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] with_pads {sched.schedule = #sched.schedule<form = "rows", sizes = {lanes = 8}>} : (tensor<?x8x5x8xf16>, tensor<?x8x3x4xf16>) -> tensor<?x8x3x4xf16>
+  func.return
+}

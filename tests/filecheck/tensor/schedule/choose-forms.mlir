@@ -61,3 +61,11 @@ func.func private @winograd(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32x
   %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
   func.return %y : tensor<1x2x14x14x16xf32>
 }
+
+// CHECK-LABEL: @pool
+// CHECK: linalg_ext.pool {{.*}} #sched.schedule<form = "rows", sizes = {lanes = 8, strips = 4, unrolled = 16}>
+// REMARK: remark: form rows (lanes = 8, strips = 4, unrolled = 16, about {{[0-9,]+}} cycles); no other form is legal
+func.func private @pool(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
+  %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
+  func.return %y : tensor<1x8x5x8xf32>
+}

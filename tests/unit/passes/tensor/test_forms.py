@@ -92,8 +92,22 @@ def winograd(draw: Callable[..., Any]) -> Case:
     return Case(build, [x, u], dims, tolerance=1e-3)
 
 
+def pool(draw: Callable[..., Any]) -> Case:
+    """A pool whose rows are read as vectors, with NaN and infinities for a maximum."""
+    kind, mean_of_pads = draw(st.sampled_from([("max", False), ("avg", False), ("avg", True)]))
+    kernel, strides = ([draw(st.integers(1, 4)), draw(st.integers(1, most))] for most in (5, 3))
+    pads = [draw(st.integers(0, kernel[axis] // 2)) for axis in (0, 1, 0, 1)]
+    x = normal(2, 4, draw(st.integers(8, 40)), draw(st.integers(16, 70)))
+    if kind == "max":
+        x[0, 1, 2:6, :5], x[1, 0] = np.nan, -np.inf
+    options: dict[str, Any] = {"strides": strides, "pads": pads, "count_include_pad": mean_of_pads}
+    options["ceil"] = draw(st.booleans())
+    dims = [["N", 4, *x.shape[2:]]] if draw(st.booleans()) else None
+    return Case(lambda v: graph.PoolOp(v, kind, kernel, **options), [x], dims)
+
+
 _WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
-FAMILIES: Mapping[str, Callable[..., Case]] = {"attention": attention, "winograd": winograd}
+FAMILIES: Mapping[str, Callable[..., Case]] = {"attention": attention, "pool": pool, "winograd": winograd}
 
 
 def draw_schedule(draw: Callable[..., Any], op: FormsOp) -> Schedule:
@@ -103,7 +117,9 @@ def draw_schedule(draw: Callable[..., Any], op: FormsOp) -> Schedule:
     sizes: dict[str, int] = {}
     for key, size in forms[name].sizes.items():
         if draw(st.booleans()):
-            sizes[key] = size.step * draw(st.integers(1, max(1, min(MOST_DRAWN, size.most) // size.step)))
+            most = max(1, min(MOST_DRAWN, size.most) // size.step)
+            number = draw(st.sampled_from([n for n in range(1, most + 1) if n * size.step in size]))
+            sizes[key] = number * size.step
     if forms[name].misfit({**forms[name].defaults(), **sizes}) is not None:
         sizes = {}
     return Schedule(form=name, sizes=tuple(sizes.items()))
