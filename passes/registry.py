@@ -149,6 +149,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "legalize": ("replace ops by the patterns of a named set", "Legalize"),
     },
     "passes.tensor.schedule": {
+        "choose-forms": ("choose the form and sizes of each op of linalg_ext, by estimated cycles",),
         "choose-schedules": (
             "choose tile sizes, loop order and vector lanes for each kernel, by heuristics",
         ),
