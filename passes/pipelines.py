@@ -148,6 +148,11 @@ CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run -
 LLVM = (
     Step("convert-loops-to-llvm", "makes pointers, calls and branches of buffers and loops"),
 )
+TO_C = (
+    Step("scalarize-vectors", "computes lane by lane: C has no vectors"),
+    Step("convert-loops-to-emitc", "makes operators and statements of C of what is left"),
+)
+"""From loops on buffers to C, for `-o FILE.c`."""
 ON_LLVM = (
     Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),
 )
@@ -183,7 +188,7 @@ REFERENCE_PIPELINE = text_of(PROGRAM[:3])
 """What the interpreter needs of `PROGRAM`."""
 NATIVE_PIPELINE = text_of(NATIVE_FUNCTIONS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
-LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))
+LOOP_PIPELINE, C_PIPELINE = text_of((*LOOPS, *ON_LOOPS)), text_of(TO_C)
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
 MAIN_PIPELINE = text_of(MAIN)

@@ -13,6 +13,7 @@ from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, PROGRAM_SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes, write_text
+from stepwell.runtime.machine.target import expect_machine
 from stepwell.tools.driver.compilation import (
     Compilation,
     is_bytecode,
@@ -47,6 +48,8 @@ def lower_to(model: Path | Program, options: CompileOptions, level: str) -> Comp
 
 def _lowered_to(model: Path | Program, options: CompileOptions, position: int) -> Compilation:
     compilation = start(model, options)
+    if position >= LEVELS.index("llvm"):
+        expect_machine(compilation.ctx.target)
     if is_functional(compilation.module) and position >= LEVELS.index("graph"):
         from stepwell.tools.driver.functional import without_functions
 

@@ -34,7 +34,7 @@ from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN, Entry, ModelImage
-from stepwell.runtime.interface import Interface
+from stepwell.runtime.interface import Array, Interface
 from stepwell.tools.driver.compilation import MODEL, Compilation, is_on_loops, main_of
 from stepwell.tools.driver.image import entry_without_code, main_facts, planned_entry, with_code
 from stepwell.tools.driver.model_interface import with_initial_values
@@ -94,6 +94,17 @@ def image_of(compilation: Compilation) -> ModelImage:
         compilation.run("llvm", LLVM_PIPELINE)
     with compilation.timed("machine"):
         code = compile_to_object(llvm_text(module, ctx.target), ctx.target, optimize=not has_vectors(module))
+    entry, weights = described_entry(compilation)
+    return ModelImage({MAIN: with_code(entry, [code], ctx.target)}, weights)
+
+
+def described_entry(compilation: Compilation) -> tuple[Entry, tuple[Array, ...]]:
+    """
+    The function that `sched.model` describes, without its code, and the weights.
+
+    Raises: StepwellError `invalid-ir` when `sched.model` was changed by hand and cannot be read.
+    """
+    module, ctx = compilation.module, compilation.ctx
     try:
         fields = cast("DictionaryAttr", module.attributes[MODEL]).data
         weights = [array_of(value, ctx.weights) for value in cast("ArrayAttr[Attribute]", fields["weights"])]
@@ -106,7 +117,7 @@ def image_of(compilation: Compilation) -> ModelImage:
         entry = Entry.from_json(described, codes, ())
         initial = sum(state.initial is not None for state in entry.interface.states)
         entry = entry._replace(weights=tuple(range(len(weights) - initial)))
-        return ModelImage({MAIN: with_code(entry, [code], ctx.target)}, tuple(weights))
+        return entry, tuple(weights)
     except _UNREADABLE as error:
         raise _unreadable(module, error) from error
 
