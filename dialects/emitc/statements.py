@@ -33,7 +33,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 _HIDDEN = ("sym_name", "function_type", "arg_attrs")
@@ -356,6 +356,7 @@ class GetGlobalOp(IRDLOperation):
     global_name = prop_def(SymbolRefAttr, prop_name="name")
     result = result_def(EmitC_PointerType | EmitC_ArrayType)
 
+    traits = traits_def(Pure())
     assembly_format = "$name attr-dict `:` type($result)"
 
     def __init__(self, name: str, type: Attribute):

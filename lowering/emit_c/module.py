@@ -53,8 +53,9 @@ def emit_c(
     """
     globals: dict[str, str] = dict(places or {})
     constants: list[str] = []
+    used = {op.global_name.string_value() for op in module.walk() if isinstance(op, emitc.GetGlobalOp)}
     for op in module.ops:
-        if isinstance(op, emitc.GlobalOp) and (symbol := op.sym_name.data) not in globals:
+        if isinstance(op, emitc.GlobalOp) and (symbol := op.sym_name.data) in used - globals.keys():
             name = (names or {}).get(symbol, symbol)
             array = ConstantArray(name, op.type, array_of(_value_of(op), weights))
             constants.append(array.definition())

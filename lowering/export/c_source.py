@@ -85,15 +85,18 @@ class _Source:
         declarations: list[str] = []
         self.constants: list[str] = []
         if separate:
-            arrays = [
-                ConstantArray(each, op.type, array)
+            reads = (op for op in program.module.walk() if isinstance(op, emitc.GetGlobalOp))
+            used = {op.global_name.string_value() for op in reads}
+            arrays = {
+                op.sym_name.data: ConstantArray(each, op.type, array)
                 for op, array, each in zip(globals, program.arrays, names, strict=True)
-            ]
-            places = dict(zip(symbols, (array.place for array in arrays), strict=True))
-            declarations = [array.declaration() for array in arrays]
+                if op.sym_name.data in used
+            }
+            places = {symbol: array.place for symbol, array in arrays.items()}
+            declarations = [array.declaration() for array in arrays.values()]
             head = f"/* The weights of {name}. */\n#include <stdint.h>\n\n"
-            definitions = (array.definition(static=False) for array in arrays)
-            self.constants = [head, *(f"{line}\n" for line in declarations), *definitions]
+            definitions = (array.definition(static=False) for array in arrays.values())
+            self.constants = [head, *definitions]
         self.code = self._text(header, places, dict(zip(symbols, names, strict=True)), declarations)
 
     def _text(

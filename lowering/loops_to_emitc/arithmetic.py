@@ -26,7 +26,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import emitc
 from stepwell.dialects.emitc import expressions
 from stepwell.dialects.ir_builder import number_attr
-from stepwell.lowering.loops_to_emitc.pattern import I1, I64, INDEX, Code, LoopsToEmitCPattern
+from stepwell.lowering.loops_to_emitc.pattern import DIVISIONS, I1, I64, INDEX, Code, LoopsToEmitCPattern
 from stepwell.runtime.errors import StepwellError
 
 _WRAPPING: dict[type[Operation], type[emitc.BinaryOp]] = {
@@ -254,7 +254,7 @@ class RoundingDivisionLowering(LoopsToEmitCPattern):
         if type not in (INDEX, I64):
             raise StepwellError("unsupported", op, f"{op.name} of {type}: only index and i64 are divided so")
         code = Code.before(op)
-        name = "floor_division" if isinstance(op, arith.FloorDivSIOp) else "ceiling_division"
+        name = cast(str, find(op, dict(DIVISIONS)))
         operands = [code.cast(value, I64) for value in op.operands]
         rewriter.replace(op, code.ops, [code.cast(code.call(name, operands, I64), type)])
 

@@ -15,6 +15,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import emitc
+from stepwell.dialects.emitc import expressions
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.lowering.loops_to_emitc import (
     affine_maps,
@@ -74,9 +75,29 @@ class ConvertLoopsToEmitcPass(ModulePass):
 
 def _erase_unused(function: Operation) -> None:
     """Erase expressions without uses, the last ones first."""
+    for inner in list(function.walk()):
+        if isinstance(inner, emitc.VariableOp):
+            _erase_unread(inner)
     for inner in reversed(list(function.walk())):
         if inner is not function and inner.results and all(r.first_use is None for r in inner.results):
             pure = is_side_effect_free(inner) or isinstance(inner, emitc.LoadOp | EmitC_CallOpaqueOp)
             if pure or isinstance(inner, emitc.VariableOp):
                 inner.detach()
                 inner.erase()
+
+
+def _erase_unread(variable: emitc.VariableOp) -> None:
+    """Erase the assignments of a variable, or to elements of an array, that nothing reads."""
+    places = [variable.result]
+    for use in variable.result.uses:
+        if isinstance(use.operation, expressions.SubscriptOp) and use.index == 0:
+            places.append(use.operation.result)
+        elif not isinstance(use.operation, emitc.AssignOp):
+            return
+    uses = [use for place in places for use in place.uses]
+    stores = [use.operation for use in uses if isinstance(use.operation, emitc.AssignOp)]
+    subscripts = [use.operation for use in uses if isinstance(use.operation, expressions.SubscriptOp)]
+    if len(stores) + len(subscripts) == len(uses):
+        for op in (*stores, *subscripts):
+            op.detach()
+            op.erase()

@@ -15,6 +15,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import emitc
+from stepwell.dialects.emitc import expressions
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.runtime.errors import StepwellError
 
@@ -22,6 +23,20 @@ INDEX = IndexType()
 I1, I8, I64 = IntegerType(1), IntegerType(8), IntegerType(64)
 U8 = IntegerType(8, Signedness.UNSIGNED)
 BYTES = EmitC_PointerType(U8)
+
+DIVISIONS: dict[type[Operation], str] = {
+    arith.FloorDivSIOp: "floor_division",
+    arith.CeilDivSIOp: "ceiling_division",
+    arith.CeilDivUIOp: "ceiling_division",
+}
+"""The helpers for divisions that round down or up."""
+_INDEX_OPERATORS: dict[type[Operation], type[emitc.BinaryOp]] = {
+    arith.AddiOp: expressions.AddOp,
+    arith.SubiOp: expressions.SubOp,
+    arith.MuliOp: expressions.MulOp,
+    arith.DivUIOp: expressions.DivOp,
+    arith.RemUIOp: expressions.RemOp,
+}
 
 
 @dataclass(frozen=True)
@@ -54,9 +69,7 @@ class State:
 
 
 class Code(IRBuilder):
-    """
-    New ops of `emitc` and, for indices, of `arith`, which are converted in turn; inserted by the pattern.
-    """
+    """New ops of `emitc`, which the pattern inserts; arithmetic on indices folds numbers."""
 
     @staticmethod
     def before(op: Operation) -> Code:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -70,6 +83,20 @@ class Code(IRBuilder):
         assert self._ops is not None
         return self._ops
 
+    def constant(self, attr: Attribute, type: Attribute) -> SSAValue:
+        """A number."""
+        return self.value(emitc.ConstantOp(attr))
+
+    def binary(self, op_type: type[Operation], a: Index, b: Index) -> SSAValue:
+        """An operator on indices, unfolded."""
+        lhs, rhs = self.materialize(a), self.materialize(b)
+        if (new := _INDEX_OPERATORS.get(op_type)) is not None:
+            return self.value(new(lhs, rhs))
+        if op_type in (arith.MinSIOp, arith.MaxSIOp):
+            holds = self.value(emitc.CmpOp("lt" if op_type is arith.MinSIOp else "gt", lhs, rhs))
+            return self.value(emitc.ConditionalOp(holds, lhs, rhs))
+        return self.cast(self.call(DIVISIONS[op_type], [self.cast(v, I64) for v in (lhs, rhs)], I64), INDEX)
+
     def cast(self, value: SSAValue, type: Attribute) -> SSAValue:
         """A value in another type."""
         return value if value.type == type else self.value(emitc.CastOp(value, type))
@@ -82,8 +109,6 @@ class Code(IRBuilder):
         """A value, or its number if it is constant."""
         match value.owner:
             case emitc.ConstantOp(value=IntegerAttr(value=number)):
-                return number.data
-            case arith.ConstantOp(value=IntegerAttr(value=number)):
                 return number.data
             case _:
                 return value

@@ -37,8 +37,8 @@ def export(
 
     Args: `model` as for `compile`, or an artifact's path, or a compiled model; the suffix of `path` says
     what is written: `.o`, `.a`, `.so`, `.c`; `name` is that with which the functions begin (default: that
-    of the file); `weights` are in the file, in another one, or in memory of the program's; `host_calls` says what
-    becomes of operators that run in Python; `options` are those of `compile`.
+    of the file); `weights` are in the file, in another one, or in memory of the program's; `host_calls` says
+    what becomes of operators that run in Python; `options` are those of `compile`.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`; as
     `compile`. Nothing is left half written.
     """
