@@ -31,7 +31,7 @@ PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 
 class BinaryOp(EmitC_BinaryOperation):
     """
-    A binary operator on operands of one type, which is that of the result.
+    An operator on two values; operands and result have the same type.
 
     Constraints:
       (C1) operands and result have one type.
@@ -286,10 +286,10 @@ class CastOp(IRDLOperation):
 @irdl_op_definition
 class ConditionalOp(IRDLOperation):
     """
-    The first value where the condition holds, else the second: `c ? a : b`.
+    The choice between two values by a condition: `c ? a : b`.
 
     ```mlir
-    %r = emitc.conditional %c, %a, %b : f32
+    %r = emitc.conditional %c, %a, %b : f32, f32, f32
     ```
     """
 
@@ -417,7 +417,7 @@ class LoadOp(IRDLOperation):
     The value that a variable or element has when the op runs.
 
     ```mlir
-    %x = emitc.load %e : !emitc.lvalue<f32>
+    %x = emitc.load %e : !emitc.lvalue<f32> to f32
     ```
     """
 

@@ -231,7 +231,7 @@ class IfOp(IRDLOperation):
 @irdl_op_definition
 class DoOp(IRDLOperation):
     """
-    A loop that runs its body, and again while the condition of its second region holds.
+    A loop with its test at the end, a region of its own.
 
     ```mlir
     emitc.do {

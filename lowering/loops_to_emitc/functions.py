@@ -148,7 +148,7 @@ class CallLowering(LoopsToEmitCPattern):
     """
     ```mlir
     func.call @k(%x, %N) : (memref<4xf32>, index) -> ()
-    // ->
+    // -> …
     emitc.call @k(%x, %N) : (!emitc.ptr<f32>, index) -> ()
     ```
     """

@@ -14,8 +14,8 @@ from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.api.building import target_of
 from stepwell.tools.api.module import Module
-from stepwell.tools.driver.c_program import c_program, for_c
 from stepwell.tools.driver.compile import build_image
+from stepwell.tools.driver.emit import c_program, for_c
 from stepwell.tools.driver.options import CompileKeywords, options_with
 from stepwell.tools.driver.program import Program
 

@@ -83,7 +83,7 @@ def _export_source(args: Namespace) -> None:
     """Write the model as C."""
     expect_full_start(args, {"`stepwell compile`": True})
     from stepwell.lowering.export import export_source
-    from stepwell.tools.driver.c_program import c_program
+    from stepwell.tools.driver.emit import c_program
 
     with watched(args):
         program = c_program(args.model, compile_options(args))

@@ -68,7 +68,7 @@ class _MemoryPattern(LanePattern):
         if all(flag.value.data for flag in flags):
             return mask
         last = len(op.indices) - 1
-        size = build.value(memref.DimOp.from_source_and_index(op.source, build.number(last, INDEX)))
+        size = build.value(memref.DimOp(op.source, build.number(last, INDEX)))
         place = [_at_lane(build, op.indices, lane)[-1] for lane in range(count)]
         inside = [build.compare("slt", index, size) for index in place]
         if mask is None:
