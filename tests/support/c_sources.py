@@ -24,10 +24,11 @@ _DRIVER = """
 #include "{name}.h"
 #include <stdio.h>
 #include <stdlib.h>
+static void *slots[256];
 static void *allocate(void *user, int64_t slot, int64_t bytes) {{
   (void)user;
-  (void)slot;
-  return aligned_alloc(64, (size_t)(bytes + 64) / 64 * 64);
+  free(slots[slot]);
+  return slots[slot] = aligned_alloc(64, (size_t)(bytes + 64) / 64 * 64);
 }}
 static void *input(const char *path, size_t bytes) {{
   void *data = malloc(bytes + 1);
@@ -154,7 +155,7 @@ def _body(entry: Entry, feeds: Sequence[Array]) -> str:
     dims = "&dims" if symbols else ""
     lines += [
         f"call.workspace_bytes = (size_t)m_workspace_bytes({dims});",
-        "call.workspace = allocate(0, 0, (int64_t)call.workspace_bytes);",
+        "call.workspace = allocate(0, 255, (int64_t)call.workspace_bytes);",
         "call.allocate = allocate;",
     ]
     arguments = ["&in", "&out", *(["&dims"] if symbols else [])]
@@ -163,7 +164,10 @@ def _body(entry: Entry, feeds: Sequence[Array]) -> str:
     lines.append("if (status != 0) { puts(m_message(status)); return 1; }")
     for number, (spec, name, size) in enumerate(zip(interface.outputs, outs, sizes, strict=True)):
         place = f"found{number}" if is_allocated(spec, interface) else f"out.{name}"
-        lines += [f'output("out{number}.bin", {place}, {size});', f"free({place});"]
+        lines += [f'output("out{number}.bin", {place}, {size});']
+        lines += [] if is_allocated(spec, interface) else [f"free({place});"]
     lines += [f"free((void *)in.{name});" for name in names]
     lines += ['output("shapes.bin", &shapes, sizeof shapes);'] if interface.published else []
-    return "\n".join(f"  {line}" for line in [*lines, "free(call.workspace);", "return 0;"])
+    return "\n".join(
+        f"  {line}" for line in [*lines, "for (int i = 0; i < 256; i++) free(slots[i]);", "return 0;"]
+    )
