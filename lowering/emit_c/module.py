@@ -91,4 +91,6 @@ def _value_of(op: emitc.GlobalOp) -> Attribute:
 
 
 def _identifiers(expressions: Iterable[str]) -> list[str]:
-    return [name for text in expressions for name in re.findall(r"[A-Za-z_]\w*", text)]
+    """The names in expressions, but for the argument `call` of `@main`."""
+    found = (name for text in expressions for name in re.findall(r"[A-Za-z_]\w*", text))
+    return [name for name in found if name != "call"]

@@ -168,6 +168,5 @@ def _body(entry: Entry, feeds: Sequence[Array]) -> str:
         lines += [] if is_allocated(spec, interface) else [f"free({place});"]
     lines += [f"free((void *)in.{name});" for name in names]
     lines += ['output("shapes.bin", &shapes, sizeof shapes);'] if interface.published else []
-    return "\n".join(
-        f"  {line}" for line in [*lines, "for (int i = 0; i < 256; i++) free(slots[i]);", "return 0;"]
-    )
+    lines += ["for (int i = 0; i < 256; i++) free(slots[i]);", "return 0;"]
+    return "\n".join(f"  {line}" for line in lines)

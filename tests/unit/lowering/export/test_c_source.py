@@ -102,7 +102,8 @@ int main(void) {
          (int)call.values[1]);
   i[1] = 4;
   x[14] = 3;
-  printf("again %d %g\\n", g_run(&in, &out, &dims, &call), y[5]);
+  status = g_run(&in, &out, &dims, &call);
+  printf("again %d %g\\n", status, y[5]);
   in.x = NULL;
   printf("null %d\\n", g_run(&in, &out, &dims, &call));
   return 0;
