@@ -148,6 +148,9 @@ CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run -
 LLVM = (
     Step("convert-loops-to-llvm", "makes pointers, calls and branches of buffers and loops"),
 )
+C_STACK = (
+    Step("bound-stack{bytes=4096 sequential=true}", "keeps arrays above it off the small stacks of devices"),
+)
 TO_C = (
     Step("scalarize-vectors", "computes lane by lane: C has no vectors"),
     Step("convert-loops-to-emitc", "makes operators and statements of C of what is left"),
@@ -194,6 +197,8 @@ SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SC
 MAIN_PIPELINE = text_of(MAIN)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
+C_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *C_STACK, *MAIN))
+"""The same for C source."""
 
 NEEDED_BELOW = {
     FROM_ONNX: "every later pass works on the ops that it makes",

@@ -190,6 +190,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.loop.scalarize": {"scalarize-vectors": ("compute vectors lane by lane on scalars",)},
     "passes.loop": {
+        "bound-stack": ("move large arrays of kernels from the stack to scratch memory",),
         "hoist-addresses": ("move address arithmetic out of loops",),
         "prefetch-rows": ("prefetch the next row of an operand during the current one",),
         "stream-stores": ("store large results past the caches",),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
-from xdsl.dialects.emitc import EmitC_CallOpaqueOp, EmitC_PointerType
+from xdsl.dialects.emitc import EmitC_ArrayType, EmitC_CallOpaqueOp, EmitC_PointerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import emitc
@@ -119,5 +119,9 @@ def _cast(value: Expr, source: Attribute | None, dest: Attribute, is_written: bo
             qualifier = "" if is_written else "const "
             text = f"({c_type(dest, const=not is_written)})({qualifier}void *){value.inside(UNARY)}"
             return Expr(text, UNARY, value.reads)
+        if isinstance(source, EmitC_ArrayType) and source.element_type != dest.pointee_type:
+            return Expr(
+                f"({c_type(dest, const=not is_written)})(void *){value.inside(UNARY)}", UNARY, value.reads
+            )
         return value  # an array is the address of its first element
     return Expr(f"({c_type(dest)}){value.inside(UNARY)}", UNARY, value.reads)

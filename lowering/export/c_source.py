@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import emitc
 from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.dialects.types import WeightAttr
-from stepwell.lowering.emit_c import ConstantArray, address_text, c_type, emit_c
+from stepwell.lowering.emit_c import ConstantArray, address_text, c_type, emit_c, stack_bytes
 from stepwell.lowering.export.c_entry import EntryText, weights_check_function
 from stepwell.lowering.export.description import description
 from stepwell.lowering.export.files import Exported, ExportOptions, expect_exportable, write_files
@@ -20,6 +20,7 @@ from stepwell.lowering.export.header import HeaderFacts, header_text
 from stepwell.lowering.export.names import checked_name, default_name, identifier, identifiers
 from stepwell.lowering.export.parts import Chunk, weight_chunks
 from stepwell.lowering.loops_to_emitc import MAIN_FUNCTION
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import Entry
@@ -54,8 +55,12 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
     expect_exportable(program.entry, options)
     weight_bytes = sum(map(len, weight_chunks(program.arrays)))
+    stack = stack_bytes(program.module)
+    if options.stack is not None and stack > options.stack:
+        message = f"a call takes up to {stack} bytes of stack, and {options.stack} are there"
+        raise StepwellError("too-large", None, message, help="smaller inputs, or a larger --stack")
     facts = HeaderFacts(
-        name, options.weights, weight_bytes, 0, options.host_calls == "callback", is_source=True
+        name, options.weights, weight_bytes, stack, options.host_calls == "callback", is_source=True
     )
     header = target.with_suffix(".h")
     text = _Source(name, program, options.weights, header.name)
@@ -69,7 +74,7 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     symbols = [f"{name}_{each}" for each in ("workspace_bytes", "run", "message", "json")]
     symbols += [f"{name}_check_weights"] if options.weights == "file" else []
     workspace = str(program.entry.interface.arena_bytes)
-    return Exported(tuple(files), tuple(symbols), workspace, 0, len(text.code), weight_bytes)
+    return Exported(tuple(files), tuple(symbols), workspace, stack, len(text.code), weight_bytes)
 
 
 class _Source:

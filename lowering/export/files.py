@@ -39,6 +39,8 @@ class ExportOptions(NamedTuple):
     """`embed`, `file` or `extern`."""
     host_calls: str = "refuse"
     """`refuse` or `callback`."""
+    stack: int | None = None
+    """The stack that a call may take, in bytes; known of C source alone."""
 
 
 class Exported(NamedTuple):
@@ -64,6 +66,9 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     target = Path(path)
     check_place(target)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
+    if options.stack is not None:
+        message = f"stack is for C source, and the stack of {target.suffix} files is not measured"
+        raise StepwellError("bad-option", str(path), message, help="-o FILE.c")
     entry, variant = image.main, _variant(image.main)
     _expect_suffix(target, variant)
     expect_exportable(entry, options)

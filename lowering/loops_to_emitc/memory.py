@@ -17,7 +17,10 @@ from stepwell.dialects.emitc import expressions
 from stepwell.dialects.ir_builder import Index, number_attr
 from stepwell.dialects.sched_program import WEIGHT
 from stepwell.lowering.loops_to_emitc.pattern import (
+    BYTES,
     I1,
+    I8,
+    I64,
     INDEX,
     Code,
     Layout,
@@ -86,10 +89,20 @@ class AllocaLowering(LoopsToEmitCPattern):
         if any(size < 0 for size in type.get_shape()):
             raise StepwellError("unsupported", op, "memref.alloca of a size known at run time only")
         code, count = Code.before(op), max(1, prod(type.get_shape()))
+        if type.element_type == I8 and any(isinstance(u.operation, memref.ViewOp) for u in op.memref.uses):
+            self._bytes(op, code, count, rewriter)
+            return
         element = memory_type(type.element_type)
         array = code.value(emitc.VariableOp(EmitC_ArrayType([count], element), "local"))  # pyright: ignore
         self.state.layouts[array] = dense_layout(op, code, type.element_type, type.get_shape())
         rewriter.replace(op, code.ops, [array])
+
+    def _bytes(self, op: memref.AllocaOp, code: Code, count: int, rewriter: PatternRewriter) -> None:
+        """Declare bytes that views read as other types: an array of i64 has the alignment of all of them."""
+        array = code.value(emitc.VariableOp(EmitC_ArrayType([-(-count // 8)], I64), "local"))
+        pointer = code.value(emitc.CastOp(array, BYTES))
+        self.state.layouts[pointer] = Layout(I8, (count,), (1,))
+        rewriter.replace(op, code.ops, [pointer])
 
 
 class GlobalLowering(LoopsToEmitCPattern):

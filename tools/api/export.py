@@ -30,6 +30,7 @@ def export(
     name: str | None = None,
     weights: Literal["embed", "file", "extern"] = "embed",
     host_calls: Literal["refuse", "callback"] = "refuse",
+    stack: int | None = None,
     **options: Unpack[CompileKeywords],
 ) -> Exported:
     """
@@ -38,11 +39,12 @@ def export(
     Args: `model` as for `compile`, or an artifact's path, or a compiled model; the suffix of `path` says
     what is written: `.o`, `.a`, `.so`, `.c`; `name` is that with which the functions begin (default: that
     of the file); `weights` are in the file, in another one, or in memory of the program's; `host_calls` says
-    what becomes of operators that run in Python; `options` are those of `compile`.
+    what becomes of operators that run in Python; `stack` is the most that a call may take, in bytes, of C
+    source; `options` are those of `compile`.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`; as
     `compile`. Nothing is left half written.
     """
-    chosen = ExportOptions(name, weights, host_calls)
+    chosen = ExportOptions(name, weights, host_calls, stack)
     if Path(path).suffix == SOURCE_SUFFIX and not _is_compiled(model):
         return export_source(_c_program(model, options), Path(path), chosen)
     return export_image(_image(model, options), Path(path), chosen)

@@ -19,7 +19,7 @@ from stepwell.tools.report import readable_bytes, summary_text
 if TYPE_CHECKING:
     from stepwell.lowering.export import Exported, ExportOptions
 
-_OPTIONS = ("name", "weights", "host_calls")
+_OPTIONS = ("name", "weights", "host_calls", "stack")
 
 
 def add_export_options(parser: ArgumentParser) -> None:
@@ -40,6 +40,9 @@ def add_export_options(parser: ArgumentParser) -> None:
         choices=("refuse", "callback"),
         help="what becomes of operators that run in Python: callback calls a function of yours "
         "(default: refuse)",
+    )
+    group.add_argument(
+        "--stack", type=int, metavar="BYTES", help="refuse a model whose call takes more stack; for .c"
     )
 
 
@@ -102,7 +105,7 @@ def _options(args: Namespace) -> ExportOptions:
         raise StepwellError("bad-option", None, message, help="choose another name for the output")
     from stepwell.lowering.export import ExportOptions
 
-    return ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse")
+    return ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse", args.stack)
 
 
 def _report(args: Namespace, done: Exported) -> None:

@@ -31,10 +31,11 @@ from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.sched_program import WEIGHT
 from stepwell.lowering.kernels.kernel import has_vectors, llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object
-from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
+from stepwell.passes.pipelines import C_LOOP_PIPELINE, LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Array, Interface
+from stepwell.runtime.machine.target import C_TARGET
 from stepwell.tools.driver.compilation import MODEL, Compilation, is_on_loops, main_of
 from stepwell.tools.driver.image import entry_without_code, main_facts, planned_entry, with_code
 from stepwell.tools.driver.model_interface import with_initial_values
@@ -55,7 +56,8 @@ def to_loops(compilation: Compilation, interface: Interface) -> None:
         main_of(module), entry.interface, compilation.ctx.weights, first=len(entry.weights)
     )
     entry = entry._replace(interface=numbered)
-    compilation.run("loop", PROGRAM_LOOP_PIPELINE)
+    is_source = compilation.ctx.target.arch == C_TARGET
+    compilation.run("loop", C_LOOP_PIPELINE if is_source else PROGRAM_LOOP_PIPELINE)
     described = planned_entry(entry, main_facts(main_of(module))).to_json()
     fields = _dictionary({name: described[name] for name in _DESCRIBED})
     globals = [op for op in module.ops if isinstance(op, GlobalOp)]
