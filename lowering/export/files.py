@@ -19,14 +19,15 @@ from stepwell.lowering.export.header import HeaderFacts, caller_symbols, header_
 from stepwell.lowering.export.names import checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
+from stepwell.lowering.export.wasm.modules import wasm_module
 from stepwell.lowering.export.weights_check import weights_check_code
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import EXPORT_SUFFIXES
+from stepwell.runtime.files.exported import ELF_SUFFIXES, EXPORT_SUFFIXES, WASM_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array
-from stepwell.runtime.machine.demands import system_of
+from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import described
 
 
@@ -70,6 +71,8 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
+    if arch_of(variant.triple) == "wasm32":
+        return _wasm(name, entry, variant, arrays, options, image.summary, target)
     parts = _parts(name, entry, variant, arrays, options, image.summary)
     own = parts.weights or tuple(arrays)
     weight_bytes = sum(map(len, weight_chunks(own)))
@@ -85,6 +88,30 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     symbols = tuple(symbol.name for symbol in parts.symbols)
     workspace = str(entry.interface.arena_bytes)
     return Exported(tuple(files), symbols, workspace, 0, len(parts.code.contents), weight_bytes)
+
+
+def _wasm(
+    name: str,
+    entry: Entry,
+    variant: Variant,
+    arrays: Sequence[Array],
+    options: ExportOptions,
+    facts: Mapping[str, object],
+    path: Path,
+) -> Exported:
+    """Write a module of WebAssembly, and its weights where they are in a file of their own."""
+    about = description(name, entry, variant, arrays, options.weights, facts)
+    file, module = wasm_module(name, entry, variant, arrays, options.weights, about)
+    files: dict[Path, Sequence[Chunk]] = {path: file}
+    if options.weights != "embed":
+        files[path.with_suffix(".weights")] = weight_chunks(arrays)
+    for each in files:
+        check_place(each)
+    _write(files)
+    code_bytes = sum(len(body) for _, body in module.functions)
+    weight_bytes = sum(map(len, weight_chunks(arrays)))
+    workspace = str(entry.interface.arena_bytes)
+    return Exported(tuple(files), tuple(module.exports), workspace, 0, code_bytes, weight_bytes)
 
 
 def _parts(
@@ -142,7 +169,13 @@ def _expect_suffix(path: Path, variant: Variant) -> None:
         known = ", ".join((*EXPORT_SUFFIXES, ".stepwell"))
         message = f"no file that ends in {path.suffix or 'nothing'} is made of a model"
         raise StepwellError("bad-option", str(path), message, help=f"the suffixes are {known}")
-    if system_of(variant.triple) != "linux":
+    is_wasm = arch_of(variant.triple) == "wasm32"
+    if is_wasm != (path.suffix in WASM_SUFFIXES):
+        wanted = "WebAssembly" if path.suffix in WASM_SUFFIXES else "Linux"
+        message = f"{path.suffix} files are made for {wanted}, and the code is for {variant.triple}"
+        help = f"{', '.join(WASM_SUFFIXES)} go with --target wasm32, {', '.join(ELF_SUFFIXES)} with the others"
+        raise StepwellError("bad-option", str(path), message, help=help)
+    if not is_wasm and system_of(variant.triple) != "linux":
         message = f"{path.suffix} files are made for Linux, and the code is for {variant.triple}"
         raise StepwellError("bad-option", str(path), message)
 

@@ -27,8 +27,10 @@ from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text,
 from stepwell.runtime.link.code import PAGE_BYTES, LinkedCode
 from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
 
-EXPORT_SUFFIXES = (".o", ".a", ".so")
-"""The suffixes of files that programs link or load."""
+ELF_SUFFIXES = (".o", ".a", ".so")
+WASM_SUFFIXES = (".wasm", ".tgz")
+EXPORT_SUFFIXES = (*ELF_SUFFIXES, *WASM_SUFFIXES)
+"""The suffixes of files that programs link or load: of systems with ELF files, and of WebAssembly."""
 LIBRARY_SUFFIX = ".so"
 EXPORT_SCHEMA = "stepwell-export/1"
 JSON_SECTION, WEIGHTS_SECTION = ".stepwell", ".rodata"

@@ -55,7 +55,7 @@ class TargetWarning(UserWarning):
 
 
 F32_BYTES = 4
-_TESTED = ("x86_64", "aarch64", "armv7", "riscv64")
+_TESTED = ("x86_64", "aarch64", "armv7", "riscv64", "wasm32")
 _FMA = {"x86_64": ("fma",), "armv7": ("vfp4",), "riscv64": ("f",)}
 """The feature by which an architecture has fused multiply-adds."""
 
@@ -102,8 +102,11 @@ class TargetDescription:
 
     @property
     def is_tested(self) -> bool:
-        """Whether our tests run code for it: Linux on x86-64, and on emulated CPUs of other architectures."""
-        return self.arch in _TESTED and system_of(self.triple) == "linux"
+        """
+        Whether our tests run code for it: Linux on x86-64, and on emulated CPUs of other architectures;
+        WebAssembly without a system.
+        """
+        return self.arch in _TESTED and system_of(self.triple) == ("" if self.arch == "wasm32" else "linux")
 
     @property
     def has_fma(self) -> bool:
@@ -205,7 +208,7 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     """
     target = _chosen_target(mcpu, triple)
     if not target.is_tested:
-        tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU"
+        tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU, and WebAssembly without a system"
         warn(f"nobody has tested code for {target.triple}: {tested}", TargetWarning)
     return target
 
