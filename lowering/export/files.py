@@ -19,7 +19,7 @@ from stepwell.lowering.export.header import HeaderFacts, caller_symbols, header_
 from stepwell.lowering.export.names import checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
-from stepwell.lowering.export.wasm.modules import wasm_module
+from stepwell.lowering.export.wasm.wasm_files import WasmModel, wasm_files
 from stepwell.lowering.export.weights_check import weights_check_code
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
@@ -55,10 +55,13 @@ class Exported(NamedTuple):
     weight_bytes: int
 
 
-def export_image(image: ModelImage, path: str | Path, options: ExportOptions) -> Exported:
+def export_image(
+    image: ModelImage, path: str | Path, options: ExportOptions, relaxed: ModelImage | None = None
+) -> Exported:
     """
     Write a file and its header.
 
+    Args: `relaxed` is the same model for WebAssembly with relaxed SIMD, which a package contains too.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`, …;
     nothing is left half written.
     """
@@ -67,12 +70,12 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
     entry, variant = image.main, _variant(image.main)
     _expect_suffix(target, variant)
+    if target.suffix in WASM_SUFFIXES:
+        return _export_wasm(image, relaxed, target, name, options)
     _expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
-    if arch_of(variant.triple) == "wasm32":
-        return _wasm(name, entry, variant, arrays, options, image.summary, target)
     parts = _parts(name, entry, variant, arrays, options, image.summary)
     own = parts.weights or tuple(arrays)
     weight_bytes = sum(map(len, weight_chunks(own)))
@@ -90,28 +93,32 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     return Exported(tuple(files), symbols, workspace, 0, len(parts.code.contents), weight_bytes)
 
 
-def _wasm(
-    name: str,
-    entry: Entry,
-    variant: Variant,
-    arrays: Sequence[Array],
-    options: ExportOptions,
-    facts: Mapping[str, object],
-    path: Path,
+def _wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
+    """A model for WebAssembly. Raises: StepwellError, where a module cannot run it."""
+    entry = image.main
+    if options.host_calls != "refuse":
+        message = "a module of WebAssembly imports its memory alone, and no function for host calls"
+        raise StepwellError("bad-option", None, message, help="leave --host-calls out")
+    _expect_exportable(entry, options)
+    if image.weight_check is not None:
+        image.weight_check.wait()
+    arrays = tuple(image.weights[number] for number in entry.weights)
+    return WasmModel(entry, _variant(entry), arrays, image.summary)
+
+
+def _export_wasm(
+    image: ModelImage, relaxed: ModelImage | None, path: Path, name: str, options: ExportOptions
 ) -> Exported:
-    """Write a module of WebAssembly, and its weights where they are in a file of their own."""
-    about = description(name, entry, variant, arrays, options.weights, facts)
-    file, module = wasm_module(name, entry, variant, arrays, options.weights, about)
-    files: dict[Path, Sequence[Chunk]] = {path: file}
-    if options.weights != "embed":
-        files[path.with_suffix(".weights")] = weight_chunks(arrays)
-    for each in files:
-        check_place(each)
-    _write(files)
-    code_bytes = sum(len(body) for _, body in module.functions)
-    weight_bytes = sum(map(len, weight_chunks(arrays)))
-    workspace = str(entry.interface.arena_bytes)
-    return Exported(tuple(files), tuple(module.exports), workspace, 0, code_bytes, weight_bytes)
+    """Write a module or package of WebAssembly."""
+    model = _wasm_model(image, options)
+    other = None if relaxed is None else _wasm_model(relaxed, options)
+    done = wasm_files(path, name, options.weights, model, other)
+    for file in done.files:
+        check_place(file)
+    _write(done.files)
+    weight_bytes = sum(map(len, weight_chunks(model.arrays)))
+    workspace = str(model.entry.interface.arena_bytes)
+    return Exported(tuple(done.files), done.exports, workspace, 0, done.code_bytes, weight_bytes)
 
 
 def _parts(

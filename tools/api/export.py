@@ -13,7 +13,8 @@ from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.api.module import Module
 from stepwell.tools.driver.compile import build_image
-from stepwell.tools.driver.options import CompileKeywords, options_with
+from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
+from stepwell.tools.driver.relaxed import relaxed_options
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import ModelFile
@@ -39,16 +40,30 @@ def export(
     `compile`. Nothing is left half written.
     """
     chosen = ExportOptions(name, weights, host_calls)
-    return export_image(_image(model, options), Path(path), chosen)
+    relaxed = None
+    if not _is_compiled(model):
+        other = relaxed_options(options_with(None, options), Path(path))
+        relaxed = None if other is None else _compiled(model, other)
+    return export_image(_image(model, options), Path(path), chosen, relaxed)
+
+
+def _is_compiled(model: ModelFile | Module | CompiledModel) -> bool:
+    """Whether a model is a compiled one, or the path of an artifact."""
+    is_artifact = isinstance(model, (str, Path)) and Path(model).suffix == ".stepwell"
+    return is_artifact or isinstance(model, CompiledModel)
+
+
+def _compiled(model: ModelFile | Module | CompiledModel, options: CompileOptions) -> ModelImage:
+    """The image of a model that is none yet."""
+    if isinstance(model, Module):
+        return model.compile(options).image
+    return build_image(cast("ModelFile", model), options)
 
 
 def _image(model: ModelFile | Module | CompiledModel, options: CompileKeywords) -> ModelImage:
     """The image of a model, which is compiled unless it is."""
-    is_artifact = isinstance(model, (str, Path)) and Path(model).suffix == ".stepwell"
-    if not (is_artifact or isinstance(model, CompiledModel)):
-        if isinstance(model, Module):
-            return model.compile(options_with(None, options)).image
-        return build_image(model, options_with(None, options))
+    if not _is_compiled(model):
+        return _compiled(model, options_with(None, options))
     if options:
         message = f"{next(iter(options))} is for compiling, and the model is compiled already"
         raise StepwellError("bad-option", None, message, help="give it the model's own file")

@@ -13,6 +13,7 @@ from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import compile_options, expect_full_start, expect_no_compilation, watched
 from stepwell.tools.driver.options import CompileOptions, check_suffix
+from stepwell.tools.driver.relaxed import relaxed_options
 from stepwell.tools.report import readable_bytes, summary_text
 
 _OPTIONS = ("name", "weights", "host_calls")
@@ -60,11 +61,14 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
             raise StepwellError("bad-option", None, f"{option} does not go with -o {args.output}")
     if args.model.suffix == ".stepwell":
         expect_no_compilation(args)
-        image = load_image(args.model)
+        image, relaxed = load_image(args.model), None
     else:
         expect_full_start(args, {"`stepwell compile`": True})
         with watched(args):
-            image = compiled(compile_options(args))
+            options = compile_options(args)
+            image = compiled(options)
+            other = relaxed_options(options, args.output)
+            relaxed = None if other is None else compiled(other)
     beside = args.output.with_suffix(".weights")
     if (
         args.weights == "file"
@@ -75,8 +79,8 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
         raise StepwellError("bad-option", None, message, help="choose another name for the output")
     from stepwell.lowering.export import ExportOptions, export_image
 
-    options = ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse")
-    done = export_image(image, args.output, options)
+    chosen = ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse")
+    done = export_image(image, args.output, chosen, relaxed)
     args.facts |= done._asdict() | {"files": list(map(str, done.files))}
     print(summary_text(image), file=sys.stderr)
     code, weights = readable_bytes(done.code_bytes), readable_bytes(done.weight_bytes)

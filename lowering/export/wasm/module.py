@@ -26,6 +26,7 @@ from stepwell.lowering.export.wasm.encoding import (
     vector,
 )
 from stepwell.lowering.export.wasm.linker import LinkedModule
+from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.files.exported import JSON_SECTION
 
 PAGE_BYTES = 1 << 16
@@ -33,6 +34,12 @@ MAX_MEMORY_BYTES = 1 << 32
 _AS_FUNCTION, _AS_MEMORY, _AS_GLOBAL = 0, 2, 3
 _MUTABLE = 1
 _MAXIMUM, _SHARED = 1, 2
+
+
+def heap_base(module: LinkedModule, weights: Sequence[Chunk]) -> int:
+    """The first address after weights in the module, a multiple of 64."""
+    end = module.end + sum(map(len, weights))
+    return end + -end % ARENA_ALIGNMENT
 
 
 def module_file(
@@ -48,9 +55,7 @@ def module_file(
 
     Args: `weights` are in memory after its constants; `is_shared`: for the memory of several threads.
     """
-    weight_bytes = sum(map(len, weights))
-    heap = module.end + weight_bytes
-    heap += -heap % 64
+    heap = heap_base(module, weights)
     first = [
         section(TYPES, vector(module.types)),
         section(IMPORTS, vector([_memory(heap, is_shared)])),

@@ -1,18 +1,20 @@
-"""The code of an exported model as a WebAssembly module."""
+"""The code of an exported model as WebAssembly modules."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
 from stepwell.lowering.export.parts import Chunk, weight_chunks
 from stepwell.lowering.export.wasm.allocation import ALLOCATOR, allocation_code
 from stepwell.lowering.export.wasm.linker import LinkedModule, link_module
-from stepwell.lowering.export.wasm.module import MAX_MEMORY_BYTES, module_file
+from stepwell.lowering.export.wasm.module import MAX_MEMORY_BYTES, heap_base, module_file
 from stepwell.lowering.export.wasm.objects import WasmObject, read_object
 from stepwell.lowering.export.weights_check import weights_check_code
+from stepwell.lowering.kernels.exported_pool import POOL_FUNCTIONS
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import Entry, Variant
@@ -21,50 +23,75 @@ from stepwell.runtime.link.code import ObjectFiles
 from stepwell.runtime.link.linker import UndefinedSymbols
 from stepwell.runtime.machine.target import TargetDescription, described
 
-STACK_BYTES = 1 << 20
-"""The memory for the stack: feature maps with padding are there."""
+STACK_BYTES = 2 << 20
+"""The memory for the stack of a thread, as large as that of Stepwell's own: padded feature maps are there."""
 _FUNCTIONS = ("workspace_bytes", "run", "message", "check_weights")
 
 
-def wasm_module(
+@dataclass(frozen=True)
+class WasmCode:
+    """The code of a model before it is in a module."""
+
+    name: str
+    weights: tuple[Chunk, ...]
+    """The weights of the module itself; empty where they are elsewhere."""
+    about: str
+    """The description of the model, as JSON."""
+    objects: tuple[WasmObject, ...]
+    functions: tuple[str, ...]
+    target: TargetDescription
+
+    def module(self, *, threads: bool = False) -> Module:
+        """
+        The module, for the memory of one thread or of several.
+
+        Raises: StepwellError `undefined-symbol`.
+        """
+        target = replace(self.target, features=(*self.target.features, *(["atomics"] if threads else [])))
+        exports = [*self.functions, *(POOL_FUNCTIONS if threads else ())]
+        linked = _linked([*self.objects, *_support(target)], exports, f"{self.name}_weights")
+        file = module_file(
+            linked, self.about, stack_bytes=STACK_BYTES, weights=self.weights, is_shared=threads
+        )
+        code_bytes = sum(len(body) for _, body in linked.functions)
+        return Module(file, tuple(linked.exports), code_bytes, heap_base(linked, self.weights))
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module, and what its users need to know."""
+
+    file: list[Chunk]
+    exports: tuple[str, ...]
+    code_bytes: int
+    heap: int
+    """The first address that is the caller's."""
+
+
+def wasm_code(
     name: str, entry: Entry, variant: Variant, arrays: Sequence[Array], weights: str, about: Mapping[str, object]
-) -> tuple[list[Chunk], LinkedModule]:
+) -> WasmCode:
     """
-    The module of a variant, and its contents.
+    The code of a variant.
 
     Args: `arrays` are the weights, `weights` their place; `about` is the description of the model.
-    Raises: StepwellError `undefined-symbol`, `too-large`.
+    Raises: StepwellError `too-large`.
     """
     target = described(variant.triple, variant.features)
     if not isinstance(variant.code, ObjectFiles):
         raise InternalError(None, f"the code for {variant.triple} is not in objects")
-    own = weight_chunks(arrays) if weights == "embed" else []
-    _expect_room(sum(map(len, weight_chunks(arrays))), entry)
-    objects = [*variant.code.objects, *_entry_objects(name, entry, arrays, weights, about, target)]
-    functions = [f"{name}_{suffix}" for suffix in _FUNCTIONS]
-    if entry.slots:
-        functions.append(ALLOCATOR)
-    module = _linked([*map(read_object, objects), *_support(target)], functions, f"{name}_weights")
-    text = json.dumps(about, separators=(",", ":"), sort_keys=True)
-    return module_file(module, text, stack_bytes=STACK_BYTES, weights=own), module
-
-
-def _entry_objects(
-    name: str,
-    entry: Entry,
-    arrays: Sequence[Array],
-    weights: str,
-    about: Mapping[str, object],
-    target: TargetDescription,
-) -> list[bytes]:
-    """The objects of the model's functions."""
-    sizes = [array.nbytes for array in arrays]
-    module = entry_module(entry, name, sizes, weights=weights, host=False)
-    objects = [entry_object(module, about, target)]
+    chunks = weight_chunks(arrays)
+    _expect_room(sum(map(len, chunks)), entry)
+    module = entry_module(entry, name, [array.nbytes for array in arrays], weights=weights, host=False)
+    objects = [*variant.code.objects, entry_object(module, about, target)]
     if weights == "file":
-        text = weights_check_code(name, weight_chunks(arrays), target.pointer_bytes)
+        text = weights_check_code(name, chunks, target.pointer_bytes)
         objects.append(compile_to_object(text, target, optimize=False))
-    return objects
+    functions = [f"{name}_{suffix}" for suffix in _FUNCTIONS]
+    functions += [ALLOCATOR] if entry.slots else []
+    text = json.dumps(about, separators=(",", ":"), sort_keys=True)
+    own = chunks if weights == "embed" else []
+    return WasmCode(name, tuple(own), text, tuple(map(read_object, objects)), tuple(functions), target)
 
 
 @cache
