@@ -93,7 +93,7 @@ def export_image(
     return Exported(tuple(files), symbols, workspace, 0, len(parts.code.contents), weight_bytes)
 
 
-def _wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
+def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
     """A model for WebAssembly. Raises: StepwellError, where a module cannot run it."""
     entry = image.main
     if options.host_calls != "refuse":
@@ -110,8 +110,8 @@ def _export_wasm(
     image: ModelImage, relaxed: ModelImage | None, path: Path, name: str, options: ExportOptions
 ) -> Exported:
     """Write a module or package of WebAssembly."""
-    model = _wasm_model(image, options)
-    other = None if relaxed is None else _wasm_model(relaxed, options)
+    model = wasm_model(image, options)
+    other = None if relaxed is None else wasm_model(relaxed, options)
     done = wasm_files(path, name, options.weights, model, other)
     for file in done.files:
         check_place(file)

@@ -51,14 +51,15 @@ def wasm_files(path: Path, name: str, weights: str, model: WasmModel, relaxed: W
         raise StepwellError("bad-option", str(path), message, help="--weights embed or --weights file")
     if path.suffix == _PACKAGE:
         return _package(path, name, [model, *([relaxed] if relaxed is not None else [])])
-    module = _code(name, weights, model).module()
+    module = code_of(name, weights, model).module()
     files: dict[Path, Sequence[Chunk]] = {path: module.file}
     if weights == "file":
         files[path.with_suffix(".weights")] = weight_chunks(model.arrays)
     return WasmFiles(files, module.exports, module.code_bytes)
 
 
-def _code(name: str, weights: str, model: WasmModel) -> WasmCode:
+def code_of(name: str, weights: str, model: WasmModel) -> WasmCode:
+    """The code of a model whose weights are in a place."""
     about = description(name, model.entry, model.variant, model.arrays, weights, model.facts)
     return wasm_code(name, model.entry, model.variant, model.arrays, weights, about)
 
@@ -67,7 +68,7 @@ def _package(path: Path, name: str, models: Sequence[WasmModel]) -> WasmFiles:
     """The package of a model: for each of its codes a module for one thread, and one for several."""
     modules: list[PackagedModule] = []
     for model in models:
-        code = _code(name, "file", model)
+        code = code_of(name, "file", model)
         role = "relaxed" if RELAXED in model.variant.features else "fixed"
         prefix = f"{name}.relaxed" if role == "relaxed" else name
         weights = weight_chunks(model.arrays)
