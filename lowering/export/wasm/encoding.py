@@ -10,7 +10,18 @@ from collections.abc import Iterable
 
 MAGIC = b"\0asm\1\0\0\0"
 """The first bytes of each module and object: the version is 1."""
-CUSTOM, TYPES, IMPORTS, FUNCTIONS, TABLES, GLOBALS, EXPORTS, ELEMENTS, CODE, DATA = 0, 1, 2, 3, 4, 6, 7, 9, 10, 11
+CUSTOM, TYPES, IMPORTS, FUNCTIONS, TABLES, GLOBALS, EXPORTS, ELEMENTS, CODE, DATA = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    6,
+    7,
+    9,
+    10,
+    11,
+)
 """The numbers of sections."""
 I32, FUNCTION_REFERENCE, FUNCTION_TYPE = 0x7F, 0x70, 0x60
 I32_CONST, END = 0x41, 0x0B

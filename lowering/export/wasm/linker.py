@@ -180,7 +180,11 @@ class _Link:
     def _resolved(self, number: int, index: int) -> tuple[int, Symbol]:
         """The definition of a symbol, which may be in another object, or the symbol itself."""
         symbol = self.objects[number].symbols[index]
-        return (number, symbol) if symbol.is_local else self.defined.get((symbol.kind, symbol.name), (number, symbol))
+        return (
+            (number, symbol)
+            if symbol.is_local
+            else self.defined.get((symbol.kind, symbol.name), (number, symbol))
+        )
 
     def _type(self, type: bytes) -> int:
         return self.types.setdefault(type, len(self.types))

@@ -69,7 +69,12 @@ class Module:
 
 
 def wasm_code(
-    name: str, entry: Entry, variant: Variant, arrays: Sequence[Array], weights: str, about: Mapping[str, object]
+    name: str,
+    entry: Entry,
+    variant: Variant,
+    arrays: Sequence[Array],
+    weights: str,
+    about: Mapping[str, object],
 ) -> WasmCode:
     """
     The code of a variant.
@@ -120,4 +125,6 @@ def _expect_room(weight_bytes: int, entry: Entry) -> None:
         return
     message = f"the model needs {needed} bytes, and the memory of a WebAssembly module has {MAX_MEMORY_BYTES}"
     note = f"weights are {weight_bytes} bytes, the workspace is {arena}"
-    raise StepwellError("too-large", None, message, note=note, help="use smaller inputs, or quantize the weights")
+    raise StepwellError(
+        "too-large", None, message, note=note, help="use smaller inputs, or quantize the weights"
+    )

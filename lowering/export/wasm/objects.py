@@ -14,7 +14,16 @@ from stepwell.lowering.export.wasm.encoding import CODE, CUSTOM, DATA, FUNCTIONS
 
 FUNCTION, DATUM, GLOBAL, _SECTION, _TAG, TABLE = range(6)
 """The kinds of symbols."""
-FUNCTION_INDEX, TABLE_INDEX, TABLE_INDEX_I32, ADDRESS, ADDRESS_SIGNED, ADDRESS_I32, TYPE_INDEX, GLOBAL_INDEX = range(8)
+(
+    FUNCTION_INDEX,
+    TABLE_INDEX,
+    TABLE_INDEX_I32,
+    ADDRESS,
+    ADDRESS_SIGNED,
+    ADDRESS_I32,
+    TYPE_INDEX,
+    GLOBAL_INDEX,
+) = range(8)
 """The kinds of relocations in code and data."""
 TABLE_NUMBER = 20
 _WITH_ADDEND = (ADDRESS, ADDRESS_SIGNED, ADDRESS_I32)
@@ -212,7 +221,9 @@ class _Reader:
         ]
         segments = [
             Segment(contents, alignment, tuple(relocations))
-            for alignment, (_, contents), relocations in zip(self.alignments, self.segments, data, strict=True)
+            for alignment, (_, contents), relocations in zip(
+                self.alignments, self.segments, data, strict=True
+            )
         ]
         return WasmObject(tuple(self.types), tuple(functions), tuple(segments), tuple(self.symbols))
 

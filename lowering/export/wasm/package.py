@@ -137,7 +137,9 @@ def _spec(spec: TensorSpec, allocated: bool) -> str:
     """An input or output as an object of JavaScript."""
     dims = ", ".join(map(_dim, spec.dims))
     shown = json.dumps(", ".join(map(str, spec.dims)))
-    known = f"name: {json.dumps(spec.name)}, type: {json.dumps(spec.dtype.name)}, dims: [{dims}], shown: {shown}"
+    known = (
+        f"name: {json.dumps(spec.name)}, type: {json.dumps(spec.dtype.name)}, dims: [{dims}], shown: {shown}"
+    )
     return f"{{ {known}{', allocated: true' if allocated else ''} }}"
 
 
@@ -193,4 +195,7 @@ def _example(interface: Interface) -> dict[str, str]:
             count *= size
         data = f"new {_ARRAYS[spec.dtype.name]}({count})"
         feeds.append(f"{json.dumps(spec.name)}: {{ data: {data}, dims: {json.dumps(sizes)} }}")
-    return {"feeds": ", ".join(feeds), "output": json.dumps(interface.outputs[0].name) if interface.outputs else '""'}
+    return {
+        "feeds": ", ".join(feeds),
+        "output": json.dumps(interface.outputs[0].name) if interface.outputs else '""',
+    }
