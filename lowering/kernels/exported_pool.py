@@ -55,7 +55,7 @@ done:
 _WAITING = _HOOK.format(name="sleep_while", offset=int(StateField.WAIT)) + _HOOK.format(
     name="wake", offset=int(StateField.WAKE)
 )
-# Threads of WebAssembly share a memory, and its instructions wait and wake: no hook of the caller's is needed.
+# Instructions of WebAssembly wait and wake in a shared memory: no hook of the caller's is needed.
 _WAITING_IN_MEMORY = """
 define internal void @sleep_while(ptr %state, ptr %word, i32 %value) {
   %why = call i32 @llvm.wasm.memory.atomic.wait32(ptr %word, i32 %value, i64 -1)

@@ -208,7 +208,8 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     """
     target = _chosen_target(mcpu, triple)
     if not target.is_tested:
-        tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU, and WebAssembly without a system"
+        tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU, "
+        tested += "and WebAssembly without a system"
         warn(f"nobody has tested code for {target.triple}: {tested}", TargetWarning)
     return target
 

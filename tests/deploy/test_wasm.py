@@ -167,7 +167,8 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
         (folder / name).write_bytes(data)
         script = f"""
         import {{ load }} from "./index.js";
-        await load({{ weights: new URL("./{name}", import.meta.url) }}).catch((error) => console.log(error.code));
+        const weights = new URL("./{name}", import.meta.url);
+        await load({{ weights }}).catch((error) => console.log(error.code));
         """
         (folder / "t.mjs").write_text(script)
         done = subprocess.run([NODE, folder / "t.mjs"], capture_output=True, text=True, timeout=SECONDS)
@@ -191,7 +192,11 @@ def test_a_module_traps_where_its_stack_ends(tmp_path: Path) -> None:
     view.setBigInt64(heap + 64, 1n, true);
     view.setUint32(heap + 128, heap + 65536, true);
     view.setUint32(heap + 132, 65536, true);
-    try { console.log(exports.m_run(heap, heap + 4, heap + 64, heap + 128)); } catch (error) { console.log(error.name); }
+    try {
+      console.log(exports.m_run(heap, heap + 4, heap + 64, heap + 128));
+    } catch (error) {
+      console.log(error.name);
+    }
     """
     (tmp_path / "t.mjs").write_text(script)
     done = subprocess.run([NODE, "t.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)

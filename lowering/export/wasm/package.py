@@ -13,6 +13,7 @@ import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from math import prod
 from string import Template
 
 from stepwell.lowering.export.entry_object import is_allocated
@@ -185,15 +186,12 @@ def _member(spec: TensorSpec, type: str) -> str:
 
 
 def _example(interface: Interface) -> dict[str, str]:
-    """Statements of JavaScript that make an input of each kind, with 1 for open sizes, and the outputs' names."""
+    """Feeds as JavaScript, with 1 for open sizes, and the name of the first output."""
     feeds: list[str] = []
     for spec in interface.inputs:
         ones = dict.fromkeys({symbol for dim in spec.dims for symbol in dim.symbols()}, 1)
         sizes = [dim.evaluate(ones) for dim in spec.dims]
-        count = 1
-        for size in sizes:
-            count *= size
-        data = f"new {_ARRAYS[spec.dtype.name]}({count})"
+        data = f"new {_ARRAYS[spec.dtype.name]}({prod(sizes)})"
         feeds.append(f"{json.dumps(spec.name)}: {{ data: {data}, dims: {json.dumps(sizes)} }}")
     return {
         "feeds": ", ".join(feeds),
