@@ -2,8 +2,8 @@
 Models as WebAssembly in Node: `python -m benchmarks.web`, against onnxruntime-web, one thread each.
 
 Both run in processes of their own, in turn; a model's time is the median over all rounds, and the time to the
-first result has loading in it. `NODE_PATH` names the folder with onnxruntime-web (`npm install onnxruntime-web`).
-`--relaxed` lets Node use relaxed SIMD, as browsers do.
+first result has loading in it. `NODE_PATH` names the folder with onnxruntime-web (`npm install
+onnxruntime-web`). `--relaxed` lets Node use relaxed SIMD, as browsers do.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from statistics import geometric_mean, median
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 
 import stepwell
@@ -70,21 +71,21 @@ def compared(name: str, folder: Path, flags: Sequence[str]) -> tuple[float, floa
     files = {"stepwell": folder / "package", "onnxruntime-web": folder / "m.onnx"}
     times: dict[str, list[float]] = {engine: [] for engine in files}
     firsts: dict[str, list[float]] = {engine: [] for engine in files}
-    values: dict[str, Array] = {}
+    values: dict[str, npt.NDArray[np.float64]] = {}
     for _ in range(_TURNS):
         for engine, file in files.items():
-            facts = _timed([*flags, str(_SCRIPT), engine, str(file), str(folder / "feeds.json"), str(_ROUNDS)])
+            facts = _timed(
+                [*flags, str(_SCRIPT), engine, str(file), str(folder / "feeds.json"), str(_ROUNDS)]
+            )
             times[engine] += facts["times"]
             firsts[engine].append(facts["first"])
-            values[engine] = np.array(facts["values"])
+            values[engine] = np.array(facts["values"], np.float64)
     ours, other = (median(times[engine]) for engine in files)
     our_first, other_first = (median(firsts[engine]) for engine in files)
-    apart = float(np.max(np.abs(values["stepwell"] - values["onnxruntime-web"])))
-    print(
-        f"{name}: {ours:.2f} ms against {other:.2f} ms ({other / ours:.2f} x), first result {our_first:.0f} ms "
-        f"against {other_first:.0f} ms ({other_first / our_first:.1f} x), outputs apart by {apart:.1e}",
-        flush=True,
-    )
+    apart = float(np.max(np.abs(np.subtract(*values.values()))))
+    call = f"{ours:.2f} ms against {other:.2f} ms ({other / ours:.2f} x)"
+    first = f"first result {our_first:.0f} ms against {other_first:.0f} ms ({other_first / our_first:.1f} x)"
+    print(f"{name}: {call}, {first}, outputs apart by {apart:.1e}", flush=True)
     return other / ours, other_first / our_first
 
 

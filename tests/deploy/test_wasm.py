@@ -17,6 +17,12 @@ import pytest
 
 import stepwell
 from stepwell.lowering.export.emulation import EmulatedModel
+from stepwell.lowering.export.wasm.linker import link_module
+from stepwell.lowering.export.wasm.module import module_file
+from stepwell.lowering.export.wasm.modules import STACK_BYTES
+from stepwell.lowering.export.wasm.objects import read_object
+from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.runtime.machine.target import target_from
 from stepwell.tools.check.check import differences_from_reference
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions
@@ -41,11 +47,7 @@ def package(path: Path, folder: Path) -> Path:
 
 
 def called(
-    folder: Path,
-    feeds: Sequence[Mapping[str, np.ndarray]],
-    *flags: str,
-    sync: bool = False,
-    **options: object,
+    folder: Path, feeds: Sequence[Mapping[str, np.ndarray]], *flags: str, sync: bool = False, **options: Any
 ) -> tuple[list[Any], Any]:
     """The outputs of calls in Node, or the errors, and the model's own facts."""
     encoded = [
@@ -149,8 +151,8 @@ def test_mistakes_and_failures_have_code_place_and_help(tmp_path: Path) -> None:
         {"x": x.astype(np.int8), "i": good},
         {"x": x.reshape(3, 4), "i": good},
     ]
-    for options in ({}, {"threads": 2}):
-        (failed, found, *mistakes), _ = called(folder, feeds, **options)
+    for threads in (1, 2):
+        (failed, found, *mistakes), _ = called(folder, feeds, threads=threads)
         assert failed["code"] == "index-out-of-range" and "pick" in failed["where"]
         assert "found 9 and 4" in failed["text"]
         assert found["y"].tolist() == x[good].tolist()
@@ -175,34 +177,45 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
         assert done.stdout == "invalid-weights\n", done.stderr
 
 
-def test_a_module_traps_where_its_stack_ends(tmp_path: Path) -> None:
-    """Its memory begins with the stack, so that nothing is overwritten: shown by the stack pointer."""
-    stepwell.export(ROOT / "examples" / "digits.onnx", tmp_path / "m.wasm", target="wasm32")
+def test_a_stack_has_room_for_a_feature_map_and_traps_at_its_end(tmp_path: Path) -> None:
+    """A function writes a number of i32 on the stack: memory begins there, so that nothing is overwritten."""
+    text = """
+    @kept = constant i32 7
+    define i32 @run(i32 %n) {
+    entry:
+      %buffer = alloca i32, i32 %n
+      br label %next
+    next:
+      %i = phi i32 [ 0, %entry ], [ %more, %next ]
+      %place = getelementptr i32, ptr %buffer, i32 %i
+      store volatile i32 %i, ptr %place
+      %more = add i32 %i, 1
+      %done = icmp eq i32 %more, %n
+      br i1 %done, label %end, label %next
+    end:
+      %r = load volatile i32, ptr @kept
+      ret i32 %r
+    }"""
+    code = read_object(compile_to_object(text, target_from("wasm32"), optimize=False))
+    linked = link_module([code], ["run"], stack_bytes=STACK_BYTES)
+    file = module_file(linked, "{}", stack_bytes=STACK_BYTES)
+    (tmp_path / "m.wasm").write_bytes(b"".join(map(bytes, file)))
     script = """
     import { readFileSync } from "node:fs";
     const module = new WebAssembly.Module(readFileSync("m.wasm"));
-    console.log(JSON.stringify(WebAssembly.Module.imports(module)));
-    const memory = new WebAssembly.Memory({ initial: 100 });
+    const memory = new WebAssembly.Memory({ initial: 64 });
     const { exports } = new WebAssembly.Instance(module, { env: { memory } });
-    exports.__stack_pointer.value = 32;
-    const heap = exports.__heap_base.value;
-    const view = new DataView(memory.buffer);
-    view.setUint32(heap, heap + 1024, true);
-    view.setUint32(heap + 4, heap + 8192, true);
-    view.setBigInt64(heap + 64, 1n, true);
-    view.setUint32(heap + 128, heap + 65536, true);
-    view.setUint32(heap + 132, 65536, true);
-    try {
-      console.log(exports.m_run(heap, heap + 4, heap + 64, heap + 128));
-    } catch (error) {
-      console.log(error.name);
+    for (const bytes of [100 << 10, 2000 << 10, 2100 << 10]) {
+      try {
+        console.log(exports.run(bytes / 4));
+      } catch (error) {
+        console.log(error.message);
+      }
     }
     """
     (tmp_path / "t.mjs").write_text(script)
     done = subprocess.run([NODE, "t.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
-    imports, trapped = done.stdout.splitlines()
-    assert json.loads(imports) == [{"module": "env", "name": "memory", "kind": "memory"}]
-    assert trapped == "RuntimeError", done.stderr
+    assert done.stdout.splitlines() == ["7", "7", "memory access out of bounds"], done.stderr
 
 
 def test_an_installed_package_has_types(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`stepwell compile -o m.so`, `m.a`, `m.o`: the options, and the export."""
+"""`stepwell compile -o m.so`, `m.a`, `m.o`, `m.wasm`, `m.tgz`: the options, and the export."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _OPTIONS = ("name", "weights", "host_calls")
 
 
 def add_export_options(parser: ArgumentParser) -> None:
-    """Add the options of files for programs in C."""
-    about = "for -o FILE.o, .a and .so, which programs in C link or load"
+    """Add the options of files for programs in other languages."""
+    about = "for -o FILE.o, .a and .so, which programs in C link or load, .wasm and .tgz"
     group = parser.add_argument_group("export", about)
     group.add_argument(
         "--name", metavar="IDENT", help="begin the names of functions with it (default: that of FILE)"
@@ -41,7 +41,7 @@ def add_export_options(parser: ArgumentParser) -> None:
 
 
 def is_exported(args: Namespace) -> bool:
-    """Whether the output is a file for programs in C. Raises: StepwellError `bad-option` for its options."""
+    """Whether the output is a file for other languages. Raises: StepwellError `bad-option` for its options."""
     if args.emit is None and args.output is not None and args.output.suffix in EXPORT_SUFFIXES:
         return True
     if given := [name for name in _OPTIONS if getattr(args, name) is not None]:

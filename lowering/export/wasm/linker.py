@@ -112,7 +112,7 @@ class _Link:
     def module(self, exports: Sequence[str], alignment: int) -> LinkedModule:
         """The module with some functions, and all that these reach."""
         roots = [self.defined[FUNCTION, name] for name in exports]
-        self._reach([(number, FUNCTION, symbol.index) for number, symbol in roots])
+        self._reach([(number, FUNCTION, symbol.number) for number, symbol in roots])
         for piece in self.addresses:
             segment = self._segment(piece)
             self.end += -self.end % segment.alignment
@@ -128,7 +128,7 @@ class _Link:
             tuple(self.types),
             tuple(functions),
             {
-                name: self.functions[number, FUNCTION, symbol.index]
+                name: self.functions[number, FUNCTION, symbol.number]
                 for name, (number, symbol) in zip(exports, roots, strict=True)
             },
             tuple(self.elements),
@@ -170,11 +170,11 @@ class _Link:
 
     def _target(self, number: int, relocation: Relocation) -> Piece | Symbol | None:
         """The piece that a relocation refers to; None for the linker's own; a symbol that nothing defines."""
-        owner, symbol = self._resolved(number, relocation.index)
+        owner, symbol = self._resolved(number, relocation.symbol)
         if symbol.kind == GLOBAL and symbol.name == _STACK_POINTER:
             return None
         if symbol.is_defined and symbol.kind in (FUNCTION, DATUM):
-            return owner, symbol.kind, symbol.index
+            return owner, symbol.kind, symbol.number
         return None if symbol.kind == DATUM and symbol.name in self.open else symbol
 
     def _resolved(self, number: int, index: int) -> tuple[int, Symbol]:
@@ -213,17 +213,17 @@ class _Link:
         """The number that takes a relocation's place."""
         kind = relocation.kind
         if kind == TYPE_INDEX:
-            return self._type(self.objects[number].types[relocation.index])
+            return self._type(self.objects[number].types[relocation.symbol])
         if kind in (TABLE_NUMBER, GLOBAL_INDEX):
             return 0  # there is one table, and one global
-        owner, symbol = self._resolved(number, relocation.index)
+        owner, symbol = self._resolved(number, relocation.symbol)
         if kind in (ADDRESS, ADDRESS_SIGNED, ADDRESS_I32):
             if symbol.is_defined:
-                address = self.addresses[owner, DATUM, symbol.index] + symbol.offset
+                address = self.addresses[owner, DATUM, symbol.number] + symbol.offset
             else:
                 address = self.end + self.open[symbol.name]
             return address + relocation.addend & _MASK
-        function = self.functions[owner, FUNCTION, symbol.index]
+        function = self.functions[owner, FUNCTION, symbol.number]
         if kind == FUNCTION_INDEX:
             return function
         assert kind in (TABLE_INDEX, TABLE_INDEX_I32)

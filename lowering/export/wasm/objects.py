@@ -36,7 +36,7 @@ class Relocation(NamedTuple):
 
     kind: int
     offset: int
-    index: int
+    symbol: int
     """The number of a symbol of the object, or of a type for `TYPE_INDEX`."""
     addend: int
 
@@ -65,7 +65,7 @@ class Symbol(NamedTuple):
     is_weak: bool
     is_local: bool
     is_defined: bool
-    index: int
+    number: int
     """The number among the object's functions, or among its segments."""
     offset: int = 0
 

@@ -109,14 +109,14 @@ export class Instance {
     view.setBigInt64(heap, BigInt(this.free), true);
     const fields = { workspace, bytes, pool: this.pool, user: heap, weights: this.weights };
     const allocator = this.functions.stepwell_allocator;
-    if (allocator) fields.allocate = allocator();
+    if (allocator) fields.allocate = allocator() >>> 0;
     for (const [name, value] of Object.entries(fields)) view.setUint32(call + CALL[name], value, true);
     return call;
   }
 
   /** The error of a status; `values` is the address of the two numbers of a failed call. */
   failure(status, values = 0) {
-    const bytes = new Uint8Array(this.memory.buffer, this.function("message")(status));
+    const bytes = new Uint8Array(this.memory.buffer, this.function("message")(status) >>> 0);
     const text = new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
     const [, code, message, where = ""] = /^([a-z-]+): (.*?)(?: \(([^()]*)\))?$/s.exec(text) ?? [, "internal", text];
     if (!values || status < 0) return new StepwellError(code, message, where);
