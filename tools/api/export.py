@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeGuard, Unpack, cast
+from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 from stepwell.lowering.export import CProgram, Exported, ExportOptions, export_image, export_source
 from stepwell.runtime.errors import StepwellError
@@ -46,7 +46,7 @@ def export(
     """
     chosen = ExportOptions(name, weights, host_calls, stack)
     if Path(path).suffix == SOURCE_SUFFIX and not _is_compiled(model):
-        return export_source(_c_program(model, options), Path(path), chosen)
+        return export_source(_c_program(cast("ModelFile | Module", model), options), Path(path), chosen)
     return export_image(_image(model, options), Path(path), chosen)
 
 
@@ -55,7 +55,7 @@ def _image(model: ModelFile | Module | CompiledModel, options: CompileKeywords) 
     if not _is_compiled(model):
         if isinstance(model, Module):
             return model.compile(options_with(None, options)).image
-        return build_image(model, options_with(None, options))
+        return build_image(cast("ModelFile", model), options_with(None, options))
     if options:
         message = f"{next(iter(options))} is for compiling, and the model is compiled already"
         raise StepwellError("bad-option", None, message, help="give it the model's own file")
@@ -72,7 +72,7 @@ def _c_program(model: ModelFile | Module, options: CompileKeywords) -> CProgram:
     return c_program(Program(copy.op, copy.context), chosen)
 
 
-def _is_compiled(model: ModelFile | Module | CompiledModel) -> TypeGuard[str | Path | CompiledModel]:
+def _is_compiled(model: object) -> bool:
     """Whether a model is machine code already."""
     is_artifact = isinstance(model, (str, Path)) and Path(model).suffix == ".stepwell"
     return is_artifact or isinstance(model, CompiledModel)
