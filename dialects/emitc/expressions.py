@@ -415,6 +415,33 @@ class SubscriptOp(IRDLOperation):
             raise VerifyException(f"expected an lvalue of {element}, found {self.result.type}")
 
 
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """
+    The value that a variable or element has when the op runs.
+
+    ```mlir
+    %x = emitc.load %e : !emitc.lvalue<f32> to f32
+    ```
+    """
+
+    name = "emitc.load"
+
+    operand = operand_def(EmitC_LValueType)
+    result = result_def(EmitCTypeConstr)
+
+    assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
+
+    def __init__(self, operand: SSAValue):
+        assert isinstance(operand.type, EmitC_LValueType)
+        super().__init__(operands=[operand], result_types=[operand.type.value_type])
+
+    def verify_(self) -> None:
+        assert isinstance(self.operand.type, EmitC_LValueType)
+        if self.operand.type.value_type != self.result.type:
+            raise VerifyException(f"{self.operand.type} does not contain {self.result.type}")
+
+
 def element_type(type: Attribute) -> Attribute:
     """The type of the elements of an array or pointer."""
     if isinstance(type, EmitC_PointerType):
