@@ -1,4 +1,4 @@
-"""Expressions as text with their precedence, so that parentheses are where they must be."""
+"""Expressions as text, with a precedence that decides about parentheses."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PRIMARY, UNARY, PRODUCT, SUM, OTHER = 16, 14, 13, 12, 1
 
 
 class Expr(NamedTuple):
-    """An expression: its text, its precedence, and the variables that it reads."""
+    """An expression: text, precedence, and the variables read."""
 
     text: str
     precedence: int = PRIMARY
     reads: frozenset[object] = frozenset()
 
     def inside(self, precedence: int) -> str:
-        """The text as an operand of an operator, in parentheses where that one binds closer."""
+        """The text as an operand, in parentheses if the operator's precedence is higher."""
         return self.text if self.precedence >= precedence else f"({self.text})"
 
 
