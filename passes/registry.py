@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms import get_all_passes
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
 
+from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.packages import entry_points
 from stepwell.runtime.plugins import INSTALLED, Registry, is_keyed, place_of
@@ -149,6 +150,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "legalize": ("replace ops by the patterns of a named set", "Legalize"),
     },
     "passes.tensor.schedule": {
+        "choose-forms": ("choose the form and sizes of each op of linalg_ext, by estimated cycles",),
         "choose-schedules": (
             "choose tile sizes, loop order and vector lanes for each kernel, by heuristics",
         ),
@@ -360,8 +362,11 @@ def _unknown(name: str) -> StepwellError:
 
 
 def _import_class(place: str) -> type[ModulePass]:
-    module, attribute = place.split(":")
-    return cast(type[ModulePass], getattr(import_module(module), attribute))
+    name, attribute = place.split(":")
+    if (module := sys.modules.get(name)) is None:
+        with compiler_imports():
+            module = import_module(name)
+    return cast(type[ModulePass], getattr(module, attribute))
 
 
 def _import_outside(name: str) -> type[ModulePass]:
