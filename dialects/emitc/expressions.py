@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, StringAttr, TypedAttribute
+from typing import cast
+
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, StringAttr
 from xdsl.dialects.emitc import (
     EmitC_ArrayType,
     EmitC_BinaryOperation,
     EmitC_LValueType,
     EmitC_PointerType,
+    EmitCArrayElementType,
     EmitCTypeConstr,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue, TypedAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -342,7 +345,7 @@ class ConstantOp(IRDLOperation):
         value = parser.parse_attribute()
         if not isinstance(value, FloatAttr | IntegerAttr):
             parser.raise_error(f"expected a number, found {value}")
-        return cls(value)
+        return cls(cast(Attribute, value))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -403,12 +406,13 @@ class SubscriptOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        type = self.value.type
-        expected = type.get_num_dims() if isinstance(type, EmitC_ArrayType) else 1
+        array: Attribute = self.value.type
+        expected = len(cast("EmitC_ArrayType", array).shape) if isinstance(array, EmitC_ArrayType) else 1
         if len(self.indices) != expected or not all(isinstance(i.type, IndexType) for i in self.indices):
-            raise VerifyException(f"{type} takes {expected} of type index")  # (C1)
-        if self.result.type != EmitC_LValueType(element_type(type)):  # (C2)
-            raise VerifyException(f"expected an lvalue of {element_type(type)}, found {self.result.type}")
+            raise VerifyException(f"{array} takes {expected} of type index")  # (C1)
+        element = element_type(self.value.type)
+        if self.result.type != EmitC_LValueType(element):  # (C2)
+            raise VerifyException(f"expected an lvalue of {element}, found {self.result.type}")
 
 
 @irdl_op_definition
@@ -443,7 +447,12 @@ def element_type(type: Attribute) -> Attribute:
     if isinstance(type, EmitC_PointerType):
         return type.pointee_type
     assert isinstance(type, EmitC_ArrayType)
-    return type.element_type
+    return cast("EmitC_ArrayType", type).element_type
+
+
+def array_type(count: int, element: Attribute) -> EmitC_ArrayType:
+    """The type of an array of one dimension."""
+    return EmitC_ArrayType([count], cast(EmitCArrayElementType, element))
 
 
 EXPRESSIONS: list[type[Operation]] = [

@@ -323,14 +323,14 @@ class GlobalOp(IRDLOperation):
     name = "emitc.global"
 
     sym_name = prop_def(SymbolNameConstraint())
-    type = prop_def(EmitC_ArrayType | EmitC_PointerType)
+    type: EmitC_ArrayType = prop_def(EmitC_ArrayType | EmitC_PointerType)  # pyright: ignore
     initial_value = opt_prop_def(Attribute)
     const_specifier = opt_prop_def(UnitAttr)
 
     traits = traits_def(SymbolOpInterface())
     assembly_format = "(`const` $const_specifier^)? $sym_name `:` $type (`=` $initial_value^)? attr-dict"
 
-    def __init__(self, name: str, type: EmitC_ArrayType[Attribute], value: Attribute | None = None):
+    def __init__(self, name: str, type: EmitC_ArrayType, value: Attribute | None = None):
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),

@@ -1,4 +1,4 @@
-"""C99 from the `emitc` dialect: one walk that prints statements, with expressions inside one another."""
+"""C99 from the `emitc` dialect: a walk prints statements, and expressions inside them."""
 
 from stepwell.lowering.emit_c.constants import ConstantArray, address_text
 from stepwell.lowering.emit_c.module import CSource, emit_c

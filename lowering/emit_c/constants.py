@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.emitc import EmitC_ArrayType
-from xdsl.ir import Attribute
 
 from stepwell.lowering.emit_c.types import c_type, float_text, integer_text
 from stepwell.runtime.interface import Array
@@ -21,7 +20,7 @@ class ConstantArray:
     Floats that C cannot write, infinity and NaN, are in a union with integers of the same bits.
     """
 
-    def __init__(self, name: str, type: EmitC_ArrayType[Attribute], array: Array):
+    def __init__(self, name: str, type: EmitC_ArrayType, array: Array):
         self._values = np.ascontiguousarray(array).reshape(-1)
         self._bits = 8 * self._values.dtype.itemsize
         self._is_float = self._values.dtype.kind == "f" and self._bits >= 32
@@ -57,7 +56,7 @@ class ConstantArray:
         return _definition(head, [_integer(number, self._bits) for number in values.tolist()] or ["0"])
 
 
-def address_text(type: EmitC_ArrayType[Attribute], base: str, offset: int) -> str:
+def address_text(type: EmitC_ArrayType, base: str, offset: int) -> str:
     """The address of an array that is some bytes after another one."""
     return f"((const {c_type(type.element_type)} *)(const void *)((const unsigned char *){base} + {offset}))"
 

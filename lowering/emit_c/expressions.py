@@ -1,9 +1,9 @@
-"""Expressions as text with their precedence, so that parentheses are where they must be."""
+"""Expressions as text, with a precedence that decides about parentheses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
 from xdsl.dialects.emitc import EmitC_ArrayType, EmitC_CallOpaqueOp, EmitC_PointerType
@@ -20,14 +20,14 @@ PRIMARY, UNARY, PRODUCT, SUM, OTHER = 16, 14, 13, 12, 1
 
 
 class Expr(NamedTuple):
-    """An expression: its text, its precedence, and the variables that it reads."""
+    """An expression: text, precedence, and the variables read."""
 
     text: str
     precedence: int = PRIMARY
     reads: frozenset[object] = frozenset()
 
     def inside(self, precedence: int) -> str:
-        """The text as an operand of an operator, in parentheses where that one binds closer."""
+        """The text as an operand, in parentheses if the operator's precedence is higher."""
         return self.text if self.precedence >= precedence else f"({self.text})"
 
 
@@ -99,8 +99,8 @@ def _binary(op: emitc.BinaryOp, operand: Operand) -> Expr:
         text = f"{left.inside(precedence)} {sign} {right.inside(precedence + 1)}"
     found = Expr(text, precedence, left.reads | right.reads)
     result = op.result.type
-    if isinstance(result, IntegerType) and result.width.data < 32:  # computed as int
-        return _cast(found, None, result, False)
+    if isinstance(result, IntegerType) and cast(IntegerType, result).width.data < 32:  # computed as int
+        return _cast(found, None, cast(IntegerType, result), False)
     return found
 
 
@@ -119,7 +119,10 @@ def _cast(value: Expr, source: Attribute | None, dest: Attribute, is_written: bo
             qualifier = "" if is_written else "const "
             text = f"({c_type(dest, const=not is_written)})({qualifier}void *){value.inside(UNARY)}"
             return Expr(text, UNARY, value.reads)
-        if isinstance(source, EmitC_ArrayType) and source.element_type != dest.pointee_type:
+        if (
+            isinstance(source, EmitC_ArrayType)
+            and expressions.element_type(cast(Attribute, source)) != dest.pointee_type
+        ):
             return Expr(
                 f"({c_type(dest, const=not is_written)})(void *){value.inside(UNARY)}", UNARY, value.reads
             )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.dialects.emitc import EmitC_ArrayType, EmitC_CallOpaqueOp, EmitC_LValueType, EmitC_PointerType
+from xdsl.dialects.emitc import EmitC_ArrayType, EmitC_CallOpaqueOp, EmitC_PointerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from stepwell.dialects import emitc
@@ -67,7 +67,7 @@ class FunctionText:
         nodes = self._op.attributes.get(COMMENT)
         if not isinstance(nodes, ArrayAttr):
             return []
-        names = [comment_text(cast(StringAttr, node).data) for node in nodes]
+        names = [comment_text(node.data) for node in cast("ArrayAttr[StringAttr]", nodes)]
         lines, line = list[str](), "/* "
         for number, name in enumerate(names):
             part = name + (", " if number + 1 < len(names) else "")
@@ -133,7 +133,7 @@ class FunctionText:
         elif _is_assigned_first(op):
             self._undeclared.add(op.result)
         else:
-            self._line(f"{declared(cast(EmitC_LValueType, type).value_type, name)};")
+            self._line(f"{declared(type.value_type, name)};")
 
     def _assign(self, op: emitc.AssignOp) -> None:
         value, place = self._operand(op.value), self._operand(op.var)

@@ -259,7 +259,7 @@ HELPERS = _split()
 
 
 def helper_texts(called: Iterable[str]) -> str:
-    """The helpers of these names and all that they call, each before its users."""
+    """The helpers of some names with all callees, in an order in which callees come first."""
     needed: set[str] = set()
     waiting = list(called)
     while waiting:

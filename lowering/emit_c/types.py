@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -88,11 +89,11 @@ def constant_text(value: IntegerAttr | FloatAttr) -> str:
     if isinstance(type, IndexType):
         text = integer_text(number, 64)
         return text if text.lstrip("-").isdigit() else f"(ptrdiff_t){text}"
-    assert isinstance(type, IntegerType)
-    width = type.width.data
+    integer = cast(IntegerType, type)
+    width = integer.width.data
     if width == 1:
         return str(number & 1)
-    if type.signedness.data is Signedness.UNSIGNED:
+    if integer.signedness.data is Signedness.UNSIGNED:
         return f"{number % (1 << width)}u" if width <= 32 else f"UINT64_C({number % (1 << width)})"
     return integer_text((number + (1 << width - 1)) % (1 << width) - (1 << width - 1), width)
 

@@ -45,7 +45,7 @@ class CProgram:
 
 def export_source(program: CProgram, path: str | Path, options: ExportOptions) -> Exported:
     """
-    Write the C of a program, its header, and its weights where they are elsewhere.
+    Write the C of a program, a header, and a file of weights unless they are embedded.
 
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`, …;
     nothing is left half written.

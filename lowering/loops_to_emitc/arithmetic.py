@@ -87,8 +87,9 @@ def find(op: Operation, table: dict[type[Operation], object]) -> object:
 def short_name(type: Attribute) -> str:
     """The name of a type in names of helpers: `f32`, `i8`, `u8`, `index`."""
     if isinstance(type, IntegerType):
-        letter = "u" if type.signedness.data is Signedness.UNSIGNED else "i"
-        return f"{letter}{type.width.data}"
+        integer = cast(IntegerType, type)
+        letter = "u" if integer.signedness.data is Signedness.UNSIGNED else "i"
+        return f"{letter}{integer.width.data}"
     return str(type)
 
 

@@ -164,7 +164,7 @@ class IfLowering(LoopsToEmitCPattern):
 
 class WhileLowering(LoopsToEmitCPattern):
     """
-    A loop that tests first: its body runs inside a branch, and a flag repeats it.
+    A loop with the test at the begin: the body runs inside a branch, and a flag decides about repetition.
 
     ```mlir
     %r = scf.while (%x = %init) : (f32) -> f32 { … scf.condition(%c) %y : f32 } do {

@@ -106,7 +106,7 @@ class FunctionLowering(LoopsToEmitCPattern):
             self.state.layouts[arg] = dense_layout(op, code, type.element_type, sizes)
 
     def _enter_main(self, op: func.FuncOp, args: tuple[BlockArgument, ...], body: Region) -> None:
-        """Add the arguments of `@main` by which it reaches the caller, before its own."""
+        """Add arguments for the caller's struct and memory before the others of `@main`."""
         program = program_of(op)
         assert program is not None
         kinds = [("in", program.inputs.data), ("out", program.outputs.data), ("workspace", 1)]

@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.dialects.emitc import EmitC_ArrayType, EmitC_PointerType
+from xdsl.dialects.emitc import EmitC_PointerType
 from xdsl.ir import Attribute, Block, Region, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
@@ -85,7 +85,7 @@ class AllocaLowering(LoopsToEmitCPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
         """Declare an array of a size that is known."""
-        type = cast("MemRefType[Attribute]", op.memref.type)
+        type = op.memref.type
         if any(size < 0 for size in type.get_shape()):
             raise StepwellError("unsupported", op, "memref.alloca of a size known at run time only")
         code, count = Code.before(op), max(1, prod(type.get_shape()))
@@ -93,13 +93,13 @@ class AllocaLowering(LoopsToEmitCPattern):
             self._bytes(op, code, count, rewriter)
             return
         element = memory_type(type.element_type)
-        array = code.value(emitc.VariableOp(EmitC_ArrayType([count], element), "local"))  # pyright: ignore
+        array = code.value(emitc.VariableOp(expressions.array_type(count, element), "local"))
         self.state.layouts[array] = dense_layout(op, code, type.element_type, type.get_shape())
         rewriter.replace(op, code.ops, [array])
 
     def _bytes(self, op: memref.AllocaOp, code: Code, count: int, rewriter: PatternRewriter) -> None:
         """Declare bytes that views read as other types: an array of i64 has the alignment of all of them."""
-        array = code.value(emitc.VariableOp(EmitC_ArrayType([-(-count // 8)], I64), "local"))
+        array = code.value(emitc.VariableOp(expressions.array_type(-(-count // 8), I64), "local"))
         pointer = code.value(emitc.CastOp(array, BYTES))
         self.state.layouts[pointer] = Layout(I8, (count,), (1,))
         rewriter.replace(op, code.ops, [pointer])
@@ -119,7 +119,7 @@ class GlobalLowering(LoopsToEmitCPattern):
         """Define a constant array, with the weight or its elements as its value."""
         type = op.type
         element = memory_type(type.element_type)
-        array = EmitC_ArrayType([max(1, prod(type.get_shape()))], element)  # pyright: ignore
+        array = expressions.array_type(max(1, prod(type.get_shape())), element)
         value = op.attributes.get(WEIGHT, op.initial_value)
         rewriter.replace(op, emitc.GlobalOp(op.sym_name.data, array, value), [])
 
@@ -136,7 +136,7 @@ class GetGlobalLowering(LoopsToEmitCPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.GetGlobalOp, rewriter: PatternRewriter) -> None:
         """Name the constant array."""
-        name, type = op.name_.string_value(), cast("MemRefType[Attribute]", op.memref.type)
+        name, type = op.name_.string_value(), op.memref.type
         if name not in self.state.weights:
             raise StepwellError("unsupported", op, f"@{name} is no weight")
         code = Code.before(op)
@@ -195,11 +195,11 @@ def _nest(code: Code, sizes: Sequence[Index], indices: list[SSAValue], body: _Bo
         return
     block = Block(arg_types=[INDEX])
     block.args[0].name_hint = "i"
-    bounds = [code.materialize(bound) for bound in (0, sizes[0], 1)]
+    lower, upper, step = (code.materialize(bound) for bound in (0, sizes[0], 1))
     inner = Code.at_end(block, code.location)
     _nest(inner, sizes[1:], [*indices, block.args[0]], body)
     inner.insert(emitc.YieldOp())
-    code.insert(emitc.ForOp(*bounds, Region(block)))
+    code.insert(emitc.ForOp(lower, upper, step, Region(block)))
 
 
 class ViewLowering(LoopsToEmitCPattern):

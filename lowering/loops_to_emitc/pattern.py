@@ -160,7 +160,7 @@ def is_bytes(type: Attribute) -> bool:
 
 def block_argument_type(type: Attribute) -> Attribute:
     """The conversion's type converter for arguments of blocks."""
-    return pointer_type(type) if isinstance(type, MemRefType) else type
+    return pointer_type(cast(Attribute, type)) if isinstance(type, MemRefType) else type
 
 
 def dense_layout(op: Operation, code: Code, element: Attribute, sizes: Sequence[Index | None]) -> Layout:

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import emitc, runtime_calls
+from stepwell.dialects.emitc import expressions
 from stepwell.dialects.ir_builder import INDEX, number_attr
 from stepwell.lowering.loops_to_emitc.functions import main_argument
 from stepwell.lowering.loops_to_emitc.pattern import BYTES, I8, I64, Code, Layout, LoopsToEmitCPattern
@@ -100,7 +101,7 @@ class HostCallLowering(LoopsToEmitCPattern):
         """Pass operands as 64-bit words, and read results from such."""
         code, call = Code.before(op), main_argument(op, "call")
         count = len(op.words)
-        words = code.value(emitc.VariableOp(EmitC_ArrayType([max(1, count)], I64), "words"))
+        words = code.value(emitc.VariableOp(expressions.array_type(max(1, count), I64), "words"))
         for number, word in enumerate(op.words):
             if word in self.state.layouts and not self.state.layouts[word].is_dense:
                 raise StepwellError("unsupported", op, "a host call takes dense memrefs, found a view")

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    DenseArrayBase,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-)
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.ir_builder import Index
@@ -65,7 +57,7 @@ class SubviewLowering(ViewPattern):
         pointer = moved(code, op.source, code.offset(offsets, source))
         inner = list(zip(sizes, source.sizes, offsets, strict=True))[1:]
         is_dense = source.is_dense and all(size == whole and offset == 0 for size, whole, offset in inner)
-        shape = cast("MemRefType[Attribute]", op.result.type).get_shape()
+        shape = op.result.type.get_shape()
         kept = _kept_dims(sizes, shape, op)
         layout = Layout(
             source.element,

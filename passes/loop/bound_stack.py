@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, MemRefType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir import BlockArgument
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.ir_builder import IRBuilder
@@ -60,7 +59,7 @@ def _move(func: FuncOp, kernel: KernelAttr, arrays: Sequence[memref.AllocaOp]) -
         build = IRBuilder.before(op, symbols=symbols)
         # Sizes over symbols are computed at the start, where they dominate all uses.
         start = IRBuilder(InsertPoint.at_start(func.body.block), op.location, symbols=symbols)
-        type = cast("MemRefType[Attribute]", op.memref.type)
+        type = op.memref.type
         view = memref.ViewOp(scratch, start.extent(end), [], type)
         op.memref.replace_all_uses_with(build.value(view))
         end = aligned(end + _bytes(op))
@@ -87,7 +86,7 @@ def _scratch(func: FuncOp, kernel: KernelAttr) -> BlockArgument:
 
 def _bytes(op: memref.AllocaOp) -> int:
     """The bytes of an array; 0 for a size that is known at run time only."""
-    type = cast("MemRefType[Attribute]", op.memref.type)
+    type = op.memref.type
     return 0 if op.dynamic_sizes else prod(type.get_shape()) * element_bytes(type.element_type)
 
 

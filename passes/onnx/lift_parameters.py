@@ -107,7 +107,7 @@ def _name_of(op: object) -> str | None:
 
 
 def _is_parameter(op: onnx.ConstantOp) -> bool:
-    """Whether all users of an initializer compute with it, and it has more than one element."""
+    """Whether an initializer has several elements, and all of the users compute with them."""
     result = op.results[0]
     if prod(cast(Tensor, result.type).get_shape()) <= 1:
         return False

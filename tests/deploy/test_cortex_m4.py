@@ -86,6 +86,6 @@ def test_the_digit_classifier_in_64_kilobytes(level: str, tmp_path: Path) -> Non
     command = [emulator, *_MACHINE, "digits.elf"]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     status, stack, *found = map(int, re.findall(r"-?\d+", shown.stdout + shown.stderr))
-    wanted = np.asarray(stepwell.compile(model)(x))
+    wanted = np.asarray(stepwell.compile(model)(x), np.float64)
     assert status == 0 and 0 < stack <= done.stack_bytes
     np.testing.assert_allclose(np.array(found) / 1e6, wanted.ravel(), atol=2e-6)

@@ -57,6 +57,6 @@ def test_a_model_as_c_is_within_rounding_of_the_compiled_one(path: Path, tmp_pat
         assert error.code in ("needs-host", "unsupported-interface", "undefined-symbol"), error
         pytest.skip(f"{path.name}: {error.code}: {error.message}")
     for spec, array in zip(model.interface.outputs, found, strict=True):
-        wanted = np.asarray(model.run(feeds)[spec.name])
+        wanted = np.asarray(model.run(feeds)[spec.name], np.float64)
         scale = float(np.abs(wanted).max()) if wanted.size else 1.0
-        np.testing.assert_allclose(array, wanted, rtol=1e-4, atol=1e-4 * max(scale, 1e-3))
+        np.testing.assert_allclose(array.astype(np.float64), wanted, rtol=1e-4, atol=1e-4 * max(scale, 1e-3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Literal, TypeGuard, Unpack, cast
 
 from stepwell.lowering.export import CProgram, Exported, ExportOptions, export_image, export_source
 from stepwell.runtime.errors import StepwellError
@@ -16,9 +16,8 @@ from stepwell.tools.api.building import target_of
 from stepwell.tools.api.module import Module
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.emit import c_program, for_c
-from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
+from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with, relaxed_options
 from stepwell.tools.driver.program import Program
-from stepwell.tools.driver.relaxed import relaxed_options
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import ModelFile
@@ -46,25 +45,23 @@ def export(
     `compile`. Nothing is left half written.
     """
     chosen = ExportOptions(name, weights, host_calls, stack)
-    if Path(path).suffix == SOURCE_SUFFIX and not _is_compiled(model):
-        return export_source(_c_program(cast("ModelFile | Module", model), options), Path(path), chosen)
+    if Path(path).suffix == SOURCE_SUFFIX and _is_source(model):
+        return export_source(_c_program(model, options), Path(path), chosen)
     relaxed = None
-    if not _is_compiled(model):
+    if _is_source(model):
         other = relaxed_options(options_with(None, options), Path(path))
         relaxed = None if other is None else _compiled(model, other)
     return export_image(_image(model, options), Path(path), chosen, relaxed)
 
 
-def _compiled(model: ModelFile | Module | CompiledModel, options: CompileOptions) -> ModelImage:
+def _compiled(model: ModelFile | Module, options: CompileOptions) -> ModelImage:
     """The image of a model that is none yet."""
-    if isinstance(model, Module):
-        return model.compile(options).image
-    return build_image(cast("ModelFile", model), options)
+    return model.compile(options).image if isinstance(model, Module) else build_image(model, options)
 
 
 def _image(model: ModelFile | Module | CompiledModel, options: CompileKeywords) -> ModelImage:
     """The image of a model, which is compiled unless it is."""
-    if not _is_compiled(model):
+    if _is_source(model):
         return _compiled(model, options_with(None, options))
     if options:
         message = f"{next(iter(options))} is for compiling, and the model is compiled already"
@@ -82,7 +79,7 @@ def _c_program(model: ModelFile | Module, options: CompileKeywords) -> CProgram:
     return c_program(Program(copy.op, copy.context), chosen)
 
 
-def _is_compiled(model: ModelFile | Module | CompiledModel) -> bool:
-    """Whether a model is machine code already."""
+def _is_source(model: ModelFile | Module | CompiledModel) -> TypeGuard[ModelFile | Module]:
+    """Whether a model is no machine code yet."""
     is_artifact = isinstance(model, (str, Path)) and Path(model).suffix == ".stepwell"
-    return is_artifact or isinstance(model, CompiledModel)
+    return not (is_artifact or isinstance(model, CompiledModel))

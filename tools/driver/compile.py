@@ -71,7 +71,7 @@ def compile(
 
 
 def _interpreted(model: Model, options: CompileOptions) -> CompiledModel:
-    """A program that the interpreter runs, which has the interface of a compiled one."""
+    """A program for the interpreter, with the interface of a compiled one."""
     with TURN:
         with compiler_imports():
             from stepwell.tools.driver.interpreted import interpreted_model

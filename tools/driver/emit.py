@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -154,7 +154,7 @@ def c_program(model: ModelFile | Program, options: CompileOptions) -> CProgram:
     if options.profile:
         raise StepwellError("bad-option", None, "C source has no clock: profile does not go with it")
     options = for_c(options)
-    compilation = lower_to(model, options, "loops")
+    compilation = lower_to(cast("Path | Program", model), options, "loops")
     entry, arrays = described_entry(compilation)
     compilation.run("C", C_PIPELINE)
     count = len(entry.weights)

@@ -10,6 +10,7 @@
 // DIALECTS: {{^}}adt{{$}}
 // DIALECTS-NEXT: {{^}}amx{{$}}
 // DIALECTS-NEXT: {{^}}arith{{$}}
+// DIALECTS-NEXT: {{^}}emitc{{$}}
 // DIALECTS-NEXT: {{^}}graph{{$}}
 // DIALECTS: {{^}}vm{{$}}
 // DIALECTS-NEXT: {{^}}acc {{ *}}xDSL's

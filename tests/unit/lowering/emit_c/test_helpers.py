@@ -57,7 +57,7 @@ def numbers(dtype: str) -> Array:
     halves = np.arange(-9, 9.5, 0.5)
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, info.max, info.tiny, info.smallest_subnormal, 8388609.0]
     with np.errstate(all="ignore"):
-        return np.concatenate([special, halves, random]).astype(dtype)
+        return np.concatenate([np.array(special, np.float64), halves, random]).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

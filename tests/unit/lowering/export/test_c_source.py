@@ -25,7 +25,8 @@ def test_the_digit_classifier_as_c_gives_the_results_of_the_model(tmp_path: Path
     needs_program("gcc")
     x = np.random.default_rng(0).standard_normal((7, 64)).astype(np.float32)
     (found,) = run_source(DIGITS, [x], tmp_path, *SANITIZED)
-    np.testing.assert_allclose(found, stepwell.compile(DIGITS)(x), rtol=1e-5, atol=1e-6)
+    wanted = np.asarray(stepwell.compile(DIGITS)(x), np.float64)
+    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=1e-5, atol=1e-6)
     text = (tmp_path / "m.c").read_text()
     assert "/* layer0, relu0 */" in text and "for (ptrdiff_t" in text and "math.h" not in text
 
