@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tarfile
 from base64 import b64decode, b64encode
@@ -93,7 +94,7 @@ def feeds_of(name: str) -> list[dict[str, np.ndarray]]:
 
 
 def with_weights(name: str, folder: Path) -> tuple[Path, list[dict[str, np.ndarray]]]:
-    """A model of test_emulated.py, and feeds with arrays for those of its inputs that are weights there."""
+    """A model of test_emulated.py with arrays for all inputs but the first, and feeds."""
     path = model_file(name, folder)
     model = onnx.load(path)
     rng = np.random.default_rng(4)
@@ -249,3 +250,15 @@ def test_an_installed_package_has_types(tmp_path: Path) -> None:
         )
         assert (done.returncode == 0) == is_right, done.stdout
         assert is_right or "did you mean to write 'pictures'" in done.stdout.lower()
+
+
+def test_the_example_of_the_docs_prints_what_it_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "deploy" / "wasm.md").read_text(encoding="utf-8")
+    (model,) = re.findall(r'parse_model\("""(.*?)"""\)', page, re.DOTALL)
+    (script,) = re.findall(r"^```js\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    onnx.save(onnx.parser.parse_model(model), tmp_path / "small.onnx")
+    folder = package(tmp_path / "small.onnx", tmp_path)
+    (folder / "t.mjs").write_text(script.replace('"small"', '"./index.js"'))
+    done = subprocess.run([NODE, folder / "t.mjs"], capture_output=True, text=True, timeout=SECONDS)
+    (wanted,) = re.findall(r"// (.*)", script)
+    assert done.stdout.split() == wanted.replace("Float32Array", "Float32Array(6)").split(), done.stderr

@@ -13,8 +13,7 @@ from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.api.module import Module
 from stepwell.tools.driver.compile import build_image
-from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
-from stepwell.tools.driver.relaxed import relaxed_options
+from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with, relaxed_options
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import ModelFile

@@ -12,8 +12,7 @@ from stepwell.runtime.files.exported import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import compile_options, expect_full_start, expect_no_compilation, watched
-from stepwell.tools.driver.options import CompileOptions, check_suffix
-from stepwell.tools.driver.relaxed import relaxed_options
+from stepwell.tools.driver.options import CompileOptions, check_suffix, relaxed_options
 from stepwell.tools.report import readable_bytes, summary_text
 
 _OPTIONS = ("name", "weights", "host_calls")

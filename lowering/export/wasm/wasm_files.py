@@ -65,7 +65,7 @@ def code_of(name: str, weights: str, model: WasmModel) -> WasmCode:
 
 
 def _package(path: Path, name: str, models: Sequence[WasmModel]) -> WasmFiles:
-    """The package of a model: for each of its codes a module for one thread, and one for several."""
+    """The package of a model: two modules for each code, for a single thread and for several."""
     modules: list[PackagedModule] = []
     for model in models:
         code = code_of(name, "file", model)
