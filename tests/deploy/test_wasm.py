@@ -178,6 +178,28 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
         assert done.stdout == "invalid-weights\n", done.stderr
 
 
+def test_a_thread_that_fails_ends_the_model(tmp_path: Path) -> None:
+    folder = package(ROOT / "examples" / "digits.onnx", tmp_path)
+    (folder / "worker.js").write_text('throw new Error("no such thread");')
+    script = """
+    import { load } from "./index.js";
+    await load({ threads: 2 }).catch((error) => console.log(error.message));
+    """
+    (folder / "t.mjs").write_text(script)
+    done = subprocess.run([NODE, folder / "t.mjs"], capture_output=True, text=True, timeout=SECONDS)
+    assert done.stdout == "thread-failed: no such thread\n", done.stderr
+
+
+def test_a_model_without_weights_needs_no_file_for_them(tmp_path: Path) -> None:
+    text = "g (float[N, 3] x) => (float[N, 3] y) { y = Neg (x) }"
+    onnx.save(onnx.parser.parse_model(HEAD + text), tmp_path / "g.onnx")
+    folder = package(tmp_path / "g.onnx", tmp_path)
+    assert not list(folder.glob("*.weights")) and "weights: null" in (folder / "model.js").read_text()
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (empty, found), _ = called(folder, [{"x": x[:0]}, {"x": x}])
+    assert empty["y"].shape == (0, 3) and found["y"].tolist() == (-x).tolist()
+
+
 def test_a_stack_has_room_for_a_feature_map_and_traps_at_its_end(tmp_path: Path) -> None:
     """A function writes a number of i32 on the stack: memory begins there, so that nothing is overwritten."""
     text = """

@@ -32,9 +32,10 @@ def export(
     Write a model as an object file or library with a header for programs in C, or for WebAssembly.
 
     Args: `model` as for `compile`, or an artifact's path, or a compiled model; the suffix of `path` says
-    what is written: `.o`, `.a`, `.so`, `.wasm`, or `.tgz`, a package of npm; `name` is that with which the functions begin (default: that of the
-    file); `weights` are in the file, in another one, or in memory of the program's; `host_calls` says what
-    becomes of operators that run in Python; `options` are those of `compile`.
+    what is written: `.o`, `.a`, `.so`, `.wasm`, or `.tgz`, a package of npm; `name` is that with which the
+    functions begin (default: that of the file); `weights` are in the file, in another one, or in memory of
+    the program's; `host_calls` says what becomes of operators that run in Python; `options` are those of
+    `compile`.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`; as
     `compile`. Nothing is left half written.
     """

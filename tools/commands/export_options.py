@@ -40,7 +40,7 @@ def add_export_options(parser: ArgumentParser) -> None:
 
 
 def is_exported(args: Namespace) -> bool:
-    """Whether the output is a file for other languages. Raises: StepwellError `bad-option` for its options."""
+    """Whether the output is for other languages. Raises: StepwellError `bad-option` for its options."""
     if args.emit is None and args.output is not None and args.output.suffix in EXPORT_SUFFIXES:
         return True
     if given := [name for name in _OPTIONS if getattr(args, name) is not None]:
