@@ -29,8 +29,9 @@ from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
 
 ELF_SUFFIXES = (".o", ".a", ".so")
 WASM_SUFFIXES = (".wasm", ".tgz")
-EXPORT_SUFFIXES = (*ELF_SUFFIXES, *WASM_SUFFIXES)
-"""The suffixes of files that programs link or load: of systems with ELF files, and of WebAssembly."""
+SOURCE_SUFFIX = ".c"
+EXPORT_SUFFIXES = (*ELF_SUFFIXES, SOURCE_SUFFIX, *WASM_SUFFIXES)
+"""The suffixes of files that programs link, load or compile: for ELF systems, in C, of WebAssembly."""
 LIBRARY_SUFFIX = ".so"
 EXPORT_SCHEMA = "stepwell-export/1"
 JSON_SECTION, WEIGHTS_SECTION = ".stepwell", ".rodata"

@@ -60,7 +60,9 @@ def wasm_files(path: Path, name: str, weights: str, model: WasmModel, relaxed: W
 
 def code_of(name: str, weights: str, model: WasmModel) -> WasmCode:
     """The code of a model whose weights are in a place."""
-    about = description(name, model.entry, model.variant, model.arrays, weights, model.facts)
+    about = description(
+        name, model.entry, model.variant.triple, model.variant.features, model.arrays, weights, model.facts
+    )
     return wasm_code(name, model.entry, model.variant, model.arrays, weights, about)
 
 
