@@ -186,9 +186,8 @@ def _expect_suffix(path: Path, variant: Variant) -> None:
     if is_wasm != (path.suffix in WASM_SUFFIXES):
         wanted = "WebAssembly" if path.suffix in WASM_SUFFIXES else "Linux"
         message = f"{path.suffix} files are made for {wanted}, and the code is for {variant.triple}"
-        help = (
-            f"{', '.join(WASM_SUFFIXES)} go with --target wasm32, {', '.join(ELF_SUFFIXES)} with the others"
-        )
+        wasm, elf = ", ".join(WASM_SUFFIXES), ", ".join(ELF_SUFFIXES)
+        help = f"{wasm} go with --target wasm32, {elf} with the others"
         raise StepwellError("bad-option", str(path), message, help=help)
     if not is_wasm and system_of(variant.triple) != "linux":
         message = f"{path.suffix} files are made for Linux, and the code is for {variant.triple}"

@@ -99,7 +99,7 @@ def served(folder: Path, headers: dict[str, str]) -> Generator[tuple[str, Queue[
 
 
 def posted(folder: Path, page: str, headers: dict[str, str]) -> Any:
-    """The facts that a page of a folder posts, in a Chromium that ends after it."""
+    """The facts of a page of a folder, posted by a Chromium of its own."""
     if BROWSER is None:
         MISSING.add("chromium")
         pytest.skip("chromium is not installed")
@@ -122,7 +122,7 @@ def posted(folder: Path, page: str, headers: dict[str, str]) -> Any:
 
 
 def digits(folder: Path) -> np.ndarray:
-    """Unpack the package of the digits, with pictures beside it, which are returned."""
+    """Unpack the package of the digits; returns inputs, which are in a file beside it."""
     stepwell.export(DIGITS, folder / "digits.tgz", target="wasm32")
     with tarfile.open(folder / "digits.tgz") as archive:
         archive.extractall(folder, filter="data")

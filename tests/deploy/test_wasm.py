@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tarfile
 from base64 import b64decode, b64encode
@@ -93,7 +94,7 @@ def feeds_of(name: str) -> list[dict[str, np.ndarray]]:
 
 
 def with_weights(name: str, folder: Path) -> tuple[Path, list[dict[str, np.ndarray]]]:
-    """A model of test_emulated.py, and feeds with arrays for those of its inputs that are weights there."""
+    """A model of test_emulated.py with arrays for all inputs but the first, and feeds."""
     path = model_file(name, folder)
     model = onnx.load(path)
     rng = np.random.default_rng(4)
@@ -177,6 +178,28 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
         assert done.stdout == "invalid-weights\n", done.stderr
 
 
+def test_a_thread_that_fails_ends_the_model(tmp_path: Path) -> None:
+    folder = package(ROOT / "examples" / "digits.onnx", tmp_path)
+    (folder / "worker.js").write_text('throw new Error("no such thread");')
+    script = """
+    import { load } from "./index.js";
+    await load({ threads: 2 }).catch((error) => console.log(error.message));
+    """
+    (folder / "t.mjs").write_text(script)
+    done = subprocess.run([NODE, folder / "t.mjs"], capture_output=True, text=True, timeout=SECONDS)
+    assert done.stdout == "thread-failed: no such thread\n", done.stderr
+
+
+def test_a_model_without_weights_needs_no_file_for_them(tmp_path: Path) -> None:
+    text = "g (float[N, 3] x) => (float[N, 3] y) { y = Neg (x) }"
+    onnx.save(onnx.parser.parse_model(HEAD + text), tmp_path / "g.onnx")
+    folder = package(tmp_path / "g.onnx", tmp_path)
+    assert not list(folder.glob("*.weights")) and "weights: null" in (folder / "model.js").read_text()
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (empty, found), _ = called(folder, [{"x": x[:0]}, {"x": x}])
+    assert empty["y"].shape == (0, 3) and found["y"].tolist() == (-x).tolist()
+
+
 def test_a_stack_has_room_for_a_feature_map_and_traps_at_its_end(tmp_path: Path) -> None:
     """A function writes a number of i32 on the stack: memory begins there, so that nothing is overwritten."""
     text = """
@@ -249,3 +272,15 @@ def test_an_installed_package_has_types(tmp_path: Path) -> None:
         )
         assert (done.returncode == 0) == is_right, done.stdout
         assert is_right or "did you mean to write 'pictures'" in done.stdout.lower()
+
+
+def test_the_example_of_the_docs_prints_what_it_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "deploy" / "wasm.md").read_text(encoding="utf-8")
+    (model,) = re.findall(r'parse_model\("""(.*?)"""\)', page, re.DOTALL)
+    (script,) = re.findall(r"^```js\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    onnx.save(onnx.parser.parse_model(model), tmp_path / "small.onnx")
+    folder = package(tmp_path / "small.onnx", tmp_path)
+    (folder / "t.mjs").write_text(script.replace('"small"', '"./index.js"'))
+    done = subprocess.run([NODE, folder / "t.mjs"], capture_output=True, text=True, timeout=SECONDS)
+    (wanted,) = re.findall(r"// (.*)", script)
+    assert done.stdout.split() == wanted.replace("Float32Array", "Float32Array(6)").split(), done.stderr

@@ -13,8 +13,7 @@ from stepwell.runtime.files.exported import EXPORT_SUFFIXES, SOURCE_SUFFIX
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import compile_options, expect_full_start, expect_no_compilation, watched
-from stepwell.tools.driver.options import CompileOptions, check_suffix
-from stepwell.tools.driver.relaxed import relaxed_options
+from stepwell.tools.driver.options import CompileOptions, check_suffix, relaxed_options
 from stepwell.tools.report import readable_bytes, summary_text
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def add_export_options(parser: ArgumentParser) -> None:
 
 
 def is_exported(args: Namespace) -> bool:
-    """Whether the output is an exported file. Raises: StepwellError `bad-option` for its options."""
+    """Whether the output is for other languages. Raises: StepwellError `bad-option` for its options."""
     if args.emit is None and args.output is not None and args.output.suffix in EXPORT_SUFFIXES:
         return True
     if given := [name for name in _OPTIONS if getattr(args, name) is not None]:

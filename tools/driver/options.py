@@ -127,6 +127,17 @@ class CompileOptions:
         object.__setattr__(self, "target", None)
 
 
+def relaxed_options(options: CompileOptions, path: Path) -> CompileOptions | None:
+    """
+    The options of the second code of a package for WebAssembly, for engines with relaxed SIMD.
+
+    Args: `path` is that of the exported file, which is no package in most cases.
+    """
+    return (
+        replace(options, mcpu="wasm32-relaxed") if (path.suffix, options.mcpu) == (".tgz", "wasm32") else None
+    )
+
+
 class CompileKeywords(TypedDict, total=False):
     """The fields of `CompileOptions` as keywords."""
 

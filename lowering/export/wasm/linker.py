@@ -1,5 +1,5 @@
 """
-The linker of WebAssembly: objects to one module, which imports its memory and nothing else.
+The linker of WebAssembly: objects to a module with an imported memory and no other import.
 
 Memory begins with the stack, which grows downwards: a call that needs more than there is traps. Constants
 follow, then weights of the module's own; the rest is the caller's from `__heap_base` on. Functions and

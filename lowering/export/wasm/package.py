@@ -107,8 +107,9 @@ def model_script(name: str, entry: Entry, modules: Sequence[PackagedModule]) -> 
     """`model.js`: names, sizes and files of a model."""
     interface = entry.interface
     rows = [
-        f"    {each.role}: {{ name: {json.dumps(each.name)}, heap: {each.module.heap}, "
-        f"weights: {json.dumps(each.weights_name)}, weightBytes: {sum(map(len, each.weights))} }},"
+        f"    {each.role}: {{ wasm: {_url(each.name)}, heap: {each.module.heap}, "
+        f"weights: {_url(each.weights_name) if each.weights else 'null'}, "
+        f"weightBytes: {sum(map(len, each.weights))} }},"
         for each in modules
     ]
     return "\n".join(
@@ -132,6 +133,11 @@ def model_script(name: str, entry: Entry, modules: Sequence[PackagedModule]) -> 
             "",
         ]
     )
+
+
+def _url(name: str) -> str:
+    """The address of a file beside the script, in the words that bundlers look for."""
+    return f"new URL({json.dumps(f'./{name}')}, import.meta.url)"
 
 
 def _spec(spec: TensorSpec, allocated: bool) -> str:

@@ -60,13 +60,14 @@ def wasm_files(path: Path, name: str, weights: str, model: WasmModel, relaxed: W
 
 def code_of(name: str, weights: str, model: WasmModel) -> WasmCode:
     """The code of a model whose weights are in a place."""
-    triple, features = model.variant.triple, model.variant.features
-    about = description(name, model.entry, triple, features, model.arrays, weights, model.facts)
+    about = description(
+        name, model.entry, model.variant.triple, model.variant.features, model.arrays, weights, model.facts
+    )
     return wasm_code(name, model.entry, model.variant, model.arrays, weights, about)
 
 
 def _package(path: Path, name: str, models: Sequence[WasmModel]) -> WasmFiles:
-    """The package of a model: for each of its codes a module for one thread, and one for several."""
+    """The package of a model: two modules for each code, for a single thread and for several."""
     modules: list[PackagedModule] = []
     for model in models:
         code = code_of(name, "file", model)

@@ -21,12 +21,10 @@ let warned = false;
 export async function load({ wasm, weights, threads = 1, simd = "auto" } = {}) {
   const count = possibleThreads(threads);
   const file = chosen(simd, wasm !== undefined, count > 1);
-  const bytes = wasm ?? new URL(`./${file.name}`, import.meta.url);
-  const module = await WebAssembly.compile(await (await opened(bytes)).arrayBuffer());
+  const module = await WebAssembly.compile(await (await opened(wasm ?? file.wasm)).arrayBuffer());
   const memory = newMemory(file.heap + file.weightBytes, count > 1);
   if (file.weightBytes) {
-    const source = weights ?? new URL(`./${file.weights}`, import.meta.url);
-    await streamed(await opened(source), memory, file.heap, file.weightBytes);
+    await streamed(await opened(weights ?? file.weights), memory, file.heap, file.weightBytes);
   }
   const end = Math.ceil((file.heap + file.weightBytes) / 64) * 64;
   const places = { weights: file.heap, weightBytes: file.weightBytes, heap: end };
@@ -131,11 +129,12 @@ class ThreadedModel extends Model {
     const model = new ThreadedModel(await newWorker());
     model.workers = [model.instance];
     model.threads = threads;
-    model.instance.listen((answer) => model.answer(answer));
+    model.instance.listen((answer) => model.answer(answer), (error) => model.fail(error));
     const { pool, stacks } = await model.ask({ kind: "lead", ...common, places, threads });
     for (const stack of stacks) {
       const worker = await newWorker();
       model.workers.push(worker);
+      worker.listen(() => {}, (error) => model.fail(error));
       worker.send({ kind: "help", ...common, stack, pool });
     }
     return model;
@@ -156,6 +155,14 @@ class ThreadedModel extends Model {
     if (!this.waiting.size) this.instance?.hold(false);
     if (error) reject(Object.assign(new StepwellError(error.code, ""), error));
     else resolve(result);
+  }
+
+  /** A thread ended, or never began: no call can be answered. */
+  fail(error) {
+    const reason = new StepwellError("thread-failed", String(error?.message ?? error));
+    for (const { reject } of this.waiting.values()) reject(reason);
+    this.waiting.clear();
+    this.close();
   }
 
   async run(feeds) {
@@ -181,7 +188,7 @@ async function newWorker() {
     const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     return {
       send: (message) => worker.postMessage(message),
-      listen: (heard) => (worker.onmessage = ({ data }) => heard(data)),
+      listen: (heard, failed) => Object.assign(worker, { onmessage: ({ data }) => heard(data), onerror: failed }),
       hold: () => {},
       end: () => worker.terminate(),
     };
@@ -191,7 +198,7 @@ async function newWorker() {
   worker.unref(); // a program that forgets to close a model ends all the same
   return {
     send: (message) => worker.postMessage(message),
-    listen: (heard) => worker.on("message", heard).unref(),
+    listen: (heard, failed) => worker.on("message", heard).on("error", failed).unref(),
     hold: (on) => (on ? worker.ref() : worker.unref()),
     end: () => void worker.terminate(),
   };
