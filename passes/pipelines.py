@@ -149,6 +149,14 @@ CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run -
 LLVM = (
     Step("convert-loops-to-llvm", "makes pointers, calls and branches of buffers and loops"),
 )
+C_STACK = (
+    Step("bound-stack{bytes=4096 sequential=true}", "keeps arrays above it off the small stacks of devices"),
+)
+TO_C = (
+    Step("scalarize-vectors", "computes lane by lane: C has no vectors"),
+    Step("convert-loops-to-emitc", "makes operators and statements of C of what is left"),
+)
+"""From loops on buffers to C, for `-o FILE.c`."""
 ON_LLVM = (
     Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),
 )
@@ -184,12 +192,14 @@ REFERENCE_PIPELINE = text_of(PROGRAM[:3])
 """What the interpreter needs of `PROGRAM`."""
 NATIVE_PIPELINE = text_of(NATIVE_FUNCTIONS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
-LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))
+LOOP_PIPELINE, C_PIPELINE = text_of((*LOOPS, *ON_LOOPS)), text_of(TO_C)
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
 MAIN_PIPELINE = text_of(MAIN)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
+C_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *C_STACK, *MAIN))
+"""The same for C source."""
 
 NEEDED_BELOW = {
     FROM_ONNX: "every later pass works on the ops that it makes",
