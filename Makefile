@@ -7,7 +7,7 @@ JOBS ?= 2
 MINUTES ?= 60
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 PYRIGHT := $(BIN)/pyright --pythonpath $(BIN)/python
-NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vsce@3.9
+NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vsce@3.9 typescript@5.9
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -61,8 +61,8 @@ emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
 
 # Exported models: other CPUs, by emulators (qemu-user); `DEPLOY="-k riscv64gcv"` runs a part.
-deploy: .venv/with-test
-	$(PYTEST) tests/deploy $(DEPLOY)
+deploy: .venv/with-test .venv/with-npm
+	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/deploy $(DEPLOY)
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
 explore: .venv/with-test .venv/with-editor .venv/with-notebook .venv/with-npm

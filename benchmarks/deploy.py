@@ -4,7 +4,7 @@ Exported models: `python -m benchmarks.deploy`.
 Sizes of the files of a small model; the time to export a compiled model, and the memory for it; the time of a
 call through `NAME_run` of a model of one operator, over that of `NAME_main`; and of whole models as exported
 libraries, against the same models in Python, in turn. Milliseconds are the median, the time of a
-call is the least.
+call is the least. `python -m benchmarks.web` measures models for WebAssembly.
 """
 
 from __future__ import annotations
@@ -59,14 +59,15 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def sizes(folder: Path) -> None:
-    """Print the bytes of a small model's library, weights apart, for each CPU of the table."""
+    """Print the bytes of a small model's library or module, weights apart, for each row of the table."""
     model = onnx.parser.parse_model(_TINY)
     for row in cpu_rows().values():
         if row.name == C_TARGET:
             continue
-        done = stepwell.export(model, folder / "tiny.so", mcpu=row.name)
-        size = (folder / "tiny.so").stat().st_size - done.weight_bytes
-        print(f"tiny .so {row.name:<16} {size:>7} bytes, code {done.code_bytes}")
+        suffix = "wasm" if row.arch == "wasm32" else "so"
+        done = stepwell.export(model, folder / f"tiny.{suffix}", mcpu=row.name)
+        size = (folder / f"tiny.{suffix}").stat().st_size - done.weight_bytes
+        print(f"tiny .{suffix} {row.name:<16} {size:>7} bytes, code {done.code_bytes}")
 
 
 _CALLER = """

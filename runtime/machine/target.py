@@ -104,8 +104,13 @@ class TargetDescription:
 
     @property
     def is_tested(self) -> bool:
-        """Whether our tests run code for it: Linux on x86-64, and on emulated CPUs of other architectures."""
-        return self.arch == C_TARGET or (self.arch in _TESTED and system_of(self.triple) == "linux")
+        """
+        Whether our tests run code for it: Linux on x86-64, and on emulated CPUs of other architectures; C
+        source, and WebAssembly, which have no system.
+        """
+        if self.arch in (C_TARGET, "wasm32"):
+            return True
+        return self.arch in _TESTED and system_of(self.triple) == "linux"
 
     @property
     def has_fma(self) -> bool:
@@ -207,7 +212,8 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     """
     target = _chosen_target(mcpu, triple)
     if not target.is_tested:
-        tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU"
+        tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU, "
+        tested += "and WebAssembly without a system"
         warn(f"nobody has tested code for {target.triple}: {tested}", TargetWarning)
     return target
 

@@ -1,4 +1,4 @@
-"""`stepwell compile -o m.so`, `m.a`, `m.o`: the options, and the export."""
+"""`stepwell compile -o m.so`, `m.a`, `m.o`, `m.wasm`, `m.tgz`: the options, and the export."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import compile_options, expect_full_start, expect_no_compilation, watched
 from stepwell.tools.driver.options import CompileOptions, check_suffix
+from stepwell.tools.driver.relaxed import relaxed_options
 from stepwell.tools.report import readable_bytes, summary_text
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ _OPTIONS = ("name", "weights", "host_calls", "stack")
 
 
 def add_export_options(parser: ArgumentParser) -> None:
-    """Add the options of files for programs in C."""
-    about = "for -o FILE.o, .a, .so and .c, which programs in C link, load or compile"
+    """Add the options of files for programs in other languages."""
+    about = "for -o FILE.o, .a, .so and .c, which programs in C link, load or compile, .wasm and .tgz"
     group = parser.add_argument_group("export", about)
     group.add_argument(
         "--name", metavar="IDENT", help="begin the names of functions with it (default: that of FILE)"
@@ -47,7 +48,7 @@ def add_export_options(parser: ArgumentParser) -> None:
 
 
 def is_exported(args: Namespace) -> bool:
-    """Whether the output is a file for programs in C. Raises: StepwellError `bad-option` for its options."""
+    """Whether the output is an exported file. Raises: StepwellError `bad-option` for its options."""
     if args.emit is None and args.output is not None and args.output.suffix in EXPORT_SUFFIXES:
         return True
     if given := [name for name in _OPTIONS if getattr(args, name) is not None]:
@@ -70,14 +71,17 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
         return
     if args.model.suffix == ".stepwell":
         expect_no_compilation(args)
-        image = load_image(args.model)
+        image, relaxed = load_image(args.model), None
     else:
         expect_full_start(args, {"`stepwell compile`": True})
         with watched(args):
-            image = compiled(compile_options(args))
+            options = compile_options(args)
+            image = compiled(options)
+            other = relaxed_options(options, args.output)
+            relaxed = None if other is None else compiled(other)
     from stepwell.lowering.export import export_image
 
-    done = export_image(image, args.output, _options(args))
+    done = export_image(image, args.output, _options(args), relaxed)
     print(summary_text(image), file=sys.stderr)
     _report(args, done)
 
