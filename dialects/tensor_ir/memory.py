@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import tensor, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -31,23 +31,35 @@ class StridedView:
     root: SSAValue
     offsets: tuple[Index, ...]
     strides: tuple[int, ...]
+    kept: tuple[int, ...]
+    """The dimension of `root` for each of the block: slices may drop some, whose index is the offset."""
 
     @staticmethod
     def of(emit: IRBuilder, value: SSAValue) -> StridedView:
         """The view of a tensor: a slice as a block of its innermost unsliced source, any other as a whole."""
         if not isinstance(op := value.owner, tensor.ExtractSliceOp) or len(op.strides):
             rank = len(tensor_shape(value))
-            return StridedView(value, (0,) * rank, (1,) * rank)
-        return StridedView.of(emit, op.source).cut(emit, slice_offsets(op), op.static_strides.get_values())
+            return StridedView.whole(value, rank)
+        view = StridedView.of(emit, op.source).cut(emit, slice_offsets(op), op.static_strides.get_values())
+        return replace(view, kept=tuple(view.kept[d] for d in kept_dims(op, value)))
+
+    @property
+    def drops_dims(self) -> bool:
+        """Whether the block has fewer dimensions than its root."""
+        return len(self.kept) < len(self.offsets)
+
+    @staticmethod
+    def whole(value: SSAValue, rank: int) -> StridedView:
+        """All of a tensor."""
+        return StridedView(value, (0,) * rank, (1,) * rank, tuple(range(rank)))
 
     def cut(self, emit: IRBuilder, offsets: Sequence[Index], strides: Sequence[int]) -> StridedView:
         """The block at offsets and strides within this block."""
-        inner = [emit.times(o, s) for o, s in zip(offsets, self.strides, strict=True)]
-        return StridedView(
-            self.root,
-            tuple(emit.plus(o, i) for o, i in zip(self.offsets, inner, strict=True)),
-            tuple(s * t for s, t in zip(self.strides, strides, strict=True)),
-        )
+        moved, steps = list(self.offsets), list(self.strides)
+        for dim, offset, stride in zip(self.kept, offsets, strides, strict=True):
+            moved[dim] = emit.plus(moved[dim], emit.times(offset, steps[dim]))
+            steps[dim] *= stride
+        return replace(self, offsets=tuple(moved), strides=tuple(steps))
 
     def at(self, emit: IRBuilder, indices: Sequence[int]) -> list[SSAValue]:
         """The indices of an element in the root."""
@@ -55,6 +67,16 @@ class StridedView:
             emit.materialize(emit.plus(o, s * i))
             for o, s, i in zip(self.offsets, self.strides, indices, strict=True)
         ]
+
+
+def kept_dims(op: tensor.ExtractSliceOp | tensor.InsertSliceOp, block: SSAValue) -> tuple[int, ...]:
+    """The dimensions of a sliced tensor that a block has; the others are 1 long, the last that can be."""
+    wanted, kept = list(tensor_shape(block)), list[int]()
+    for dim, size in enumerate(op.static_sizes.get_values()):
+        if wanted and wanted[0] == size:
+            wanted.pop(0)
+            kept.append(dim)
+    return tuple(kept)
 
 
 def slice_offsets(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> list[Index]:
@@ -78,6 +100,11 @@ def start_of(
     return view.cut(emit, start, (1,) * len(start))
 
 
+def _root_dims(view: StridedView, op: vector.TransferReadOp | vector.TransferWriteOp) -> DimOf:
+    """The dimension of a view's root for each of a transfer's vector; None for one that repeats."""
+    return tuple(None if dim is None else view.kept[dim] for dim in dim_of(op))
+
+
 def reads(emit: IRBuilder, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     """
     The pieces of a `vector.transfer_read`, each read once however often it repeats.
@@ -86,7 +113,7 @@ def reads(emit: IRBuilder, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     else overwrites the tensor, perhaps before that use, or uses the vector in a loop.
     """
     view = start_of(emit, StridedView.of(emit, op.source), op)
-    dims, home = dim_of(op), op.parent
+    dims, home = _root_dims(view, op), op.parent
     seen: dict[tuple[object, ...], SSAValue] = {}
 
     def indices_of(position: Position) -> list[int]:
@@ -261,7 +288,7 @@ def _read(
 def _read_apart(emit: IRBuilder, view: StridedView, indices: list[int], size: int) -> SSAValue:
     """Read elements with a small stride: contiguous vectors from the first to the last, then shuffles."""
     stride = view.strides[-1]
-    dense = StridedView(view.root, view.offsets, (*view.strides[:-1], 1))
+    dense = replace(view, strides=(*view.strides[:-1], 1))
     first, last = indices[-1] * stride, (size - 1) * stride
     value, start = None, 0
     while start <= last:
@@ -289,9 +316,8 @@ def write(
 ) -> SSAValue:
     """`into` after the pieces of a `vector.transfer_write`, whose tensor is the block `view` if given."""
     if view is None:
-        rank = len(op.indices)
-        view = StridedView(into, (0,) * rank, (1,) * rank)
-    view, dims = start_of(emit, view, op), dim_of(op)
+        view = StridedView.whole(into, len(op.indices))
+    view, dims = start_of(emit, view, op), _root_dims(view, op)
     for number, (lead, start, size) in enumerate(pieces.layout.positions):
         indices = [0] * len(view.offsets)
         for d, i in zip(dims, (*lead, start), strict=True):

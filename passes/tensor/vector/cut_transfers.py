@@ -89,8 +89,8 @@ class WriteToSlice(VectorPattern):
         if write is None:
             return
         assert isinstance(write, vector.TransferWriteOp)
-        strides = op.static_strides.get_values()
-        view = memory.StridedView(op.dest, tuple(memory.slice_offsets(op)), strides)
+        strides, kept = op.static_strides.get_values(), memory.kept_dims(op, op.source)
+        view = memory.StridedView(op.dest, tuple(memory.slice_offsets(op)), strides, kept)
         self.vectors.replace(op, written(self.vectors, write, op.dest, view))
 
 

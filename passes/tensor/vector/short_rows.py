@@ -216,7 +216,10 @@ def reads(emit: IRBuilder, op: vector.TransferReadOp, layout: Layout) -> Pieces:
     %2 = vector.shuffle %1, %1 [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7] : vector<8xf32>, vector<8xf32>
     ```
     """
-    view, width = start_of(emit, StridedView.of(emit, op.source), op), _width(op.result)
+    view, width = StridedView.of(emit, op.source), _width(op.result)
+    if view.drops_dims:  # rows are joined in the tensor that has just them
+        view = StridedView.whole(op.source, len(op.indices))
+    view = start_of(emit, view, op)
     dims, last = dim_of(op), len(op.indices) - 1
     made: list[SSAValue] = []
     joined = collapse(emit, view.root, joined_rows(last + 1)) if dims[-1] == last else None
@@ -270,7 +273,7 @@ def write(
 ) -> SSAValue:
     """`into` after the pieces of a `vector.transfer_write` of short rows, to the block `view` if given."""
     rank, width = len(op.indices), _width(op.vector)
-    view = start_of(emit, view or StridedView(into, (0,) * rank, (1,) * rank), op)
+    view = start_of(emit, view or StridedView.whole(into, rank), op)
     groups = joined_rows(rank)
     joined = collapse(emit, into, groups)
     for number, (lead, start, _) in enumerate(pieces.layout.positions):
