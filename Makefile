@@ -11,7 +11,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models conformance fuzz derivatives mutants emulated deploy explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models conformance fuzz cases derivatives mutants emulated deploy explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -43,6 +43,10 @@ conformance: .venv/with-test
 
 fuzz: .venv/with-test
 	$(PYTEST) -m fuzz
+
+# All cases and examples of the tests of which `make test` runs a sample.
+cases: .venv/with-test
+	TEST_ALL_CASES=1 $(PYTEST) -m sample
 
 # Derivatives of all ops for five triples of sizes, against differences and against torch (extra `torch`).
 derivatives: .venv/with-test

@@ -26,6 +26,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 
 from stepwell.dialects._xdsl_speed import replace_methods
+from stepwell.dialects._xdsl_speed_patterns import replace_pattern_functions
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription, host_target
@@ -36,6 +37,7 @@ from stepwell.runtime.plugins import INSTALLED, Registry, loading
 DIALECTS: dict[str, str] = {
     "adt": "stepwell.dialects.adt:Adt",
     "amx": "stepwell.dialects.amx:AMX",
+    "emitc": "stepwell.dialects.emitc:EmitC",
     "graph": "stepwell.dialects.graph:Graph",
     "linalg_ext": "stepwell.dialects.linalg_ext:LinalgExt",
     "onnx": "stepwell.dialects.onnx:Onnx",
@@ -90,6 +92,7 @@ def _format_of(text: str, op_def: OpDef) -> FormatProgram | LateFormat:
 
 setattr(FormatProgram, "from_str", staticmethod(_format_of))  # noqa: B010  # it has another type
 replace_methods()
+replace_pattern_functions()
 
 
 _print_results = xdsl_format._print_func_outputs  # pyright: ignore[reportPrivateUsage]

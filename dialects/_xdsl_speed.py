@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import Any, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, LocationAttr
@@ -27,16 +28,18 @@ from xdsl.ir import (
     SSAValues,
     Use,
 )
+from xdsl.ir.core import _IRNode
 from xdsl.irdl import IRDLOperation, OpDef, OptionalDef, operations
 from xdsl.irdl.operations import (
     BaseAccessor,
     BaseAttrAccessor,
     BeforeVariadicSingleAccessor,
+    SingleAttrAccessor,
+    UniqueVariadicAccessor,
+    VariadicAttrAccessor,
     VarIRConstruct,
     get_op_constructs,
 )
-from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
 
 
 class _PlainABC(ABCMeta):
@@ -48,6 +51,7 @@ class _PlainABC(ABCMeta):
     """
 
     __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
 
 
 def _make_plain(cls: type) -> None:
@@ -277,15 +281,34 @@ def _accessed_single(
     return _access(self, op, objtype)
 
 
+def _accessed_last(self: UniqueVariadicAccessor, op: Operation, objtype: type | None = None) -> object:
+    """The values of the only construct with any number of them; mostly it is the only one."""
+    if self.construct is not _OPERAND and self.construct is not _RESULT:
+        return _access(self, op, objtype)
+    args: Sequence[SSAValue] = op._operands if self.construct is _OPERAND else op.results
+    return args if self.num_defs == 1 else self.index(args)
+
+
 def _accessed_segment(self: BaseAttrAccessor, op: Operation, objtype: type | None = None) -> object:
     """An operand, result, region or successor of an op that has their numbers as an attribute."""
     option = self.option
     sizes = (op.properties if option.as_property else op.attributes)[option.attribute_name]
     args = op._operands if self.construct is _OPERAND else get_op_constructs(op, self.construct)
-    return self.index(cast("tuple[int, ...]", _values(sizes)), args)
+    if (bounds := vars(sizes).get(_BOUNDS)) is None:
+        bounds = vars(sizes)[_BOUNDS] = _bounds(cast("tuple[int, ...]", _values(sizes)))
+    begin, end = bounds[self.idx]
+    if isinstance(self, VariadicAttrAccessor):
+        return args[begin:end]
+    return args[begin] if begin < end or isinstance(self, SingleAttrAccessor) else None
 
 
-def _replace_uses(self: SSAValue, value: SSAValue) -> None:
+def _bounds(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """The first index of each segment, and that after its last."""
+    ends = list(accumulate(sizes))
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def replace_uses(self: SSAValue, value: SSAValue) -> None:
     """`SSAValue.replace_all_uses_with` without a view of the operands for each use."""
     if value is self:
         return
@@ -297,48 +320,6 @@ def _replace_uses(self: SSAValue, value: SSAValue) -> None:
         use._operation._operands = SSAValues(operands)
     if self._name is not None and value._name is None:
         value.name_hint = self._name
-
-
-def _replace_op(
-    self: PatternRewriter,
-    op: Operation,
-    new_ops: Operation | Sequence[Operation],
-    new_results: Sequence[SSAValue | None] | None = None,
-    safe_erase: bool = True,
-) -> None:
-    """`PatternRewriter.replace` for results that are replaced by others, without lists of their users."""
-    made = (new_ops,) if isinstance(new_ops, Operation) else new_ops
-    if new_results is None:
-        new_results = made[-1].results if made else ()
-    if self.operation_modification_handler or len(op.results) != len(new_results) or None in new_results:
-        _replace_watched(self, op, new_ops, new_results, safe_erase)
-        return
-    self.has_done_action = True
-    if made:
-        self.insert(made, InsertPoint.before(op))
-    if self.operation_replacement_handler:
-        self.handle_operation_replacement(op, new_results)
-    hint = None
-    for old, new in zip(op.results, cast("Sequence[SSAValue]", new_results), strict=True):
-        _replace_uses(old, new)
-        if (hint := new._name) is None and old._name is not None:
-            new.name_hint = hint = old._name
-    if hint is not None and len(new_results) == 1:
-        for result in (result for new_op in made for result in new_op.results):
-            if result._name is None:
-                result.name_hint = hint
-    self.erase(op, safe_erase=safe_erase)
-
-
-def _init_rewriter(self: PatternRewriter, insert_point: Operation | InsertPoint) -> None:
-    """`PatternRewriter.__init__` with those of its base classes in one."""
-    self.operation_insertion_handler, self.block_creation_handler = [], []
-    self.operation_removal_handler, self.operation_modification_handler = [], []
-    self.operation_replacement_handler = []
-    self._name_hint = None
-    is_op = isinstance(insert_point, Operation)
-    self._current_operation = insert_point if is_op else None
-    self.insertion_point = InsertPoint.before(insert_point) if is_op else insert_point
 
 
 def _erase_value(self: SSAValue, safe_erase: bool = True) -> None:
@@ -355,7 +336,8 @@ def _attach(self: Block, operation: Operation) -> None:
         operation.parent = self
 
 
-_VALUES = "stepwell_values"
+_VALUES, _BOUNDS = "stepwell_values", "stepwell_bounds"
+_BY_IDENTITY = (_IRNode, IRDLOperation, SSAValue, Use)
 _OPERAND, _RESULT = VarIRConstruct.OPERAND, VarIRConstruct.RESULT
 _tuple_item = cast("Callable[[object, int | slice], object]", vars(tuple)["__getitem__"])
 _unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
@@ -363,7 +345,6 @@ _pack = cast("Callable[[Any, Any], DenseArrayBase]", DenseArrayBase.from_list)
 _argument_list, _build_op = operations.irdl_build_arg_list, operations.irdl_op_init
 _access = cast("Callable[[object, object, object], object]", vars(BaseAccessor)["__get__"])
 _erase_used, _attach_checked = SSAValue.erase, Block._attach_op
-_replace_watched = PatternRewriter.replace
 
 
 def replace_methods() -> None:
@@ -371,6 +352,7 @@ def replace_methods() -> None:
     for root in (Attribute, Block, Operation, Region, SSAValue):
         _make_plain(root)
     for owner, name, faster in (
+        *((cls, name, vars(object)[name]) for cls in _BY_IDENTITY for name in ("__eq__", "__hash__")),
         (Block, "walk", _walk_block),
         (Region, "walk", _walk_region),
         (Operation, "walk", _walk_op),
@@ -385,11 +367,10 @@ def replace_methods() -> None:
         (Attribute, "__post_init__", _verify_new),
         (BaseAccessor, "__get__", _accessed),
         (BeforeVariadicSingleAccessor, "__get__", _accessed_single),
+        (UniqueVariadicAccessor, "__get__", _accessed_last),
         (BaseAttrAccessor, "__get__", _accessed_segment),
-        (SSAValue, "replace_all_uses_with", _replace_uses),
+        (SSAValue, "replace_all_uses_with", replace_uses),
         (SSAValue, "erase", _erase_value),
         (Block, "_attach_op", _attach),
-        (PatternRewriter, "replace", _replace_op),
-        (PatternRewriter, "__init__", _init_rewriter),
     ):
         setattr(owner, name, faster)

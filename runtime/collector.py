@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import gc
 import inspect
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
-from types import SimpleNamespace
-from typing import Any
+from types import FunctionType, MethodType, SimpleNamespace
+from typing import Any, cast
 
 
 @contextmanager
@@ -50,12 +52,14 @@ def compiler_imports() -> Generator[None]:
     all imports; few of them are called. Classes that other threads define meanwhile get such methods too.
     """
     with collector_paused():
+        modules = len(sys.modules)
         _count_imports(1)
         try:
             yield
         finally:
             _count_imports(-1)
-            _make_old()
+            if len(sys.modules) > modules:  # counting frozen objects visits each of them
+                _make_old()
 
 
 def _make_old() -> None:
@@ -91,8 +95,8 @@ def _count_imports(change: int) -> None:
 def _late_method(name: str, args: Sequence[str], body: Sequence[str], **rest: Any) -> Callable[..., Any]:
     """A method that is compiled from its text at the first call; the compiled one replaces it."""
     compiled: Callable[..., Callable[..., Any]] = _ORIGINAL["_create_fn"]
-    if name == "__init__" and not rest["globals"]["__name__"].startswith("xdsl."):  # its signature is public
-        return compiled(name, args, body, **rest)
+    if name == "__init__":
+        return cast("Callable[..., Any]", _LateInit(partial(compiled, name, args, body, **rest)))
     outcome: Callable[..., Any] | None = None
 
     def method(self: object, *values: object, **named: object) -> object:
@@ -107,6 +111,23 @@ def _late_method(name: str, args: Sequence[str], body: Sequence[str], **rest: An
 
     method.__name__ = name
     return method
+
+
+class _LateInit:
+    """A constructor that is compiled when the class is first called or asked for its signature."""
+
+    def __init__(self, compiled: Callable[[], FunctionType]):
+        self._compiled = compiled
+        self.__name__ = "__init__"
+
+    def __get__(self, instance: object, owner: type) -> Callable[..., None]:
+        """The compiled constructor, which replaces this object in its class."""
+        init = self._compiled()
+        for cls in owner.__mro__:
+            if vars(cls).get("__init__") is self:
+                init.__qualname__ = f"{cls.__qualname__}.__init__"
+                setattr(cls, "__init__", init)  # noqa: B010  # a type checker knows of no such attribute
+        return init if instance is None else MethodType(init, instance)
 
 
 def _short_signature(_: type) -> str:

@@ -21,6 +21,7 @@ from stepwell.runtime.environment import CACHE, MODELS
 from stepwell.runtime.plugins import IMPORTED, UNKEYED
 from tests.support.components import MISSING
 from tests.support.plugins import forgotten_plugins
+from tests.support.samples import leave_out
 
 _NO_MODELS = f"{MODELS.name} names no folder"
 _LEFT_OUT: dict[str, str] = {}
@@ -48,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Replace the user's kernel cache by a temporary folder; workers inherit the variable and share the folder.
     """
     # Most IR is freed by reference counts: the collector runs more rarely than after every 700 objects.
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(200_000, 20, 100)
     if not _IS_WORKER:
         os.environ[CACHE.name] = tempfile.mkdtemp(prefix="stepwell-tests-")
 
@@ -114,6 +115,12 @@ def models_folder() -> Path:
     return Path(folder).resolve()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Leave all but a sample to `make cases`, before slow cases are deselected."""
+    leave_out(items)
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Note the slow cases: all workers leave out the same ones."""
     _LEFT_OUT.update((item.nodeid, _run_by(item)) for item in items if item.get_closest_marker("slow"))
@@ -123,6 +130,8 @@ def _run_by(item: pytest.Item) -> str:
     """The command that runs a slow case."""
     if item.get_closest_marker("fuzz"):
         return "make fuzz"
+    if item.get_closest_marker("sample"):
+        return "make cases"
     return next(
         (command for place, command in _RUN_BY.items() if item.nodeid.startswith(place)), "pytest -m slow"
     )

@@ -22,7 +22,7 @@ from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.export.weights_check import weights_check_code
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import EXPORT_SUFFIXES
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES, SOURCE_SUFFIX
 from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array
@@ -39,6 +39,8 @@ class ExportOptions(NamedTuple):
     """`embed`, `file` or `extern`."""
     host_calls: str = "refuse"
     """`refuse` or `callback`."""
+    stack: int | None = None
+    """The stack that a call may take, in bytes; known of C source alone."""
 
 
 class Exported(NamedTuple):
@@ -64,9 +66,12 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     target = Path(path)
     check_place(target)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
+    if options.stack is not None:
+        message = f"stack is for C source, and the stack of {target.suffix} files is not measured"
+        raise StepwellError("bad-option", str(path), message, help="-o FILE.c")
     entry, variant = image.main, _variant(image.main)
     _expect_suffix(target, variant)
-    _expect_exportable(entry, options)
+    expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
@@ -75,13 +80,11 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     weight_bytes = sum(map(len, weight_chunks(own)))
     facts = HeaderFacts(name, options.weights, weight_bytes, 0, options.host_calls == "callback")
     files: dict[Path, Sequence[Chunk]] = {target: _WRITERS[target.suffix](parts, target)}
-    files[target.with_suffix(".h")] = [header_text(entry, variant, facts).encode()]
+    files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
     files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(arrays)
-    for file in files:
-        check_place(file)
-    _write(files)
+    write_files(files)
     symbols = tuple(symbol.name for symbol in parts.symbols)
     workspace = str(entry.interface.arena_bytes)
     return Exported(tuple(files), symbols, workspace, 0, len(parts.code.contents), weight_bytes)
@@ -101,7 +104,7 @@ def _parts(
     machine = described(variant.triple, variant.features)
     sizes = [array.nbytes for array in arrays]
     module = entry_module(entry, name, sizes, weights=options.weights, host=options.host_calls == "callback")
-    about = description(name, entry, variant, arrays, options.weights, facts)
+    about = description(name, entry, variant.triple, variant.features, arrays, options.weights, facts)
     objects = [entry_object(module, about, machine), *support_objects(machine)]
     if options.weights == "file":
         text = weights_check_code(name, weight_chunks(arrays), machine.pointer_bytes)
@@ -119,7 +122,7 @@ def _parts(
 def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
     """The code of a program that runs a model under an emulator. Raises: as `export_image`."""
     entry, variant = image.main, _variant(image.main)
-    _expect_exportable(entry, options)
+    expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
@@ -142,12 +145,15 @@ def _expect_suffix(path: Path, variant: Variant) -> None:
         known = ", ".join((*EXPORT_SUFFIXES, ".stepwell"))
         message = f"no file that ends in {path.suffix or 'nothing'} is made of a model"
         raise StepwellError("bad-option", str(path), message, help=f"the suffixes are {known}")
+    if path.suffix == SOURCE_SUFFIX:
+        message = "the model is compiled, and C is written from its source"
+        raise StepwellError("bad-option", str(path), message, help="give it the model's own file")
     if system_of(variant.triple) != "linux":
         message = f"{path.suffix} files are made for Linux, and the code is for {variant.triple}"
         raise StepwellError("bad-option", str(path), message)
 
 
-def _expect_exportable(entry: Entry, options: ExportOptions) -> None:
+def expect_exportable(entry: Entry, options: ExportOptions) -> None:
     """Refuse what programs in C cannot pass or call."""
     if entry.timed:
         message = "the model records the times of its kernels, which only a run of Stepwell's reads"
@@ -192,8 +198,14 @@ _WRITERS: Mapping[str, Callable[[Parts, Path], Sequence[Chunk]]] = {
 }
 
 
-def _write(files: Mapping[Path, Sequence[Chunk]]) -> None:
-    """Write several files, each under another name first: none is there before all are."""
+def write_files(files: Mapping[Path, Sequence[Chunk]]) -> None:
+    """
+    Write several files, each under another name first: none is there before all are.
+
+    Raises: StepwellError `cannot-write`.
+    """
+    for path in files:
+        check_place(path)
     with ExitStack() as stack:
         for path, chunks in files.items():
             file = stack.enter_context(whole_file(path))

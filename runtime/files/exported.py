@@ -27,8 +27,9 @@ from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text,
 from stepwell.runtime.link.code import PAGE_BYTES, LinkedCode
 from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
 
-EXPORT_SUFFIXES = (".o", ".a", ".so")
-"""The suffixes of files that programs link or load."""
+SOURCE_SUFFIX = ".c"
+EXPORT_SUFFIXES = (".o", ".a", ".so", SOURCE_SUFFIX)
+"""The suffixes of files that programs link, load or compile."""
 LIBRARY_SUFFIX = ".so"
 EXPORT_SCHEMA = "stepwell-export/1"
 JSON_SECTION, WEIGHTS_SECTION = ".stepwell", ".rodata"

@@ -6,10 +6,10 @@ import pytest
 
 import stepwell
 from benchmarks.zoo import F32_MODELS, Model, model_path
-from tests.models.test_models import SAMPLE
 
+_QUICK = ("gru_seq", "silero_seq")
 _MODELS = [
-    pytest.param(model, id=name, marks=[] if name in SAMPLE else [pytest.mark.slow])
+    pytest.param(model, id=name, marks=[] if name in _QUICK else [pytest.mark.slow])
     for name, model in F32_MODELS.items()
 ]
 _LEAST_SHARE = 0.3

@@ -43,7 +43,7 @@ def plugged_in() -> None:
 @pytest.mark.parametrize(
     ("name", "backend"),
     [
-        ("resnet18", "some"),
+        pytest.param("resnet18", "some", marks=pytest.mark.slow),
         pytest.param("resnet18", "onnxruntime", marks=pytest.mark.slow),
         ("bert_mini_dyn", "some"),
         ("bert_mini_dyn", "reference"),

@@ -1,4 +1,4 @@
-"""Private names of xDSL: used in two files alone, and listed on the page about xDSL with their reasons."""
+"""Private names of xDSL: used in three files alone, and listed on the page about xDSL with their reasons."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, Region, SSAValue, SSAValues
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from stepwell.dialects._xdsl import all_dialects
+from stepwell.dialects._xdsl import all_dialects, matched_op_types
 from stepwell.dialects.parser import ExactParser, LocatingParser, _LinearLexer  # pyright: ignore[reportPrivateUsage]
 from tests.support.imports import LAYERS, ROOT
 
 ALLOWED = {
     "dialects/_xdsl.py",  # all of them, but those of the next file
     "dialects/_xdsl_speed.py",  # methods in the places of xDSL's
+    "dialects/_xdsl_speed_patterns.py",  # functions of patterns
     "runtime/dims.py",  # no name of xDSL's: functions beside the class whose parts they read
 }
 PAGE = (ROOT / "docs" / "xdsl.md").read_text(encoding="utf-8")
 _IGNORED = re.compile(r"pyright: (ignore\[.*)?reportPrivateUsage")
 
 
-def test_private_names_are_used_in_two_files() -> None:
+def test_private_names_are_used_in_three_files() -> None:
     """Elsewhere pyright reports them, unless a comment says that it shall not."""
     files = (file for layer in LAYERS for file in (ROOT / layer).rglob("*.py"))
     found = {
@@ -51,7 +53,7 @@ def _is_private(name: str) -> bool:
 
 
 def test_the_page_lists_them() -> None:
-    files = (ROOT / "dialects" / name for name in ("_xdsl.py", "_xdsl_speed.py"))
+    files = (ROOT / "dialects" / name for name in ("_xdsl.py", "_xdsl_speed.py", "_xdsl_speed_patterns.py"))
     trees = (ast.parse(file.read_text(encoding="utf-8")) for file in files)
     private = {
         node.attr
@@ -163,3 +165,58 @@ def test_an_op_gets_defaults_and_segments() -> None:
     with pytest.raises(ValueError, match="Expected 2 operand"):
         arith.AddiOp.build(operands=[value], result_types=[i32])
     assert DenseArrayBase.from_list(f32, [0.0]) != DenseArrayBase.from_list(f32, [-0.0])
+
+
+def test_ops_and_values_are_equal_by_identity() -> None:
+    ops = [TestOp(result_types=[i32], regions=[Region(Block())]) for _ in range(2)]
+    first, second = ([op.results[0], op, op.regions[0], op.regions[0].block] for op in ops)
+    assert all(one == one and one != other for one, other in zip(first, second, strict=True))  # noqa: PLR0124
+    assert len({*first, *second, *first}) == 8 and first[0] != "text"
+
+
+class _ByName(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.AddiOp | arith.SubiOp, rewriter: PatternRewriter) -> None:
+        rewriter.erase(op)
+
+
+def test_patterns_know_their_classes_by_name() -> None:
+    assert matched_op_types(_ByName()) == (arith.AddiOp, arith.SubiOp)
+    value = TestOp(result_types=[i32]).results[0]
+    block = Block(ops := [each(value, value) for each in (arith.AddiOp, arith.MuliOp, arith.SubiOp)])
+    for op in ops:
+        _ByName().match_and_rewrite(op, PatternRewriter(op))
+    assert [type(op) for op in block.ops] == [arith.MuliOp]
+
+
+class _OfNoOp:
+    def missing(self, op: Missing, rewriter: PatternRewriter) -> None: ...  # type: ignore  # noqa: F821
+    def attribute(self, op: arith.Missing, rewriter: PatternRewriter) -> None: ...  # type: ignore
+    def number(self, op: int, rewriter: PatternRewriter) -> None: ...
+    def alone(self, op: arith.AddiOp) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing", "name 'Missing' is not defined"),
+        ("attribute", "has no attribute 'Missing'"),
+        ("number", "to be an `Operation` subclass"),
+        ("alone", "to have two non-self arguments"),
+    ],
+)
+def test_patterns_without_an_op_class_are_refused(name: str, message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        op_type_rewrite_pattern(vars(_OfNoOp)[name])
+
+
+def test_segments_of_operands() -> None:
+    """One value, none, several: of ops whose sizes an attribute has, and of ops with one list."""
+    values = TestOp(result_types=[IndexType(), IndexType(), MemRefType(i32, [4, 4])]).results
+    i, j, array = values
+    load = memref.LoadOp.get(array, [i, j])
+    assert tuple(load.indices) == (i, j) and load.memref is array
+    made = memref.AllocOp([i], [j], MemRefType(i32, [DYNAMIC_INDEX]))
+    assert tuple(made.dynamic_sizes) == (i,) and tuple(made.symbol_operands) == (j,)
+    test = TestOp(values)
+    assert tuple(test.ops) == tuple(values) and list(test.ops.types) == [each.type for each in values]

@@ -102,6 +102,7 @@ def test_a_pass_that_leaves_a_program_that_does_not_run(note: str, model: Path, 
     assert note in found["note"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_named(name: str, model: Path, tmp_path: Path) -> None:
     plugin = planted(name, tmp_path)

@@ -401,9 +401,10 @@ def test_a_bad_number_of_compilations(path: Path, monkeypatch: pytest.MonkeyPatc
         assert caught.value.message == message
 
 
-def test_many_models(held: Callable[[], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [40, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.sample])])
+def test_many_models(count: int, held: Callable[[], None], tmp_path: Path) -> None:
     model = onnx_model(TEXT).SerializeToString()
-    models = [now(model) for _ in range(200)]
+    models = [now(model) for _ in range(count)]
     for model in models:
         assert answer(model).shape == (8,)
     assert len(processes(tmp_path)) == 1

@@ -85,6 +85,7 @@ CHAINS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CHAINS)
 def test_results(name: str) -> None:
     rng = np.random.default_rng(5)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell as sw
@@ -21,6 +21,7 @@ from stepwell.passes import run_pipeline
 from stepwell.runtime.meaning import Array
 from tests.kernels import kernel
 from tests.support.forests import FEATURES, random_nodes, random_rows, walked
+from tests.support.samples import examples
 
 _MOST_LEAVES = 300
 
@@ -72,14 +73,14 @@ _FORESTS = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(forest=_FORESTS)
 def test_the_meaning_walks(forest: Forest) -> None:
     found: Any = interpret(forest.module(), StepwellContext(), "main", forest.operands)[0]
     np.testing.assert_allclose(found, forest.expected, rtol=1e-5, atol=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(forest=_FORESTS, form=st.sampled_from(["walk", "bits"]), is_open=st.booleans())
 def test_loops_have_the_digits_of_a_walk(forest: Forest, form: str, is_open: bool) -> None:
     sizes = "rows = 4, block = 8, trees = 3" if form == "walk" else "rows = 8, least = 3, trees = 3"
@@ -102,6 +103,7 @@ _COMPILED: Sequence[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
 @pytest.mark.parametrize("case", range(len(_COMPILED)))
 @pytest.mark.parametrize("form", ["walk", "bits"])

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
@@ -18,6 +18,7 @@ from stepwell.runtime.model import CompiledModel
 from tests.graph_ops import run, value
 from tests.kernels import expect_lowering
 from tests.onnx_models import onnx_model
+from tests.support.samples import examples
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -67,7 +68,7 @@ def drawn(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> F32:
     return numbers
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_any_boxes(data: st.DataObject) -> None:
     draw = data.draw

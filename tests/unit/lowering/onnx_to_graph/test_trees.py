@@ -115,6 +115,7 @@ def test_modes(modes: Sequence[str]) -> None:
     np.testing.assert_allclose(y, walked(attributes, x, 2), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
 @pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX"])
 def test_regressor(aggregate: str, transform: str) -> None:
@@ -127,6 +128,7 @@ def test_regressor(aggregate: str, transform: str) -> None:
     agrees(model(node, [("y", TensorProto.FLOAT)]))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("classes", "transform"), [(1, "NONE"), (1, "LOGISTIC"), (3, "NONE"), (3, "LOGISTIC"), (3, "SOFTMAX")]
 )
@@ -256,6 +258,7 @@ def test_types_of_numbers(dtype: Any) -> None:
     np.testing.assert_array_equal(y.ravel(), expected)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("classes", [1, 2, 10])
 @pytest.mark.parametrize("depth", [5, 12])
 def test_forests_of_scikit_learn(depth: int, classes: int) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
+from tests.support.samples import examples
 
 VALUE, CELL, FUNCTION = "tensor<i64>", "!ref.cell<tensor<i64>>", "(tensor<i64>) -> tensor<i64>"
 PASSES = (
@@ -142,7 +143,7 @@ def results(text: str, pipeline: str = "") -> list[list[int]]:
     return [[int(each) for each in each_run] for each_run in found]
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data())
 def test_passes_keep_the_order_of_effects(data: st.DataObject) -> None:
     text = Program(data).text()

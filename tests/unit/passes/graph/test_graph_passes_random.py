@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, f32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -18,6 +18,7 @@ from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
 from stepwell.passes.graph.fusion.data_flow import computes
+from tests.support.samples import examples
 
 Builder = Callable[[st.DataObject, list[SSAValue], StepwellContext], GraphOp | None]
 
@@ -154,7 +155,7 @@ PIPELINES = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data(), st.sampled_from(PIPELINES))
 def test_passes_keep_results(data: st.DataObject, pipeline: str) -> None:
     ctx = StepwellContext()

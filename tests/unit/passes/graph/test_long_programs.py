@@ -11,7 +11,7 @@ import stepwell
 from stepwell.passes.registry import PASSES
 
 N, F = "tensor<i64>", "(tensor<i64>) -> tensor<i64>"
-SHORT, LONG = 2_000, 50_000
+SHORT, LONG = 1_200, 50_000
 FOLDERS = ("passes.graph.functions", "passes.graph.types", "passes.graph.data")
 NAMES = [
     name for name, entry in PASSES.items() if entry.place.startswith(tuple(f"stepwell.{f}" for f in FOLDERS))
@@ -73,6 +73,7 @@ def _run(chain: str, name: str, count: int) -> None:
         assert module.interpret(np.int64(3)) in ([3], [-3])
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("chain", CHAINS)
 def test_a_chain_goes_through_a_pass(chain: str, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ _STEPS = (
     "hoist-accumulators",
     "unroll-vectors{{mcpu={mcpu}}}",
 )
+
+_SLOW = ("attention", "contraction", "convolution", "winograd")
+"""Files whose kernels the interpreter takes seconds for: `make cases` runs them."""
 
 _KERNELS = {
     "matmul": matmul(20, 3, 16, 9),
@@ -95,6 +99,7 @@ _KERNELS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", ["x86-64-v4", "x86-64-v2"])
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in _KERNELS.items()])
 def test_scheduled_kernels_mean_the_same(text: str, mcpu: str) -> None:
@@ -105,7 +110,13 @@ def test_scheduled_kernels_mean_the_same(text: str, mcpu: str) -> None:
         assert validation.run(step.format(mcpu=mcpu)) == ["k"]
 
 
-@pytest.mark.parametrize("path", sorted(_LOWERED.glob("*.mlir")), ids=lambda path: path.stem)
+def _lowered() -> Iterator[object]:
+    for path in sorted(_LOWERED.glob("*.mlir")):
+        yield pytest.param(path, marks=[pytest.mark.slow] if path.stem in _SLOW else [])
+
+
+@pytest.mark.sample
+@pytest.mark.parametrize("path", _lowered(), ids=lambda path: path.stem)
 def test_lowered_ops_mean_the_same(path: Path) -> None:
     if path.stem.endswith("-invalid"):
         pytest.skip("made to be refused")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
 from stepwell.runtime.vm.machine import Machine
 from stepwell.runtime.vm.objects import Tag
+from tests.support.samples import examples
 from tests.support.vm import LIST, parsed
 
 
@@ -89,7 +90,7 @@ def named(value: object) -> object:
     return tuple(map(named, value)) if isinstance(value, tuple) else value
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(seed=st.integers(0, 2**32))
 def test_random_functions_compute_the_same(seed: int) -> None:
     text = RandomCode(Random(seed)).text()

@@ -102,6 +102,7 @@ ONE, TWO, THREE = (Data("Leaf", [np.array(n)]) for n in (1, 2, 3))
 TREE, SEERT = Data("Node", [ONE, Data("Node", [TWO, THREE])]), Data("Node", [Data("Node", [THREE, TWO]), ONE])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize(
     ("text", "inputs", "expected"),

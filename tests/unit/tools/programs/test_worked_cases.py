@@ -139,6 +139,6 @@ def test_a_composed_function_is_returned(executor: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_mutual_recursion_is_deep(executor: str, tmp_path: Path) -> None:
-    count = 20_000 if executor == "interpreter" else 100_000  # it takes 0.2 ms a call
+    count = 5_000 if executor == "interpreter" else 30_000  # it takes 0.2 ms a call
     for passes in ("", "tail-calls-to-loops"):
         assert called(EVEN, passes, executor, tmp_path)(np.int64(count)) == True  # noqa: E712  # an array

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
@@ -18,6 +18,7 @@ from stepwell.dialects.graph import ConstantOp
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.values import Data
 from tests.support.random_matches import NUMBER, Matches, Pattern, Type, Value, fits, pattern_text, text_of
+from tests.support.samples import examples
 
 L, N = "!adt.data<@List, tensor<i64>>", NUMBER
 
@@ -60,7 +61,7 @@ def found(module: stepwell.Module, value: Value) -> list[int] | None:
         return None
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 2**32))
 def test_the_same_case_is_taken(seed: int) -> None:
     random = Random(seed)

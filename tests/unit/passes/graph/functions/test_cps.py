@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
@@ -13,6 +13,7 @@ import stepwell
 from stepwell.dialects import graph
 from stepwell.runtime.errors import StepwellError
 from tests.support.random_functions import Functions, results
+from tests.support.samples import examples
 from tests.unit.passes.graph.functions.test_loops_and_calls import NESTED, Recursion
 from tests.unit.passes.graph.functions.test_loops_and_calls import results as results_of_recursion
 
@@ -44,7 +45,7 @@ def depth_of(module: stepwell.Module) -> int:
     return max(map(depth, module.op.walk()))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_random_programs_compute_the_same_with_continuations(data: st.DataObject) -> None:
     module = stepwell.parse(Functions(data).text()).run("link-prelude")
@@ -61,7 +62,7 @@ def test_random_programs_compute_the_same_with_continuations(data: st.DataObject
     assert results(module) == expected
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_recursion_with_open_sizes_computes_the_same(data: st.DataObject) -> None:
     module = stepwell.parse(Recursion(data).text())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp
@@ -16,6 +16,7 @@ import stepwell
 from stepwell.dialects.type_variables import types_inside
 from stepwell.passes.graph.data.names import types_of
 from tests.support.random_functions import Functions, results
+from tests.support.samples import examples
 
 N = "tensor<i64>"
 F = f"({N}) -> {N}"
@@ -76,7 +77,7 @@ def function_types(module: stepwell.Module) -> list[str]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_random_programs_compute_the_same_without_functions(data: st.DataObject) -> None:
     module = stepwell.parse(Functions(data).text()).run("link-prelude")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
 from tests.support.random_functions import Functions, results
+from tests.support.samples import examples
 
 PIPELINES = (
     "inline",
@@ -19,7 +20,7 @@ PIPELINES = (
 )
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_random_programs_compute_the_same(data: st.DataObject) -> None:
     text = Functions(data).text()

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
 from stepwell.runtime.model import CompiledModel
+from tests.support.samples import examples
 
 N, B, V = "tensor<i64>", "tensor<i1>", 'tensor<?xf32, #graph.dims<["K"]>>'
 T = f"{N}, {N}, {V}"
@@ -98,7 +99,7 @@ def results(module: stepwell.Module) -> list[Any]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_random_tail_recursion_becomes_loops_and_calls_again(data: st.DataObject) -> None:
     module = stepwell.parse(Recursion(data).text())

@@ -123,6 +123,7 @@ func.func @grown(%x: {F}, %n: {N}) -> {F} {{
 }}"""
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("text", "function"), [(SQUARE, "square"), (WRITES, "writes"), (CHAIN, "chain"), (GROW, "grown")]
 )

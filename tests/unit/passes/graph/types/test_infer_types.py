@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, ModuleOp, f32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -21,6 +21,7 @@ from stepwell.dialects.verify import verify_module
 from stepwell.passes import run_pipeline
 from stepwell.passes.graph.types.type_solver import TypeSolver
 from stepwell.runtime.errors import StepwellError
+from tests.support.samples import examples
 from tests.unit.passes.graph.test_graph_passes_random import random_module
 
 
@@ -60,7 +61,7 @@ def is_counter(value: SSAValue) -> bool:
     return isinstance(op, graph.ForOp) and value.owner.args[0] is value  # pyright: ignore
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_types_of_results_come_back(data: st.DataObject) -> None:
     ctx = StepwellContext()
@@ -78,7 +79,7 @@ def test_types_of_results_come_back(data: st.DataObject) -> None:
     assert str(read) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_no_other_types_are_found(data: st.DataObject) -> None:
     """Inputs are erased too: what is forced is what was there, and what is not is asked for."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -16,6 +16,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.tensor.sharing.families import Member, Opening
+from tests.support.samples import examples
 
 _Kernel = tuple[list[str], str, str]
 """The types of a kernel's arguments %a0, %a1, …, of its result, and its body."""
@@ -117,7 +118,7 @@ def _names(module: ModuleOp) -> list[str]:
     return [op.sym_name.data for op in module.ops if isinstance(op, FuncOp)]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(
     kind=st.sampled_from([_product, _bias, _append]),
     blocks=st.lists(st.integers(2, 20), min_size=3, max_size=4, unique=True),

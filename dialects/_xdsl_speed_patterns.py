@@ -1,0 +1,109 @@
+"""Faster functions for xDSL's rewriters and patterns, which do the same: docs/xdsl.md has the reasons."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from types import FunctionType
+from typing import Any, cast
+
+from xdsl import pattern_rewriter
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
+
+from stepwell.dialects._xdsl_speed import replace_uses
+
+_Method = Callable[[Any, Operation, PatternRewriter], None]
+
+
+def _replace_op(
+    self: PatternRewriter,
+    op: Operation,
+    new_ops: Operation | Sequence[Operation],
+    new_results: Sequence[SSAValue | None] | None = None,
+    safe_erase: bool = True,
+) -> None:
+    """`PatternRewriter.replace` for results that are replaced by others, without lists of their users."""
+    made = (new_ops,) if isinstance(new_ops, Operation) else new_ops
+    if new_results is None:
+        new_results = made[-1].results if made else ()
+    if self.operation_modification_handler or len(op.results) != len(new_results) or None in new_results:
+        _replace_watched(self, op, new_ops, new_results, safe_erase)
+        return
+    self.has_done_action = True
+    if made:
+        self.insert(made, InsertPoint.before(op))
+    if self.operation_replacement_handler:
+        self.handle_operation_replacement(op, new_results)
+    hint = None
+    for old, new in zip(op.results, cast("Sequence[SSAValue]", new_results), strict=True):
+        replace_uses(old, new)
+        if (hint := new._name) is None and old._name is not None:
+            new.name_hint = hint = old._name
+    if hint is not None and len(new_results) == 1:
+        for result in (result for new_op in made for result in new_op.results):
+            if result._name is None:
+                result.name_hint = hint
+    self.erase(op, safe_erase=safe_erase)
+
+
+def _init_rewriter(self: PatternRewriter, insert_point: Operation | InsertPoint) -> None:
+    """`PatternRewriter.__init__` with those of its base classes in one."""
+    self.operation_insertion_handler, self.block_creation_handler = [], []
+    self.operation_removal_handler, self.operation_modification_handler = [], []
+    self.operation_replacement_handler = []
+    self._name_hint = None
+    is_op = isinstance(insert_point, Operation)
+    self._current_operation = insert_point if is_op else None
+    self.insertion_point = InsertPoint.before(insert_point) if is_op else insert_point
+
+
+def _typed_pattern(func: _Method) -> _Method:
+    """
+    `op_type_rewrite_pattern`, which looks up the classes of a method's op by their names.
+
+    xDSL evaluates the text of all annotations: a compilation imports 300 patterns, a tenth of all imports.
+    """
+    if (expected := _named_types(cast(FunctionType, func))) is None:
+        return _decorate(func)  # which tells what is wrong
+    expected_type: Any = reduce(lambda a, b: a | b, cast("list[Any]", expected))
+
+    def impl(self: Any, op: Operation, rewriter: PatternRewriter) -> None:
+        if isinstance(op, expected_type):
+            func(self, op, rewriter)
+
+    return impl
+
+
+def _named_types(func: FunctionType) -> list[type[Operation]] | None:
+    """The op classes that a method's annotation names, `graph.AddOp | graph.SubOp`; None for other text."""
+    code = func.__code__
+    names = code.co_varnames[: code.co_argcount]
+    if len(names) != 3 or names[0] != "self":
+        return None
+    annotation: object = func.__annotations__.get(names[1])
+    if not isinstance(annotation, str):
+        return None
+    found: list[type[Operation]] = []
+    for text in annotation.split("|"):
+        first, *inner = text.strip().split(".")
+        value: object = func.__globals__.get(first)
+        for name in inner:
+            value = getattr(value, name, None)
+        if not isinstance(value, type) or not issubclass(value, Operation):
+            return None
+        found.append(value)
+    return found
+
+
+_decorate = pattern_rewriter.op_type_rewrite_pattern
+_replace_watched = PatternRewriter.replace
+
+
+def replace_pattern_functions() -> None:
+    """Put the functions of this file in the places of xDSL's."""
+    PatternRewriter.replace, PatternRewriter.__init__ = _replace_op, _init_rewriter
+    pattern_rewriter.op_type_rewrite_pattern = _typed_pattern

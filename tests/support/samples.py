@@ -1,0 +1,44 @@
+"""Samples: `make test` runs some cases of the tests that have many slow ones, `make cases` runs them all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
+from zlib import crc32
+
+import pytest
+from hypothesis import settings
+
+P, R = ParamSpec("P"), TypeVar("R")
+ALL_CASES = "TEST_ALL_CASES"
+"""The environment variable with which all cases and examples run."""
+_SHARE, _LEAST = 6, 5
+
+
+def examples(count: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator of a property: so many examples of it are tried by `make cases`, a sixth by `make test`."""
+    number = count if os.environ.get(ALL_CASES) else max(_LEAST, count // _SHARE)
+
+    def decorated(test: Callable[P, R]) -> Callable[P, R]:
+        return pytest.mark.sample(settings(max_examples=number, deadline=None)(test))
+
+    return decorated
+
+
+def leave_out(items: Sequence[pytest.Item]) -> None:
+    """
+    Mark as slow all but a sample of the cases of each test that is marked `sample(n)`: its first, and each of
+    which a digest says so, one in n. The choice stays the same when cases are added.
+    """
+    if os.environ.get(ALL_CASES):
+        return
+    seen: set[str] = set()
+    for item in items:
+        mark = item.get_closest_marker("sample")
+        if mark is None or not mark.args:
+            continue
+        test = item.nodeid.partition("[")[0]
+        if test in seen and crc32(item.nodeid.encode()) % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
+        seen.add(test)
