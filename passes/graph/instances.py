@@ -24,6 +24,7 @@ from stepwell.dialects.type_variables import (
     without_sizes,
 )
 from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.passes.analysis.function_names import unused_name
 from stepwell.passes.analysis.type_substitution import substitute_types
 from stepwell.passes.context import count
 from stepwell.runtime.errors import StepwellError
@@ -136,11 +137,7 @@ class _Instances:
                 help="call it at the types of its own arguments",
             )
         text = "_".join(readable_type(type) for type in arguments)
-        label = f"{name}.{text}"
-        known = {*self.names.values(), *functions_by_name(self.module)}
-        unique, number = label, 1
-        while unique in known:
-            unique, number = f"{label}.{number}", number + 1
+        unique = unused_name(f"{name}.{text}", {*self.names.values(), *functions_by_name(self.module)})
         count("instances")
         self.names[instance] = unique
         self.waiting.append((instance, [*chain, unique]))

@@ -15,14 +15,53 @@ from stepwell.dialects import graph
 from stepwell.dialects.locations import adopt_location
 from stepwell.passes.analysis.call_graph import call_graph, functions_by_name, reached_from
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
+from stepwell.passes.analysis.function_names import unused_name
 from stepwell.passes.base import functions_of
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.instances import MOST_INSTANCES
 from stepwell.passes.graph.lambda_lifting import lift_lambdas
 
 KnownFunction: TypeAlias = graph.ClosureOp | graph.FunctionOp
-_Key: TypeAlias = tuple[str, tuple[tuple[int, str], ...]]
-"""A function, and the functions that arguments are known to be, by number."""
+_Key: TypeAlias = tuple[str, tuple[tuple[int, "_Shape"], ...]]
+"""A function, and what arguments are known to be, by number."""
+_Shape: TypeAlias = tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
+"""The name of each function in a value, with those that it captures: positions, and numbers in this list."""
+
+
+class _Known:
+    """
+    A function value with the known functions that it captures, and these capture, as far as a limit goes.
+
+    Copies are made for the whole of it: one for each function inside would make as many copies of a copy.
+    """
+
+    def __init__(self, value: KnownFunction, most: int):
+        """Args: `most` is that of functions, and of how deep they are inside each other."""
+        self.functions: list[tuple[KnownFunction, dict[int, int]]] = [(value, {})]
+        depths = [1]
+        for at, (function, inside) in enumerate(self.functions):  # which grows
+            for position, each in enumerate(captured_by(function)):
+                captured = known_function(each)
+                if captured is not None and len(self.functions) < most:
+                    inside[position] = len(self.functions)
+                    self.functions.append((captured, {}))
+                    depths.append(depths[at] + 1)
+        self.depth = max(depths)
+
+    @property
+    def shape(self) -> _Shape:
+        """The functions by name, without what they capture besides."""
+        return tuple((name_of(value), tuple(inside.items())) for value, inside in self.functions)
+
+    @property
+    def captured(self) -> Sequence[SSAValue]:
+        """The captured values that are no known functions, in order."""
+        return [
+            each
+            for value, inside in self.functions
+            for position, each in enumerate(captured_by(value))
+            if position not in inside
+        ]
 
 
 def specialize_functions(module: ModuleOp, entries: Iterable[FuncOp]) -> None:
@@ -64,35 +103,39 @@ class _Specialization:
         else:
             assert op.callee is not None
             values = ((n, known_function(each)) for n, each in enumerate(op.arguments))
-            known = {n: value for n, value in values if value is not None}
+            found = {n: value for n, value in values if value is not None}
             callee = self._functions.get(op.callee.string_value())
-            if not known or callee is None or callee.is_declaration:
+            if not found or callee is None or callee.is_declaration:
                 return None
+            left = MOST_INSTANCES - self._copies[self._origin_of(callee)]
+            known = {n: _Known(value, max(1, left)) for n, value in found.items()}
             name = self._copy(callee, known, op)
             if name is None:
                 return None
             kept = [each for n, each in enumerate(op.arguments) if n not in known]
-            captured = [each for value in known.values() for each in captured_by(value)]
+            captured = [each for value in known.values() for each in value.captured]
             made = graph.CallOp(name, [*kept, *captured], op.result_types)
         adopt_location(made, op.location)
         Rewriter.replace_op(op, made)
         return made
 
-    def _copy(self, function: FuncOp, known: dict[int, KnownFunction], at: Operation) -> str | None:
+    def _origin_of(self, function: FuncOp) -> str:
+        name = function.sym_name.data
+        return self._origin.get(name, name)
+
+    def _copy(self, function: FuncOp, known: dict[int, _Known], at: Operation) -> str | None:
         """The name of the copy of a function for known arguments; None where there are too many."""
         name = function.sym_name.data
-        key = name, tuple((number, name_of(value)) for number, value in known.items())
+        key = name, tuple((number, value.shape) for number, value in known.items())
         if key in self._names:
             return self._names[key]
-        origin = self._origin.get(name, name)
+        origin = self._origin_of(function)
         if self._copies[origin] >= MOST_INSTANCES:
             remark(at, f"@{origin} is given ever other functions: there are {MOST_INSTANCES} copies of it")
             return None
-        self._copies[origin] += 1
-        label = ".".join([name, *(name_of(value) for value in known.values())])
-        unique, number = label, 1
-        while unique in self._functions:
-            unique, number = f"{label}.{number}", number + 1
+        self._copies[origin] += max(value.depth for value in known.values())
+        inside = [each for value in known.values() for each, _ in value.functions]
+        unique = unused_name(".".join([name, *map(name_of, inside)]), self._functions)
         self._names[key], self._origin[unique] = unique, origin
         made = self._functions[unique] = _with_known(function, known, unique)
         self._module.body.block.insert_op_after(made, function)
@@ -101,7 +144,7 @@ class _Specialization:
         return unique
 
 
-def _with_known(function: FuncOp, known: dict[int, KnownFunction], name: str) -> FuncOp:
+def _with_known(function: FuncOp, known: dict[int, _Known], name: str) -> FuncOp:
     """A copy of a function with closures in the places of known arguments; captured values are the last."""
     made = function.clone()
     made.properties["sym_name"] = StringAttr(name)
@@ -112,22 +155,41 @@ def _with_known(function: FuncOp, known: dict[int, KnownFunction], name: str) ->
     arguments = list(block.args)
     ops: list[Operation] = []
     for number, value in known.items():
-        captured: list[SSAValue] = []
-        for each in captured_by(value):
-            captured.append(block.insert_arg(each.type, len(block.args)))
-            captured[-1].name_hint = each.name_hint
-        type = cast(FunctionType, arguments[number].type)
-        closure = graph.ClosureOp(name_of(value), captured, type)
-        if isinstance(value, graph.FunctionOp):
-            closure = graph.FunctionOp(name_of(value), type)
-        arguments[number].replace_all_uses_with(closure.result)
+        closures = _closures(value, block, cast(FunctionType, arguments[number].type))
+        arguments[number].replace_all_uses_with(closures[-1].results[0])
         block.erase_arg(arguments[number])
-        ops.append(closure)
+        ops += closures
     assert block.first_op is not None
     block.insert_ops_before(ops, block.first_op)
     outputs = made.function_type.outputs.data
     made.properties["function_type"] = FunctionType.from_lists(block.arg_types, outputs)
     return made
+
+
+def _closures(known: _Known, block: Block, outer: FunctionType) -> Sequence[Operation]:
+    """The ops of a function value, its own last, of a type; the block gets arguments for what it captures."""
+    captured: list[list[SSAValue | None]] = []
+    for value, inside in known.functions:
+        row: list[SSAValue | None] = []
+        for position, each in enumerate(captured_by(value)):
+            row.append(None if position in inside else block.insert_arg(each.type, len(block.args)))
+            if (argument := row[-1]) is not None:
+                argument.name_hint = each.name_hint
+        captured.append(row)
+    made: dict[int, KnownFunction] = {}
+    for number in reversed(range(len(known.functions))):
+        value, inside = known.functions[number]
+        type = value.result.type if number else outer
+        values = [
+            made[inside[position]].result if each is None else each
+            for position, each in enumerate(captured[number])
+        ]
+        made[number] = (
+            graph.FunctionOp(name_of(value), type)
+            if isinstance(value, graph.FunctionOp)
+            else graph.ClosureOp(name_of(value), values, type)
+        )
+    return list(made.values())
 
 
 def known_function(value: SSAValue) -> KnownFunction | None:

@@ -36,10 +36,11 @@ class VmProfile(NamedTuple):
     """The most frames."""
 
     def __str__(self) -> str:
-        lines = [f"{'kind':<12}{'name':<24}{'runs':>12}{'us':>14}{'share':>8}"]
+        width = max([22, *(len(row.name) for row in self.rows)]) + 2
+        lines = [f"{'kind':<12}{'name':<{width}}{'runs':>12}{'us':>14}{'share':>8}"]
         for row in self.rows:
             figures = f"{row.runs:>12,}{row.microseconds:>14,.1f}{row.share:>7.1f}%"
-            lines.append(f"{row.kind:<12}{row.name:<24}{figures}")
+            lines.append(f"{row.kind:<12}{row.name:<{width}}{figures}")
         lines += [f"allocated by {name}: {size:,} bytes" for name, size in self.allocated_bytes.items()]
         return "\n".join([*lines, f"deepest stack: {self.deepest:,} frames"])
 

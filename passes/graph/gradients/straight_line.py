@@ -50,8 +50,7 @@ def straight_line(
     named = name_sizes(made, weights)
     if apply_patterns(made.body, decompositions(weights)) or loops or named:
         refine_types(made)
-    if loops or named:
-        _return_declared_sizes(made)
+    _return_declared_sizes(made)
     return made
 
 

@@ -122,3 +122,26 @@ func.func private @of_sizes(%x: tensor<4xf32>, %y: tensor<3xf32>) -> (tensor<4xf
   %b = graph.add %y, %d : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   func.return %a, %b : tensor<4xf32>, tensor<3xf32>
 }
+// A result that inlining makes more precise makes the function's type so too; calls of it keep theirs.
+// CHECK-LABEL: func.func private @precise(
+// CHECK-SAME: -> tensor<3xf32>
+// CHECK: func.return %{{.*}} : tensor<3xf32>
+// CHECK-LABEL: func.func private @of_precise(
+// CHECK: graph.call @precise_recursive(%{{.*}}) : (tensor<3xf32>) -> tensor<?xf32>
+func.func private @same(%x: tensor<?xf32>) -> tensor<?xf32> {
+  func.return %x : tensor<?xf32>
+}
+func.func private @precise(%x: tensor<3xf32>) -> tensor<?xf32> {
+  %a = graph.neg %x : tensor<3xf32> -> tensor<3xf32>
+  %y = graph.call @same(%a) : (tensor<3xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}
+func.func private @precise_recursive(%x: tensor<3xf32>) -> tensor<?xf32> {
+  %a = graph.call @precise_recursive(%x) : (tensor<3xf32>) -> tensor<?xf32>
+  %y = graph.call @same(%x) : (tensor<3xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}
+func.func private @of_precise(%x: tensor<3xf32>) -> tensor<?xf32> {
+  %y = graph.call @precise_recursive(%x) : (tensor<3xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}

@@ -16,7 +16,8 @@ func.func @main(%l: !adt.data<@List, tensor<i64>>, %k: tensor<i64>) -> !adt.data
   %m = graph.call @each(%f, %l) : ((tensor<i64>) -> tensor<i64>, !adt.data<@List, tensor<i64>>) -> !adt.data<@List, tensor<i64>>
   %g = graph.function @double : (tensor<i64>) -> tensor<i64>
   %n = graph.call @each(%g, %m) : ((tensor<i64>) -> tensor<i64>, !adt.data<@List, tensor<i64>>) -> !adt.data<@List, tensor<i64>>
-  func.return %n : !adt.data<@List, tensor<i64>>
+  %o = graph.call @nested(%n, %k) : (!adt.data<@List, tensor<i64>>, tensor<i64>) -> !adt.data<@List, tensor<i64>>
+  func.return %o : !adt.data<@List, tensor<i64>>
 }
 func.func private @double(%x: tensor<i64>) -> tensor<i64> {
   %y = graph.add %x, %x : (tensor<i64>, tensor<i64>) -> tensor<i64>
@@ -41,4 +42,25 @@ func.func private @each(%f: (tensor<i64>) -> tensor<i64>, %l: !adt.data<@List, t
     graph.yield %c : !adt.data<@List, tensor<i64>>
   }
   func.return %r : !adt.data<@List, tensor<i64>>
+}
+// A function value that captures known functions is known as a whole: one copy, and none for what is inside.
+// CHECK-NOT: func.func private @each.nested_lambda_0(
+// CHECK-LABEL: func.func private @each.nested_lambda_0.nested_lambda_1(
+// CHECK: graph.call @nested_lambda_0.nested_lambda_1(%{{.*}}, %k)
+// CHECK-LABEL: func.func private @nested(
+// CHECK: graph.call @each.nested_lambda_0.nested_lambda_1(%l, %k)
+// CHECK-LABEL: func.func private @nested_lambda_0.nested_lambda_1(
+// CHECK: graph.call @nested_lambda_1(
+func.func private @nested(%l: !adt.data<@List, tensor<i64>>, %k: tensor<i64>) -> !adt.data<@List, tensor<i64>> {
+  %f = graph.lambda (%x: tensor<i64>) -> (tensor<i64>) {
+    %y = graph.add %x, %k : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    graph.yield %y : tensor<i64>
+  }
+  %g = graph.lambda (%x: tensor<i64>) -> (tensor<i64>) {
+    %y = graph.call %f(%x) : (tensor<i64>) -> tensor<i64>
+    %z = graph.neg %y : tensor<i64> -> tensor<i64>
+    graph.yield %z : tensor<i64>
+  }
+  %m = graph.call @each(%g, %l) : ((tensor<i64>) -> tensor<i64>, !adt.data<@List, tensor<i64>>) -> !adt.data<@List, tensor<i64>>
+  func.return %m : !adt.data<@List, tensor<i64>>
 }

@@ -67,3 +67,20 @@ func.func @of_constant() {
   %a = graph.gradient @constant wrt [0] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   func.return
 }
+// -----
+// Inlining knows a size that the function's type does not have: the derivative has the declared one.
+// CHECK-LABEL: func.func private @open.gradient_0(%x: tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>)
+// CHECK: func.return %{{.*}}, %{{.*}} : tensor<?xf32>, tensor<4xf32>
+func.func private @same(%x: tensor<?xf32>) -> tensor<?xf32> {
+  func.return %x : tensor<?xf32>
+}
+func.func private @open(%x: tensor<4xf32>) -> tensor<?xf32> {
+  %z = graph.multiply %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = graph.call @same(%z) : (tensor<4xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}
+func.func @main(%x: tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>) {
+  %g = graph.gradient @open wrt [0] : (tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>)
+  %y, %d = graph.call %g(%x) : (tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>)
+  func.return %y, %d : tensor<?xf32>, tensor<4xf32>
+}
