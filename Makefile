@@ -7,7 +7,7 @@ JOBS ?= 2
 MINUTES ?= 60
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 PYRIGHT := $(BIN)/pyright --pythonpath $(BIN)/python
-NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vsce@3.9
+NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vsce@3.9 typescript@5.9
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -46,7 +46,7 @@ fuzz: .venv/with-test
 
 # All cases and examples of the tests of which `make test` runs a sample.
 cases: .venv/with-test
-	$(PYTEST) -m sample --all-cases
+	TEST_ALL_CASES=1 $(PYTEST) -m sample
 
 # Derivatives of all ops for five triples of sizes, against differences and against torch (extra `torch`).
 derivatives: .venv/with-test
@@ -61,8 +61,8 @@ emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
 
 # Exported models: other CPUs, by emulators (qemu-user); `DEPLOY="-k riscv64gcv"` runs a part.
-deploy: .venv/with-test
-	$(PYTEST) tests/deploy $(DEPLOY)
+deploy: .venv/with-test .venv/with-npm
+	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/deploy $(DEPLOY)
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
 explore: .venv/with-test .venv/with-editor .venv/with-notebook .venv/with-npm

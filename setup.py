@@ -9,5 +9,8 @@ LAYERS = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "
 setup(
     packages=["stepwell", *(f"stepwell.{name}" for name in find_packages() if name.split(".")[0] in LAYERS)],
     package_dir={"stepwell": "stepwell", **{f"stepwell.{layer}": layer for layer in LAYERS}},
-    package_data={"stepwell": ["py.typed"], "": ["*.mlir", "*.csv", "*.pyi", "page/*.js", "page/*.css"]},
+    package_data={
+        "stepwell": ["py.typed"],
+        "": ["*.mlir", "*.csv", "*.pyi", "page/*.js", "page/*.css", "package/*", "*.mjs"],
+    },
 )

@@ -4,7 +4,7 @@ Exported models: `python -m benchmarks.deploy`.
 Sizes of the files of a small model; the time to export a compiled model, and the memory for it; the time of a
 call through `NAME_run` of a model of one operator, over that of `NAME_main`; and of whole models as exported
 libraries, against the same models in Python, in turn. Milliseconds are the median, the time of a
-call is the least.
+call is the least. `python -m benchmarks.web` measures models for WebAssembly.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import onnx.parser
 
 import stepwell
 from benchmarks.zoo import model_path
+from stepwell.runtime.machine.target import C_TARGET
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.targets.cpu import cpu_rows
 from stepwell.tools.inputs import completed_inputs
@@ -52,17 +53,21 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder = Path(name)
         sizes(folder)
         call_time(folder)
+        source(folder)
         for model in args.models:
             whole_model(model, folder)
 
 
 def sizes(folder: Path) -> None:
-    """Print the bytes of a small model's library, weights apart, for each CPU of the table."""
+    """Print the bytes of a small model's library or module, weights apart, for each row of the table."""
     model = onnx.parser.parse_model(_TINY)
     for row in cpu_rows().values():
-        done = stepwell.export(model, folder / "tiny.so", mcpu=row.name)
-        size = (folder / "tiny.so").stat().st_size - done.weight_bytes
-        print(f"tiny .so {row.name:<16} {size:>7} bytes, code {done.code_bytes}")
+        if row.name == C_TARGET:
+            continue
+        suffix = "wasm" if row.arch == "wasm32" else "so"
+        done = stepwell.export(model, folder / f"tiny.{suffix}", mcpu=row.name)
+        size = (folder / f"tiny.{suffix}").stat().st_size - done.weight_bytes
+        print(f"tiny .{suffix} {row.name:<16} {size:>7} bytes, code {done.code_bytes}")
 
 
 _CALLER = """
@@ -116,6 +121,60 @@ def call_time(folder: Path) -> None:
     subprocess.run([compiler, "-O2", "one.c", "one.a", "-o", "one"], cwd=folder, check=True)
     done = subprocess.run([folder / "one"], capture_output=True, text=True, check=True)
     print(f"one operator: {done.stdout}")
+
+
+_DIGITS = """
+#define _POSIX_C_SOURCE 200809L
+#include "digits.h"
+#include <stdio.h>
+#include <time.h>
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+int main(void) {
+  static float x[64], y[10];
+  static unsigned char memory[DIGITS_WORKSPACE_BYTES + 64];
+  digits_inputs in = {x};
+  digits_outputs out = {y};
+  digits_call call = {0};
+  double least = 1e9;
+  for (int i = 0; i < 64; i++) x[i] = (float)(i % 17) / 16.0f;
+  call.workspace = memory + (64 - (uintptr_t)memory % 64) % 64;
+  call.workspace_bytes = DIGITS_WORKSPACE_BYTES;
+  for (int round = 0; round < 50; round++) {
+    double begin = now();
+    for (int i = 0; i < 1000; i++) digits_run(&in, &out, &call);
+    begin = now() - begin;
+    least = begin < least ? begin : least;
+  }
+  printf("%.2f us a call", 1e3 * least);
+  return 0;
+}
+"""
+
+
+def source(folder: Path) -> None:
+    """Print sizes and the time of a call of the digit classifier as C source, at -O2."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        print("digits.c: no C compiler here")
+        return
+    model = Path(__file__).parents[1] / "examples" / "digits.onnx"
+    done = stepwell.export(model, folder / "digits.c", input_shapes={"pictures": (1, 64)})
+    (folder / "call.c").write_text(_DIGITS)
+    for extra in ("", "digits.so"):
+        if extra:
+            stepwell.export(model, folder / "digits.so", input_shapes={"pictures": (1, 64)})
+        code = f"./{extra}" if extra else "digits.c"
+        line = [compiler, "-std=c99", "-O2", "call.c", code, "-Wl,-rpath,.", "-o", "call"]
+        subprocess.run(line, cwd=folder, check=True)
+        shown = subprocess.run(["./call"], cwd=folder, capture_output=True, text=True, check=True)
+        print(f"{extra or 'digits.c'}: {shown.stdout}")
+    print(
+        f"digits.c: workspace {done.workspace}, stack at most {done.stack_bytes}, weights {done.weight_bytes}"
+    )
 
 
 def whole_model(name: str, folder: Path) -> None:

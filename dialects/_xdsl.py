@@ -37,6 +37,7 @@ from stepwell.runtime.plugins import INSTALLED, Registry, loading
 DIALECTS: dict[str, str] = {
     "adt": "stepwell.dialects.adt:Adt",
     "amx": "stepwell.dialects.amx:AMX",
+    "emitc": "stepwell.dialects.emitc:EmitC",
     "graph": "stepwell.dialects.graph:Graph",
     "linalg_ext": "stepwell.dialects.linalg_ext:LinalgExt",
     "onnx": "stepwell.dialects.onnx:Onnx",

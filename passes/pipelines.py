@@ -117,6 +117,8 @@ SHARE = (
     Step("share-kernels", "joins kernels that differ in extents of outer loops, before any is compiled"),
 )
 SCHEDULE = (
+    Step("choose-forms", "gives each op of linalg_ext a way to compute it, as an attribute to edit"),
+    Step("expand-forms", "writes its loops before other passes fuse, copy and schedule what is in them"),
     Step("sink-reshapes", "moves reshapes after elementwise ops, which can then share loops"),
     Step("compute-in-products", "lets products by few rows compute weights, before these get loops"),
     Step("fuse-into-writes", "computes elementwise ops where loops write their operand"),
@@ -127,7 +129,6 @@ SCHEDULE = (
     Step("generalize-copies", "makes elementwise ops of copies: choose-schedules sees nothing else"),
     Step("collapse-loops", "merges loops, so that schedules see long rows; last of those that change ops"),
     Step("choose-schedules", "gives each heavy op tiles, an order and lanes, as an attribute to edit"),
-    Step("expand-forms", "writes loops for ops of linalg_ext, by the form that their schedule has"),
     Step("tile-and-fuse", "builds the loops of the schedules, with producers and consumers inside"),
     Step("vectorize", "computes the tiles on vectors"),
     Step("hoist-accumulators", "keeps sums in registers across iterations, now that tiles are vectors"),
@@ -148,6 +149,14 @@ CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run -
 LLVM = (
     Step("convert-loops-to-llvm", "makes pointers, calls and branches of buffers and loops"),
 )
+C_STACK = (
+    Step("bound-stack{bytes=4096 sequential=true}", "keeps arrays above it off the small stacks of devices"),
+)
+TO_C = (
+    Step("scalarize-vectors", "computes lane by lane: C has no vectors"),
+    Step("convert-loops-to-emitc", "makes operators and statements of C of what is left"),
+)
+"""From loops on buffers to C, for `-o FILE.c`."""
 ON_LLVM = (
     Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),
 )
@@ -156,8 +165,8 @@ ON_LLVM = (
 NEEDED = frozenset(
     (
         *("convert-onnx-to-graph", "convert-plugins-to-graph", *(step.name for step in PARTITION)),
-        *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "unroll-vectors"),
-        *("bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
+        *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
+        *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
         "convert-loops-to-llvm",
     )
 )
@@ -183,18 +192,27 @@ REFERENCE_PIPELINE = text_of(PROGRAM[:3])
 """What the interpreter needs of `PROGRAM`."""
 NATIVE_PIPELINE = text_of(NATIVE_FUNCTIONS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
-LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS))
+LOOP_PIPELINE, C_PIPELINE = text_of((*LOOPS, *ON_LOOPS)), text_of(TO_C)
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
 MAIN_PIPELINE = text_of(MAIN)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
+C_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *C_STACK, *MAIN))
+"""The same for C source."""
 
 NEEDED_BELOW = {
     FROM_ONNX: "every later pass works on the ops that it makes",
     "fuse-ops": "it decides what becomes a kernel, and kernels alone are lowered",
 }
 """Passes that nothing below level 1 does without, and why."""
+
+
+def schedule_steps(after: str | None = None, until: str | None = None) -> Sequence[Step]:
+    """A part of `SCHEDULE`: the passes after one, up to and with another."""
+    names = [step.name for step in SCHEDULE]
+    first = 0 if after is None else names.index(after) + 1
+    return SCHEDULE[first:] if until is None else SCHEDULE[first : names.index(until) + 1]
 
 
 def main_steps(timed: bool) -> Sequence[Step]:

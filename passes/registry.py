@@ -113,6 +113,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-graph-to-vm": ("lower functional programs to bytecode",),
         "convert-graph-to-onnx": ("lower graph ops to operators of ONNX",),
         "convert-linalg-to-amx": ("lower 8-bit products to AMX tile registers",),
+        "convert-loops-to-emitc": ("lower loops on buffers to the operators and statements of C",),
         "convert-loops-to-llvm": ("lower loops on buffers to the llvm dialect",),
         "convert-onnx-to-graph": ("lower each ONNX operator to graph ops",),
         "convert-vm-to-llvm": ("lower instructions on registers to native functions",),
@@ -149,6 +150,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "legalize": ("replace ops by the patterns of a named set", "Legalize"),
     },
     "passes.tensor.schedule": {
+        "choose-forms": ("choose the form and sizes of each op of linalg_ext, by estimated cycles",),
         "choose-schedules": (
             "choose tile sizes, loop order and vector lanes for each kernel, by heuristics",
         ),
@@ -188,7 +190,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "unroll-vectors": ("split vectors to the size of registers",),
         "vectorize": ("compute scheduled tiles on vectors",),
     },
+    "passes.loop.scalarize": {"scalarize-vectors": ("compute vectors lane by lane on scalars",)},
     "passes.loop": {
+        "bound-stack": ("move large arrays of kernels from the stack to scratch memory",),
         "hoist-addresses": ("move address arithmetic out of loops",),
         "prefetch-rows": ("prefetch the next row of an operand during the current one",),
         "stream-stores": ("store large results past the caches",),

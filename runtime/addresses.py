@@ -40,5 +40,7 @@ def _layout_holds() -> bool:
     return np.ndarray.__basicsize__ > _HEAD_BYTES and all(_by_layout(s) == _by_interface(s) for s in samples)
 
 
-address_of = _by_layout if _layout_holds() else _by_interface
+ELEMENTS_AT = _HEAD_BYTES if _layout_holds() else None
+"""The bytes from an array object's begin to the pointer to its elements; None where that is not known."""
+address_of = _by_layout if ELEMENTS_AT is not None else _by_interface
 """The address of an array's first element."""

@@ -21,6 +21,7 @@ from stepwell.runtime.interface import Array, Binding, TensorSpec, checked_input
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.machine.call_frame import CallFrame
 from stepwell.runtime.machine.chunk_times import ChunkTime
+from stepwell.runtime.machine.fixed_call import FixedCall
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.native_segment import NativeSegment
 from stepwell.runtime.machine.pool import MAX_THREADS, get_pool
@@ -243,33 +244,15 @@ class CompiledModel(ModelInfo):
             for i, shape in enumerate(binding.array_shapes)
         ]
 
-    def fixed_call(self) -> Callable[..., object] | None:
+    def fixed_call(self) -> FixedCall | None:
         """
-        A function for calls on arrays that have been checked, in a third of the time of a call of the model.
-
-        It takes arrays of the interface's shapes and element types, without gaps, and returns one array, or a
-        list. None where sizes are open, or the call needs the host or memory whose size depends on data.
+        Calls on arrays that have been checked. None where sizes are open, or a call needs the host or memory
+        whose size depends on data.
         """
         if (binding := self._fixed_binding()) is None:
             return None
-        shapes, dtypes, main, empty = binding.array_shapes, self._output_dtypes, self._main, np.empty
-        count = len(self.interface.inputs) + len(shapes)
-        frames: list[CallFrame] = []
-
-        def call(*arrays: Array) -> object:
-            try:
-                frame = frames.pop()
-            except IndexError:
-                frame = self._new_frame()
-                frame.prepare(binding)
-            outputs = list(map(empty, shapes, dtypes))
-            frame.args[:count] = list(map(address_of, (*arrays, *outputs)))
-            if (status := main(*frame.addresses)) != 0:
-                raise self._failure(status, frame)
-            frames.append(frame)
-            return outputs[0] if len(outputs) == 1 else outputs
-
-        return call
+        inputs, dtypes = len(self.interface.inputs), self._output_dtypes
+        return FixedCall(self._main, inputs, binding, dtypes, self._new_frame, self._failure)
 
     def _fixed_binding(self) -> Binding | None:
         """The sizes of every call; None where they are open, or calls need more than arrays."""

@@ -21,7 +21,7 @@ from stepwell.runtime.environment import CACHE, MODELS
 from stepwell.runtime.plugins import IMPORTED, UNKEYED
 from tests.support.components import MISSING
 from tests.support.plugins import forgotten_plugins
-from tests.support.samples import OPTION, leave_out, set_whole
+from tests.support.samples import leave_out
 
 _NO_MODELS = f"{MODELS.name} names no folder"
 _LEFT_OUT: dict[str, str] = {}
@@ -44,18 +44,12 @@ settings.register_profile("stepwell", deadline=None, suppress_health_check=[Heal
 settings.load_profile("stepwell")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of `make cases`."""
-    parser.addoption(OPTION, action="store_true", help="run all cases of tests that are marked `sample`")
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """
     Replace the user's kernel cache by a temporary folder; workers inherit the variable and share the folder.
     """
-    set_whole(bool(config.getoption(OPTION)))
     # Most IR is freed by reference counts: the collector runs more rarely than after every 700 objects.
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(200_000, 20, 100)
     if not _IS_WORKER:
         os.environ[CACHE.name] = tempfile.mkdtemp(prefix="stepwell-tests-")
 

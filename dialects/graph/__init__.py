@@ -26,6 +26,7 @@ from stepwell.dialects.graph.channel_norm import GroupNormOp as GroupNormOp
 from stepwell.dialects.graph.channel_norm import InstanceNormOp as InstanceNormOp
 from stepwell.dialects.graph.channel_norm import LrnOp as LrnOp
 from stepwell.dialects.graph.checks import CheckIndicesOp as CheckIndicesOp
+from stepwell.dialects.graph.checks import CheckOffsetsOp as CheckOffsetsOp
 from stepwell.dialects.graph.contraction import BiasAddOp as BiasAddOp
 from stepwell.dialects.graph.contraction import MatmulIntegerOp as MatmulIntegerOp
 from stepwell.dialects.graph.contraction import MatmulOp as MatmulOp

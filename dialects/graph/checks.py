@@ -1,4 +1,4 @@
-"""Checks of data at run time: indices within the bounds of the indexed dimension."""
+"""Checks of data at run time: indices and offsets within the bounds of a dimension."""
 
 from __future__ import annotations
 
@@ -50,3 +50,35 @@ class CheckIndicesOp(GraphOp):
         fits = len(sizes) == 1 or (bool(dims) and dims[-1] == Dim.of(len(sizes)))
         if not fits or any(size.is_unknown for size in sizes):  # (C2)
             raise VerifyException(f"sizes {shape_text(sizes)} do not fit indices {shape_text(dims)}")
+
+
+@irdl_op_definition
+class CheckOffsetsOp(GraphOp):
+    """
+    Stop the call with an error when an offset is negative or greater than its limit.
+
+    ```mlir
+    graph.check_offsets <["data_0", "P"]> up_to <[7, "N - 1"]>
+    ```
+    Constraints:
+      (C1) offsets and limits are known by number or name, and there is a limit for each offset.
+    """
+
+    name = "graph.check_offsets"
+    KIND: ClassVar[Kind] = Kind.STRUCTURE
+
+    offsets = prop_def(DimsAttr)
+    limits = prop_def(DimsAttr)
+
+    assembly_format = "$offsets `up_to` $limits attr-dict"
+
+    def __init__(self, offsets: Sequence[DimLike], limits: Sequence[DimLike]):
+        super().__init__(properties={"offsets": dims_attr(offsets), "limits": dims_attr(limits)})
+
+    def infer(self) -> Sequence[Attribute]:
+        return []
+
+    def check(self) -> None:
+        offsets, limits = self.offsets.get(), self.limits.get()
+        if len(offsets) != len(limits) or any(dim.is_unknown for dim in (*offsets, *limits)):  # (C1)
+            raise VerifyException(f"limits {shape_text(limits)} do not fit offsets {shape_text(offsets)}")

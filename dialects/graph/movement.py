@@ -305,6 +305,8 @@ class InsertSliceOp(SameTypeOp):
     Constraints:
       (C1) both tensors have one element type and one rank.
       (C2) offsets are given once, as dimensions or as an operand, one a dimension.
+      (C3) offsets of known number are not negative, and leave room for the update. Others are checked at run
+      time: the call ends with an error.
     Source: ONNX TensorScatter, opset 24; numpy's `x[i:j] = u`.
     """
 
@@ -333,6 +335,20 @@ class InsertSliceOp(SameTypeOp):
         expect_mixed(self.offsets, self.offsets_value, "offsets")
         if (n := len(mixed_dims(self.offsets, self.offsets_value))) != rank:  # (C2)
             raise VerifyException(f"expected {rank} offsets, one a dimension, found {n}")
+        if self.offsets is not None:
+            for offset, limit in zip(self.offsets.get(), self.last_offsets(), strict=True):
+                room = limit - offset
+                if min(_number_or_zero(offset), _number_or_zero(room)) < 0:  # (C3)
+                    raise VerifyException(f"an offset of {offset} is not between 0 and {limit}")
+
+    def last_offsets(self) -> Sequence[Dim]:
+        """The greatest offset along each dimension that leaves room for the update."""
+        pairs = zip(dims_of(self.input.type), dims_of(self.update.type), strict=True)
+        return [whole - part for whole, part in pairs]
+
+
+def _number_or_zero(dim: Dim) -> int:
+    return dim.value if dim.is_static else 0
 
 
 @irdl_op_definition

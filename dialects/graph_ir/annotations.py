@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr
+from typing import TypeVar
+
+from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Operation
 
 from stepwell.runtime.dims import Dim
@@ -12,7 +14,18 @@ STOP_FUSION = "graph.stop_fusion"
 
 
 IN_BOUNDS = "graph.in_bounds"
-"""An attribute on a gather or scatter: its indices are known to be within bounds."""
+"""An attribute on a gather, scatter or update: its indices, or offsets, are known to be within bounds."""
+
+
+_Op = TypeVar("_Op", bound=Operation)
+
+
+def in_bounds(op: _Op) -> _Op:
+    """An op after it is marked: its indices, or offsets, are known to be within bounds."""
+    op.attributes[IN_BOUNDS] = UnitAttr()
+    return op
+
+
 FLOPS = "graph.flops"
 BYTES = "graph.bytes"
 ARITHMETIC = "graph.arithmetic"

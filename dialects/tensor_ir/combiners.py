@@ -122,7 +122,7 @@ def reduce_vectors(
     return NaN test for it beside the numbers, by one comparison for two vectors.
     """
     if kind in _NAN_WINS and (whole := [v for v in vectors if _has_mask(v)]):
-        start = _combine(emit, kind, start, _extremum(emit, kind, whole))
+        start = combined(emit, kind, start, _extremum(emit, kind, whole))
         vectors = [v for v in vectors if not _has_mask(v)]
     # Vectors of one type are combined lane by lane; without NaN, these start from the neutral element.
     by_type: dict[Attribute, SSAValue] = {}
@@ -131,11 +131,11 @@ def reduce_vectors(
         known = by_type.get(value.type)
         if known is None and of_numbers is not None:
             known = emit.value(vector.BroadcastOp(_neutral(emit, of_numbers, value), vector_of(value)))
-        by_type[value.type] = value if known is None else _combine(emit, kind, known, value)
+        by_type[value.type] = value if known is None else combined(emit, kind, known, value)
     for value in by_type.values():
         # Any order of the lanes will do: the vectors were summed lane by lane already.
         flags = _REASSOCIATE if of_numbers is None else _REASSOCIATE_NUMBERS
-        start = _combine(emit, kind, start, _all_lanes(emit, of_numbers or kind, value, flags))
+        start = combined(emit, kind, start, _all_lanes(emit, of_numbers or kind, value, flags))
     return start
 
 
@@ -196,6 +196,6 @@ def _all_lanes(
     )
 
 
-def _combine(emit: IRBuilder, kind: CombiningKindFlag, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def combined(emit: IRBuilder, kind: CombiningKindFlag, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     op_type = _ELEMENTWISE[kind, isinstance(element_type(lhs.type), AnyFloat)]
     return emit.value(op_type(lhs, rhs))

@@ -73,6 +73,11 @@ def single_dim(expr: AffineExpr) -> int | None:
     return expr.position if isinstance(expr, AffineDimExpr) else None
 
 
+def projection(rank: int, loops: Sequence[int]) -> AffineMap:
+    """The index map of an operand that is indexed by some of the loops."""
+    return AffineMap(rank, 0, tuple(AffineExpr.dimension(loop) for loop in loops))
+
+
 def map_dims(map: AffineMap) -> set[int]:
     """The loops that move an operand."""
     return set[int]().union(*dims_by_result(map))

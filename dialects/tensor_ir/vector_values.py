@@ -8,7 +8,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from stepwell.dialects.arith import vector_form
+from stepwell.dialects.arith import SelectOp, vector_form
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.transfers import vector_type
 
@@ -70,3 +70,8 @@ def has_vector_form(op: Operation) -> bool:
         and not op.regions
         and all(is_number(v.type) for v in (*op.operands, *op.results))
     )
+
+
+def greater(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The greater number in each lane; a NaN in `b` is never chosen, one in `a` always."""
+    return emit.value(SelectOp(emit.compare("ogt", b, a), b, a))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stepwell.runtime.files.exported import EXPORT_SCHEMA
-from stepwell.runtime.image import Entry, Variant
+from stepwell.runtime.image import Entry
 from stepwell.runtime.interface import Array
 
 
 def description(
     name: str,
     entry: Entry,
-    variant: Variant,
+    triple: str,
+    features: Sequence[str],
     arrays: Sequence[Array],
     weights: str,
     facts: Mapping[str, object],
@@ -21,8 +22,8 @@ def description(
     return {
         "schema": EXPORT_SCHEMA,
         "name": name,
-        "triple": variant.triple,
-        "features": list(variant.features),
+        "triple": triple,
+        "features": list(features),
         "function": entry.to_json(),
         "weights": {
             "place": weights,

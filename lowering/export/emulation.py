@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from stepwell.lowering.export.emulated import BASE, emulated_program, words
-from stepwell.lowering.export.files import ExportOptions, program_parts
+from stepwell.lowering.export.files import ExportOptions, program_parts, wasm_model
 from stepwell.lowering.export.header import caller_symbols
+from stepwell.lowering.export.wasm.emulated import emulated_files
 from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
 from stepwell.runtime.abi import CallField as Field
 from stepwell.runtime.errors import InternalError, StepwellError
@@ -29,7 +30,7 @@ _NAME = "model"
 _HEAP_BYTES = 1 << 26
 """The memory for what depends on data."""
 _SECONDS = 600
-_PACKAGES = {"qemu": "qemu-user"}
+_PACKAGES = {"qemu": "qemu-user", "node": "nodejs"}
 
 
 class EmulatedModel:
@@ -46,8 +47,12 @@ class EmulatedModel:
         self.interface: Interface = self._entry.interface
         self.command = _emulator(variant.triple, variant.features)
         self._pointer_bytes = described(variant.triple, variant.features).pointer_bytes
-        parts = program_parts(image, ExportOptions(_NAME))
-        self._program = b"".join(map(bytes, emulated_program(parts)))
+        options = ExportOptions(_NAME)
+        if arch_of(variant.triple) == "wasm32":
+            self._files = emulated_files(_NAME, wasm_model(image, options))
+        else:
+            program = emulated_program(program_parts(image, options))
+            self._files = {_NAME: b"".join(map(bytes, program))}
 
     def run(self, feeds: Mapping[str, object]) -> dict[str, Array]:
         """
@@ -132,13 +137,13 @@ class EmulatedModel:
     def _emulated(self, data: bytes) -> bytes:
         """The bytes that the program writes for its input."""
         with tempfile.TemporaryDirectory(prefix="stepwell-") as folder:
-            path = Path(folder, _NAME)
-            path.write_bytes(self._program)
-            path.chmod(0o700)
+            paths = [Path(folder, name) for name in self._files]
+            for path, contents in zip(paths, self._files.values(), strict=True):
+                path.write_bytes(contents)
+                path.chmod(0o700)
+            command = [*self.command, *map(str, paths)]
             try:
-                done = subprocess.run(
-                    [*self.command, str(path)], input=data, capture_output=True, timeout=_SECONDS
-                )
+                done = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS)
             except subprocess.TimeoutExpired:
                 raise StepwellError(
                     "emulator-failed", None, f"the program still ran after {_SECONDS} s"

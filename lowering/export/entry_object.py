@@ -49,16 +49,17 @@ def entry_module(entry: Entry, name: str, sizes: Sequence[int], *, weights: str,
         weights,
         weight_offsets(sizes),
         checks=[
-            (str(c.left), str(c.right), _located(f"shape-mismatch: {c.left} must equal {c.right}", c.where))
+            (str(c.left), str(c.right), located(f"shape-mismatch: {c.left} must equal {c.right}", c.where))
             for c in interface.checks
         ],
-        messages=[_located(f"{row.code}: {row.message}", row.where) for row in entry.errors],
+        messages=[located(f"{row.code}: {row.message}", row.where) for row in entry.errors],
         host_calls=host,
     )
     return ModuleOp([main, op])
 
 
-def _located(message: str, where: str) -> str:
+def located(message: str, where: str) -> str:
+    """A message with the place that it is about."""
     return f"{message} ({where})" if where else message
 
 

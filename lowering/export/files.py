@@ -19,14 +19,15 @@ from stepwell.lowering.export.header import HeaderFacts, caller_symbols, header_
 from stepwell.lowering.export.names import checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
+from stepwell.lowering.export.wasm.wasm_files import WasmModel, wasm_files
 from stepwell.lowering.export.weights_check import weights_check_code
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import EXPORT_SUFFIXES
+from stepwell.runtime.files.exported import ELF_SUFFIXES, EXPORT_SUFFIXES, SOURCE_SUFFIX, WASM_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array
-from stepwell.runtime.machine.demands import system_of
+from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import described
 
 
@@ -39,6 +40,8 @@ class ExportOptions(NamedTuple):
     """`embed`, `file` or `extern`."""
     host_calls: str = "refuse"
     """`refuse` or `callback`."""
+    stack: int | None = None
+    """The stack that a call may take, in bytes; known of C source alone."""
 
 
 class Exported(NamedTuple):
@@ -54,19 +57,27 @@ class Exported(NamedTuple):
     weight_bytes: int
 
 
-def export_image(image: ModelImage, path: str | Path, options: ExportOptions) -> Exported:
+def export_image(
+    image: ModelImage, path: str | Path, options: ExportOptions, relaxed: ModelImage | None = None
+) -> Exported:
     """
     Write a file and its header.
 
+    Args: `relaxed` is the same model for WebAssembly with relaxed SIMD, which a package contains too.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`, …;
     nothing is left half written.
     """
     target = Path(path)
     check_place(target)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
+    if options.stack is not None:
+        message = f"stack is for C source, and the stack of {target.suffix} files is not measured"
+        raise StepwellError("bad-option", str(path), message, help="-o FILE.c")
     entry, variant = image.main, _variant(image.main)
     _expect_suffix(target, variant)
-    _expect_exportable(entry, options)
+    if target.suffix in WASM_SUFFIXES:
+        return _export_wasm(image, relaxed, target, name, options)
+    expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
@@ -75,16 +86,42 @@ def export_image(image: ModelImage, path: str | Path, options: ExportOptions) ->
     weight_bytes = sum(map(len, weight_chunks(own)))
     facts = HeaderFacts(name, options.weights, weight_bytes, 0, options.host_calls == "callback")
     files: dict[Path, Sequence[Chunk]] = {target: _WRITERS[target.suffix](parts, target)}
-    files[target.with_suffix(".h")] = [header_text(entry, variant, facts).encode()]
+    files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
     files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(arrays)
-    for file in files:
-        check_place(file)
-    _write(files)
+    write_files(files)
     symbols = tuple(symbol.name for symbol in parts.symbols)
     workspace = str(entry.interface.arena_bytes)
     return Exported(tuple(files), symbols, workspace, 0, len(parts.code.contents), weight_bytes)
+
+
+def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
+    """A model for WebAssembly. Raises: StepwellError, where a module cannot run it."""
+    entry = image.main
+    if options.host_calls != "refuse":
+        message = "a module of WebAssembly imports its memory alone, and no function for host calls"
+        raise StepwellError("bad-option", None, message, help="leave --host-calls out")
+    expect_exportable(entry, options)
+    if image.weight_check is not None:
+        image.weight_check.wait()
+    arrays = tuple(image.weights[number] for number in entry.weights)
+    return WasmModel(entry, _variant(entry), arrays, image.summary)
+
+
+def _export_wasm(
+    image: ModelImage, relaxed: ModelImage | None, path: Path, name: str, options: ExportOptions
+) -> Exported:
+    """Write a module or package of WebAssembly."""
+    model = wasm_model(image, options)
+    other = None if relaxed is None else wasm_model(relaxed, options)
+    done = wasm_files(path, name, options.weights, model, other)
+    for file in done.files:
+        check_place(file)
+    write_files(done.files)
+    weight_bytes = sum(map(len, weight_chunks(model.arrays)))
+    workspace = str(model.entry.interface.arena_bytes)
+    return Exported(tuple(done.files), done.exports, workspace, 0, done.code_bytes, weight_bytes)
 
 
 def _parts(
@@ -101,7 +138,7 @@ def _parts(
     machine = described(variant.triple, variant.features)
     sizes = [array.nbytes for array in arrays]
     module = entry_module(entry, name, sizes, weights=options.weights, host=options.host_calls == "callback")
-    about = description(name, entry, variant, arrays, options.weights, facts)
+    about = description(name, entry, variant.triple, variant.features, arrays, options.weights, facts)
     objects = [entry_object(module, about, machine), *support_objects(machine)]
     if options.weights == "file":
         text = weights_check_code(name, weight_chunks(arrays), machine.pointer_bytes)
@@ -119,7 +156,7 @@ def _parts(
 def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
     """The code of a program that runs a model under an emulator. Raises: as `export_image`."""
     entry, variant = image.main, _variant(image.main)
-    _expect_exportable(entry, options)
+    expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
@@ -142,12 +179,23 @@ def _expect_suffix(path: Path, variant: Variant) -> None:
         known = ", ".join((*EXPORT_SUFFIXES, ".stepwell"))
         message = f"no file that ends in {path.suffix or 'nothing'} is made of a model"
         raise StepwellError("bad-option", str(path), message, help=f"the suffixes are {known}")
-    if system_of(variant.triple) != "linux":
+    if path.suffix == SOURCE_SUFFIX:
+        message = "the model is compiled, and C is written from its source"
+        raise StepwellError("bad-option", str(path), message, help="give it the model's own file")
+    is_wasm = arch_of(variant.triple) == "wasm32"
+    if is_wasm != (path.suffix in WASM_SUFFIXES):
+        wanted = "WebAssembly" if path.suffix in WASM_SUFFIXES else "Linux"
+        message = f"{path.suffix} files are made for {wanted}, and the code is for {variant.triple}"
+        help = (
+            f"{', '.join(WASM_SUFFIXES)} go with --target wasm32, {', '.join(ELF_SUFFIXES)} with the others"
+        )
+        raise StepwellError("bad-option", str(path), message, help=help)
+    if not is_wasm and system_of(variant.triple) != "linux":
         message = f"{path.suffix} files are made for Linux, and the code is for {variant.triple}"
         raise StepwellError("bad-option", str(path), message)
 
 
-def _expect_exportable(entry: Entry, options: ExportOptions) -> None:
+def expect_exportable(entry: Entry, options: ExportOptions) -> None:
     """Refuse what programs in C cannot pass or call."""
     if entry.timed:
         message = "the model records the times of its kernels, which only a run of Stepwell's reads"
@@ -192,8 +240,14 @@ _WRITERS: Mapping[str, Callable[[Parts, Path], Sequence[Chunk]]] = {
 }
 
 
-def _write(files: Mapping[Path, Sequence[Chunk]]) -> None:
-    """Write several files, each under another name first: none is there before all are."""
+def write_files(files: Mapping[Path, Sequence[Chunk]]) -> None:
+    """
+    Write several files, each under another name first: none is there before all are.
+
+    Raises: StepwellError `cannot-write`.
+    """
+    for path in files:
+        check_place(path)
     with ExitStack() as stack:
         for path, chunks in files.items():
             file = stack.enter_context(whole_file(path))

@@ -171,6 +171,45 @@ define weak hidden { i64, i64 } @__aeabi_ldivmod(i64 %a, i64 %b) #0 {
   ret { i64, i64 } %p1
 }
 """
+# The product of i128, of which checks for overflow of i64 need the upper half: halves of 32 bits by hand.
+_PRODUCT = """
+define weak hidden i128 @__multi3(i128 %a, i128 %b) #0 {
+  %a.low = trunc i128 %a to i64
+  %b.low = trunc i128 %b to i64
+  %a.up = lshr i128 %a, 64
+  %b.up = lshr i128 %b, 64
+  %a.high = trunc i128 %a.up to i64
+  %b.high = trunc i128 %b.up to i64
+  %a0 = and i64 %a.low, 4294967295
+  %a1 = lshr i64 %a.low, 32
+  %b0 = and i64 %b.low, 4294967295
+  %b1 = lshr i64 %b.low, 32
+  %p00 = mul i64 %a0, %b0
+  %p01 = mul i64 %a0, %b1
+  %p10 = mul i64 %a1, %b0
+  %p11 = mul i64 %a1, %b1
+  %carry = lshr i64 %p00, 32
+  %middle = add i64 %p10, %carry
+  %middle.low = and i64 %middle, 4294967295
+  %second = add i64 %p01, %middle.low
+  %low.up = shl i64 %second, 32
+  %low.down = and i64 %p00, 4294967295
+  %low = or i64 %low.up, %low.down
+  %middle.up = lshr i64 %middle, 32
+  %second.up = lshr i64 %second, 32
+  %h0 = add i64 %p11, %middle.up
+  %h1 = add i64 %h0, %second.up
+  %cross0 = mul i64 %a.low, %b.high
+  %cross1 = mul i64 %a.high, %b.low
+  %h2 = add i64 %h1, %cross0
+  %high = add i64 %h2, %cross1
+  %low.wide = zext i64 %low to i128
+  %high.wide = zext i64 %high to i128
+  %high.placed = shl i128 %high.wide, 64
+  %r = or i128 %high.placed, %low.wide
+  ret i128 %r
+}
+"""
 # The same functions by other names, for each alignment that is known.
 _NAMES = """
 define weak hidden ptr @__aeabi_memcpy$known(ptr %to, ptr %from, i32 %n) #0 {
@@ -195,6 +234,8 @@ define weak hidden ptr @__aeabi_memclr$known(ptr %to, i32 %n) #0 {
 def freestanding_code(arch: str, pointer_bytes: int) -> str:
     """The IR of `memcpy` and the like, and of what else code for an architecture calls by itself."""
     text = _TEXT.substitute(size=f"i{8 * pointer_bytes}")
+    if arch == "wasm32":
+        return text + f32_functions_code() + _PRODUCT
     if arch != "armv7":
         return text
     return (

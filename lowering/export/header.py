@@ -10,7 +10,7 @@ from stepwell.lowering.export.entry_object import is_allocated
 from stepwell.lowering.export.names import identifiers
 from stepwell.lowering.kernels.exported_pool import POOL_BYTES, POOL_FUNCTIONS
 from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
-from stepwell.runtime.image import Entry, Variant
+from stepwell.runtime.image import Entry
 from stepwell.runtime.interface import TensorSpec
 
 _TYPES: Mapping[str, str] = {
@@ -35,9 +35,13 @@ COMMON = f"""\
 enum {{ STEPWELL_OK = 0,
        {_STATUSES} }};
 
+typedef struct stepwell_pool stepwell_pool;
+#endif
+"""
+POOL = f"""\
+#ifndef STEPWELL_POOL_BYTES
 /* A thread pool in memory of yours. No thread is made here: see stepwell_threads.h. */
 #define STEPWELL_POOL_BYTES {POOL_BYTES}
-typedef struct stepwell_pool stepwell_pool;
 {_POOL}
 /* NULL: the memory is too small, or not aligned to 8. */
 stepwell_pool *stepwell_pool_init(void *memory, size_t bytes, int32_t threads);
@@ -59,18 +63,20 @@ class HeaderFacts:
     weight_bytes: int
     stack_bytes: int
     host_calls: bool
+    is_source: bool = False
+    """Whether the code is C."""
 
 
-def header_text(entry: Entry, variant: Variant, facts: HeaderFacts) -> str:
-    """The header of a function's code for a target."""
+def header_text(entry: Entry, triple: str, features: Sequence[str], facts: HeaderFacts) -> str:
+    """The header of a function's code for a target; C source has no threads."""
     name, upper, interface = facts.name, facts.name.upper(), entry.interface
     symbols = caller_symbols(entry)
     guard = f"STEPWELL_{upper}_H"
     parts = [
-        f"/* {name}: made by stepwell for {variant.triple}. */",
+        f"/* {name}: made by stepwell for {triple}. */",
         f"#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>",
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        COMMON,
+        COMMON if facts.is_source else COMMON + POOL,
         _constants(entry, facts, upper),
     ]
     if symbols:
@@ -83,9 +89,9 @@ def header_text(entry: Entry, variant: Variant, facts: HeaderFacts) -> str:
     allocated = ["{type} *" + "*" * is_allocated(spec, interface) + "{name}" for spec in interface.outputs]
     parts += [_struct(f"{name}_outputs", interface.outputs, allocated), _call(name, facts), ""]
     parts += [_functions(entry, facts, symbols)]
-    if needs_cpuid(variant.triple, variant.features):
+    if needs_cpuid(triple, features):
         parts.append(CPUID)
-    parts.append(supported_function(name, variant.triple, variant.features))
+    parts.append(supported_function(name, triple, features))
     parts.append("#ifdef __cplusplus\n}\n#endif\n#endif")
     return "\n".join(parts) + "\n"
 
@@ -143,11 +149,12 @@ def _comment(spec: TensorSpec, name: str) -> str:
 
 def _call(name: str, facts: HeaderFacts) -> str:
     weights = f"their address, aligned to {ARENA_ALIGNMENT}" if facts.weights == "file" else "unused"
+    pool = "unused" if facts.is_source else "NULL: the calling thread alone"
     return f"""\
 typedef struct {{ /* set it to zero, then fill in what you need */
   void *workspace;
   size_t workspace_bytes;
-  stepwell_pool *pool; /* NULL: the calling thread alone */
+  stepwell_pool *pool; /* {pool} */
   void *(*allocate)(void *user, int64_t slot, int64_t bytes); /* aligned to {ARENA_ALIGNMENT}, or NULL */
   int32_t (*host)(void *user, int64_t callee, int64_t *words, int64_t n);
   void *user;

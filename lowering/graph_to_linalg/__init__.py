@@ -14,6 +14,7 @@ from stepwell.lowering.graph_to_linalg import (
     convolution,
     convolution_transpose,
     elementwise,
+    forms,
     generators,
     indexing,
     layout,
@@ -23,14 +24,13 @@ from stepwell.lowering.graph_to_linalg import (
     quantized,
     reduction,
     resize,
-    trees,
     window,
 )
 from stepwell.lowering.graph_to_linalg.calls import refuse_calls
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
-from stepwell.lowering.graph_to_linalg.vectors import attention, recurrent, scan, suppression, top_k, winograd
+from stepwell.lowering.graph_to_linalg.vectors import recurrent, scan, suppression, top_k
 from stepwell.patterns.driver.conversion import convert
 from stepwell.patterns.driver.pattern_set import patterns_in
 from stepwell.runtime.errors import StepwellError
@@ -40,12 +40,12 @@ __all__ = ["GRAPH_TO_LINALG", "ConvertGraphToLinalgPass"]
 # One list of patterns for each op family; `convert` finds a pattern by the class of the op.
 _PATTERNS: list[type[RewritePattern]] = patterns_in(
     RewritePattern,
-    attention,
     binary,
     contraction,
     convolution,
     convolution_transpose,
     elementwise,
+    forms,
     generators,
     indexing,
     layout,
@@ -59,9 +59,7 @@ _PATTERNS: list[type[RewritePattern]] = patterns_in(
     scan,
     suppression,
     top_k,
-    trees,
     window,
-    winograd,
 )
 GRAPH_TO_LINALG = [pattern() for pattern in _PATTERNS]
 

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.tensor_ir.window_axis import WindowAxis
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.lowering.graph_to_linalg.slices import cut
 from stepwell.lowering.graph_to_linalg.support import (
@@ -96,12 +97,11 @@ class Windows:
             indices[dim] = indices[dim] * self.strides[axis] + point
         return pad_tensor(x, low, high, number, rewriter), AffineMap(loops, 0, tuple(indices))
 
-    def without_padding(self, axis: int) -> tuple[int, int]:
-        """The range of windows along an axis, as (first, end), whose cells are all inside the input."""
-        stride, span = self.strides[axis], (self.kernel[axis] - 1) * self.dilations[axis] + 1
-        first = -(-self.begins[axis] // stride)
-        last = (self.sizes[axis].value - span + self.begins[axis]) // stride
-        return first, min(last + 1, self.out[self.axes[axis]].value)
+    def along(self, axis: int) -> WindowAxis:
+        """The windows along an axis of known size."""
+        size, count = self.sizes[axis].value, self.out[self.axes[axis]].value
+        shape = self.kernel[axis], self.strides[axis], self.dilations[axis]
+        return WindowAxis(size, count, *shape, self.begins[axis], self.ends[axis])
 
     def part(
         self, x: SSAValue, ranges: Sequence[tuple[int, int]], rewriter: PatternRewriter
@@ -145,10 +145,3 @@ class Windows:
             return body([*scalars[:-2], scalars[-1]])
 
         return generic([*reads, (kernel, points)], write, iterators, without_kernel, rewriter)
-
-    def cells(self, with_pads: bool, axis: int, position: int) -> int:
-        """The number of cells of a window that count along an axis of known size, with or without padding."""
-        low = position * self.strides[axis] - self.begins[axis]
-        first, last = (-self.begins[axis], self.ends[axis]) if with_pads else (0, 0)
-        points = range(low, low + self.kernel[axis] * self.dilations[axis], self.dilations[axis])
-        return sum(first <= cell < self.sizes[axis].value + last for cell in points)

@@ -26,6 +26,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value, shape_text
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
 from stepwell.dialects.sched_kernel import symbols_of
+from stepwell.dialects.tensor_ir.structured import projection as projection
 from stepwell.dialects.types import Tensor, dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.scalars import Constant, Scalars, scalar_constant, signless
 from stepwell.runtime.dims import Dim
@@ -108,11 +109,6 @@ def filled(type: Tensor, number: float, rewriter: PatternRewriter) -> SSAValue:
 def identity(rank: int) -> AffineMap:
     """The index map of an operand that is indexed by all loops in order."""
     return AffineMap.identity(rank)
-
-
-def projection(rank: int, loops: Sequence[int]) -> AffineMap:
-    """The index map of an operand that is indexed by some of the loops."""
-    return AffineMap(rank, 0, tuple(AffineExpr.dimension(loop) for loop in loops))
 
 
 def broadcast_map(value: SSAValue, dims: Sequence[Dim], op: Operation) -> AffineMap:

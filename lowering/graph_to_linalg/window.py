@@ -9,7 +9,6 @@ inserted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import prod
 from typing import TypeAlias
 
@@ -21,6 +20,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
+from stepwell.lowering.graph_to_linalg.forms import has_vector_rows, pool_by_rows
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.lowering.graph_to_linalg.scalars import Scalars
 from stepwell.lowering.graph_to_linalg.slices import INDICES, cut, paste
@@ -36,7 +36,6 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.vectors.pool_rows import pool_by_rows
 from stepwell.runtime.dims import Dim
 
 
@@ -76,7 +75,7 @@ def _by_parts(op: graph.PoolOp, windows: Windows, compute: Compute, rewriter: Pa
     full = [windows.out[axis] for axis in windows.axes]
     if not all(n.is_static for n in (*full, *windows.sizes)) or not is_returned(op.outputs[0]):
         return compute(windows, op.x, none)
-    inner = [windows.without_padding(axis) for axis in range(windows.rank)]
+    inner = [windows.along(axis).without_padding() for axis in range(windows.rank)]
     whole = [(0, n.value) for n in full]
     few = any(4 * (stop - start) < 3 * n for (start, stop), (_, n) in zip(inner, whole, strict=True))
     if inner == whole or few:
@@ -113,8 +112,8 @@ def _maximum(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> l
         )
 
     if op.indices.data == "none":
-        if (by_rows := pool_by_rows(op, windows, None, rewriter)) is not None:
-            return [by_rows]
+        if has_vector_rows(op, windows):
+            return [pool_by_rows(op, rewriter)]
         return [_by_parts(op, windows, compute, rewriter)]
     y = compute(windows, op.x, ())
     return [y, _indices(op, windows, windows.read(op.x, lowest, rewriter), y, rewriter)]
@@ -191,8 +190,8 @@ def _cell(windows: Windows, axis: int) -> SSAValue:
 def _mean(op: graph.PoolOp, windows: Windows, rewriter: PatternRewriter) -> SSAValue:
     """The means of all windows: sums divided by the number of cells that count."""
     element, with_pads = tensor_of(op.outputs[0]).element_type, bool(op.count_include_pad.value.data)
-    if (by_rows := pool_by_rows(op, windows, partial(windows.cells, with_pads), rewriter)) is not None:
-        return by_rows
+    if has_vector_rows(op, windows):
+        return pool_by_rows(op, rewriter)
     kept = Scalars(accumulator(element))
     counts = None if _all_full(windows, with_pads) else _counts(windows, with_pads, kept, rewriter)
 

@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from stepwell.dialects._xdsl import plugged_in_dialects
+from stepwell.dialects.type_variables import VarType
 from stepwell.lowering.main_to_buffers import error_row
 from stepwell.runtime.errors import InternalError, StepwellError, describe_location
 from stepwell.runtime.meaning.indexing import OutOfRange
@@ -384,9 +385,9 @@ class Compiler:
         try:
             step = handler.prepare(op, self) if handler.has_regions else handler.prepare(op)
         except (TypeError, ValueError) as error:
-            raise StepwellError(
-                "unsupported-op", op, f"the interpreter cannot run {op.name}: {error}"
-            ) from error
+            what = f"the interpreter cannot run {op.name}: {error}"
+            help = "run `monomorphize` first" if f"!{VarType.name}<" in str(error) else None
+            raise StepwellError("unsupported-op", op, what, help=help) from error
         waits = isinstance(step, Waiting)
         if isinstance(step, Waiting):
             step = step.run

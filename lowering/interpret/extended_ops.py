@@ -3,9 +3,45 @@
 from __future__ import annotations
 
 from stepwell.dialects import linalg_ext
-from stepwell.dialects.graph.base import plain_properties
+from stepwell.dialects.graph.base import plain, plain_properties
 from stepwell.lowering.interpret.engine import Step, Value, implements
 from stepwell.runtime.meaning import evaluate
+
+
+@implements("linalg_ext.attention")
+def prepare_attention(op: linalg_ext.AttentionOp) -> Step:
+    """The values weighed by the softmax of the scores, as a new array."""
+    scale, zero_masked = op.scale.value.data, op.zero_masked is not None
+
+    def run(q: Value, k: Value, v: Value, _init: Value, mask: Value | None = None) -> Value:
+        properties = {"scale": scale, "zero_masked": zero_masked}
+        return evaluate("graph.attention", [q, k, v, mask], properties)[0]
+
+    return run
+
+
+@implements("linalg_ext.winograd_conv")
+def prepare_winograd_conv(op: linalg_ext.WinogradConvOp) -> Step:
+    """The convolution with transformed filters, as a new array."""
+    properties = plain_properties(op)
+
+    def run(x: Value, u: Value, _init: Value) -> Value:
+        return evaluate("graph.winograd_conv", [x, u], properties)[0]
+
+    return run
+
+
+@implements("linalg_ext.pool")
+def prepare_pool(op: linalg_ext.PoolOp) -> Step:
+    """The maxima or means of windows, as a new array."""
+    properties = {name: plain(op.properties[name]) for name in ("kind", "kernel", "strides", "pads")}
+    properties |= {"dilations": [1, 1], "ceil": op.ceil, "count_include_pad": op.with_pads is not None}
+    properties |= {"p": 2, "indices": "none", "data_layout": "NCHW"}
+
+    def run(x: Value, _init: Value) -> Value:
+        return evaluate("graph.pool", [x], properties)[0]
+
+    return run
 
 
 @implements("linalg_ext.tree_ensemble")

@@ -9,7 +9,7 @@ from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.lowering.interpret.engine import Compiler, Frame, Step, Value, implements_in_frame
 from stepwell.lowering.main_to_buffers import error_row
 from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array
-from stepwell.runtime.meaning.indexing import expect_inside
+from stepwell.runtime.meaning.indexing import OutOfRange, expect_inside
 
 
 @implements_in_frame("graph.bind_sizes")
@@ -47,6 +47,21 @@ def prepare_check_indices(op: graph.CheckIndicesOp, compiler: Compiler) -> Step:
             expect_inside(
                 indices[..., column] if len(sizes) > 1 else indices, size.evaluate(frame.scope.symbols)
             )
+        return ()
+
+    return run
+
+
+@implements_in_frame("graph.check_offsets")
+def prepare_check_offsets(op: graph.CheckOffsetsOp, compiler: Compiler) -> Step:
+    """A check that offsets are between 0 and their limits."""
+    pairs = list(zip(op.offsets.get(), op.limits.get(), strict=True))
+
+    def run(frame: Frame) -> tuple[()]:
+        for offset, limit in pairs:
+            at, last = (dim.evaluate(frame.scope.symbols) for dim in (offset, limit))
+            if not 0 <= at <= last:
+                raise OutOfRange(at, last)
         return ()
 
     return run

@@ -55,6 +55,19 @@ done:
 _WAITING = _HOOK.format(name="sleep_while", offset=int(StateField.WAIT)) + _HOOK.format(
     name="wake", offset=int(StateField.WAKE)
 )
+# Instructions of WebAssembly wait and wake in a shared memory: no hook of the caller's is needed.
+_WAITING_IN_MEMORY = """
+define internal void @sleep_while(ptr %state, ptr %word, i32 %value) {
+  %why = call i32 @llvm.wasm.memory.atomic.wait32(ptr %word, i32 %value, i64 -1)
+  ret void
+}
+define internal void @wake(ptr %state, ptr %word, i32 %count) {
+  %woken = call i32 @llvm.wasm.memory.atomic.notify(ptr %word, i32 %count)
+  ret void
+}
+declare i32 @llvm.wasm.memory.atomic.wait32(ptr, i32, i64)
+declare i32 @llvm.wasm.memory.atomic.notify(ptr, i32)
+"""
 
 
 def _setup(pointer_bytes: int) -> str:
@@ -108,4 +121,5 @@ define weak void @{_PREFIX}pool_hooks(ptr %pool, ptr %wait, ptr %wake, ptr %yiel
 
 def exported_pool_code(target: TargetDescription) -> str:
     """The IR for a target. Raises: KeyError for an architecture that no pool has been written for."""
-    return _WAITING + pool_text(target.arch, {**UNRECORDED, **_PARTS}) + _setup(target.pointer_bytes)
+    waiting = _WAITING_IN_MEMORY if "atomics" in target.features else _WAITING
+    return waiting + pool_text(target.arch, {**UNRECORDED, **_PARTS}) + _setup(target.pointer_bytes)

@@ -108,8 +108,10 @@ def target_machine(target: TargetDescription, *, effort: int = 2) -> llvm.Target
     initialize(native_only=target.arch == host_target().arch)
     cpu = _CPUS.get(target.arch, "generic")
     abi = level.abi if (level := level_of(target.arch, frozenset(target.features))) is not None else ""
+    # A module of WebAssembly is alone in its memory, and finds by imports what is relative.
+    reloc = "static" if target.arch.startswith("wasm") else "pic"
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=cpu, features=target.feature_string, opt=effort, reloc="pic", codemodel="small", abiname=abi
+        cpu=cpu, features=target.feature_string, opt=effort, reloc=reloc, codemodel="small", abiname=abi
     )
 
 

@@ -61,16 +61,18 @@ define internal void @wake(ptr %word, i32 %count) {
   ret void
 }
 """
-# RISC-V has an instruction for it with an extension only.
+# RISC-V has an instruction for it with an extension only, WebAssembly has none.
 _PAUSE = {
     "x86_64": "call void @llvm.x86.sse2.pause()",
     "aarch64": "call void @llvm.aarch64.hint(i32 1)",
     "armv7": "call void @llvm.arm.hint(i32 1)",
     "riscv64": "",
+    "wasm32": "",
 }
 _PAUSE_DECLARATION = {
     "armv7": "declare void @llvm.arm.hint(i32)",
     "riscv64": "",
+    "wasm32": "",
     "x86_64": "declare void @llvm.x86.sse2.pause()",
     "aarch64": "declare void @llvm.aarch64.hint(i32)",
 }

@@ -43,13 +43,16 @@ def object_indices(main: func.FuncOp) -> dict[SSAValue, int]:
     return {value: index for index, value in enumerate(opaque)}
 
 
+_ALWAYS_FALLIBLE = (graph.BindSizesOp, graph.DefineSizesOp, graph.CheckIndicesOp, graph.CheckOffsetsOp)
+
+
 def fallible_ops(main: func.FuncOp) -> list[Operation]:
     """The ops of `@main` that may end a call, in order: the rows of the run-time error table, from 1 on."""
     known = known_symbols(main)
     return [
         op
         for op in main.body.walk()
-        if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp | graph.CheckIndicesOp)
+        if isinstance(op, _ALWAYS_FALLIBLE)
         or (isinstance(op, graph.AssertOp) and is_checked_on_the_way(op, main, known))
     ]
 
@@ -63,6 +66,9 @@ def error_row(op: Operation) -> RuntimeErrorRow:
     if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
         message = "a size that depends on data is negative, or more than memory can hold"
         return RuntimeErrorRow("bad-size", message, describe_location(op))
+    if isinstance(op, graph.CheckOffsetsOp | graph.InsertSliceOp):
+        message = "a slice is placed where its tensor has no room for it (offset, then the greatest possible)"
+        return RuntimeErrorRow("index-out-of-range", message, describe_location(op))
     message = "an index lies outside of the dimension that it counts along (index, then size)"
     return RuntimeErrorRow("index-out-of-range", message, describe_location(op))
 

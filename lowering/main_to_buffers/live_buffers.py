@@ -136,7 +136,7 @@ class BlockAnalysis:
             self.found.symbols |= {value: name for name, value in defined_symbols(op)}
         elif isinstance(op, arith.ConstantOp):
             self.found.symbols[op.result] = str(cast("IntegerAttr[IndexType]", op.value).value.data)
-        elif isinstance(op, graph.AssertOp | graph.CheckIndicesOp):
+        elif isinstance(op, graph.AssertOp | graph.CheckIndicesOp | graph.CheckOffsetsOp):
             pass  # they have no results
         elif isinstance(op, graph.InsertSliceOp):
             self._visit_update(op, position)

@@ -178,6 +178,39 @@ class CheckIndicesLowering(MainPattern):
         main.finish(op)
 
 
+class CheckOffsetsLowering(MainPattern):
+    """
+    Two checks for each offset: from 0 on, and up to its limit.
+
+    ```mlir
+    %n = graph.define_sizes <["N"]> names ["p"] -> index
+    graph.check_offsets <["p"]> up_to <[7]>
+    %y = func.call @k(%N) : (index) -> tensor<4xf32>
+    // ->
+    %limit = arith.constant 70368744177664 : index
+    %fits = arith.cmpi ule, %N, %limit : index
+    sched.check %fits row 1 shows %N, %limit
+    %zero = arith.constant 0 : index
+    %seven = arith.constant 7 : index
+    %above = arith.cmpi sge, %N, %zero : index
+    sched.check %above row 2 shows %N, %seven
+    %below = arith.cmpi sle, %N, %seven : index
+    sched.check %below row 2 shows %N, %seven
+    func.call @k(%y, %N) : (memref<4xf32>, index) -> ()
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.CheckOffsetsOp, rewriter: PatternRewriter) -> None:
+        builder, row = self.main.builder, self.main.plan.rows[op]
+        zero = builder.extent(0)
+        for at, last in zip(op.offsets.get(), op.limits.get(), strict=True):
+            offset, limit = builder.extent(at), builder.extent(last)
+            for ok in (arith.CmpiOp(offset, zero, "sge"), arith.CmpiOp(offset, limit, "sle")):
+                builder.insert(runtime_calls.CheckOp(builder.value(ok), row, offset, limit))
+        self.main.finish(op)
+
+
 def _extremes(
     flat: SSAValue, first: int, total: SSAValue, step: int, builder: IRBuilder
 ) -> Sequence[SSAValue]:

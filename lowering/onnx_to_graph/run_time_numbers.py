@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph_ir.annotations import IN_BOUNDS, STOP_FUSION
+from stepwell.dialects.graph_ir.annotations import STOP_FUSION, in_bounds
 from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.shape_values import bound_elements, extents
 from stepwell.runtime.dims import Dim
@@ -40,9 +40,7 @@ class Numbers(Formula):
 
     def put(self, x: Value, positions: Value, values: Value) -> Value:
         """A vector with elements replaced at positions that are all in bounds."""
-        op = graph.ScatterElementsOp(x.ssa, positions.ssa, values.ssa, 0)
-        op.attributes[IN_BOUNDS] = UnitAttr()
-        return self.op(op)
+        return self.op(in_bounds(graph.ScatterElementsOp(x.ssa, positions.ssa, values.ssa, 0)))
 
     def count_up(self, count: Dim) -> Value:
         """The numbers 0, 1, 2, … below `count`."""

@@ -27,8 +27,11 @@ from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text,
 from stepwell.runtime.link.code import PAGE_BYTES, LinkedCode
 from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
 
-EXPORT_SUFFIXES = (".o", ".a", ".so")
-"""The suffixes of files that programs link or load."""
+SOURCE_SUFFIX = ".c"
+ELF_SUFFIXES = (".o", ".a", ".so")
+WASM_SUFFIXES = (".wasm", ".tgz")
+EXPORT_SUFFIXES = (*ELF_SUFFIXES, SOURCE_SUFFIX, *WASM_SUFFIXES)
+"""The suffixes of files that programs link, load or compile: ELF files, C, and WebAssembly."""
 LIBRARY_SUFFIX = ".so"
 EXPORT_SCHEMA = "stepwell-export/1"
 JSON_SECTION, WEIGHTS_SECTION = ".stepwell", ".rodata"

@@ -56,6 +56,8 @@ class TargetWarning(UserWarning):
 
 F32_BYTES = 4
 _TESTED = ("x86_64", "aarch64", "armv7", "riscv64")
+C_TARGET = "c"
+"""The row of the table for C source: of no CPU, so that LLVM makes no code for it."""
 _FMA = {"x86_64": ("fma",), "armv7": ("vfp4",), "riscv64": ("f",)}
 """The feature by which an architecture has fused multiply-adds."""
 
@@ -102,7 +104,12 @@ class TargetDescription:
 
     @property
     def is_tested(self) -> bool:
-        """Whether our tests run code for it: Linux on x86-64, and on emulated CPUs of other architectures."""
+        """
+        Whether our tests run code for it: Linux on x86-64, and on emulated CPUs of other architectures; C
+        source, and WebAssembly, which have no system.
+        """
+        if self.arch in (C_TARGET, "wasm32"):
+            return True
         return self.arch in _TESTED and system_of(self.triple) == "linux"
 
     @property
@@ -205,9 +212,17 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     """
     target = _chosen_target(mcpu, triple)
     if not target.is_tested:
-        tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU"
+        tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU, "
+        tested += "and WebAssembly without a system"
         warn(f"nobody has tested code for {target.triple}: {tested}", TargetWarning)
     return target
+
+
+def expect_machine(target: TargetDescription) -> None:
+    """Require a target that has machine code. Raises: StepwellError `bad-option` for C source."""
+    if target.arch == C_TARGET:
+        message = f"the target {C_TARGET} is C source, of which no machine code is made here"
+        raise StepwellError("bad-option", None, message, help="-o FILE.c, or --emit loops and above")
 
 
 def runnable_levels() -> list[str]:

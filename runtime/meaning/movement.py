@@ -8,6 +8,7 @@ from typing import Literal, cast
 import numpy as np
 
 from stepwell.runtime.meaning import Array, meaning
+from stepwell.runtime.meaning.indexing import OutOfRange
 from stepwell.runtime.meaning.shape import Shape, ints
 
 
@@ -51,9 +52,12 @@ def slice_(
 def insert_slice(
     x: Array, update: Array, offsets_value: Array | None = None, *, offsets: Shape | None = None
 ) -> Array:
-    """A copy of `x` with `update` written at the offsets."""
+    """A copy of `x` with `update` written at the offsets. Raises: OutOfRange where there is no room."""
     result = x.copy()
     at = ints(offsets, offsets_value)
+    for offset, whole, part in zip(at, x.shape, update.shape, strict=True):
+        if not 0 <= offset <= whole - part:
+            raise OutOfRange(offset, whole - part)
     result[tuple(slice(o, o + n) for o, n in zip(at, update.shape, strict=True))] = update
     return result
 

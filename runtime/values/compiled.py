@@ -6,13 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Unpack
 
-import numpy as np
-
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
 from stepwell.runtime.image import MAIN, NATIVE, ModelImage
-from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.variants import variant_of
 from stepwell.runtime.model import CompiledModel, expect_artifact
@@ -63,7 +60,7 @@ class CompiledProgram(LimitedProgram):
             for name, entry in image.segments.items()
         }
         """The segments by name, each a compiled model of tensors."""
-        calls = {name: _call_of(segment) for name, segment in self.segments.items()}
+        calls = {name: segment.fixed_call() or segment for name, segment in self.segments.items()}
         program = decode(image.program, image.weights)
         super().__init__(self._machine(program, calls, limits))
 
@@ -103,17 +100,3 @@ class CompiledProgram(LimitedProgram):
         """Write the program as one artifact. Raises: StepwellError `cannot-write`, `unknown-file-type`."""
         expect_artifact(path, "name it with the suffix .stepwell")
         save(self.image, path)
-
-
-def _call_of(segment: CompiledModel) -> PackedFunction:
-    """The function that the machine calls, after it has checked shapes and element types."""
-    if (fixed := segment.fixed_call()) is None:
-        return segment
-
-    def call(*arrays: Array) -> object:
-        for array in arrays:
-            if not array.flags.c_contiguous:
-                return fixed(*map(np.ascontiguousarray, arrays))
-        return fixed(*arrays)
-
-    return call

@@ -206,6 +206,8 @@ class Converter:
 
     def result(self, value: Value, type: Type) -> object:
         """A value of the machine as a Python value. Raises: StepwellError `bad-bytecode`, `bad-main`."""
+        if type.kind == TENSOR:
+            return self._types.expect_array(value, type)
         return _converted(Part(value, type, Path(None, "")), self._open_result, self._result_leaf)
 
     def _open_result(self, part: Part) -> Opened | None:

@@ -7,8 +7,10 @@ A program is linked once. `Hooks` see every instruction; without them there is n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, cast
 
+from stepwell.runtime.vm.hot_runs import OFTEN, HotRun
 from stepwell.runtime.vm.instructions import targets_of
 from stepwell.runtime.vm.objects import Registers, Step, Value, wrong_kind
 from stepwell.runtime.vm.program import Code, Function, Program
@@ -59,6 +61,7 @@ class Run:
         "end",
         "following",
         "function",
+        "hot",
         "last_pc",
         "pcs",
         "register",
@@ -78,8 +81,10 @@ class Run:
     def __init__(self, function: Function):
         self.function = function
         self.steps: tuple[Step, ...] = ()
-        self.pcs: tuple[int, ...] = ()
+        self.pcs: dict[Step, int] = {}
         """The number of each step's instruction."""
+        self.hot: HotRun | None = None
+        """The function that replaces the steps once they have run often."""
         self.last_pc = 0
         """The number of the last instruction."""
         self.end = RETURN
@@ -87,6 +92,12 @@ class Run:
         """What is returned, or where a call's result goes."""
         self.take: Callable[[Registers], Sequence[Value]] = taker([])
         """The arguments of a call."""
+
+    def pc_of(self, step: object, error: BaseException) -> int:
+        """The number of the instruction that raised an error, in the last step that was begun."""
+        if self.hot is not None and step is self.hot.step:
+            return self.hot.pc_of(error)
+        return self.pcs.get(cast(Step, step), self.last_pc)
 
 
 Frame = tuple[Registers, Run]
@@ -132,13 +143,16 @@ class _Linker:
                 self._add(run, pc, STEPS[code.name](self._tables, *code.operands))
                 pc += 1
             self._end(run, pc, code)
+            if run.steps and code.name != "fatal" and not self._hooks:
+                rows = list(zip(range(start, pc), self._function.code[start:pc], strict=True))
+                _heat(run, partial(HotRun, rows, run.steps, self._tables))
 
     def _add(self, run: Run, pc: int, *steps: Step) -> None:
         before = [hook.before(self._function, pc) for hook in self._hooks]
         after = [hook.after(self._function, pc) for hook in self._hooks] if steps else []
         added = [step for step in (*before, *steps, *after) if step is not None]
         run.steps += tuple(added)
-        run.pcs += (pc,) * len(added)
+        run.pcs |= dict.fromkeys(added, pc)
 
     def _end(self, run: Run, pc: int, code: Code) -> None:
         run.last_pc, run.end = pc, _ENDS[code.name]
@@ -162,6 +176,20 @@ class _Linker:
                 run.register, run.closure = cast(int, operands[0]), cast(int, operands[-2])
                 if run.end in (CALL, TAIL_CALL):
                     run.callee = self._functions[run.closure]
+
+
+def _heat(run: Run, made: Callable[[], HotRun]) -> None:
+    """Let a run become a function when it has run often."""
+    left = OFTEN
+
+    def count(r: Registers) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            run.hot = made()
+            run.steps = (run.hot.step,)
+
+    run.steps = (count, *run.steps)
 
 
 def _condition(register: int, targets: Sequence[Run]) -> Callable[[Registers], Run]:

@@ -243,9 +243,7 @@ class _Call:
 def located(error: Fault | StepwellError, run: Run, step: object, stack: Sequence[Frame]) -> StepwellError:
     """An error with the location of its instruction, and the calls around it."""
     is_last = isinstance(error, Fault) and error.is_last
-    pc = run.last_pc
-    if not is_last and step in run.steps:
-        pc = run.pcs[run.steps.index(cast("Callable[[Registers], None]", step))]
+    pc = run.last_pc if is_last else run.pc_of(step, error)
     calls = [(run.function, pc), *((caller.function, caller.last_pc) for _, caller in reversed(stack))]
     if isinstance(error, Fault):
         made = StepwellError(error.code, None, error.message)

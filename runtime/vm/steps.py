@@ -202,7 +202,7 @@ def _invoke_packed(tables: Tables, callee: int, arguments: Sequence[int], output
         except StepwellError:
             raise
         except Exception as error:
-            raise _host_fault(packed.name, error) from error
+            raise host_fault(packed.name, error) from error
         return check.results(values, results)
 
     def step(r: Registers) -> None:
@@ -240,7 +240,7 @@ def _invoke_fixed(
         except StepwellError:
             raise
         except Exception as error:
-            raise _host_fault(name, error) from error
+            raise host_fault(name, error) from error
         if result.__class__ is np.ndarray and result.dtype is dtype and result.shape == shape:
             r[to] = result
         else:
@@ -271,7 +271,7 @@ def _invoke_fixed_for_several(
         except StepwellError:
             raise
         except Exception as error:
-            raise _host_fault(name, error) from error
+            raise host_fault(name, error) from error
         if results.__class__ is list and len(results) == count:
             for result, (to, dtype, shape) in zip(results, wanted_results, strict=True):
                 if result.__class__ is not np.ndarray or result.dtype is not dtype or result.shape != shape:
@@ -285,7 +285,7 @@ def _invoke_fixed_for_several(
     return step
 
 
-def _host_fault(name: str, error: Exception) -> Fault:
+def host_fault(name: str, error: Exception) -> Fault:
     """The error of a function outside of the program, whatever it makes of its arguments."""
     return Fault("host-failed", f"@{name}: {type(error).__name__}: {error}")
 

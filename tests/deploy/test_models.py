@@ -1,15 +1,18 @@
-"""Models as exported libraries: the bits of the compiled model, or a refusal. `make deploy`."""
+"""Models as exported libraries: the bits of the compiled model, or a refusal; and as C. `make deploy`."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.inputs import completed_inputs
+from tests.support.c_sources import run_source
+from tests.support.components import needs_program
 from tests.support.imports import ROOT
 
 pytestmark = pytest.mark.slow
@@ -38,3 +41,22 @@ def test_an_exported_model_has_the_bits_of_the_compiled_one(path: Path, tmp_path
     for name, array in wanted.items():
         assert array.dtype == found[name].dtype and array.shape == found[name].shape
         assert array.tobytes() == found[name].tobytes(), name
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_model_as_c_is_within_rounding_of_the_compiled_one(path: Path, tmp_path: Path) -> None:
+    if path.stat().st_size > 4 << 20:
+        pytest.skip(f"{path.name}: its text would take minutes to compile")
+    needs_program("gcc")
+    model = stepwell.compile(path, threads=1)
+    feeds = completed_inputs(model.interface, {}, 0, SIZES.get(path.name, {}), "random")
+    inputs = [np.asarray(feeds[spec.name]) for spec in model.interface.inputs]
+    try:
+        found = run_source(path, inputs, tmp_path, "-O2")
+    except StepwellError as error:
+        assert error.code in ("needs-host", "unsupported-interface", "undefined-symbol"), error
+        pytest.skip(f"{path.name}: {error.code}: {error.message}")
+    for spec, array in zip(model.interface.outputs, found, strict=True):
+        wanted = np.asarray(model.run(feeds)[spec.name])
+        scale = float(np.abs(wanted).max()) if wanted.size else 1.0
+        np.testing.assert_allclose(array, wanted, rtol=1e-4, atol=1e-4 * max(scale, 1e-3))

@@ -27,7 +27,7 @@ from tests.mutants.sample import Mutant
 from tests.mutants.tree import FOLDERS, WORK, digest_of, environment, source_files
 from tests.support.components import needs
 from tests.support.imports import ROOT
-from tests.support.samples import OPTION
+from tests.support.samples import ALL_CASES
 
 REACH = WORK / "reach"
 _SOURCES = WORK / "sources"
@@ -181,8 +181,8 @@ def _record_batch(tree: Path, sources: str, files: Sequence[str]) -> str:
     text = _SETTINGS.format(data=folder / "parts" / "coverage", context=CONTEXT, source=folders)
     settings.write_text(text, encoding="utf-8")
     _made(folder / "parts")
-    own = {"COVERAGE_PROCESS_START": str(settings), TIMES: str(folder / "times.json")}
-    options = ["-q", "-p", "tests.mutants.reach_plugin", "-p", "no:cacheprovider", "-m", "not slow", OPTION]
+    own = {"COVERAGE_PROCESS_START": str(settings), TIMES: str(folder / "times.json"), ALL_CASES: "1"}
+    options = ["-q", "-p", "tests.mutants.reach_plugin", "-p", "no:cacheprovider", "-m", "not slow"]
     with (folder / "log").open("wb") as log:
         status = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *files],

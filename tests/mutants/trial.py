@@ -16,7 +16,7 @@ from time import monotonic, time
 from tests.mutants.sample import Mutant
 from tests.mutants.tree import environment
 from tests.mutants.trial_plugin import CHOSEN, PROGRESS
-from tests.support.samples import OPTION
+from tests.support.samples import ALL_CASES
 
 LIMIT_S = 120
 """For one mutant."""
@@ -106,6 +106,7 @@ def _run_part(tree: Path, part: Sequence[str], tests: Mapping[str, float], limit
 def _started(tree: Path, beside: Path, files: Sequence[str]) -> subprocess.Popen[bytes]:
     """A pytest of its own group of processes, whose temporary files and reports are in `beside`."""
     own = {CHOSEN: str(beside / "tests"), PROGRESS: str(beside / "progress"), "TMPDIR": str(beside)}
+    own[ALL_CASES] = "1"
     own["HYPOTHESIS_STORAGE_DIRECTORY"] = str(beside / "hypothesis")
     options = [
         "-x",
@@ -118,7 +119,7 @@ def _started(tree: Path, beside: Path, files: Sequence[str]) -> subprocess.Popen
     ]
     with (beside / "log").open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "pytest", *options, "-m", "not slow", OPTION, *files],
+            [sys.executable, "-m", "pytest", *options, "-m", "not slow", *files],
             cwd=tree,
             env=environment(tree, **own),
             stdout=log,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 from zlib import crc32
@@ -10,20 +11,14 @@ import pytest
 from hypothesis import settings
 
 P, R = ParamSpec("P"), TypeVar("R")
-OPTION = "--all-cases"
+ALL_CASES = "TEST_ALL_CASES"
+"""The environment variable with which all cases and examples run."""
 _SHARE, _LEAST = 6, 5
-_whole = False
-
-
-def set_whole(whole: bool) -> None:
-    """Whether all cases and examples run; said before modules of tests are imported."""
-    global _whole
-    _whole = whole
 
 
 def examples(count: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A decorator of a property: so many examples of it are tried by `make cases`, a sixth by `make test`."""
-    number = count if _whole else max(_LEAST, count // _SHARE)
+    number = count if os.environ.get(ALL_CASES) else max(_LEAST, count // _SHARE)
 
     def decorated(test: Callable[P, R]) -> Callable[P, R]:
         return pytest.mark.sample(settings(max_examples=number, deadline=None)(test))
@@ -36,7 +31,7 @@ def leave_out(items: Sequence[pytest.Item]) -> None:
     Mark as slow all but a sample of the cases of each test that is marked `sample(n)`: its first, and each of
     which a digest says so, one in n. The choice stays the same when cases are added.
     """
-    if _whole:
+    if os.environ.get(ALL_CASES):
         return
     seen: set[str] = set()
     for item in items:

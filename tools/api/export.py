@@ -6,14 +6,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, cast
 
-from stepwell.lowering.export import Exported, ExportOptions, export_image
+from stepwell.lowering.export import CProgram, Exported, ExportOptions, export_image, export_source
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
+from stepwell.runtime.files.exported import SOURCE_SUFFIX
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel
+from stepwell.tools.api.building import target_of
 from stepwell.tools.api.module import Module
 from stepwell.tools.driver.compile import build_image
-from stepwell.tools.driver.options import CompileKeywords, options_with
+from stepwell.tools.driver.emit import c_program, for_c
+from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
+from stepwell.tools.driver.program import Program
+from stepwell.tools.driver.relaxed import relaxed_options
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import ModelFile
@@ -26,30 +31,58 @@ def export(
     name: str | None = None,
     weights: Literal["embed", "file", "extern"] = "embed",
     host_calls: Literal["refuse", "callback"] = "refuse",
+    stack: int | None = None,
     **options: Unpack[CompileKeywords],
 ) -> Exported:
     """
-    Write a model as an object file or library, and a header for programs in C.
+    Write a model as an object file or library with a header for programs in C, or for WebAssembly.
 
     Args: `model` as for `compile`, or an artifact's path, or a compiled model; the suffix of `path` says
-    what is written: `.o`, `.a`, `.so`; `name` is that with which the functions begin (default: that of the
-    file); `weights` are in the file, in another one, or in memory of the program's; `host_calls` says what
-    becomes of operators that run in Python; `options` are those of `compile`.
+    what is written: `.o`, `.a`, `.so`, `.c`, `.wasm`, or `.tgz`, a package of npm; `name` is that with which
+    the functions begin (default: that of the file); `weights` are in the file, in another one, or in memory
+    of the program's; `host_calls` says what becomes of operators that run in Python; `stack` is the most that
+    a call may take, in bytes, of C source; `options` are those of `compile`.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`; as
     `compile`. Nothing is left half written.
     """
-    chosen = ExportOptions(name, weights, host_calls)
-    return export_image(_image(model, options), Path(path), chosen)
+    chosen = ExportOptions(name, weights, host_calls, stack)
+    if Path(path).suffix == SOURCE_SUFFIX and not _is_compiled(model):
+        return export_source(_c_program(cast("ModelFile | Module", model), options), Path(path), chosen)
+    relaxed = None
+    if not _is_compiled(model):
+        other = relaxed_options(options_with(None, options), Path(path))
+        relaxed = None if other is None else _compiled(model, other)
+    return export_image(_image(model, options), Path(path), chosen, relaxed)
+
+
+def _compiled(model: ModelFile | Module | CompiledModel, options: CompileOptions) -> ModelImage:
+    """The image of a model that is none yet."""
+    if isinstance(model, Module):
+        return model.compile(options).image
+    return build_image(cast("ModelFile", model), options)
 
 
 def _image(model: ModelFile | Module | CompiledModel, options: CompileKeywords) -> ModelImage:
     """The image of a model, which is compiled unless it is."""
-    is_artifact = isinstance(model, (str, Path)) and Path(model).suffix == ".stepwell"
-    if not (is_artifact or isinstance(model, CompiledModel)):
-        if isinstance(model, Module):
-            return model.compile(options_with(None, options)).image
-        return build_image(model, options_with(None, options))
+    if not _is_compiled(model):
+        return _compiled(model, options_with(None, options))
     if options:
         message = f"{next(iter(options))} is for compiling, and the model is compiled already"
         raise StepwellError("bad-option", None, message, help="give it the model's own file")
     return model.image if isinstance(model, CompiledModel) else load_image(cast("str | Path", model))
+
+
+def _c_program(model: ModelFile | Module, options: CompileKeywords) -> CProgram:
+    """The program in C of a model."""
+    chosen = options_with(None, options)
+    if not isinstance(model, Module):
+        return c_program(model, chosen)
+    copy, chosen = model.clone(), for_c(chosen)
+    copy.context.target = target_of(chosen)
+    return c_program(Program(copy.op, copy.context), chosen)
+
+
+def _is_compiled(model: ModelFile | Module | CompiledModel) -> bool:
+    """Whether a model is machine code already."""
+    is_artifact = isinstance(model, (str, Path)) and Path(model).suffix == ".stepwell"
+    return is_artifact or isinstance(model, CompiledModel)

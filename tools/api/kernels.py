@@ -12,15 +12,23 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.linalg_ext import scheduled_ops
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.kernel import has_vectors
 from stepwell.lowering.kernels.machine import emit_assembly
-from stepwell.passes import pipelines, run_pipeline
+from stepwell.passes import run_pipeline
 from stepwell.passes.instruments import module_text
-from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE, text_of
+from stepwell.passes.pipelines import (
+    LEVELS,
+    LLVM_PIPELINE,
+    LOOP_PIPELINE,
+    SCHEDULE_PIPELINE,
+    schedule_steps,
+    text_of,
+)
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.model_source import Level
 from stepwell.tools.api.levels import functions_in, level_of
@@ -36,8 +44,6 @@ Work = Callable[[], AbstractContextManager[None]]
 KERNEL_LEVELS = LEVELS[LEVELS.index("linalg") :]
 _STEPS = (("vector", SCHEDULE_PIPELINE), ("loops", LOOP_PIPELINE), ("llvm", LLVM_PIPELINE))
 """The pipelines that lead a kernel to a level from the one above it."""
-_NAMES = [step.name for step in pipelines.SCHEDULE]
-_UNTIL_SCHEDULED = text_of(pipelines.SCHEDULE[: _NAMES.index("choose-schedules") + 1])
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,14 @@ class ProgramKernel:
     @property
     def schedule(self) -> str:
         """The schedules of its ops as text, a line each; empty when they have been carried out."""
-        module = self._alone()
-        if level_of(module) == "linalg":
-            self._run(module, _UNTIL_SCHEDULED)
-        found = [op.attributes[SCHEDULE] for op in module.walk() if SCHEDULE in op.attributes]
-        return "\n".join(map(str, found))
+        module, found, last = self._alone(), list[Operation](), None
+        is_chosen = level_of(module) != "linalg"
+        for chooser in ("choose-forms", "choose-schedules"):
+            if not is_chosen:
+                self._run(module, text_of(schedule_steps(last, chooser)))
+            found += scheduled_ops(module, chooser)
+            last = chooser
+        return "\n".join(str(op.attributes[SCHEDULE]) for op in found)
 
     def ir(self, level: Level = "vector") -> str:
         """

@@ -27,6 +27,7 @@ from stepwell.tools.check.judgement import judged
 from stepwell.tools.check.observed import Observation
 from stepwell.tools.check.rows import LEVELS, WRONG
 from stepwell.tools.check.validation import Known, Validate
+from stepwell.tools.check.whole_call import whole_results
 from stepwell.tools.driver.compilation import Compilation, is_lowered, main_of
 from stepwell.tools.driver.compile import build_image, compile
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions
@@ -118,7 +119,7 @@ class Search:
         for limit in (finding.run.number - 1, finding.run.number):
             try:
                 with PassContext.current().watched_by([PassLimit(limit)]):
-                    outputs = list(compile(self.path, self.options).run(feeds).values())
+                    outputs = whole_results(compile(self.path, self.options), feeds)
             except StepwellError:
                 wrong.append(True)
                 continue
@@ -191,13 +192,9 @@ class Search:
     def _main(self, observation: Observation, feeds: Mapping[str, Array]) -> Finding | None:
         """The finding of a wrong model whose kernels are all right."""
         self.runs += 1
-        outputs = compile(self.path, self.options).run(feeds)
+        outputs = whole_results(compile(self.path, self.options), feeds)
         judgement = judged(
-            observation.results,
-            list(outputs.values()),
-            self._numerics,
-            of_model=True,
-            slack=observation.slack,
+            observation.results, outputs, self._numerics, of_model=True, slack=observation.slack
         )
         if judgement.right:
             return None

@@ -32,6 +32,7 @@ from stepwell.tools.check.validation import (
     roundings_of,
     validated_pipeline,
 )
+from stepwell.tools.check.whole_call import whole_results
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.levels import chosen_passes, from_onnx, steps_of, to_kernel_functions
@@ -249,7 +250,7 @@ class ModelValidation:
         begin = perf_counter()
         row = Row("llvm", MACHINE, None, Status.UNJUDGED)
         try:
-            found = list(compile(self.path, self.options).run(feeds).values())
+            found = whole_results(compile(self.path, self.options), feeds)
             wanted, slack = observation.results, observation.slack
             row = judged_row(row, judged(wanted, found, numerics, of_model=True, slack=slack))
         except StepwellError as error:

@@ -1,26 +1,31 @@
-"""`stepwell compile -o m.so`, `m.a`, `m.o`: the options, and the export."""
+"""`stepwell compile -o m.so`, `m.a`, `m.o`, `m.wasm`, `m.tgz`: the options, and the export."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
-from stepwell.runtime.files.exported import EXPORT_SUFFIXES
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES, SOURCE_SUFFIX
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import compile_options, expect_full_start, expect_no_compilation, watched
 from stepwell.tools.driver.options import CompileOptions, check_suffix
+from stepwell.tools.driver.relaxed import relaxed_options
 from stepwell.tools.report import readable_bytes, summary_text
 
-_OPTIONS = ("name", "weights", "host_calls")
+if TYPE_CHECKING:
+    from stepwell.lowering.export import Exported, ExportOptions
+
+_OPTIONS = ("name", "weights", "host_calls", "stack")
 
 
 def add_export_options(parser: ArgumentParser) -> None:
-    """Add the options of files for programs in C."""
-    about = "for -o FILE.o, .a and .so, which programs in C link or load"
+    """Add the options of files for programs in other languages."""
+    about = "for -o FILE.o, .a, .so and .c, which programs in C link, load or compile, .wasm and .tgz"
     group = parser.add_argument_group("export", about)
     group.add_argument(
         "--name", metavar="IDENT", help="begin the names of functions with it (default: that of FILE)"
@@ -37,10 +42,13 @@ def add_export_options(parser: ArgumentParser) -> None:
         help="what becomes of operators that run in Python: callback calls a function of yours "
         "(default: refuse)",
     )
+    group.add_argument(
+        "--stack", type=int, metavar="BYTES", help="refuse a model whose call takes more stack; for .c"
+    )
 
 
 def is_exported(args: Namespace) -> bool:
-    """Whether the output is a file for programs in C. Raises: StepwellError `bad-option` for its options."""
+    """Whether the output is an exported file. Raises: StepwellError `bad-option` for its options."""
     if args.emit is None and args.output is not None and args.output.suffix in EXPORT_SUFFIXES:
         return True
     if given := [name for name in _OPTIONS if getattr(args, name) is not None]:
@@ -58,13 +66,39 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
         if getattr(args, name):
             option = "--" + name.replace("_", "-")
             raise StepwellError("bad-option", None, f"{option} does not go with -o {args.output}")
+    if args.output.suffix == SOURCE_SUFFIX and args.model.suffix != ".stepwell":
+        _export_source(args)
+        return
     if args.model.suffix == ".stepwell":
         expect_no_compilation(args)
-        image = load_image(args.model)
+        image, relaxed = load_image(args.model), None
     else:
         expect_full_start(args, {"`stepwell compile`": True})
         with watched(args):
-            image = compiled(compile_options(args))
+            options = compile_options(args)
+            image = compiled(options)
+            other = relaxed_options(options, args.output)
+            relaxed = None if other is None else compiled(other)
+    from stepwell.lowering.export import export_image
+
+    done = export_image(image, args.output, _options(args), relaxed)
+    print(summary_text(image), file=sys.stderr)
+    _report(args, done)
+
+
+def _export_source(args: Namespace) -> None:
+    """Write the model as C."""
+    expect_full_start(args, {"`stepwell compile`": True})
+    from stepwell.lowering.export import export_source
+    from stepwell.tools.driver.emit import c_program
+
+    with watched(args):
+        program = c_program(args.model, compile_options(args))
+    _report(args, export_source(program, args.output, _options(args)))
+
+
+def _options(args: Namespace) -> ExportOptions:
+    """The options of an export. Raises: StepwellError `bad-option` where it would overwrite its input."""
     beside = args.output.with_suffix(".weights")
     if (
         args.weights == "file"
@@ -73,12 +107,14 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
     ):
         message = f"{beside} has the weights of {args.model}, and would be overwritten"
         raise StepwellError("bad-option", None, message, help="choose another name for the output")
-    from stepwell.lowering.export import ExportOptions, export_image
+    from stepwell.lowering.export import ExportOptions
 
-    options = ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse")
-    done = export_image(image, args.output, options)
+    return ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse", args.stack)
+
+
+def _report(args: Namespace, done: Exported) -> None:
+    """Print what was written."""
     args.facts |= done._asdict() | {"files": list(map(str, done.files))}
-    print(summary_text(image), file=sys.stderr)
     code, weights = readable_bytes(done.code_bytes), readable_bytes(done.weight_bytes)
     files = ", ".join(map(str, done.files))
     print(f"wrote {files}: code {code}, weights {weights}, workspace {done.workspace} bytes", file=sys.stderr)

@@ -12,7 +12,7 @@ from stepwell.runtime.image import ModelImage
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.cpu_features import process_triple
 from stepwell.runtime.machine.demands import missing_features
-from stepwell.runtime.machine.target import TargetDescription, runnable_levels, target_from
+from stepwell.runtime.machine.target import TargetDescription, expect_machine, runnable_levels, target_from
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.values.loading import model_of
 from stepwell.tools.driver.kept_models import KeptModel, kept_model
@@ -128,4 +128,5 @@ def _built(
         with compiler_imports():
             from stepwell.tools.driver.lower import lower_and_compile
 
+        expect_machine(_target_of(model, options))
         return lower_and_compile(model, options, kept, progress)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -10,9 +12,10 @@ from stepwell.lowering.kernels.kernel import llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
 from stepwell.passes.instruments import module_text
 from stepwell.passes.pass_limit import numbered
-from stepwell.passes.pipelines import LEVELS, LLVM_PIPELINE, PROGRAM_SCHEDULE_PIPELINE
+from stepwell.passes.pipelines import C_PIPELINE, LEVELS, LLVM_PIPELINE, PROGRAM_SCHEDULE_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_bytes, write_text
+from stepwell.runtime.machine.target import C_TARGET, expect_machine
 from stepwell.tools.driver.compilation import (
     Compilation,
     is_bytecode,
@@ -23,12 +26,16 @@ from stepwell.tools.driver.compilation import (
 )
 from stepwell.tools.driver.ir_files import write_ir
 from stepwell.tools.driver.levels import chosen_passes, from_onnx, to_level_1
-from stepwell.tools.driver.model_attribute import is_on_machine, to_loops
+from stepwell.tools.driver.model_attribute import described_entry, is_on_machine, to_loops
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import check_program, start
 from stepwell.tools.driver.tensor_program import to_level_2
+
+if TYPE_CHECKING:
+    from stepwell.lowering.export import CProgram
+    from stepwell.tools.driver.options import ModelFile
 
 VM = "vm"
 """The name of the machine's level, for programs with functions, data or cells."""
@@ -47,6 +54,8 @@ def lower_to(model: Path | Program, options: CompileOptions, level: str) -> Comp
 
 def _lowered_to(model: Path | Program, options: CompileOptions, position: int) -> Compilation:
     compilation = start(model, options)
+    if position >= LEVELS.index("llvm"):
+        expect_machine(compilation.ctx.target)
     if is_functional(compilation.module) and position >= LEVELS.index("graph"):
         from stepwell.tools.driver.functional import without_functions
 
@@ -136,3 +145,34 @@ def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None
     text = llvm_text(compilation.module, compilation.ctx.target)
     code = compile_to_object(text, compilation.ctx.target, optimize=False)
     write_bytes(output, code)
+
+
+def c_program(model: ModelFile | Program, options: CompileOptions) -> CProgram:
+    """A model as a program in C. Raises: StepwellError of the pass that failed, `bad-option`."""
+    from stepwell.lowering.export import CProgram
+
+    if options.profile:
+        raise StepwellError("bad-option", None, "C source has no clock: profile does not go with it")
+    options = for_c(options)
+    compilation = lower_to(model, options, "loops")
+    entry, arrays = described_entry(compilation)
+    compilation.run("C", C_PIPELINE)
+    count = len(entry.weights)
+    return CProgram(
+        compilation.module,
+        compilation.ctx.weights,
+        entry,
+        arrays[:count],
+        compilation.ctx.target.triple,
+        dict(compilation.counts),
+    )
+
+
+def for_c(options: CompileOptions) -> CompileOptions:
+    """Options with C as their target. Raises: StepwellError `bad-option` where they name another one."""
+    if options.mcpu == "host" and options.target is None:
+        return replace(options, mcpu=C_TARGET)
+    if options.mcpu != C_TARGET or options.target is not None:
+        message = f"C source is for no CPU, and the target is {options.target or options.mcpu}"
+        raise StepwellError("bad-option", None, message, help=f"--target {C_TARGET}, or leave it out")
+    return options

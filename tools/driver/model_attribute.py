@@ -31,10 +31,11 @@ from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.sched_program import WEIGHT
 from stepwell.lowering.kernels.kernel import has_vectors, llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object
-from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
+from stepwell.passes.pipelines import C_LOOP_PIPELINE, LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN, Entry, ModelImage
-from stepwell.runtime.interface import Interface
+from stepwell.runtime.interface import Array, Interface
+from stepwell.runtime.machine.target import C_TARGET
 from stepwell.tools.driver.compilation import MODEL, Compilation, is_on_loops, main_of
 from stepwell.tools.driver.image import entry_without_code, main_facts, planned_entry, with_code
 from stepwell.tools.driver.model_interface import with_initial_values
@@ -55,7 +56,8 @@ def to_loops(compilation: Compilation, interface: Interface) -> None:
         main_of(module), entry.interface, compilation.ctx.weights, first=len(entry.weights)
     )
     entry = entry._replace(interface=numbered)
-    compilation.run("loop", PROGRAM_LOOP_PIPELINE)
+    is_source = compilation.ctx.target.arch == C_TARGET
+    compilation.run("loop", C_LOOP_PIPELINE if is_source else PROGRAM_LOOP_PIPELINE)
     described = planned_entry(entry, main_facts(main_of(module))).to_json()
     fields = _dictionary({name: described[name] for name in _DESCRIBED})
     globals = [op for op in module.ops if isinstance(op, GlobalOp)]
@@ -94,6 +96,17 @@ def image_of(compilation: Compilation) -> ModelImage:
         compilation.run("llvm", LLVM_PIPELINE)
     with compilation.timed("machine"):
         code = compile_to_object(llvm_text(module, ctx.target), ctx.target, optimize=not has_vectors(module))
+    entry, weights = described_entry(compilation)
+    return ModelImage({MAIN: with_code(entry, [code], ctx.target)}, weights)
+
+
+def described_entry(compilation: Compilation) -> tuple[Entry, tuple[Array, ...]]:
+    """
+    The function that `sched.model` describes, without its code, and the weights.
+
+    Raises: StepwellError `invalid-ir` when `sched.model` was changed by hand and cannot be read.
+    """
+    module, ctx = compilation.module, compilation.ctx
     try:
         fields = cast("DictionaryAttr", module.attributes[MODEL]).data
         weights = [array_of(value, ctx.weights) for value in cast("ArrayAttr[Attribute]", fields["weights"])]
@@ -106,7 +119,7 @@ def image_of(compilation: Compilation) -> ModelImage:
         entry = Entry.from_json(described, codes, ())
         initial = sum(state.initial is not None for state in entry.interface.states)
         entry = entry._replace(weights=tuple(range(len(weights) - initial)))
-        return ModelImage({MAIN: with_code(entry, [code], ctx.target)}, tuple(weights))
+        return entry, tuple(weights)
     except _UNREADABLE as error:
         raise _unreadable(module, error) from error
 

@@ -12,8 +12,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.linalg_ext import scheduled_ops
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.printed_lines import AttributeTexts, printed_lines
+from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.kernel import has_vectors
@@ -35,7 +37,6 @@ Level: TypeAlias = tuple[str, str | Sequence[ModulePass]]
 """A level, and passes of its pipeline."""
 LEVELS: Sequence[Level] = (("tensor", SCHEDULE_PIPELINE), ("loop", LOOP_PIPELINE), ("llvm", LLVM_PIPELINE))
 """The levels of a kernel below the graph, and their passes."""
-SCHEDULE = "sched.schedule"
 _LOCATION = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
 _NOISE = re.compile(r"\s*\.(cfi_|file|loc|Ltmp|Lfunc_begin|ident|addrsig)|\.L(tmp|func_begin|func_end)\d+:")
 _SECTION = re.compile(r"\s*\.(section|text|data|bss)\b(?P<debug>\s+\"?\.debug)?")
@@ -107,9 +108,8 @@ class KernelSteps(Instrument):
         if self._depth:
             return
         self.add(module, step.name, 1e3 * PASS_SECONDS.get())
-        if step.name == "choose-schedules":
-            found = (op.attributes.get(SCHEDULE) for op in module.walk())
-            self.schedules = [str(schedule) for schedule in found if schedule is not None]
+        if step.name in ("choose-forms", "choose-schedules"):
+            self.schedules += [str(op.attributes[SCHEDULE]) for op in scheduled_ops(module, step.name)]
 
 
 class Assembly(NamedTuple):

@@ -14,6 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.symbols import fresh_symbols
+from stepwell.dialects.graph_ir.annotations import in_bounds
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.onnx_to_graph.control.loop_bodies import ConvertedBody
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering
@@ -124,7 +125,7 @@ class Stacked:
         carried = self._body.block.insert_arg(initial.type, at)
         row = self._body.emit(graph.ExpandDimsOp(value, [axis]))
         offsets = [self._offset(number) if i == axis else Dim.of(0) for i in range(len(dims) + 1)]
-        self.next_values.append(self._body.emit(graph.InsertSliceOp(carried, row, offsets)))
+        self.next_values.append(self._body.emit(in_bounds(graph.InsertSliceOp(carried, row, offsets))))
         return initial
 
     def grow(self, value: SSAValue, *, at: int) -> SSAValue:

@@ -46,12 +46,12 @@ class CountDrawsPass(Pass):
     calls times the number of ops, plus its own number. Draws are equal for equal seeds, on any number of
     threads and in each executor. Those whose key is no constant stay.
 
-    Class: approximate: other random numbers.
+    Class: exact: a draw is any number of its distribution, as `append-loss` makes any other part of a program
+    for training. It runs at each level, since a step whose draws repeat trains another model.
     """
 
     name = "count-draws"
-    numerics = Numerics.APPROXIMATE
-    opt_level = 1
+    numerics = Numerics.EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main, weights = main_function(op), weights_of(ctx)

@@ -13,6 +13,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.loops import INDEX_TYPE
 from stepwell.dialects.graph.recurrent import FUNCTIONS
 from stepwell.dialects.graph.symbols import fresh_symbols
+from stepwell.dialects.graph_ir.annotations import in_bounds
 from stepwell.dialects.types import dtype_of, tensor_of
 from stepwell.passes.graph.gradients.builder import GradientBuilder
 from stepwell.runtime.dims import Dim
@@ -117,7 +118,8 @@ def _direction(op: graph.RnnOp, number: int, of: _Operands, b: GradientBuilder) 
     (name,) = fresh_symbols(op, 1)
     inner.rewriter.insert(graph.BindSizesOp(at, [name]))
     row = inner.expand(stored, [0])
-    carried_y = inner.insert(graph.InsertSliceOp(carried_y, row, [Dim.symbol(name), 0, 0]))
+    update = graph.InsertSliceOp(carried_y, row, [Dim.symbol(name), 0, 0])
+    carried_y = inner.insert(in_bounds(update))
     last.operands = [carried_y, *state]
     loop = graph.ForOp(count, inits, Region(block))
     b.rewriter.insert(loop)

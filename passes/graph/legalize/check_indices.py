@@ -1,4 +1,4 @@
-"""`check-indices`: run-time checks that report an out-of-bounds index of gathers and scatters."""
+"""`check-indices`: run-time checks of the indices of gathers and scatters, and of the offsets of updates."""
 
 from __future__ import annotations
 
@@ -49,6 +49,15 @@ class CheckIndicesPass(FunctionPass):
       graph.yield %g : tensor<2x4xf32>
     }
     ```
+    An offset of `graph.insert_slice` that sizes do not prove to be within bounds is checked before the op, or
+    the kernel that it is in: nothing clamps those.
+
+    ```mlir
+    %y = graph.insert_slice %u into %x at <["p"]> : (tensor<2xf32>, tensor<8xf32>) -> tensor<8xf32>
+    // ->
+    graph.check_offsets <["p"]> up_to <[6]>
+    %y = graph.insert_slice %u into %x at <["p"]> : (tensor<2xf32>, tensor<8xf32>) -> tensor<8xf32>
+    ```
     Class: exact. Runs after `fuse-ops`; leaves out constant indices within the bounds, and indices that a
     kernel computes for itself, which are in no buffer.
     """
@@ -58,6 +67,8 @@ class CheckIndicesPass(FunctionPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         checked: set[tuple[SSAValue, tuple[Dim, ...]]] = set()
         for op in list(func.body.walk()):
+            if isinstance(op, graph.InsertSliceOp):
+                _check_offsets(op)
             if isinstance(op, _CHECKED) and isinstance(kernel := op.parent_op(), graph.FusedOp):
                 value, sizes = _outside(op.indices, kernel), _sizes(op)
                 known = all(not size.is_unknown for size in sizes)
@@ -67,6 +78,21 @@ class CheckIndicesPass(FunctionPass):
                     continue
                 checked.add((value, sizes))
                 IRBuilder(InsertPoint.before(kernel), op.location).insert(graph.CheckIndicesOp(value, sizes))
+
+
+def _check_offsets(op: graph.InsertSliceOp) -> None:
+    """Insert a check of those offsets of an update that may be out of bounds, unless it is marked as safe."""
+    if IN_BOUNDS in op.attributes or op.offsets is None:
+        return
+    pairs = [
+        (offset, last)
+        for offset, last in zip(op.offsets.get(), op.last_offsets(), strict=True)
+        if not (offset.is_nonnegative and (last - offset).is_nonnegative)
+    ]
+    if pairs and not any(dim.is_unknown for pair in pairs for dim in pair):
+        at = kernel if isinstance(kernel := op.parent_op(), graph.FusedOp) else op
+        check = graph.CheckOffsetsOp([offset for offset, _ in pairs], [last for _, last in pairs])
+        IRBuilder(InsertPoint.before(at), op.location).insert(check)
 
 
 def _is_needed(op: Operation) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith, math, tensor
+from xdsl.dialects import arith, math
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import SelectOp
-from stepwell.dialects.graph.trees import MOST_LEAVES
 from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
@@ -21,28 +20,17 @@ from stepwell.passes.tensor.forms.tree_loops import (
     FIRST_LEAF,
     THRESHOLD,
     TreeLoops,
-    bad_schedule,
     element,
     index_at,
+    inserted,
     loops_of,
 )
 from stepwell.passes.tensor.forms.tree_walk import rows_by_walks
 
 
 def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
-    """
-    Blocks of rows in lanes; a last one of fewer than `least` rows is walked.
-
-    Raises: StepwellError `bad-schedule` for trees of more than 64 leaves, and for sizes.
-    """
-    if not op.bit_vectors:
-        if (leaves := op.leaves.value.data) > MOST_LEAVES:
-            most, tree = f"at most {MOST_LEAVES} leaves", op.largest.value.data
-            raise bad_schedule(op, f"trees of form bits have {most}, tree {tree} has {leaves}")
-        raise bad_schedule(op, "trees of form bits need a known number of features")
+    """Blocks of rows in lanes; a last one of fewer than `least` rows is walked."""
     block, least = sizes["rows"], sizes["least"]
-    if least > block:
-        raise bad_schedule(op, f"least must not be more than rows, found {least} and {block}")
     emit, trees = loops_of(op, constants)
     padded = emit.times(emit.quotient(emit.plus(trees.rows, block - least), block), block)
 
@@ -80,19 +68,15 @@ def _columns(emit: IRBuilder, trees: TreeLoops, first: SSAValue, count: Index, b
 
         def of_feature(emit: IRBuilder, f: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             number = element(emit, trees.op.x, row, f)
-            made = _inserted(emit, number, carried[0], f, i)
+            made = inserted(emit, number, carried[0], f, i)
             if flips:
                 there = emit.materialize(emit.plus(f, features))
-                made = _inserted(emit, emit.value(arith.NegfOp(number)), made, there, i)
+                made = inserted(emit, emit.value(arith.NegfOp(number)), made, there, i)
             return [made]
 
         return emit.loop(0, features, 1, carried, of_feature)
 
     return emit.loop(0, count, 1, [columns], of_row)[0]
-
-
-def _inserted(emit: IRBuilder, scalar: SSAValue, into: SSAValue, *at: SSAValue) -> SSAValue:
-    return emit.value(tensor.InsertOp.create(operands=[scalar, into, *at], result_types=[into.type]))
 
 
 def _leaves_left(

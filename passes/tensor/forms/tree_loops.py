@@ -10,16 +10,14 @@ import numpy as np
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.dialects.linalg.ops import FillOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
-from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.tensor_ir.reshapes import collapse
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
-from stepwell.runtime.errors import StepwellError
 
 ROOT, DEPTH, FIRST_CUT, END_OF_CUTS, FIRST_LEAF, TREE = range(6)
 """Columns of the table of trees, and their number."""
@@ -31,17 +29,17 @@ MOST_TARGETS = 64
 """The most targets that are joined as one vector."""
 
 
-def bad_schedule(op: Operation, message: str) -> StepwellError:
-    """The error of a schedule that an op of `linalg_ext` cannot have."""
-    return StepwellError("bad-schedule", op, message, note=f"the schedule is {op.attributes[SCHEDULE]}")
-
-
 def element(emit: IRBuilder, source: SSAValue, *at: Index) -> SSAValue:
     """An element of a tensor."""
     indices = [emit.materialize(index) for index in at]
     return emit.value(
         tensor.ExtractOp.create(operands=[source, *indices], result_types=[tensor_element(source)])
     )
+
+
+def inserted(emit: IRBuilder, scalar: SSAValue, into: SSAValue, *at: SSAValue) -> SSAValue:
+    """A tensor with an element replaced."""
+    return emit.value(tensor.InsertOp.create(operands=[scalar, into, *at], result_types=[into.type]))
 
 
 def index_at(emit: IRBuilder, source: SSAValue, *at: Index) -> SSAValue:
@@ -88,7 +86,14 @@ class TreeLoops:
     def start(self, emit: IRBuilder) -> SSAValue:
         """The result before any tree."""
         zero = emit.number(_STARTS[self.op.aggregate.data], tensor_element(self.op.init))
-        return emit.insert(FillOp([zero], [self.op.init])).res[0]
+        if self.targets > 1:
+            return emit.insert(FillOp([zero], [self.op.init])).res[0]
+
+        # No vector: LLVM's pipeline, which walks on scalars need, is for code without any.
+        def of_row(emit: IRBuilder, row: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return [inserted(emit, zero, carried[0], row, emit.materialize(0))]
+
+        return emit.loop(0, self.rows, 1, [self.op.init], of_row)[0]
 
     def of_tree(self, emit: IRBuilder, tree: Index, column: int) -> SSAValue:
         """A number of the table of trees."""
@@ -118,8 +123,7 @@ class TreeLoops:
             joined = emit.value(op_type(joined, at(weights, leaf)))
         if self.targets > 1:
             return write(emit, joined, result, [row, column], (1,))
-        made = tensor.InsertOp.create(operands=[joined, result, row, column], result_types=[result.type])
-        return emit.value(made)
+        return inserted(emit, joined, result, row, column)
 
 
 def loops_of(op: TreeEnsembleOp, constants: Constants) -> tuple[IRBuilder, TreeLoops]:

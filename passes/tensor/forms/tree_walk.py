@@ -19,7 +19,6 @@ from stepwell.passes.tensor.forms.tree_loops import (
     ROOT,
     THRESHOLD,
     TreeLoops,
-    bad_schedule,
     element,
     index_at,
     loops_of,
@@ -31,11 +30,8 @@ def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Cons
     Blocks of rows, for each tree groups of rows in lock step; then the rows left over, by groups of trees.
 
     A tree stays in the first cache for all rows of a block.
-    Raises: StepwellError `bad-schedule` for blocks of other than whole groups.
     """
     group, block = sizes["rows"], sizes["block"]
-    if block % group:
-        raise bad_schedule(op, f"block must be a multiple of rows, found {block} and {group}")
     emit, trees = loops_of(op, constants)
     whole = emit.rounded_down(trees.rows, group)
 

@@ -10,18 +10,17 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.dialects.sched import SCHEDULE, UNROLLED, Schedule, schedule_of
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.groups import fused_group
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
+from stepwell.passes.tensor.schedule.choose_forms import choose_forms
 from stepwell.passes.tensor.schedule.contraction import Product, schedule_product
 from stepwell.passes.tensor.schedule.elementwise import schedule_by_rows, schedule_elementwise
 from stepwell.passes.tensor.schedule.row import schedule_along, schedule_reduction
 from stepwell.passes.tensor.schedule.tile_product import is_tile_product, schedule_after_tiles
-from stepwell.passes.tensor.schedule.trees import schedule_trees
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
@@ -37,7 +36,8 @@ class ChooseSchedulesPass(FunctionPass):
     The choice depends on shapes and the target alone. Ops that have schedules keep them;
     a kernel whose vectors fit registers has had its schedules carried out.
     Runs after `fill-borders`, `generalize-copies` and `collapse-loops`: without them copies get no schedule,
-    and rows are shorter.
+    and rows are shorter. A kernel with ops of `linalg_ext` gets forms for these alone, as by `choose-forms`:
+    what else is to be scheduled exists after `expand-forms`.
     """
 
     name = "choose-schedules"
@@ -52,10 +52,10 @@ class ChooseSchedulesPass(FunctionPass):
         if not is_kernel(func) or UNROLLED in func.attributes:  # text that went down may come back
             return
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
+        if choose_forms(func, target):
+            return
         blocks: dict[Block, list[Structured]] = {}
         for op in func.walk():
-            if isinstance(op, TreeEnsembleOp) and SCHEDULE not in op.attributes:
-                op.attributes[SCHEDULE] = schedule_trees(op, target).attr()
             if (view := Structured.of(op)) is not None and op.parent is not None:
                 blocks.setdefault(op.parent, []).append(view)
         # Ops share loops with others of their block only: those of a step of a recurrence with each other.
@@ -63,7 +63,7 @@ class ChooseSchedulesPass(FunctionPass):
             _Chooser(views, target).run()
         if _log.on(1):
             chosen = [(op.name, schedule) for op in func.walk() if (schedule := schedule_of(op)) is not None]
-            texts = [f"{name} {schedule.form or list(schedule.tile)}" for name, schedule in chosen]
+            texts = [f"{name} {list(schedule.tile)}" for name, schedule in chosen]
             _log(1, "schedules: {}", ", ".join(texts) or "none", node=func)
 
 

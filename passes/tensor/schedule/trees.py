@@ -8,22 +8,26 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from stepwell.dialects.costs.kernels import TREES
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
-from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.types import element_bytes
+from stepwell.passes.tensor.schedule.form_choice import Choice
 from stepwell.runtime.machine.target import TargetDescription
 
 
-def schedule_trees(op: TreeEnsembleOp, target: TargetDescription) -> Schedule:
-    """`bits` where all comparisons of a tree, on vectors, cost less than a walk to the depth, else `walk`."""
-    if op.bit_vectors and (bits := _by_bits(op, target)) is not None:
-        return bits
-    walks = TREES.walks
-    return Schedule(form="walk", sizes=(("rows", walks), ("block", TREES.block_rows), ("trees", walks)))
+def tree_choices(op: TreeEnsembleOp, target: TargetDescription) -> list[Choice]:
+    """`bits` first where all comparisons of a tree, on vectors, cost less than a walk to the depth."""
+    sizes = {"rows": TREES.walks, "block": TREES.block_rows, "trees": TREES.walks}
+    rows, trees = tensor_shape(op.x)[0], tensor_shape(op.trees)[0]
+    steps = op.depth.value.data * TREES.step_cycles * trees
+    walk = Choice("walk", sizes, None if rows == DYNAMIC_INDEX else rows * steps)
+    if not op.bit_vectors:
+        return [walk]
+    bits, is_faster = _by_bits(op, target)
+    return [bits, walk] if is_faster else [walk, bits]
 
 
-def _by_bits(op: TreeEnsembleOp, target: TargetDescription) -> Schedule | None:
-    """The schedule of form `bits`, with the fewest rows that it pays for; None where walking costs less."""
+def _by_bits(op: TreeEnsembleOp, target: TargetDescription) -> tuple[Choice, bool]:
+    """The form `bits`, with the fewest rows that pay, and whether the rows of the op are enough."""
     (rows, columns), trees = tensor_shape(op.x), tensor_shape(op.trees)[0]
     bytes = max(element_bytes(tensor_element(value)) for value in (op.x, op.bit_vectors[1]))
     registers, lanes = TREES.bit_registers, target.lanes(bytes)
@@ -33,8 +37,9 @@ def _by_bits(op: TreeEnsembleOp, target: TargetDescription) -> Schedule | None:
     block = registers * TREES.cut_cycles * tensor_shape(op.bit_vectors[0])[0] / trees
     walk = op.depth.value.data * TREES.step_cycles
     own = TREES.leaf_cycles + TREES.column_cycles * columns / trees
-    least = ceil(block / (walk - own)) if walk > own else DYNAMIC_INDEX
-    if not 0 < least <= registers * lanes or 0 <= rows < least:
-        return None
-    sizes = (("rows", registers * lanes), ("least", least), ("trees", TREES.walks))
-    return Schedule(form="bits", sizes=sizes)
+    most = registers * lanes
+    least = ceil(block / (walk - own)) if walk > own else most + 1
+    pays = 0 < least <= most and not 0 <= rows < least
+    sizes = {"rows": most, "least": min(max(1, least), most), "trees": TREES.walks}
+    cycles = None if rows == DYNAMIC_INDEX else trees * (ceil(rows / most) * block + rows * own)
+    return Choice("bits", sizes, cycles), pays

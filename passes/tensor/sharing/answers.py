@@ -15,11 +15,9 @@ from stepwell.dialects.sched import SCHEDULE, ScheduleAttr
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.context import PassContext
 from stepwell.passes.manager import run_pipeline
-from stepwell.passes.pipelines import SCHEDULE as STEPS
-from stepwell.passes.pipelines import text_of
+from stepwell.passes.pipelines import schedule_steps, text_of
 
-_NAMES = [step.name for step in STEPS]
-_UNTIL_SCHEDULED = text_of(STEPS[: _NAMES.index("choose-schedules") + 1])
+_UNTIL_SCHEDULED = text_of(schedule_steps(until="choose-schedules"))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import stepwell
 from stepwell import plugin
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
@@ -426,3 +427,23 @@ for dialect in engine._FILES:
 """
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not process.stdout
+
+
+def test_an_element_variable_that_an_op_names() -> None:
+    of_e = 'tensor<4x!graph.var<"E">>'
+    text = f"""
+    func.func private @g(%x: {of_e}) -> {of_e}
+        attributes {{graph.type_params = #graph.params<["E": float]>}} {{
+      %i = graph.cast %x to i64 saturate true round "nearest" : {of_e} -> tensor<4xi64>
+      %y = graph.cast %i to !graph.var<"E"> saturate true round "nearest" : tensor<4xi64> -> {of_e}
+      func.return %y : {of_e}
+    }}
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+      %y = graph.call @g<f32>(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %y : tensor<4xf32>
+    }}"""
+    module, x = stepwell.parse(text), np.array([0.25, 1.5, -2.75, 3], np.float32)
+    with pytest.raises(StepwellError, match="help: run `monomorphize` first"):
+        module.interpret(x)
+    (found,) = module.run("monomorphize").interpret(x)
+    np.testing.assert_array_equal(found, [0, 1, -2, 3])

@@ -16,12 +16,14 @@ from tests.support.validate import run_before_after
 _FILECHECK = Path(__file__).parents[2] / "filecheck"
 # Rewrites by rules that a file brings: its author answers for what they mean, and tests need odd ones. The
 # interpreter has no level 0: test_graph_to_onnx.py holds that conversion to the meanings of operators.
-# Training makes another program of a model: test_training.py compares it with numpy.
+# Training makes another program of a model, and so do other random numbers: test_training.py and
+# test_training_mode.py compare them with numpy.
 _LEFT_OUT = (
     "rewrite-patterns",
     "convert-graph-to-onnx",
     "append-loss",
     "append-optimizer",
+    "count-draws",
     "dead-code-elimination{ignore-effects}",
 )
 # A million iterations each, at several levels.
@@ -49,7 +51,7 @@ def _goes_on(case: tuple[Path, str, tuple[str, ...]], other: tuple[Path, str, tu
     return (case[0], case[2]) == (other[0], other[2]) and other[1].startswith(f"{case[1]},")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("path", "pipeline", "plugins"),
     [

@@ -77,7 +77,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
     "the form of data and code, on which other code relies": """
-        lowering/graph_to_linalg/vectors/lane_softmax.py LANES
+        passes/tensor/schedule/attention.py _PASSES
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
         passes/onnx/lift_parameters.py _FIXED

@@ -104,6 +104,7 @@ PASSES = {
     "vectors": "unroll-vectors{mcpu=x86-64-v3}",
     "tiles": "vectorize",
     "products": "convert-linalg-to-amx{mcpu=sapphirerapids}",
+    "lanes": "scalarize-vectors",
 }
 RULES = [example for example in EXAMPLES if len(example.halves) == 2 and rule_of(example) is not None]
 

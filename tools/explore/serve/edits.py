@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, ModuleOp,
 from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.linalg_ext import scheduled_ops
 from stepwell.dialects.parser import LocatingParser, parse_module
 from stepwell.dialects.printed_lines import printed_lines
 from stepwell.dialects.sched import SCHEDULE, ScheduleAttr
@@ -27,6 +28,7 @@ from stepwell.passes.pipelines import (
     ON_LLVM,
     ON_LOOPS,
     SCHEDULE_PIPELINE,
+    schedule_steps,
     text_of,
 )
 from stepwell.passes.pipelines import SCHEDULE as SCHEDULE_STEPS
@@ -55,7 +57,6 @@ CODE_LEVELS = ("loops", "llvm")
 """Levels whose text can read and write any memory."""
 _DATA_DIALECTS = ("arith", "builtin", "func", "linalg", "linalg_ext", "math", "scf", "tensor", "vector")
 _CALLS = ("func.call", "func.call_indirect")
-_CHOICE = [step.name for step in SCHEDULE_STEPS].index("choose-schedules") + 1
 
 
 class Edit(NamedTuple):
@@ -143,17 +144,19 @@ def edited(kernel: ModuleOp, ctx: StepwellContext, edit: Edit) -> Edited:
 
 
 def _with_schedule(kernel: ModuleOp, ctx: StepwellContext, edit: Edit) -> Edited:
-    """A kernel up to `choose-schedules`, with another attribute for one of its schedules."""
-    schedule = _parsed_schedule(ctx, edit.text)
-    run_pipeline(kernel, text_of(SCHEDULE_STEPS[:_CHOICE]), ctx)
-    scheduled = [op for op in kernel.walk() if SCHEDULE in op.attributes]
-    if edit.number >= len(scheduled):
-        message = f"the kernel has {len(scheduled)} schedules, found number {edit.number} of them"
-        raise StepwellError("bad-data", None, message)
-    scheduled[edit.number].attributes[SCHEDULE] = schedule
-    verify_module(kernel)
-    rest = (("tensor", text_of(SCHEDULE_STEPS[_CHOICE:])), *LEVELS[1:])
-    return Edited(kernel, rest, module_text(kernel), "your schedule")
+    """A kernel with one schedule replaced, up to the pass that chooses such schedules."""
+    schedule, number, last = _parsed_schedule(ctx, edit.text), edit.number, None
+    for chooser in ("choose-forms", "choose-schedules"):
+        run_pipeline(kernel, text_of(schedule_steps(last, chooser)), ctx)
+        scheduled, last = scheduled_ops(kernel, chooser), chooser
+        if number < len(scheduled):
+            scheduled[number].attributes[SCHEDULE] = schedule
+            verify_module(kernel)
+            rest = (("tensor", text_of(schedule_steps(chooser))), *LEVELS[1:])
+            return Edited(kernel, rest, module_text(kernel), "your schedule")
+        number -= len(scheduled)
+    found = f"the kernel has {edit.number - number} schedules, found number {edit.number} of them"
+    raise StepwellError("bad-data", None, found)
 
 
 def _parsed_schedule(ctx: Context, text: str) -> ScheduleAttr:

@@ -14,6 +14,7 @@ from stepwell.dialects.graph.control_flow import yield_of
 from stepwell.dialects.graph.loops import INDEX_TYPE
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.graph.symbols import fresh_symbols
+from stepwell.dialects.graph_ir.annotations import in_bounds
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of
 from stepwell.passes.analysis.rename_symbols import defined_names
@@ -141,7 +142,8 @@ class WholeTape:
         for value, buffer in zip(self._tape.values, buffers, strict=True):
             argument = block.insert_arg(buffer.type, len(block.args))
             offsets = [at, *[Dim.of(0)] * len(b.dims(value))]
-            rows.append(inner.insert(graph.InsertSliceOp(argument, inner.expand(value, [0]), offsets)))
+            update = graph.InsertSliceOp(argument, inner.expand(value, [0]), offsets)
+            rows.append(inner.insert(in_bounds(update)))
         return_values(self._last, [*self._last.operands, *rows])
         made = graph.ForOp(op.count, [*op.inits, *buffers], self.body)
         b.rewriter.insert(made)

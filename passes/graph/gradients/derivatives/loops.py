@@ -11,6 +11,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.control_flow import yield_of
 from stepwell.dialects.graph.functions import captured_values
 from stepwell.dialects.graph.loops import INDEX_TYPE
+from stepwell.dialects.graph_ir.annotations import in_bounds
 from stepwell.dialects.locations import adopt_location
 from stepwell.passes.graph.gradients.arms import copied, return_values, swept
 from stepwell.passes.graph.gradients.builder import GradientBuilder
@@ -169,7 +170,7 @@ def _taped(op: graph.ForOp, b: GradientBuilder) -> _Tape:
         argument = body.block.insert_arg(buffer.type, len(body.block.args))
         row = inner.expand(body.block.args[1 + place], [0])
         offsets = [at, *[Dim.of(0)] * (len(b.dims(buffer)) - 1)]
-        stacked.append(inner.insert(graph.InsertSliceOp(argument, row, offsets)))
+        stacked.append(inner.insert(in_bounds(graph.InsertSliceOp(argument, row, offsets))))
     return_values(last, [*last.operands, *stacked])
     made = graph.ForOp(op.count, [*op.inits, *buffers], body)
     _place(made, op, b)

@@ -22,3 +22,28 @@ func.func @constants_that_lie_inside(%x: tensor<8x4xf32>) -> tensor<2x4xf32> {
   }
   func.return %y : tensor<2x4xf32>
 }
+// An offset that may leave no room is checked before the kernel, or the op; not those that sizes prove, or marked ones.
+// CHECK-LABEL: @updates
+func.func @updates(%u: tensor<2x1xf32>, %x: tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>, %at: tensor<2xi64>)
+    -> tensor<8x?xf32, #graph.dims<[8, "N + 1"]>> {
+  %p, %q = graph.bind_sizes %at names ["p", "q"] : tensor<2xi64> -> index, index
+  // CHECK: graph.bind_sizes
+  // CHECK-NEXT: graph.check_offsets <["p", "q"]> up_to <[6, "N"]>
+  // CHECK-NEXT: graph.fused
+  %a = graph.fused (%v = %u : tensor<2x1xf32>, %y = %x : tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>)
+      -> (tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>) {
+    %i = graph.insert_slice %v into %y at <["p", "q"]>
+      : (tensor<2x1xf32>, tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>) -> tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>
+    graph.yield %i : tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>
+  }
+  // CHECK: graph.check_offsets <["p - 1"]> up_to <[6]>
+  // CHECK-NEXT: {{graph.insert_slice|graph.fused}}
+  %b = graph.insert_slice %u into %a at <["p - 1", "N"]>
+    : (tensor<2x1xf32>, tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>) -> tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>
+  // CHECK-NOT: graph.check_offsets
+  %c = graph.insert_slice %u into %b at <[6, 0]>
+    : (tensor<2x1xf32>, tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>) -> tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>
+  %d = graph.insert_slice %u into %c at <["p", 0]> {graph.in_bounds}
+    : (tensor<2x1xf32>, tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>) -> tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>
+  func.return %d : tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>
+}

@@ -72,6 +72,18 @@ func.func @insert_slice_c2_offsets(%x: tensor<6xf32>, %y: tensor<2xf32>) {
   func.return
 }
 // -----
+func.func @insert_slice_c3_room(%x: tensor<6xf32>, %y: tensor<2xf32>) {
+  // expected-error: an offset of 5 is not between 0 and 4
+  %0 = graph.insert_slice %y into %x at <[5]> : (tensor<2xf32>, tensor<6xf32>) -> tensor<6xf32>
+  func.return
+}
+// -----
+func.func @insert_slice_c3_negative(%x: tensor<6xf32>, %y: tensor<2xf32>) {
+  // expected-error: an offset of -1 is not between 0 and 4
+  %0 = graph.insert_slice %y into %x at <[-1]> : (tensor<2xf32>, tensor<6xf32>) -> tensor<6xf32>
+  func.return
+}
+// -----
 func.func @reverse_c1_axis(%x: tensor<6xf32>) {
   // expected-error: an axis must be in 0..0, found 1
   %0 = graph.reverse %x axes [1] : tensor<6xf32> -> tensor<6xf32>

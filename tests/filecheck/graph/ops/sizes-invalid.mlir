@@ -34,3 +34,15 @@ func.func @check_c2_a_size_each(%i: tensor<3x2xi64>) {
   graph.check_indices %i within <[3, 4, 5]> : tensor<3x2xi64>
   func.return
 }
+// -----
+func.func @check_offsets_c1_a_limit_each() {
+  // expected-error: limits (7) do not fit offsets (p, 2)
+  graph.check_offsets <["p", 2]> up_to <[7]>
+  func.return
+}
+// -----
+func.func @check_offsets_c1_unknown() {
+  // expected-error: limits (?) do not fit offsets (p)
+  graph.check_offsets <["p"]> up_to <["?"]>
+  func.return
+}

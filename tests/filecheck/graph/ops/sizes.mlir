@@ -16,3 +16,9 @@ func.func @indices(%i: tensor<3x2xi64>) {
   graph.check_indices %i within <["N", 4]> : tensor<3x2xi64>
   func.return
 }
+// CHECK-LABEL: @offsets
+func.func @offsets() {
+  // CHECK: graph.check_offsets <["p", 2]> up_to <[7, "N - 1"]>
+  graph.check_offsets <["p", 2]> up_to <[7, "N - 1"]>
+  func.return
+}

@@ -21,6 +21,10 @@
 // CHECK: memref.load %[[FLAT]]
 // CHECK: sched.check %{{.*}} row 4 shows %[[LOW]], %N
 // CHECK: sched.check %{{.*}} row 4 shows %[[HIGH]], %N
+// CHECK: %[[ABOVE:.*]] = arith.cmpi sge, %[[P]], %{{.*}} : index
+// CHECK-NEXT: sched.check %[[ABOVE]] row 5 shows %[[P]], %N
+// CHECK-NEXT: %[[BELOW:.*]] = arith.cmpi sle, %[[P]], %N : index
+// CHECK-NEXT: sched.check %[[BELOW]] row 5 shows %[[P]], %N
 // CHECK: func.call @k(%{{.*}}, %{{.*}}, %[[P]], %[[M]], %[[SIZE]])
 func.func @main(%s: tensor<i64>, %i: tensor<?x3xi32> {graph.dims = #graph.dims<["N", 3]>}, %N: index)
     -> tensor<4xf32> attributes {sched.program = #sched.program<symbols = ["N"]>} {
@@ -29,6 +33,7 @@ func.func @main(%s: tensor<i64>, %i: tensor<?x3xi32> {graph.dims = #graph.dims<[
   %n = graph.define_sizes <["N - data_1"]> names ["data_2"] -> index
   graph.assert "data_2" equals "8", "checked on the way"
   graph.check_indices %i within <["N"]> : tensor<?x3xi32>
+  graph.check_offsets <["data_0"]> up_to <["N"]>
   %y = func.call @k(%i, %p, %m, %n) : (tensor<?x3xi32>, index, index, index) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }

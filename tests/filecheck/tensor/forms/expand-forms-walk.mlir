@@ -4,7 +4,7 @@
 // CHECK-LABEL: @k
 // CHECK: %[[NODES:.*]] = tensor.collapse_shape %nodes
 // CHECK: %[[TREES:.*]] = tensor.collapse_shape %trees
-// CHECK: %[[START:.*]] = linalg.fill
+// CHECK: %[[START:.*]] = scf.for %{{.*}} = %c0 to %c5 step %c1 iter_args(%{{.*}} = %init)
 // CHECK: scf.for %[[FIRST:.*]] = %c0 to %c4 step %c4 iter_args(%{{.*}} = %[[START]])
 // CHECK: scf.for %[[TREE:.*]] = %c0 to %c2 step %c1
 // CHECK: scf.for %[[ROW:.*]] = %[[FIRST]] to %{{.*}} step %c2

@@ -13,3 +13,115 @@ func.func private @result(%x: tensor<8x2xf32>, %n: tensor<6x4xi32>, %t: tensor<2
   %y = linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 1 leaves 2 largest 0 aggregate "sum" : (tensor<8x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
   func.return
 }
+
+// -----
+
+func.func private @attention_elements(%q: tensor<64x8xf16>, %e: tensor<64x8xf16>) {
+  // expected-error: rows must be f32 of known size, found tensor<64x8xf16> and tensor<64x8xf16>
+  %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 : (tensor<64x8xf16>, tensor<64x8xf16>, tensor<64x8xf16>, tensor<64x8xf16>) -> tensor<64x8xf16>
+  func.return
+}
+
+// -----
+
+func.func private @attention_depth(%q: tensor<64x?xf32>, %v: tensor<64x8xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: rows must be f32 of known size, found tensor<64x?xf32> and tensor<64x8xf32>
+  %y = linalg_ext.attention %q, %q, %v into %e scale 0.5 : (tensor<64x?xf32>, tensor<64x?xf32>, tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @attention_keys(%q: tensor<64x8xf32>, %v: tensor<63x8xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: k and v must have as many keys, found 64 and 63
+  %y = linalg_ext.attention %q, %q, %v into %e scale 0.5 : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<63x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @attention_mask(%q: tensor<64x8xf32>, %m: tensor<63xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: shapes (64, 64) and (63) do not broadcast: 64 against 63
+  %y = linalg_ext.attention %q, %q, %q into %e mask %m scale 0.5 : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<63xf32>) -> tensor<64x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @attention_result(%q: tensor<64x8xf32>, %e: tensor<64x7xf32>) {
+  // expected-error: the result must be (64, 8), found (64, 7)
+  %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x7xf32>) -> tensor<64x7xf32>
+  func.return
+}
+
+// -----
+
+func.func private @no_groups(%q: tensor<64x8xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: sizes are positive numbers of a form, found groups = 0
+  %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 {sched.schedule = #sched.schedule<form = "softmax", sizes = {groups = 0}>} : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @negative(%q: tensor<64x8xf32>, %e: tensor<64x8xf32>) {
+  // expected-error: sizes are positive numbers of a form, found queries = -8
+  %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 {sched.schedule = #sched.schedule<form = "softmax", sizes = {queries = -8}>} : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @winograd_tile(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) {
+  // expected-error: tile must be one of [2, 4], found 3
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 3 pads [1, 1, 1, 1] : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
+  func.return
+}
+
+// -----
+
+func.func private @winograd_channels(%x: tensor<1x?x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) {
+  // expected-error: channels must be known, found tensor<1x?x14x14x16xf32> and tensor<36x1x32x32xf32>
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] : (tensor<1x?x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
+  func.return
+}
+
+// -----
+
+func.func private @winograd_result(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) {
+  // expected-error: the result must be f32 (1, 2, 13, 14, 16), found tensor<1x2x14x14x16xf32>
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 0, 1] : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
+  func.return
+}
+
+// -----
+
+func.func private @pool_kind(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) {
+  // expected-error: kind must be max or avg, found "lp"
+  %y = linalg_ext.pool %x into %e kind "lp" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @pool_open(%x: tensor<1x8x?x8xf32>, %e: tensor<1x8x5x8xf32>) {
+  // expected-error: planes must be floats [N, C, H, W] of known size
+  %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : (tensor<1x8x?x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @pool_pads(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) {
+  // expected-error: expected 2 kernel sizes, 2 strides and 4 pads, found [2, 2, 3]
+  %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @pool_windows(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) {
+  // expected-error: the result does not have the windows of the input
+  %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 0] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
+  func.return
+}

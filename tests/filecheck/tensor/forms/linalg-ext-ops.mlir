@@ -9,3 +9,26 @@ func.func private @trees(%x: tensor<?x2xf32>, %n: tensor<6x4xi32>, %t: tensor<2x
   %z = linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 1 leaves 2 largest 0 aggregate "sum" {sched.schedule = #sched.schedule<form = "walk">} : (tensor<?x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<?x1xf32>) -> tensor<?x1xf32>
   func.return
 }
+
+// CHECK-LABEL: @attention
+func.func private @attention(%q: tensor<2x8x?x8xf32>, %k: tensor<2x1x50x8xf32>, %v: tensor<50x4xf32>, %m: tensor<?x50xf32>, %e: tensor<2x8x?x4xf32>) {
+  // CHECK: linalg_ext.attention %q, %k, %v into %e mask %m scale 1.250000e-01 zero_masked {sched.schedule = #sched.schedule<form = "softmax", sizes = {queries = 16}>} :
+  %y = linalg_ext.attention %q, %k, %v into %e mask %m scale 0.125 zero_masked {sched.schedule = #sched.schedule<form = "softmax", sizes = {queries = 16}>} : (tensor<2x8x?x8xf32>, tensor<2x1x50x8xf32>, tensor<50x4xf32>, tensor<2x8x?x4xf32>, tensor<?x50xf32>) -> tensor<2x8x?x4xf32>
+  // CHECK: linalg_ext.attention %q, %k, %v into %e scale 1.250000e-01 :
+  %z = linalg_ext.attention %q, %k, %v into %e scale 0.125 : (tensor<2x8x?x8xf32>, tensor<2x1x50x8xf32>, tensor<50x4xf32>, tensor<2x8x?x4xf32>) -> tensor<2x8x?x4xf32>
+  func.return
+}
+
+// CHECK-LABEL: @winograd
+func.func private @winograd(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) {
+  // CHECK: linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] {sched.schedule = #sched.schedule<form = "blocks", sizes = {tiles = 4, groups = 2}>} :
+  %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 1, 1] {sched.schedule = #sched.schedule<form = "blocks", sizes = {tiles = 4, groups = 2}>} : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
+  func.return
+}
+
+// CHECK-LABEL: @pool
+func.func private @pool(%x: tensor<?x8x5x8xf16>, %e: tensor<?x8x3x4xf16>) {
+  // CHECK: linalg_ext.pool %x into %e kind "avg" kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] with_pads {sched.schedule = #sched.schedule<form = "rows", sizes = {lanes = 8}>} :
+  %y = linalg_ext.pool %x into %e kind "avg" kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] with_pads {sched.schedule = #sched.schedule<form = "rows", sizes = {lanes = 8}>} : (tensor<?x8x5x8xf16>, tensor<?x8x3x4xf16>) -> tensor<?x8x3x4xf16>
+  func.return
+}

@@ -394,17 +394,3 @@ func.func private @one_step(%a: tensor<20x1xf32>, %b: tensor<3x1x16xf32>) -> ten
   } -> tensor<20x3x16xf32>
   func.return %r : tensor<20x3x16xf32>
 }
-
-// -----
-
-// Bit vectors, where all comparisons for rows in lanes cost less than walks; walks for trees of more leaves.
-// CHECK-LABEL: @trees
-// CHECK: sched.schedule = #sched.schedule<form = "bits", sizes = {rows = 64, least = 21, trees = 16}>
-// CHECK: sched.schedule = #sched.schedule<form = "walk", sizes = {rows = 16, block = 64, trees = 16}>
-// AVX2-LABEL: @trees
-// AVX2: sched.schedule = #sched.schedule<form = "bits", sizes = {rows = 32, least = 21, trees = 16}>
-func.func private @trees(%x: tensor<64x20xf32>, %n: tensor<6300x4xi32>, %t: tensor<100x5xi32>, %w: tensor<3200x1xf32>, %c: tensor<3100x2xi32>, %m: tensor<3100xi32>, %e: tensor<64x1xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) attributes {sched.kernel = #sched.kernel<inputs = 7, outputs = 2>} {
-  %y = linalg_ext.tree_ensemble %x, %n, %t, %w into %e bits %c, %m depth 5 leaves 32 largest 0 aggregate "sum" : (tensor<64x20xf32>, tensor<6300x4xi32>, tensor<100x5xi32>, tensor<3200x1xf32>, tensor<64x1xf32>, tensor<3100x2xi32>, tensor<3100xi32>) -> tensor<64x1xf32>
-  %z = linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 10 leaves 65 largest 0 aggregate "sum" : (tensor<64x20xf32>, tensor<6300x4xi32>, tensor<100x5xi32>, tensor<3200x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
-  func.return %y, %z : tensor<64x1xf32>, tensor<64x1xf32>
-}

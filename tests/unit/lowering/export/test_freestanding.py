@@ -33,6 +33,24 @@ def function(library: Library, name: str, result: object, *arguments: object) ->
     return ctypes.CFUNCTYPE(result, *arguments)(library.address(name))  # pyright: ignore
 
 
+@pytest.mark.parametrize("a", [0, 1, -1, 7, -(2**63), 2**63 - 1, 0x123456789ABCDEF, -0xFEDCBA987654321])
+def test_products_of_i64_have_an_upper_half(a: int) -> None:
+    wrapper = """
+    define i64 @high(i64 %a, i64 %b) {
+      %x = sext i64 %a to i128
+      %y = sext i64 %b to i128
+      %p = call i128 @__multi3(i128 %x, i128 %y)
+      %s = lshr i128 %p, 64
+      %r = trunc i128 %s to i64
+      ret i64 %r
+    }"""
+    text = freestanding_code("wasm32", 8) + wrapper
+    library = load_objects([compile_to_object(text, host_target(), optimize=False)])
+    high = function(library, "high", ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+    for b in (0, 1, -1, 3, -(2**63), 2**63 - 1, 0xFFFFFFFF, 0x100000001, -0x80000001, 0x5DEECE66D1234567):
+        assert high(a, b) == a * b >> 64
+
+
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 64, 200])
 def test_copies_move_and_fill(library: Library, size: int) -> None:
     copy = function(library, "memcpy", POINTER, POINTER, POINTER, SIZE)

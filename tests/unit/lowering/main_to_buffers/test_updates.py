@@ -12,6 +12,7 @@ from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import MemRefType
 
 import stepwell
+from stepwell import StepwellError
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.sched_kernel import kernel_of
@@ -117,3 +118,40 @@ def test_a_cache_is_written_where_it_is(tmp_path: Path, keep: bool):
         found = session(new, np.array(position))
         np.testing.assert_allclose(np.asarray(found, np.float32), wanted.sum(3), rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(session.state["k"], wanted)
+
+
+def test_a_state_is_not_written_outside(tmp_path: Path):
+    (tmp_path / "m.mlir").write_text(DECODER)
+    session = stepwell.compile(tmp_path / "m.mlir", threads=1).session()
+    new = np.ones((1, 2, 1, 3), np.float32)
+    with pytest.raises(StepwellError, match=r"(?s)no room for it \(offset.*found 8 and 7"):
+        session(new, np.array(8))
+    session.reset()
+    assert np.asarray(session(new, np.array(7))).sum() == 6
+
+
+ANYWHERE = """
+func.func @main(%x: tensor<?x4xf32, #graph.dims<["N", 4]>>, %new: tensor<2x4xf32>, %at: tensor<i64>)
+    -> tensor<?x4xf32, #graph.dims<["N", 4]>> {
+  %p, %m = graph.bind_sizes %at signed names ["p", "m"] : tensor<i64> -> index, index
+  %e = graph.exp %x : tensor<?x4xf32, #graph.dims<["N", 4]>> -> tensor<?x4xf32, #graph.dims<["N", 4]>>
+  %y = graph.insert_slice %new into %e at <["p - m", 0]>
+    : (tensor<2x4xf32>, tensor<?x4xf32, #graph.dims<["N", 4]>>) -> tensor<?x4xf32, #graph.dims<["N", 4]>>
+  func.return %y : tensor<?x4xf32, #graph.dims<["N", 4]>>
+}
+"""
+
+
+@pytest.mark.parametrize("executor", ["auto", "native", "vm", "interpreter"])
+def test_an_update_of_an_intermediate_is_not_written_outside(tmp_path: Path, executor: Any):
+    (tmp_path / "m.mlir").write_text(ANYWHERE)
+    model = stepwell.compile(tmp_path / "m.mlir", threads=1, executor=executor)
+    x, new = np.zeros((5, 4), np.float32), np.full((2, 4), 3, np.float32)
+    for at in range(4):
+        expected = np.ones((5, 4), np.float32)
+        expected[at : at + 2] = 3
+        np.testing.assert_array_equal(model(x, new, np.array(at)), expected)
+    for rows, at in ((5, -1), (5, 4), (5, 1 << 40), (1, 0)):
+        with pytest.raises(StepwellError, match="no room for it") as caught:
+            model(x[:rows], new, np.array(at))
+        assert caught.value.code == "index-out-of-range"

@@ -9,6 +9,7 @@ import pytest
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
+from stepwell.runtime.vm import linked
 from stepwell.runtime.vm.machine import Machine
 from stepwell.runtime.vm.objects import Cell, Closure, described
 from tests.support.interrupts import interrupted_after
@@ -17,6 +18,13 @@ from tests.support.vm import LENGTH, LIST, PACKED, body, parsed, run
 CONSTANTS = "vm.constant #0 = dense<0> : tensor<i64>\nvm.constant #1 = dense<1> : tensor<i64>"
 SEGMENTS = "func.func private @add(tensor<i64>, tensor<i64>) -> tensor<i64> attributes {vm.segment}"
 F32 = np.array([1, 2, 3, 4], np.float32)
+
+
+@pytest.fixture(params=["steps", "functions"])
+def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Runs as steps for as long as a test takes, or as functions from their second time on."""
+    monkeypatch.setattr(linked, "OFTEN", 1 if request.param == "functions" else 1 << 40)
+    return request.param
 
 
 def lines_of(text: str) -> list[str]:
@@ -28,6 +36,7 @@ def scalar(value: object) -> Array:
     return np.asarray(value)
 
 
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize(
     ("text", "argument", "expected"),
     [
@@ -75,6 +84,7 @@ def test_memory_is_shared_by_the_tensors_in_it() -> None:
     np.testing.assert_array_equal(found, F32.reshape(2, 2))
 
 
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize(
     ("text", "argument", "code", "message"),
     [
@@ -121,6 +131,7 @@ def test_values_of_another_kind(text: str, argument: Array, code: str, message: 
     assert "test.mlir:" in caught.value.where and "in @f, instruction" in caught.value.notes[0]
 
 
+@pytest.mark.usefixtures("tier")
 def test_errors_of_packed_functions() -> None:
     text = LENGTH.replace("vm.segment", "vm.host")
 
@@ -202,6 +213,7 @@ def test_tail_calls_take_no_frames() -> None:
     assert machine.call("main", scalar(5_000)) == 0
 
 
+@pytest.mark.usefixtures("tier")
 def test_closures_call_with_their_captures_first() -> None:
     text = body(
         "vm.alloc_closure r1, @pair(r0)",
@@ -217,6 +229,7 @@ def test_closures_call_with_their_captures_first() -> None:
     assert run(text, scalar(1)) == 7
 
 
+@pytest.mark.usefixtures("tier")
 def test_too_deep_names_the_calls_at_both_ends() -> None:
     machine = Machine(parsed(LENGTH), PACKED, max_depth=100)
     made = machine.call("main", scalar(100))

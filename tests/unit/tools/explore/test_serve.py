@@ -177,7 +177,7 @@ def test_an_edited_schedule_gives_other_code_with_difference_and_times(client: C
     assert data["steps"][-1]["level"] == "llvm"
     assert ["layer0"] in data["sets"]
     file = client(f"/api/try/{data['id']}/file").body.decode()
-    assert re.match(r"// RUN: stepwell-opt %s -p 'expand-forms,.*'\n", file) and SCHEDULE in file
+    assert re.match(r"// RUN: stepwell-opt %s -p 'tile-and-fuse,.*'\n", file) and SCHEDULE in file
     kept = client(f"/api/try/{data['id']}/keep", {"file": "kept.mlir"})
     assert kept.json["file"] == "kept.mlir"
     path = client.server.site.tries.folder / "kept.mlir"

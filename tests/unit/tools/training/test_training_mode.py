@@ -163,8 +163,9 @@ def test_draws_of_calls_and_ops_differ(tmp_path: Path):
             assert not (first == second).any()
 
 
-def test_each_step_has_masks_of_its_own(tmp_path: Path):
-    found = trainer(model_file(tmp_path), training_mode=True, lr=0.0)
+@pytest.mark.parametrize("opt_level", [0, 3])
+def test_each_step_has_masks_of_its_own(tmp_path: Path, opt_level: int):
+    found = trainer(model_file(tmp_path), training_mode=True, lr=0.0, opt_level=opt_level)
     seen = [found.gradients(X, LABELS)["w"] for _ in range(2)]
     np.testing.assert_array_equal(seen[0], seen[1])
     assert len({found.step(X, LABELS) for _ in range(4)}) == 4

@@ -13,13 +13,10 @@ from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import SelectOp
-from stepwell.dialects.costs.layouts import ATTENTION
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import NOT_POSITIVE
 from stepwell.dialects.tensor_ir.transfers import Vector, read, vector_type, write
-
-LANES = 8
-"""The number of columns is a multiple of this."""
+from stepwell.dialects.tensor_ir.vector_values import greater
 
 Carried: TypeAlias = Sequence[SSAValue]
 """Tensors and vectors carried by loops."""
@@ -29,30 +26,51 @@ _OfLanes: TypeAlias = Callable[[IRBuilder, "_Lanes", Carried], Carried]
 """Emits the work for a vector of columns."""
 
 
-def lane_softmax(
-    emit: IRBuilder, x: SSAValue, rows: Index, columns: int, *, zero_masked: bool
-) -> tuple[SSAValue, SSAValue]:
-    """
-    The tensor `x` overwritten by exp(x - max) of each column, and the inverses of the columns' sums.
+@dataclass(frozen=True)
+class LaneSoftmax:
+    """A softmax of columns, `lanes` of them in a vector, with `chains` of maxima and sums along the rows."""
 
-    ```mlir
-    %p, %inverses = scf.for %lane = … step 16 { // vectors of columns
-      %top = scf.for %row … { reads, the greater ones }
-      %sum = scf.for %row … { reads, math.exp {sched.not_positive}, writes, arith.addf }
-    }
-    ```
-    Args: `x` is [rows, columns] of f32, the columns a multiple of `LANES`; with `zero_masked` a column of
-    -inf gives zeros instead of NaN.
-    """
+    columns: int
+    """A multiple of 8."""
+    lanes: int
+    chains: int
+    zero_masked: bool
+    """Whether a column of -inf gives zeros instead of NaN."""
 
-    def body(emit: IRBuilder, lanes: _Lanes, carried: Carried) -> Carried:
-        x, inverses = carried
-        shift = lanes.finite(emit, lanes.maximum(emit, x, rows))
-        x, total = lanes.powers(emit, x, rows, shift)
-        return [x, lanes.write(emit, lanes.inverse(emit, total, zero_masked), inverses)]
+    def of(self, emit: IRBuilder, x: SSAValue, rows: Index) -> tuple[SSAValue, SSAValue]:
+        """
+        The tensor `x` overwritten by exp(x - max) of each column, and the inverses of the columns' sums.
 
-    x, inverses = _over_lanes(emit, columns, [x, emit.empty(f32, [columns])], body)
-    return x, inverses
+        ```mlir
+        %p, %inverses = scf.for %lane = … step 16 { // vectors of columns
+          %top = scf.for %row … { reads, the greater ones }
+          %sum = scf.for %row … { reads, math.exp {sched.not_positive}, writes, arith.addf }
+        }
+        ```
+        Args: `x` is [rows, columns] of f32.
+        """
+
+        def body(emit: IRBuilder, lanes: _Lanes, carried: Carried) -> Carried:
+            x, inverses = carried
+            shift = lanes.finite(emit, lanes.maximum(emit, x, rows))
+            x, total = lanes.powers(emit, x, rows, shift)
+            return [x, lanes.write(emit, lanes.inverse(emit, total, self.zero_masked), inverses)]
+
+        x, inverses = self.over_lanes(emit, [x, emit.empty(f32, [self.columns])], body)
+        return x, inverses
+
+    def over_lanes(self, emit: IRBuilder, carried: Carried, body: _OfLanes) -> Carried:
+        """Values carried through `body` for each vector of columns in turn."""
+
+        def of_vector(width: int) -> Callable[[IRBuilder, SSAValue, Carried], Carried]:
+            type = vector_type(f32, (width,))
+            return lambda emit, first, carried: body(emit, _Lanes(first, type, self.chains), carried)
+
+        whole = self.columns // self.lanes * self.lanes
+        held = emit.loop(0, whole, self.lanes, carried, of_vector(self.lanes))
+        if whole != self.columns:
+            held = of_vector(self.columns - whole)(emit, emit.materialize(whole), held)
+        return held
 
 
 @dataclass(frozen=True)
@@ -65,20 +83,19 @@ class OnlineSoftmax:
     softmax", 2018).
     """
 
+    softmax: LaneSoftmax
     tops: SSAValue
     totals: SSAValue
 
     @staticmethod
-    def start(emit: IRBuilder, columns: int) -> OnlineSoftmax:
+    def start(emit: IRBuilder, softmax: LaneSoftmax) -> OnlineSoftmax:
         """The state before any row: maxima of -inf, sums of 0."""
         tops, totals = (
-            emit.value(FillOp([emit.number(n, f32)], [emit.empty(f32, [columns])])) for n in (-inf, 0)
+            emit.value(FillOp([emit.number(n, f32)], [emit.empty(f32, [softmax.columns])])) for n in (-inf, 0)
         )
-        return OnlineSoftmax(tops, totals)
+        return OnlineSoftmax(softmax, tops, totals)
 
-    def add(
-        self, emit: IRBuilder, x: SSAValue, rows: Index, columns: int
-    ) -> tuple[SSAValue, SSAValue, OnlineSoftmax]:
+    def add(self, emit: IRBuilder, x: SSAValue, rows: Index) -> tuple[SSAValue, SSAValue, OnlineSoftmax]:
         """
         exp(x - top) of a block's columns, written over `x`; the factors of earlier sums; and the next state.
         """
@@ -94,33 +111,19 @@ class OnlineSoftmax:
             states = (top, tops), (total, totals), (factor, factors)
             return [x, *(lanes.write(emit, value, into) for value, into in states)]
 
-        held = [x, self.tops, self.totals, emit.empty(f32, [columns])]
-        x, tops, totals, factors = _over_lanes(emit, columns, held, body)
-        return x, factors, OnlineSoftmax(tops, totals)
+        held = [x, self.tops, self.totals, emit.empty(f32, [self.softmax.columns])]
+        x, tops, totals, factors = self.softmax.over_lanes(emit, held, body)
+        return x, factors, OnlineSoftmax(self.softmax, tops, totals)
 
-    def inverses(self, emit: IRBuilder, columns: int, *, zero_masked: bool) -> SSAValue:
-        """1 / sum of powers of each column; with `zero_masked` 1 for a column of -inf."""
+    def inverses(self, emit: IRBuilder) -> SSAValue:
+        """1 / sum of powers of each column."""
+        softmax = self.softmax
 
         def body(emit: IRBuilder, lanes: _Lanes, carried: Carried) -> Carried:
             total = lanes.read(emit, self.totals)
-            return [lanes.write(emit, lanes.inverse(emit, total, zero_masked), carried[0])]
+            return [lanes.write(emit, lanes.inverse(emit, total, softmax.zero_masked), carried[0])]
 
-        return _over_lanes(emit, columns, [emit.empty(f32, [columns])], body)[0]
-
-
-def _over_lanes(emit: IRBuilder, columns: int, carried: Carried, body: _OfLanes) -> Carried:
-    """Values carried through `body` for each vector of columns in turn."""
-
-    def of_vector(width: int) -> Callable[[IRBuilder, SSAValue, Carried], Carried]:
-        type = vector_type(f32, (width,))
-        return lambda emit, first, carried: body(emit, _Lanes(first, type), carried)
-
-    lanes = ATTENTION.softmax_lanes
-    whole = columns // lanes * lanes
-    held = emit.loop(0, whole, lanes, carried, of_vector(lanes))
-    if whole != columns:
-        held = of_vector(columns - whole)(emit, emit.materialize(whole), held)
-    return held
+        return softmax.over_lanes(emit, [emit.empty(f32, [softmax.columns])], body)[0]
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ class _Lanes:
 
     first: SSAValue
     type: Vector
+    chains: int
+    """Independent chains along the rows."""
 
     def read(self, emit: IRBuilder, row: SSAValue) -> SSAValue:
         """The columns' elements of a one-dimensional tensor."""
@@ -166,7 +171,7 @@ class _Lanes:
             return [greater(inside, a, b) for a, b in pairs]
 
         start = self._number(emit, -inf) if start is None else start
-        (top,) = _along_rows(emit, rows, [], start, step, greater)
+        (top,) = self._along_rows(emit, rows, [], start, step, greater)
         return top
 
     def powers(self, emit: IRBuilder, x: SSAValue, rows: Index, shift: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -180,12 +185,44 @@ class _Lanes:
                 x = write(inside, power, x, [row, self.first], (1,))
             return [x, *(_sum(inside, a, b) for a, b in zip(sums, powers, strict=True))]
 
-        x, total = _along_rows(emit, rows, [x], self._number(emit, 0), step, _sum)
+        x, total = self._along_rows(emit, rows, [x], self._number(emit, 0), step, _sum)
         return x, total
 
     def _of_row(self, emit: IRBuilder, x: SSAValue, row: SSAValue) -> SSAValue:
         """The columns' elements of a row of the matrix."""
         return read(emit, x, [row, self.first], self.type, (1,))
+
+    def _along_rows(
+        self,
+        emit: IRBuilder,
+        rows: Index,
+        carried: Carried,
+        start: SSAValue,
+        step: _Step,
+        combine: Callable[[IRBuilder, SSAValue, SSAValue], SSAValue],
+    ) -> Carried:
+        """
+        Apply `step` to the rows, several at a time with a chain for each, then combine the chains.
+
+        Args: `start` is the first value of a chain; `carried` precedes the chains in what `step` consumes and
+        returns. Rows that are left over go through the first chain, one at a time.
+        Returns: `carried`, and the combined chains.
+        """
+
+        def body(count: int) -> Callable[[IRBuilder, SSAValue, Carried], Carried]:
+            def steps(emit: IRBuilder, row: SSAValue, carried: Carried) -> Carried:
+                return step(emit, [emit.materialize(emit.plus(row, i)) for i in range(count)], carried)
+
+            return steps
+
+        chains = self.chains
+        whole = emit.rounded_down(rows, chains)
+        held = list(emit.loop(0, whole, chains, [*carried, *[start] * chains], body(chains)))
+        first, others = held[: len(carried) + 1], held[len(carried) + 1 :]
+        *carried, total = emit.loop(whole, rows, 1, first, body(1)) if whole != rows else first
+        for chain in others:
+            total = combine(emit, total, chain)
+        return [*carried, total]
 
 
 def _power(emit: IRBuilder, x: SSAValue, top: SSAValue) -> SSAValue:
@@ -195,42 +232,5 @@ def _power(emit: IRBuilder, x: SSAValue, top: SSAValue) -> SSAValue:
     return emit.value(power)
 
 
-def greater(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
-    """The greater number in each lane; a NaN in `b` is never chosen, one in `a` always."""
-    return emit.value(SelectOp(emit.compare("ogt", b, a), b, a))
-
-
 def _sum(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     return emit.value(arith.AddfOp(a, b))
-
-
-def _along_rows(
-    emit: IRBuilder,
-    rows: Index,
-    carried: Carried,
-    start: SSAValue,
-    step: _Step,
-    combine: Callable[[IRBuilder, SSAValue, SSAValue], SSAValue],
-) -> Carried:
-    """
-    Apply `step` to the rows, several at a time with a chain for each, then combine the chains.
-
-    Args: `start` is the first value of a chain; `carried` precedes the chains in what `step` consumes and
-    returns. Rows that are left over go through the first chain, one at a time. Returns: `carried`, and the
-    combined chains.
-    """
-
-    def body(count: int) -> Callable[[IRBuilder, SSAValue, Carried], Carried]:
-        def steps(emit: IRBuilder, row: SSAValue, carried: Carried) -> Carried:
-            return step(emit, [emit.materialize(emit.plus(row, i)) for i in range(count)], carried)
-
-        return steps
-
-    chains = ATTENTION.softmax_chains
-    whole = emit.rounded_down(rows, chains)
-    held = list(emit.loop(0, whole, chains, [*carried, *[start] * chains], body(chains)))
-    first, others = held[: len(carried) + 1], held[len(carried) + 1 :]
-    *carried, total = emit.loop(whole, rows, 1, first, body(1)) if whole != rows else first
-    for chain in others:
-        total = combine(emit, total, chain)
-    return [*carried, total]

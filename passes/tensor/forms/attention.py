@@ -1,5 +1,5 @@
 """
-Attention → loops over blocks of queries: scores with queries in lanes, softmax by lane, sums of values.
+Attention as loops over blocks of queries: scores with queries in lanes, softmax by lane, sums of values.
 
 The two products are `linalg.generic` ops that get schedules like any other; the softmax between them is
 straight-line code on vectors of queries.
@@ -7,45 +7,30 @@ straight-line code on vectors of queries.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
-from xdsl.dialects.linalg.attrs import IteratorTypeAttr
-from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from stepwell.dialects import graph
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.linalg_ext.attention import AttentionOp, whole_vectors
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
-from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.support import (
-    PARALLEL,
-    REDUCTION,
-    Body,
-    Read,
-    empty,
-    enclosing_kernel,
-    extent,
-    generic,
-    projection,
-)
-from stepwell.lowering.graph_to_linalg.vectors.attention_blocks import AttentionTiling
-from stepwell.lowering.graph_to_linalg.vectors.lane_softmax import Carried, OnlineSoftmax, lane_softmax
-from stepwell.runtime.dims import Dim
+from stepwell.dialects.tensor_ir.structured import projection, tensor_shape
+from stepwell.dialects.tensor_ir.tiles import dim_size
+from stepwell.passes.tensor.forms.lane_softmax import Carried, LaneSoftmax, OnlineSoftmax
+from stepwell.passes.tensor.forms.structured_ops import Read, computed, filled, plus, sum_of_products, times
 
 _Range: TypeAlias = tuple[Index, Index]
 """The first row or column, and the number of them."""
 
 
-class AttentionLowering(RewritePattern):
+def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
     """
-    `graph.attention` → `scf.for` over groups of blocks of queries, with the three steps inside.
+    `scf.for` over groups of blocks of queries, with the three steps inside.
 
     ```mlir
     %y = scf.for %group … { scf.for %item … {
@@ -55,8 +40,8 @@ class AttentionLowering(RewritePattern):
       %o = linalg.generic … ins(%p, %v) …            // [queries, columns], then times the inverses
     } } {sched.parallel}
     ```
-    Where the scores of all keys pass the cache, keys come in blocks too, with the softmax so far
-    carried along (Dao et al., "FlashAttention", 2022):
+    With a size `keys` these come in blocks too, with the softmax so far carried along (Dao et al.,
+    "FlashAttention", 2022):
     ```mlir
     %o, %tops, %totals = scf.for %key … {
       %s = linalg.generic … ins(%k, %qt) …
@@ -65,52 +50,63 @@ class AttentionLowering(RewritePattern):
     }
     ```
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
-        """Choose the block sizes and emit the loops over blocks into an empty result."""
-        tiling = AttentionTiling.of(op)
-        y = empty(tensor_type(f32, dims_of(op.result.type)), rewriter)
-        emit = IRBuilder.before(op, Constants(enclosing_kernel(rewriter)))
-        rewriter.replace(op, [], [_over_blocks(op, tiling, y, emit, rewriter)])
-
-
-@dataclass(frozen=True)
-class _Sizes:
-    """Extents of batch, blocks, queries and keys as numbers or values, computed before all loops."""
-
-    batch: Sequence[Index]
-    blocks: Index
-    queries: Index
-    keys: Index
-
-
-def _over_blocks(
-    op: graph.AttentionOp, tiling: AttentionTiling, y: SSAValue, emit: IRBuilder, rewriter: PatternRewriter
-) -> SSAValue:
-    """The result `y` with the blocks of all batches written into it, in parallel groups of blocks."""
-
-    def size(dim: Dim) -> Index:
-        return dim.value if dim.is_static else extent(dim, rewriter)
-
-    items, share = size(tiling.items), size(tiling.share)
-    sizes = _Sizes(
-        [size(d) for d in tiling.batch], size(tiling.blocks), size(tiling.queries), size(tiling.keys)
-    )
+    emit = IRBuilder.before(op, constants)
+    tiling = _Tiling.of(op, sizes, emit)
+    items = emit.times(_product(emit, tiling.batch), tiling.blocks)
+    share = emit.ceildiv(items, sizes["groups"])
 
     def one_group(emit: IRBuilder, group: SSAValue, carried: Carried) -> Carried:
-        start = emit.times(group, share) if isinstance(share, int) else emit.value(arith.MuliOp(group, share))
+        start = emit.times(group, share)
         stop = emit.least(emit.plus(start, share), items)
 
         def one_item(emit: IRBuilder, item: SSAValue, carried: Carried) -> Carried:
-            at = _BlockPosition.of(emit, item, tiling, sizes)
-            return [_Block(op, tiling, sizes, emit, rewriter, at).run(carried[0])]
+            return [_Block(op, tiling, emit, _BlockPosition.of(emit, item, tiling)).run(carried[0])]
 
         return emit.loop(start, stop, 1, carried, one_item)
 
-    result = emit.loop(0, tiling.groups, 1, [y], one_group, parallel=True)[0]
-    rewriter.insertion_point = emit.insertion_point
-    return result
+    return emit.loop(0, sizes["groups"], 1, [op.init], one_group, parallel=True)[0]
+
+
+def _product(emit: IRBuilder, sizes: Sequence[Index]) -> Index:
+    product: Index = 1
+    for size in sizes:
+        product = emit.times(product, size)
+    return product
+
+
+@dataclass(frozen=True)
+class _Tiling:
+    """The extents of an attention op as numbers or values, computed before all loops, and its blocks."""
+
+    batch: Sequence[Index]
+    queries: Index
+    keys: Index
+    depth: int
+    columns: int
+    block: int
+    """The number of queries in a block."""
+    blocks: Index
+    """The number of blocks of queries in a batch entry."""
+    key_block: int | None
+    """The number of keys in a block; None for all of them at once."""
+    softmax: LaneSoftmax
+    """The softmax of a block's queries, each a column of scores."""
+
+    @staticmethod
+    def of(op: AttentionOp, sizes: Mapping[str, int], emit: IRBuilder) -> _Tiling:
+        """The extents of an op, and the blocks that sizes give it."""
+        *batch, queries, _columns = (dim_size(emit, op.init, d) for d in range(len(tensor_shape(op.init))))
+        keys = dim_size(emit, op.k, len(tensor_shape(op.k)) - 2)
+        block, zero_masked = sizes["queries"], op.zero_masked is not None
+        softmax = LaneSoftmax(whole_vectors(block), sizes["lanes"], sizes["chains"], zero_masked)
+        blocks = emit.ceildiv(queries, block)
+        depth, columns = tensor_shape(op.q)[-1], tensor_shape(op.v)[-1]
+        return _Tiling(batch, queries, keys, depth, columns, block, blocks, sizes.get("keys"), softmax)
+
+    @property
+    def lanes(self) -> int:
+        """The queries of a block, rounded up to whole vectors."""
+        return self.softmax.columns
 
 
 @dataclass(frozen=True)
@@ -122,17 +118,17 @@ class _BlockPosition:
     count: Index
 
     @staticmethod
-    def of(emit: IRBuilder, item: SSAValue, tiling: AttentionTiling, sizes: _Sizes) -> _BlockPosition:
+    def of(emit: IRBuilder, item: SSAValue, tiling: _Tiling) -> _BlockPosition:
         """The position of the block with number `item`, counted over batches and blocks."""
-        *batch, block = _unravel(emit, item, [*sizes.batch, sizes.blocks])
+        *batch, block = _unravel(emit, item, [*tiling.batch, tiling.blocks])
         first = emit.times(block, tiling.block)
-        if tiling.queries.is_static:  # the last block begins early enough to be whole
-            return _BlockPosition(batch, emit.least(first, tiling.queries.value - tiling.block), tiling.block)
-        return _BlockPosition(batch, first, emit.least(tiling.block, emit.minus(sizes.queries, first)))
+        if isinstance(tiling.queries, int):  # the last block begins early enough to be whole
+            return _BlockPosition(batch, emit.least(first, tiling.queries - tiling.block), tiling.block)
+        return _BlockPosition(batch, first, emit.least(tiling.block, emit.minus(tiling.queries, first)))
 
     def batch_of(self, value: SSAValue) -> list[Index]:
         """The batch indices into an operand that broadcasts along batch dimensions."""
-        own = dims_of(value.type)[:-2]
+        own = tensor_shape(value)[:-2]
         skipped = len(self.batch) - len(own)
         return [0 if dim == 1 else self.batch[skipped + i] for i, dim in enumerate(own)]
 
@@ -141,11 +137,9 @@ class _BlockPosition:
 class _Block:
     """Emits the body of the loops: the scores, softmax and sums of values for one block of queries."""
 
-    op: graph.AttentionOp
-    tiling: AttentionTiling
-    sizes: _Sizes
+    op: AttentionOp
+    tiling: _Tiling
     emit: IRBuilder
-    rewriter: PatternRewriter
     at: _BlockPosition
 
     def run(self, y: SSAValue) -> SSAValue:
@@ -153,26 +147,16 @@ class _Block:
         queries, keys = self._queries(), self.tiling.key_block
         if keys is not None:
             return self._normalized(*self._over_keys(queries, keys), y)
-        whole = 0, self.sizes.keys
-        powers, inverses = lane_softmax(
-            self.emit,
-            self._scores(queries, whole),
-            whole[1],
-            self.tiling.lanes,
-            zero_masked=self._zero_masked,
-        )
+        whole = 0, self.tiling.keys
+        scores = self._scores(queries, whole)
+        powers, inverses = self.tiling.softmax.of(self.emit, scores, self.tiling.keys)
         return self._normalized(self._weighed(powers, whole), inverses, y)
-
-    @property
-    def _zero_masked(self) -> bool:
-        """Whether a query whose keys are all masked gets zeros instead of NaN."""
-        return bool(self.op.zero_masked)
 
     def _over_keys(self, queries: SSAValue, step: int) -> tuple[SSAValue, SSAValue]:
         """
         Sums of values weighted by powers, accumulated over blocks of keys, and the inverse sums of powers.
         """
-        tiling, keys = self.tiling, self.sizes.keys
+        tiling, keys = self.tiling, self.tiling.keys
 
         # Each iteration rescales the sums so far, as the maxima may have grown, and adds its own.
         def one_block(emit: IRBuilder, first: SSAValue, carried: Carried) -> Carried:
@@ -181,15 +165,14 @@ class _Block:
             part = first, step if is_whole else emit.least(step, emit.minus(keys, first))
             block = replace(self, emit=emit)
             scores = block._scores(queries, part)
-            powers, factors, softmax = OnlineSoftmax(*state).add(emit, scores, part[1], tiling.lanes)
+            powers, factors, softmax = OnlineSoftmax(tiling.softmax, *state).add(emit, scores, part[1])
             sums = block._rescaled(sums, factors, block._weighed(powers, part))
             return [sums, softmax.tops, softmax.totals]
 
-        start = OnlineSoftmax.start(self.emit, tiling.lanes)
-        zeros = self._filled(self.emit.empty(f32, [tiling.block, tiling.columns]))
+        start = OnlineSoftmax.start(self.emit, tiling.softmax)
+        zeros = filled(self.emit, self.emit.empty(f32, [tiling.block, tiling.columns]), 0)
         sums, *state = self.emit.loop(0, keys, step, [zeros, start.tops, start.totals], one_block)
-        softmax = OnlineSoftmax(*state)
-        return sums, softmax.inverses(self.emit, tiling.lanes, zero_masked=self._zero_masked)
+        return sums, OnlineSoftmax(tiling.softmax, *state).inverses(self.emit)
 
     def _cut(self, value: SSAValue, rows: _Range, columns: _Range) -> Read:
         """
@@ -206,32 +189,28 @@ class _Block:
         """
         Columns of an operand's rows in the block, transposed and scaled, with zeros up to whole vectors.
         """
-        scalars, width = Scalars(f32), part[1]
+        width = part[1]
         rows, by_row = self._cut(value, (self.at.first, self.at.count), part)
         columns, pads = (
             self.emit.empty(f32, [width, self.tiling.lanes]),
             self.tiling.lanes - self.tiling.block,
         )
         if self.at.count != self.tiling.block:  # the number of missing queries is known at run time only
-            columns = self._filled(columns)
+            columns = filled(self.emit, columns, 0)
         elif pads:
             rest = Slice((0, self.tiling.block), (width, pads), (1, 1))
             columns = insert_slice(
-                self.emit, self._filled(extract_slice(self.emit, columns, rest)), columns, rest
+                self.emit, filled(self.emit, extract_slice(self.emit, columns, rest), 0), columns, rest
             )
         whole = Slice((0, 0), (width, self.at.count), (1, 1))
         # The transposed copy, written into the columns of real queries.
-        transposed = self._generic(
+        transposed = computed(
+            self.emit,
             [(rows, by_row.compose(projection(2, [1, 0])))],
             (extract_slice(self.emit, columns, whole), projection(2, [0, 1])),
-            [PARALLEL] * 2,
-            lambda s: s[0] if factor == 1 else scalars.multiply(s[0], scalars.constant(factor)),
+            lambda e, s: s[0] if factor == 1 else times(e, s[0], e.number(factor, f32)),
         )
         return insert_slice(self.emit, transposed, columns, whole)
-
-    def _filled(self, tensor: SSAValue) -> SSAValue:
-        """A tensor of zeros that overwrites `tensor`."""
-        return self.emit.value(FillOp([self.emit.number(0, f32)], [tensor]))
 
     def _queries(self) -> SSAValue:
         """The block's queries, transposed and scaled: [depth, queries]."""
@@ -243,16 +222,16 @@ class _Block:
         keys, by_row = self._cut(self.op.k, part, (0, self.tiling.depth))
         reads = (keys, by_row.compose(projection(3, [0, 2]))), (queries, projection(3, [2, 1]))
         sizes = [part[1], self.tiling.lanes]
-        scores = self._sum_of_products(reads, sizes, projection(3, [0, 1]))
+        scores = sum_of_products(self.emit, reads, f32, sizes, 1)
         if self.op.mask is None:
             return scores
         reads = [(scores, projection(2, [0, 1])), self._mask(self.op.mask, part)]
         write = (self.emit.empty(f32, sizes), projection(2, [0, 1]))
-        return self._elementwise(reads, write, lambda s: Scalars(f32).add(s[0], s[1]))
+        return computed(self.emit, reads, write, lambda e, s: plus(e, s[0], s[1]))
 
     def _mask(self, mask: SSAValue, part: _Range) -> Read:
         """The mask for the block and some keys, with its map for loops (key, query)."""
-        own = dims_of(mask.type)
+        own = tensor_shape(mask)
         is_of_keys = bool(own) and own[-1] != 1
         columns: _Range = part if is_of_keys else (0, 1)
         # A mask by query is transposed, as queries are lanes; others are shared by all queries.
@@ -278,16 +257,14 @@ class _Block:
         powers = extract_slice(self.emit, powers, Slice((0, 0), (part[1], tiling.block), (1, 1)))
         values, by_row = self._cut(self.op.v, part, (0, tiling.columns))
         reads = (powers, projection(3, [2, 0])), (values, by_row.compose(projection(3, [2, 1])))
-        return self._sum_of_products(reads, [tiling.block, tiling.columns], projection(3, [0, 1]))
+        return sum_of_products(self.emit, reads, f32, [tiling.block, tiling.columns], 1)
 
     def _rescaled(self, sums: SSAValue, factors: SSAValue, more: SSAValue) -> SSAValue:
         """The sums so far, each query's times its factor, plus `more`."""
-        scalars, identity = Scalars(f32), AffineMap.identity(2)
+        identity = AffineMap.identity(2)
         factors = extract_slice(self.emit, factors, Slice((0,), (self.tiling.block,), (1,)))
         reads = [(factors, projection(2, [0])), (more, identity)]
-        return self._elementwise(
-            reads, (sums, identity), lambda s: scalars.add(scalars.multiply(s[2], s[0]), s[1])
-        )
+        return computed(self.emit, reads, (sums, identity), lambda e, s: plus(e, times(e, s[2], s[0]), s[1]))
 
     def _normalized(self, sums: SSAValue, inverses: SSAValue, y: SSAValue) -> SSAValue:
         """The result `y` with the block's sums, each query's times the inverse of its sum of powers."""
@@ -300,29 +277,8 @@ class _Block:
         rank = len(tiling.batch)
         reads = [(sums, projection(rank + 2, [rank, rank + 1])), (inverses, projection(rank + 2, [rank]))]
         write = (extract_slice(emit, y, block), AffineMap.identity(rank + 2))
-        result = self._elementwise(reads, write, lambda s: Scalars(f32).multiply(s[0], s[1]))
+        result = computed(self.emit, reads, write, lambda e, s: times(e, s[0], s[1]))
         return insert_slice(emit, result, y, block)
-
-    def _elementwise(self, reads: Sequence[Read], write: Read, body: Body) -> SSAValue:
-        """An elementwise op over all loops of `write`."""
-        return self._generic(reads, write, [PARALLEL] * write[1].num_dims, body)
-
-    def _sum_of_products(self, reads: Sequence[Read], sizes: Sequence[Index], map: AffineMap) -> SSAValue:
-        """The sum of products over the third loop, in a tensor indexed by the first two."""
-        scalars = Scalars(f32)
-        return self._generic(
-            reads,
-            (self._filled(self.emit.empty(f32, sizes)), map),
-            [PARALLEL, PARALLEL, REDUCTION],
-            lambda s: scalars.add(s[2], scalars.multiply(s[0], s[1])),
-        )
-
-    def _generic(
-        self, reads: Sequence[Read], write: Read, loops: Sequence[IteratorTypeAttr], body: Body
-    ) -> SSAValue:
-        """A `linalg.generic` emitted at the current position of `emit`."""
-        self.rewriter.insertion_point = self.emit.insertion_point
-        return generic(reads, write, loops, body, self.rewriter)
 
 
 def _unravel(emit: IRBuilder, number: SSAValue, sizes: Sequence[Index]) -> list[Index]:

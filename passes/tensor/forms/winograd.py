@@ -1,5 +1,5 @@
 """
-Winograd convolutions → blocks of tiles: transform the input, a product for each point, transform back.
+Winograd convolutions by blocks of tiles: transform the input, a product for each point, transform back.
 
 The tiles of a feature map are numbered row by row and cut into blocks of one size, whatever its own size.
 
@@ -9,40 +9,35 @@ The transforms are straight-line code on vectors of channels, inside loops over 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import ceil
 from typing import TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.tensor import ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from stepwell.dialects import graph
-from stepwell.dialects.costs.layouts import WINOGRAD
-from stepwell.dialects.graph.relations import shape_text
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.linalg_ext.winograd import WinogradConvOp
+from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
+from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
-from stepwell.dialects.types import dims_of
-from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
-from stepwell.lowering.graph_to_linalg.support import empty_like, enclosing_kernel, extent
-from stepwell.lowering.graph_to_linalg.vectors.linear_forms import apply_matrix
-from stepwell.lowering.graph_to_linalg.views import split_dims
+from stepwell.passes.tensor.forms.extents import Extents
+from stepwell.passes.tensor.forms.linear_forms import apply_matrix
+from stepwell.passes.tensor.forms.structured_ops import sum_of_products
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.machine.target import F32_BYTES
 from stepwell.runtime.winograd import FILTER, Matrix, transforms
 
 Carried: TypeAlias = Sequence[SSAValue]
 """Tensors carried by loops."""
 
 
-class WinogradLowering(RewritePattern):
+def winograd_by_blocks(op: WinogradConvOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
     """
-    `graph.winograd_conv` → `scf.for` over samples and blocks of tiles, with the three steps inside.
+    `scf.for` over samples and blocks of tiles, with the three steps inside.
 
     ```mlir
     %y = scf.for %n … { scf.for %group … { scf.for %block … {
@@ -51,18 +46,19 @@ class WinogradLowering(RewritePattern):
       %z = scf.for %panel … { scf.for %tile … { reads of %m, A m Aᵀ, writes } }
     } } }
     ```
+    Without a size `groups` the loops over channels are the parallel ones.
     """
+    extents = Extents(op, constants)
+    tiling = _Tiling.of(op, sizes, extents)
+    return _Emission(tiling, op.x, _in_blocks(extents.emit, op.u, tiling), extents.emit).run(op.init)
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.WinogradConvOp, rewriter: PatternRewriter) -> None:
-        """Split the transformed filters' channels into blocks of lanes, and emit the loops."""
-        tiling = _Tiling.of(op)
-        points, panels, _, panel = dims_of(op.u.type)
-        channels = [Dim.of(tiling.blocks), Dim.of(tiling.lanes)]
-        u = split_dims(op.u, [[points], [panels], channels, [panel]], rewriter)
-        emit = IRBuilder.before(op, Constants(enclosing_kernel(rewriter)))
-        y = empty_like(op.result, rewriter)
-        rewriter.replace(op, [], [_Emission(tiling, op.x, u, emit, rewriter).run(y)])
+
+def _in_blocks(emit: IRBuilder, u: SSAValue, tiling: _Tiling) -> SSAValue:
+    """The transformed filters with channels in blocks of lanes: [points, panels, C / b, b, panel]."""
+    points, panels, _, panel = tensor_shape(u)
+    shape = [points, panels, tiling.blocks, tiling.lanes, panel]
+    groups = consecutive_groups([1, 1, 2, 1])
+    return emit.value(ExpandShapeOp(u, [], groups, shape, TensorType(f32, shape)))
 
 
 @dataclass(frozen=True)
@@ -101,31 +97,23 @@ class _Tiling:
     count: Dim
     """Blocks of tiles in a sample."""
 
-    @staticmethod
-    def of(op: graph.WinogradConvOp) -> _Tiling:
-        """
-        The tile sizes of an op.
+    groups: int | None
+    """The number of groups of blocks, some of which may be empty; None where threads share channels."""
 
-        Raises: StepwellError `unsupported` where the number of channels is open.
-        """
-        samples, blocks, *read, lanes = dims_of(op.x.type)
-        _, panels, channels, panel = dims_of(op.u.type)
-        if not (blocks.is_static and panels.is_static):
-            raise StepwellError(
-                "unsupported",
-                op,
-                f"graph.winograd_conv needs known channels, found {shape_text(dims_of(op.x.type))}",
-            )
-        tile, pads = op.tile.value.data, op.pads.get_values()
+    @staticmethod
+    def of(op: WinogradConvOp, sizes: Mapping[str, int], extents: Extents) -> _Tiling:
+        """The tiles of an op, in blocks of some size."""
+        _, blocks, *_, lanes = tensor_shape(op.x)
+        _, panels, _, panel = tensor_shape(op.u)
+        tile, pads, tiles = op.tile.value.data, op.pads.get_values(), sizes["tiles"]
+        written = [extents.of(op.init, d) for d in (2, 3)]
         rows, columns = (
-            _Axis(n, result, pad, result.ceildiv(tile))
-            for n, result, pad in zip(read, dims_of(op.result.type)[2:4], pads, strict=False)
+            _Axis(extents.of(op.x, 2 + d), result, pads[d], result.ceildiv(tile))
+            for d, result in enumerate(written)
         )
-        tile_bytes = (tile + FILTER - 1) ** 2 * (channels.value + panels.value * panel.value) * F32_BYTES
-        total = rows.tiles * columns.tiles
-        tiles = _tiles_of_block(total, max(WINOGRAD.enough_tiles, WINOGRAD.block_bytes // tile_bytes))
-        widths = blocks.value, lanes.value, panels.value, panel.value
-        return _Tiling(tile, samples, rows, columns, *widths, tiles, total.ceildiv(tiles))
+        count = (rows.tiles * columns.tiles).ceildiv(tiles)
+        samples, widths = extents.of(op.init, 0), (blocks, lanes, panels, panel)
+        return _Tiling(tile, samples, rows, columns, *widths, tiles, count, sizes.get("groups"))
 
     @property
     def size(self) -> int:
@@ -136,31 +124,6 @@ class _Tiling:
     def total(self) -> Dim:
         """Tiles of a sample's feature map."""
         return self.rows.tiles * self.columns.tiles
-
-    @property
-    def shares_blocks(self) -> bool:
-        """Whether threads share groups of blocks, instead of the channels inside each block."""
-        return not self.count.is_static or self.count.value >= WINOGRAD.enough_blocks
-
-    @property
-    def group(self) -> Dim:
-        """Blocks in a group."""
-        return self.count.ceildiv(WINOGRAD.max_groups)
-
-    @property
-    def groups(self) -> int:
-        """The number of groups; some may be empty where the size of the feature maps is open."""
-        return self.count.ceildiv(self.group).value if self.count.is_static else WINOGRAD.max_groups
-
-
-def _tiles_of_block(total: Dim, most: int) -> int:
-    """
-    The tiles of a block that fit the cache; a sample's blocks are equally full and, if many, even in number.
-    """
-    if not total.is_static:
-        return min(most, WINOGRAD.open_tiles)
-    count = ceil(total.value / most)
-    return ceil(total.value / (count + count % 2 if count >= WINOGRAD.enough_blocks else count))
 
 
 @dataclass
@@ -173,13 +136,13 @@ class _Emission:
     u: SSAValue
     """[points, panels, C / b, b, panel]."""
     emit: IRBuilder
-    rewriter: PatternRewriter
 
     def run(self, y: SSAValue) -> SSAValue:
         """The tensor `y` [N, O / b, H, W, b] with the results of all samples written into it."""
         tiling = self.tiling
         # Sizes are computed before all loops.
-        count, group, samples = (self._size(n) for n in (tiling.count, tiling.group, tiling.samples))
+        group = tiling.count.ceildiv(tiling.groups or 1)
+        count, group, samples = (self._size(n) for n in (tiling.count, group, tiling.samples))
         self._total, self._across = self._size(tiling.total), self._size(tiling.columns.tiles)
         self._read, self._last = (
             [self._size(n) for n in sizes]
@@ -194,11 +157,11 @@ class _Emission:
                 return [self._block(emit, sample, block, carried[0])]
 
             def one_group(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
-                start = _times(emit, number, group)
+                start = emit.times(number, group)
                 stop = emit.least(emit.plus(start, group), count)
                 return emit.loop(start, stop, 1, carried, one_block)
 
-            if tiling.shares_blocks:
+            if tiling.groups is not None:
                 return emit.loop(0, tiling.groups, 1, carried, one_group, parallel=True)
             return _loop(emit, count, carried, one_block)
 
@@ -206,7 +169,7 @@ class _Emission:
 
     def _size(self, dim: Dim) -> Index:
         """A dimension as a number or a value."""
-        return dim.value if dim.is_static else extent(dim, self.rewriter)
+        return self.emit.size(dim)
 
     def _block(self, emit: IRBuilder, sample: SSAValue, block: SSAValue, y: SSAValue) -> SSAValue:
         """
@@ -214,11 +177,7 @@ class _Emission:
         """
         first = emit.times(block, self.tiling.tiles)
         v = self._transformed(emit, sample, first)
-        rewriter = self.rewriter
-        outside, rewriter.insertion_point = rewriter.insertion_point, emit.insertion_point
-        m = self._products(v)
-        rewriter.insertion_point = outside
-        return self._results(emit, m, sample, first, y)
+        return self._results(emit, self._products(emit, v), sample, first, y)
 
     def _transformed(self, emit: IRBuilder, sample: SSAValue, first: Index) -> SSAValue:
         """The tiles of a block after `B d Bᵀ`: [points, C / b, tiles, b]."""
@@ -261,15 +220,15 @@ class _Emission:
             coordinates.append(_Coordinate(index, inside))
         return coordinates
 
-    def _products(self, v: SSAValue) -> SSAValue:
+    def _products(self, emit: IRBuilder, v: SSAValue) -> SSAValue:
         """
         The products of input and filters at each point, summed over channels: [points, panels, tiles, panel].
         """
         tiling = self.tiling
         p, q, t, lane, c, ci = (AffineExpr.dimension(i) for i in range(6))
         reads = (v, AffineMap(6, 0, (p, c, t, ci))), (self.u, AffineMap(6, 0, (p, q, c, ci, lane)))
-        dims = [Dim.of(n) for n in (tiling.size**2, tiling.panels, tiling.tiles, tiling.panel)]
-        return sum_of_products(reads, f32, dims, 2, self.rewriter)
+        sizes = [tiling.size**2, tiling.panels, tiling.tiles, tiling.panel]
+        return sum_of_products(emit, reads, f32, sizes, 2)
 
     def _results(self, emit: IRBuilder, m: SSAValue, sample: SSAValue, first: Index, y: SSAValue) -> SSAValue:
         """The tensor `y` with `A m Aᵀ` of the tiles of a block written into it."""
@@ -329,7 +288,7 @@ class _Emission:
         tiles: Index = tiling.tiles
         if not tiling.total.is_static or tiling.total.value % tiles:  # the last block has fewer
             tiles = emit.least(emit.minus(self._total, first), tiles)
-        return _loop(emit, channels, [into], over_channels, parallel=not tiling.shares_blocks)[0]
+        return _loop(emit, channels, [into], over_channels, parallel=tiling.groups is None)[0]
 
 
 @dataclass(frozen=True)
@@ -366,11 +325,6 @@ def _loop(
 def _all(emit: IRBuilder, tests: Sequence[SSAValue]) -> SSAValue | None:
     """The conjunction of tests; None without any."""
     return reduce(lambda a, b: emit.value(arith.AndIOp(a, b)), tests) if tests else None
-
-
-def _times(emit: IRBuilder, a: SSAValue, b: Index) -> Index:
-    """The product of a value with a number or a value."""
-    return emit.times(a, b) if isinstance(b, int) else emit.value(arith.MuliOp(a, b))
 
 
 def _both_ways(emit: IRBuilder, matrix: Matrix, values: Sequence[Sequence[SSAValue]]) -> list[SSAValue]:

@@ -1,14 +1,14 @@
-"""The `linalg_ext` dialect: ops of level 2 beyond `linalg`, which `expand-forms` writes as loops."""
+"""Tree ensembles on level 2."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -21,14 +21,19 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.costs.kernels import TREES
 from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.graph.trees import MOST_LEAVES, check_tables
 from stepwell.dialects.graph.trees import TreeEnsembleOp as GraphTreeEnsembleOp
-from stepwell.dialects.graph.trees import check_tables
+from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.tensor_ir.structured import tensor_shape
+
+MOST_WALKS, MOST_BLOCK, MOST_LANES = 64, 1 << 16, 256
+"""The most walks in lock step, rows of a block, and rows in lanes: code is written out for each."""
 
 
 @irdl_op_definition
-class TreeEnsembleOp(IRDLOperation):
+class TreeEnsembleOp(FormsOp):
     """
     `graph.tree_ensemble` into a tensor, all of whose elements it writes.
 
@@ -86,5 +91,30 @@ class TreeEnsembleOp(IRDLOperation):
         if self.result.type != wanted:  # (C2)
             raise VerifyException(f"the result must be {wanted}, found {self.result.type}")
 
+    def forms(self) -> Mapping[str, Form]:
+        walks = Size(TREES.walks, MOST_WALKS)
+        walk = {"rows": walks, "block": Size(TREES.block_rows, MOST_BLOCK), "trees": walks}
+        bits = {"rows": Size(32, MOST_LANES), "least": Size(1, MOST_LANES), "trees": walks}
+        return {
+            "walk": Form(walk, misfit=_partial_blocks),
+            "bits": Form(bits, self._without_bits(), _more_than_rows),
+        }
 
-LinalgExt = Dialect("linalg_ext", [TreeEnsembleOp], [])
+    def _without_bits(self) -> str | None:
+        """The reason why the trees have no bit vectors; None if they have."""
+        if self.bit_vectors:
+            return None
+        if (leaves := self.leaves.value.data) > MOST_LEAVES:
+            tree = self.largest.value.data
+            return f"trees of form bits have at most {MOST_LEAVES} leaves, tree {tree} has {leaves}"
+        return "trees of form bits need a known number of features"
+
+
+def _partial_blocks(sizes: Mapping[str, int]) -> str | None:
+    block, rows = sizes["block"], sizes["rows"]
+    return f"block must be a multiple of rows, found {block} and {rows}" if block % rows else None
+
+
+def _more_than_rows(sizes: Mapping[str, int]) -> str | None:
+    least, rows = sizes["least"], sizes["rows"]
+    return f"least must not be more than rows, found {least} and {rows}" if least > rows else None

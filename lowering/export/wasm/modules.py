@@ -1,0 +1,130 @@
+"""The code of an exported model as WebAssembly modules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
+from stepwell.lowering.export.parts import Chunk, weight_chunks
+from stepwell.lowering.export.wasm.allocation import ALLOCATOR, allocation_code
+from stepwell.lowering.export.wasm.linker import LinkedModule, link_module
+from stepwell.lowering.export.wasm.module import MAX_MEMORY_BYTES, heap_base, module_file
+from stepwell.lowering.export.wasm.objects import WasmObject, read_object
+from stepwell.lowering.export.weights_check import weights_check_code
+from stepwell.lowering.kernels.exported_pool import POOL_FUNCTIONS
+from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.runtime.errors import InternalError, StepwellError
+from stepwell.runtime.image import Entry, Variant
+from stepwell.runtime.interface import Array
+from stepwell.runtime.link.code import ObjectFiles
+from stepwell.runtime.link.linker import UndefinedSymbols
+from stepwell.runtime.machine.target import TargetDescription, described
+
+STACK_BYTES = 2 << 20
+"""The memory for the stack of a thread, as large as that of Stepwell's own: padded feature maps are there."""
+_FUNCTIONS = ("workspace_bytes", "run", "message", "check_weights")
+
+
+@dataclass(frozen=True)
+class WasmCode:
+    """The code of a model before it is in a module."""
+
+    name: str
+    weights: tuple[Chunk, ...]
+    """The weights of the module itself; empty where they are elsewhere."""
+    about: str
+    """The description of the model, as JSON."""
+    objects: tuple[WasmObject, ...]
+    functions: tuple[str, ...]
+    target: TargetDescription
+
+    def module(self, *, threads: bool = False) -> Module:
+        """
+        The module, for the memory of one thread or of several.
+
+        Raises: StepwellError `undefined-symbol`.
+        """
+        target = replace(self.target, features=(*self.target.features, *(["atomics"] if threads else [])))
+        exports = [*self.functions, *(POOL_FUNCTIONS if threads else ())]
+        linked = _linked([*self.objects, *_support(target)], exports, f"{self.name}_weights")
+        file = module_file(
+            linked, self.about, stack_bytes=STACK_BYTES, weights=self.weights, is_shared=threads
+        )
+        code_bytes = sum(len(body) for _, body in linked.functions)
+        return Module(file, tuple(linked.exports), code_bytes, heap_base(linked, self.weights))
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module, and what its users need to know."""
+
+    file: list[Chunk]
+    exports: tuple[str, ...]
+    code_bytes: int
+    heap: int
+    """The first address that is the caller's."""
+
+
+def wasm_code(
+    name: str,
+    entry: Entry,
+    variant: Variant,
+    arrays: Sequence[Array],
+    weights: str,
+    about: Mapping[str, object],
+) -> WasmCode:
+    """
+    The code of a variant.
+
+    Args: `arrays` are the weights, `weights` their place; `about` is the description of the model.
+    Raises: StepwellError `too-large`.
+    """
+    target = described(variant.triple, variant.features)
+    if not isinstance(variant.code, ObjectFiles):
+        raise InternalError(None, f"the code for {variant.triple} is not in objects")
+    chunks = weight_chunks(arrays)
+    _expect_room(sum(map(len, chunks)), entry)
+    module = entry_module(entry, name, [array.nbytes for array in arrays], weights=weights, host=False)
+    objects = [*variant.code.objects, entry_object(module, about, target)]
+    if weights == "file":
+        text = weights_check_code(name, chunks, target.pointer_bytes)
+        objects.append(compile_to_object(text, target, optimize=False))
+    functions = [f"{name}_{suffix}" for suffix in _FUNCTIONS]
+    functions += [ALLOCATOR] if entry.slots else []
+    text = json.dumps(about, separators=(",", ":"), sort_keys=True)
+    own = chunks if weights == "embed" else []
+    return WasmCode(name, tuple(own), text, tuple(map(read_object, objects)), tuple(functions), target)
+
+
+@cache
+def _support(target: TargetDescription) -> tuple[WasmObject, ...]:
+    """The objects that are the same for all models."""
+    allocation = compile_to_object(allocation_code(), target, optimize=False)
+    return tuple(map(read_object, (*support_objects(target), allocation)))
+
+
+def _linked(objects: Sequence[WasmObject], functions: Sequence[str], weights: str) -> LinkedModule:
+    try:
+        return link_module(objects, functions, stack_bytes=STACK_BYTES, open={weights: 0})
+    except UndefinedSymbols as error:
+        message = f"the code calls {', '.join(error.names)}, and a module imports its memory alone"
+        help = "f64 mathematics, sines and tangents are the C library's: a .stepwell file runs the model"
+        raise StepwellError("undefined-symbol", None, message, help=help) from None
+    except ValueError as error:
+        raise InternalError(None, f"exported code could not be linked: {error}") from None
+
+
+def _expect_room(weight_bytes: int, entry: Entry) -> None:
+    """Refuse what no memory of 32-bit addresses has room for. Raises: StepwellError `too-large`."""
+    arena = entry.interface.arena_bytes
+    needed = weight_bytes + STACK_BYTES + (arena.value if arena.is_static else 0)
+    if needed <= MAX_MEMORY_BYTES:
+        return
+    message = f"the model needs {needed} bytes, and the memory of a WebAssembly module has {MAX_MEMORY_BYTES}"
+    note = f"weights are {weight_bytes} bytes, the workspace is {arena}"
+    raise StepwellError(
+        "too-large", None, message, note=note, help="use smaller inputs, or quantize the weights"
+    )

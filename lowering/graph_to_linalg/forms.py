@@ -1,0 +1,84 @@
+"""Ops that have forms → ops of `linalg_ext`, which `expand-forms` writes as loops once a form is chosen."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import bf16, f16, f32
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from stepwell.dialects import graph, linalg_ext
+from stepwell.dialects.costs.kernels import POOLS
+from stepwell.dialects.costs.machine import MACHINE
+from stepwell.dialects.graph.relations import element_of_value, shape_text
+from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.lowering.graph_to_linalg.pool_windows import Windows
+from stepwell.lowering.graph_to_linalg.support import empty, is_returned
+from stepwell.runtime.errors import StepwellError
+
+
+class AttentionLowering(RewritePattern):
+    """`graph.attention` → `linalg_ext.attention` into an empty tensor."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
+        """Replace the op. Raises: StepwellError `unsupported` for other than f32 rows of known size."""
+        depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
+        if element_of_value(op.q) != f32 or not depth.is_static or not columns.is_static:
+            raise StepwellError(
+                "unsupported",
+                op,
+                f"a kernel of graph.attention needs f32 rows of known size, found {op.q.type}, {op.v.type}",
+                help="run `legalize{set=kernels}` before",
+            )
+        rewriter.replace(op, linalg_ext.AttentionOp(op, empty(tensor_of(op.result), rewriter)))
+
+
+def has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
+    """
+    Whether planes are row-major in a kernel argument, and small windows on them overlap or need padding.
+    """
+    extents = [*windows.out[2:], *windows.sizes]
+    if windows.rank != 2 or windows.axes != [2, 3] or windows.data.block_axis("C") is not None:
+        return False
+    if not all(dim.is_static and dim.value > 0 for dim in extents) or any(d > 1 for d in windows.dilations):
+        return False
+    planes = windows.out[0] * windows.out[1]
+    corners = [(axis, at) for axis in (0, 1) for at in (0, extents[axis].value - 1)]
+    return (
+        isinstance(op.x, BlockArgument)
+        and is_returned(op.outputs[0])
+        and tensor_of(op.x).element_type in (f32, f16, bf16)
+        and windows.out[3].value >= POOLS.least_columns
+        and windows.strides[1] <= MACHINE.shuffled_stride
+        and windows.kernel[0] <= POOLS.most_points
+        and all(windows.along(axis).cells(with_pads=False, position=at) for axis, at in corners)
+        and not (planes.is_static and planes.value < POOLS.least_planes)
+    )
+
+
+def pool_by_rows(op: graph.PoolOp, rewriter: PatternRewriter) -> SSAValue:
+    """The result of a pool as a `linalg_ext.pool` into an empty tensor."""
+    return rewriter.insert(linalg_ext.PoolOp(op, empty(tensor_of(op.outputs[0]), rewriter))).result
+
+
+class WinogradLowering(RewritePattern):
+    """`graph.winograd_conv` → `linalg_ext.winograd_conv` into an empty tensor."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.WinogradConvOp, rewriter: PatternRewriter) -> None:
+        """Replace the op. Raises: StepwellError `unsupported` where the number of channels is open."""
+        x, u = dims_of(op.x.type), dims_of(op.u.type)
+        if not (x[1].is_static and u[1].is_static):
+            raise StepwellError(
+                "unsupported", op, f"graph.winograd_conv needs known channels, found {shape_text(x)}"
+            )
+        rewriter.replace(op, linalg_ext.WinogradConvOp(op, empty(tensor_of(op.result), rewriter)))
+
+
+class TreeEnsembleLowering(RewritePattern):
+    """`graph.tree_ensemble` → `linalg_ext.tree_ensemble` into an empty tensor."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.TreeEnsembleOp, rewriter: PatternRewriter) -> None:
+        """Replace the op."""
+        rewriter.replace(op, linalg_ext.TreeEnsembleOp(op, empty(tensor_of(op.result), rewriter)))

@@ -1,0 +1,13 @@
+"""
+From loops on buffers (level 3) to the `emitc` dialect, a program in C: each file converts one family of ops.
+
+Loops stay loops. A memref becomes a pointer; its sizes and strides are known to the compiler alone
+(`Layout`), so every access is a subscript of a pointer with arithmetic on indices. Arithmetic on integers is
+that of unsigned types, whose overflow C defines; functions that C has no operator for are calls of helpers
+(`emit_c`).
+"""
+
+from stepwell.lowering.loops_to_emitc.convert import ConvertLoopsToEmitcPass
+from stepwell.lowering.loops_to_emitc.functions import MAIN_FUNCTION
+
+__all__ = ["MAIN_FUNCTION", "ConvertLoopsToEmitcPass"]

@@ -1,0 +1,209 @@
+"""Views of memrefs: a pointer to their first element, with a layout of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+
+from stepwell.dialects.ir_builder import Index
+from stepwell.lowering.loops_to_emitc.memory import moved
+from stepwell.lowering.loops_to_emitc.pattern import Code, Layout, LoopsToEmitCPattern
+from stepwell.runtime.errors import StepwellError
+
+
+def _extents(code: Code, static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[Index]:
+    """Static and dynamic numbers of an op, in order."""
+    values = iter(dynamic)
+    return [
+        code.number_of(next(values)) if number == DYNAMIC_INDEX else int(number)
+        for number in static.get_values()
+    ]
+
+
+class ViewPattern(LoopsToEmitCPattern):
+    """A pattern that replaces a memref by a pointer with a layout."""
+
+    def finish(
+        self, op: Operation, code: Code, pointer: SSAValue, layout: Layout, rewriter: PatternRewriter
+    ) -> None:
+        """Replace the op's result by a pointer of its own with a layout."""
+        if pointer in self.state.layouts:
+            pointer = moved(code, pointer, 0)
+        self.state.layouts[pointer] = layout
+        rewriter.replace(op, code.ops, [pointer])
+
+
+class SubviewLowering(ViewPattern):
+    """
+    ```mlir
+    %v = memref.subview %m[%i, 0] [6, 16] [1, 1] : memref<96x64xf32> to memref<6x16xf32, strided<…>>
+    // ->
+    %v = emitc.add %m, %offset : (!emitc.ptr<f32>, index) -> !emitc.ptr<f32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
+        """Offset the pointer, scale the strides by the steps, and drop dimensions of size 1."""
+        source, code = self.state.layout(op.source, op), Code.before(op)
+        offsets = _extents(code, op.static_offsets, op.offsets)
+        sizes = _extents(code, op.static_sizes, op.sizes)
+        steps = _extents(code, op.static_strides, op.strides)
+        strides = [code.times(s, t) for s, t in zip(source.strides, steps, strict=True)]
+        pointer = moved(code, op.source, code.offset(offsets, source))
+        inner = list(zip(sizes, source.sizes, offsets, strict=True))[1:]
+        is_dense = source.is_dense and all(size == whole and offset == 0 for size, whole, offset in inner)
+        shape = cast("MemRefType[Attribute]", op.result.type).get_shape()
+        kept = _kept_dims(sizes, shape, op)
+        layout = Layout(
+            source.element,
+            tuple(sizes[d] for d in kept),
+            tuple(strides[d] for d in kept),
+            is_dense and all(step == 1 for step in steps),
+        )
+        self.finish(op, code, pointer, layout, rewriter)
+
+
+def _kept_dims(sizes: Sequence[Index], shape: Sequence[int], op: Operation) -> list[int]:
+    """The dimensions of a subview that are in the result's shape; some of size 1 may be dropped."""
+    if len(sizes) == len(shape):
+        return list(range(len(sizes)))
+    kept: list[int] = []
+    wanted = list(shape)
+    for dim, size in enumerate(sizes):
+        matches = bool(wanted) and (wanted[0] == size or (wanted[0] < 0 and not isinstance(size, int)))
+        if matches and not (size == 1 and len(sizes) - dim > len(wanted)):
+            kept.append(dim)
+            wanted.pop(0)
+        elif size != 1:
+            raise StepwellError("invalid-ir", op, f"memref.subview drops dimension {dim} of size {size}")
+    return kept
+
+
+class ReinterpretCastLowering(ViewPattern):
+    """
+    ```mlir
+    %v = memref.reinterpret_cast %m to offset: [%o], sizes: [4], strides: [1] : …
+    // ->
+    %v = emitc.add %m, %o : (!emitc.ptr<f32>, index) -> !emitc.ptr<f32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.ReinterpretCastOp, rewriter: PatternRewriter) -> None:
+        """Offset the pointer; sizes and strides are the op's."""
+        source, code = self.state.layout(op.source, op), Code.before(op)
+        (offset,) = _extents(code, op.static_offsets, op.offsets)
+        sizes = _extents(code, op.static_sizes, op.sizes)
+        strides = _extents(code, op.static_strides, op.strides)
+        expected: Index | None = 1
+        is_dense = True
+        for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+            is_dense = is_dense and (stride == expected or expected is None or size == 1)
+            known = isinstance(size, int) and isinstance(expected, int)
+            expected = expected * size if known else None  # pyright: ignore
+        pointer = moved(code, op.source, offset)
+        self.finish(
+            op, code, pointer, Layout(source.element, tuple(sizes), tuple(strides), is_dense), rewriter
+        )
+
+
+def _groups(reassociation: ArrayAttr[ArrayAttr[IntegerAttr]]) -> list[list[int]]:
+    return [[index.value.data for index in group] for group in reassociation]
+
+
+class CollapseShapeLowering(ViewPattern):
+    """
+    A `collapse_shape` joins dimensions; the pointer stays the same.
+
+    ```mlir
+    %v = memref.collapse_shape %m [[0, 1], [2]] : memref<2x3x4xf32> into memref<6x4xf32>
+    // ->
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.CollapseShapeOp, rewriter: PatternRewriter) -> None:
+        """Multiply the sizes of each group and use the stride of its innermost dimension."""
+        source, code = self.state.layout(op.src, op), Code.before(op)
+        sizes: list[Index | None] = []
+        strides: list[Index] = []
+        for group in _groups(op.reassociation):
+            total: Index | None = 1
+            for size in (source.sizes[d] for d in group):
+                total = None if size is None or total is None else code.times(total, size)
+            sizes.append(total)
+            wide = [d for d in group if source.sizes[d] != 1]
+            strides.append(source.strides[wide[-1]] if wide else source.strides[group[-1]] if group else 1)
+        layout = Layout(source.element, tuple(sizes), tuple(strides), source.is_dense)
+        self.finish(op, code, op.src, layout, rewriter)
+
+
+class ExpandShapeLowering(ViewPattern):
+    """
+    An `expand_shape` splits a dimension into several; the pointer stays the same.
+
+    ```mlir
+    %v = memref.expand_shape %m [[0, 1]] output_shape [2, 3] : memref<6xf32> into memref<2x3xf32>
+    // ->
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.ExpandShapeOp, rewriter: PatternRewriter) -> None:
+        """Derive the strides of each group from that of the split dimension."""
+        source, code = self.state.layout(op.src, op), Code.before(op)
+        sizes = _extents(code, op.static_output_shape, op.output_shape)
+        strides: list[Index] = [1] * len(sizes)
+        for dim, group in enumerate(_groups(op.reassociation)):
+            stride = source.strides[dim]
+            for inner in reversed(group):
+                strides[inner] = stride
+                stride = code.times(stride, sizes[inner])
+        layout = Layout(source.element, tuple(sizes), tuple(strides), source.is_dense)
+        self.finish(op, code, op.src, layout, rewriter)
+
+
+class DimLowering(LoopsToEmitCPattern):
+    """
+    ```mlir
+    %n = memref.dim %m, %c1 : memref<4x8xf32>
+    // ->
+    %n = emitc.constant 8 : index
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.DimOp, rewriter: PatternRewriter) -> None:
+        """Replace the op by the size in the layout; raise `unsupported` where that is unknown."""
+        layout, code = self.state.layout(op.source, op), Code.before(op)
+        index = code.number_of(op.index)
+        if not isinstance(index, int) or not 0 <= index < len(layout.sizes):
+            raise StepwellError("unsupported", op, "memref.dim needs a constant dimension of its memref")
+        if (size := layout.sizes[index]) is None:
+            help = "name the sizes of the argument with graph.dims, over the symbols of the function"
+            message = f"dimension {index} of the memref is not known here"
+            raise StepwellError("unsupported", op, message, help=help)
+        value = code.materialize(size)
+        rewriter.replace(op, code.ops, [value])
+
+
+class AssumeAlignmentLowering(LoopsToEmitCPattern):
+    """An `assume_alignment` is dropped: C has no word for it."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.AssumeAlignmentOp, rewriter: PatternRewriter) -> None:
+        """Replace the op by its operand."""
+        rewriter.replace(op, [], [op.memref])

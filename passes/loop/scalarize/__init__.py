@@ -1,0 +1,1 @@
+"""Vectors as scalars, for targets without vector registers."""

@@ -1,0 +1,36 @@
+"""Sizes of tensors inside forms as dimensions over symbols, which prove more than values do."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects.ir_builder import Constants, IRBuilder
+from stepwell.dialects.sched_kernel import symbols_of
+from stepwell.dialects.tensor_ir.sizes import size_of
+from stepwell.dialects.tensor_ir.tiles import dim_size
+from stepwell.runtime.dims import Dim
+
+
+class Extents:
+    """The sizes of the operands of an op, and a builder before the op that knows the value of each symbol."""
+
+    def __init__(self, op: Operation, constants: Constants):
+        parent = op.parent_op()
+        while not isinstance(parent, FuncOp):
+            assert parent is not None, "ops of level 2 are inside functions"
+            parent = parent.parent_op()
+        names = symbols_of(parent)
+        values = parent.args[len(parent.args) - len(names) :]
+        self._symbols: dict[str, SSAValue] = dict(zip(names, values, strict=True))
+        self.emit = IRBuilder.before(op, constants, self._symbols)
+
+    def of(self, value: SSAValue, position: int) -> Dim:
+        """The size of a dimension: an expression over symbols of the kernel, else a symbol of its own."""
+        if (known := size_of(value, position)) is not None:
+            return known
+        if isinstance(size := dim_size(self.emit, value, position), int):
+            return Dim.of(size)
+        name = next((name for name, own in self._symbols.items() if own is size), f"size{len(self._symbols)}")
+        self._symbols[name] = size
+        return Dim.of(name)
