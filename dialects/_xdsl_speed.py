@@ -297,9 +297,9 @@ def _accessed_segment(self: BaseAttrAccessor, op: Operation, objtype: type | Non
     if (bounds := vars(sizes).get(_BOUNDS)) is None:
         bounds = vars(sizes)[_BOUNDS] = _bounds(cast("tuple[int, ...]", _values(sizes)))
     begin, end = bounds[self.idx]
-    if isinstance(self, VariadicAttrAccessor):
+    if (kind := type(self)) is VariadicAttrAccessor:
         return args[begin:end]
-    return args[begin] if begin < end or isinstance(self, SingleAttrAccessor) else None
+    return args[begin] if begin < end or kind is SingleAttrAccessor else None
 
 
 def _bounds(sizes: Sequence[int]) -> list[tuple[int, int]]:

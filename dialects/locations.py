@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation
 def adopt_location(op: Operation, location: LocationAttr) -> None:
     """Give a location to a new op and the ops inside, unless they have one."""
     for inner in op.walk() if op.regions else (op,):
-        if isinstance(inner.location, UnknownLoc):
+        if type(inner.location) is UnknownLoc:  # quicker than `isinstance`: 80,000 ops of a small network
             inner.location = location
 
 

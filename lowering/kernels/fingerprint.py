@@ -46,9 +46,10 @@ def _digest_of_sources(folder: str) -> bytes:
         inner.sort()
         for name in sorted(name for name in names if name.endswith(".py")):
             source = os.path.join(path, name)
-            digest.update(f"{source[len(package) :]} {os.path.getsize(source)}\0".encode())
             with open(source, "rb", buffering=0) as file:
-                digest.update(file.read())
+                content = file.read()
+            digest.update(f"{source[len(package) :]} {len(content)}\0".encode())
+            digest.update(content)
     return digest.digest()
 
 

@@ -21,7 +21,7 @@ from stepwell.passes import parse_passes
 from stepwell.passes.context import PassContext
 from stepwell.passes.trace_events import Span, current_trace, span, traces_of
 from stepwell.runtime.child import Child, ChildError
-from stepwell.runtime.collector import collector_paused, free_young_cycles
+from stepwell.runtime.collector import collector_paused, compiler_imports, free_young_cycles
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.frames import Frame, Head, read_frame, write_frame
 from stepwell.runtime.log import Record, collecting, logger, report
@@ -36,11 +36,13 @@ PROGRAM = "stepwell.tools.driver.kernel_worker:main"
 @contextmanager
 def started(count: int) -> Generator[list[Child]]:
     """
-    A list of started processes for `Worker`, which import the compiler meanwhile, or have it by a fork.
+    A list of started processes for `Worker`, which import the passes meanwhile, or have them by a fork.
 
     A worker pops its process from the list; those that are left at the end are killed.
     """
     fork = can_fork()
+    if fork and count:
+        _import_passes()  # once for all: a fork has the imports of this process
     children = [Child(PROGRAM, fork=fork) for _ in range(count)]
     try:
         yield children
@@ -123,15 +125,20 @@ def _taken_spans() -> list[Span]:
     return [] if (trace := current_trace()) is None else trace.take()
 
 
+def _import_passes() -> None:
+    """Import the passes of kernels."""
+    with compiler_imports():
+        for pipeline in KERNEL_PIPELINES:
+            parse_passes(pipeline)
+
+
 def main(requests: IO[bytes], replies: IO[bytes], load: Callable[[str], None]) -> None:
     """
     The program of the worker process: the first request has plugins and the pass context.
 
     Args: `load` loads a plugin by name.
     """
-    with collector_paused():
-        for pipeline in KERNEL_PIPELINES:
-            parse_passes(pipeline)  # imports them, maybe before there is a request
+    _import_passes()  # maybe before there is a request
     if (first := read_frame(requests)) is not None:
         try:
             context = taken_over(first.head, load)

@@ -283,10 +283,12 @@ class Outlined:
     def bring_all(self, block: Block) -> None:
         """Replace all operands in a block that the enclosing function defines."""
         own: set[SSAValue] = set(block.args)
-        for op in block.walk():
+        ops = list(block.walk())
+        for op in ops:
             own.update(op.results)
-            own.update(arg for region in op.regions for inner in region.blocks for arg in inner.args)
-        for op in block.walk():
+            for region in op.regions:
+                own.update(arg for inner in region.blocks for arg in inner.args)
+        for op in ops:
             for index, operand in enumerate(op.operands):
                 if operand not in own:
                     op.operands[index] = cast(SSAValue, self.bring(operand))

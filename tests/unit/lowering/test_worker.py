@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Event
@@ -117,6 +119,20 @@ def test_processes_that_started_early_are_used_or_ended() -> None:
     for child in (unused, used):
         with pytest.raises(ChildError):
             child.ask({})
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks on Linux only")
+def test_forks_share_the_imports_of_passes() -> None:
+    """Their parent imports them once for all, if there are any."""
+    code = """
+import sys
+from stepwell.lowering.kernels.worker import started
+for count in (0, 1):
+    with started(count) as children:
+        print(len(children), "stepwell.lowering.bufferize.bufferize" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "False", "1", "True"]
 
 
 @pytest.mark.parametrize("defect", ["broken_pass", "broken_printer"])
