@@ -24,7 +24,7 @@ CODES: dict[str, ErrorCode] = {
         "Compile the model again."),
     "bad-bytecode": ErrorCode("bytecode is damaged, or an instruction is given a value of another kind",
         "Compile the program again; of a text of the `vm` dialect, correct the instruction."),
-    "bad-certificate": ErrorCode("a server's certificate is not the one that is known, or nothing is known of it",
+    "bad-certificate": ErrorCode("a server's certificate is not the known one, or none is known",
         "Pass `fingerprint=` as the server printed it, or store it: `stepwell rpc trust`."),
     "bad-config": ErrorCode("a key or a value of the pass configuration does not exist",
         "`stepwell-opt --list-configs` lists the keys with their types."),

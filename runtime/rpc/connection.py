@@ -155,7 +155,7 @@ class Connection:
         return results if answer.head["tuple"] else results[0]
 
     def upload(self, path: str | PathLike[str], name: str | None = None) -> None:
-        """Copy a file into the session's folder. Raises: StepwellError `bad-name`, `too-large`, `too-many`."""
+        """Copy a file into the session's folder. Raises: StepwellError `bad-name`, `too-large`."""
         self._ask({"op": "upload", "name": name or Path(path).name}, Path(path).read_bytes())
 
     def download(self, name: str, path: str | PathLike[str] | None = None) -> bytes:

@@ -22,6 +22,7 @@ CHUNK_BYTES = 1 << 20
 """The bytes of a part of a large message."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SIZE = "bytes"
 
 
@@ -46,11 +47,10 @@ def bounded_json(text: bytes, max_bytes: int = MAX_HEAD_BYTES) -> Mapping[str, o
     """An object of JSON, of bounded size and depth. Raises: BadFrame."""
     if len(text) > max_bytes:
         raise BadFrame(f"JSON has at most {max_bytes} bytes, found {len(text)}")
-    depth = most = 0
-    for byte in _STRING.sub(b"", text):
-        depth += (byte in b"[{") - (byte in b"]}")
-        most = max(most, depth)
-        if most > MAX_DEPTH:
+    depth = 0
+    for byte in _STRING.sub(b"", text).translate(None, _NO_BRACKETS):
+        depth += 1 if byte in b"[{" else -1
+        if depth > MAX_DEPTH:
             raise BadFrame(f"JSON nests at most {MAX_DEPTH} deep")
     try:
         return as_mapping(json.loads(text))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import BadFrame, Frame
@@ -70,7 +70,7 @@ class RpcServer:
                 ("grpc.max_concurrent_streams", options.sessions + 4),
             ],
         )
-        handlers: Any = {METHOD: grpc.stream_stream_rpc_method_handler(self._session)}
+        handlers: Any = {METHOD: cast(Any, grpc).stream_stream_rpc_method_handler(self._session)}
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
         self.address = options.address._replace(port=self._listen())
         self._server.start()

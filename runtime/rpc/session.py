@@ -42,7 +42,7 @@ class Session:
     A request whose code crashes or takes too long ends the session, and it only.
     """
 
-    def __init__(self, limits: Limits = Limits()):
+    def __init__(self, limits: Limits):
         """Raises: OSError when the folder or the process cannot be made."""
         self._limits = limits
         self._folder = Path(mkdtemp(prefix="stepwell-session-"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from threading import Event
 
@@ -19,8 +19,7 @@ from stepwell.runtime.rpc.identity import (
 from stepwell.runtime.rpc.server import RpcServer, ServerOptions, expect_secure
 from stepwell.runtime.rpc.session import Limits
 from stepwell.tools.commands.options import positive
-
-_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+from stepwell.tools.commands.sizes import size
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,14 +44,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     trusted.add_argument("--fingerprint", required=True, metavar="HEX", help="of the server's certificate")
 
 
-def size(text: str) -> int:
-    """A number of bytes, such as 64M."""
-    number, unit = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
-    if not number.isdecimal() or not int(number):
-        raise ArgumentTypeError(f"a size is a number with K, M, G or nothing behind, found {text!r}")
-    return int(number) * unit
-
-
 def run(args: Namespace) -> int:
     """Serve until SIGTERM or Ctrl-C, or store a server; returns the exit status."""
     if args.part == "serve":
@@ -73,7 +64,7 @@ def _serve(args: Namespace) -> int:
         print(f"fingerprint {fingerprint_of(secrets[1])}", flush=True)
     print(f"token in {place}", flush=True)
     ended = Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
     try:
         while not ended.wait(0.5):  # signals are seen between waits
             pass
