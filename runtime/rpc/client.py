@@ -126,14 +126,16 @@ class _Stream:
             raise self._failure(error) from None
 
     def _failure(self, error: Any) -> StepwellError:
-        codes = self._grpc.StatusCode
-        known = {
-            codes.UNAUTHENTICATED: "bad-token",
-            codes.RESOURCE_EXHAUSTED: "too-many",
-            codes.INVALID_ARGUMENT: "bad-message",
-        }
-        code = known.get(error.code(), "session-died")
-        return StepwellError(code, None, f"{self._place}: {error.details()}")
+        codes, message = self._grpc.StatusCode, f"{self._place}: {error.details()}"
+        match error.code():
+            case codes.UNAUTHENTICATED:
+                return StepwellError("bad-token", None, message)
+            case codes.RESOURCE_EXHAUSTED:
+                return StepwellError("too-many", None, message)
+            case codes.INVALID_ARGUMENT:
+                return StepwellError("bad-message", None, message)
+            case _:
+                return StepwellError("session-died", None, message)
 
     def close(self) -> None:
         """End the session."""

@@ -22,10 +22,10 @@ _NO_ACCESS = 0
 
 class GuardedMemory:
     """
-    The memory of a call: each array ends at an inaccessible page and starts behind one.
+    The memory of a call: each array is between two inaccessible pages, and ends at one.
 
-    An array starts on a cache line, so up to 63 bytes lie between its end and the page: they hold a pattern,
-    which `check` looks at.
+    An array starts on a cache line, so up to 63 bytes are between its end and the page. Their pattern is
+    compared by `check`.
     """
 
     def __init__(self) -> None:
@@ -60,10 +60,10 @@ class GuardedMemory:
         return copy
 
     def check(self) -> None:
-        """Require that nothing wrote behind an array. Raises: StepwellError `stray-write`."""
+        """Require that nothing wrote after the end of an array. Raises: StepwellError `stray-write`."""
         for name, pad in self._pads:
             if (pad != _PATTERN).any():
-                raise StepwellError("stray-write", None, f"compiled code wrote behind the end of {name}")
+                raise StepwellError("stray-write", None, f"compiled code wrote after the end of {name}")
 
 
 def _forbid(address: int) -> None:

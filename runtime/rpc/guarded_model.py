@@ -26,7 +26,7 @@ class _GuardedOutputs(LargeOutputs):
 
 
 class GuardedModel(CompiledModel):
-    """A compiled model whose inputs, outputs and workspace lie between inaccessible pages."""
+    """A compiled model whose inputs, outputs and workspace are between inaccessible pages."""
 
     def call_on_all(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
         """

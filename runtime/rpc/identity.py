@@ -1,4 +1,4 @@
-"""Certificates and tokens of servers: those of this user's server, and those of servers that are trusted."""
+"""Certificates and tokens: of this user's own server, and of trusted ones."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def fingerprint_of(certificate: bytes) -> str:
 
 
 def known_server(address: Address) -> Trusted:
-    """What is known of a server: of one on this machine its own files, of others what `trust` stored."""
+    """Token and fingerprint of a server, from the files of this user's own server or from `trust`."""
     stored = _stored().get(str(address))
     if stored is not None:
         row = cast("Mapping[str, str]", stored)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -87,8 +87,9 @@ def unpacked_arrays(rows: object, body: bytes) -> list[Array]:
 def failure(error: Exception) -> Frame:
     """The answer that says why there is none."""
     if not isinstance(error, StepwellError):
-        kind = "bad-message" if isinstance(error, BadFrame) else "host-failed"
-        error = StepwellError(kind, None, f"{type(error).__name__}: {error}"[:4000])
+        is_message = isinstance(error, BadFrame)
+        text = f"{type(error).__name__}: {error}"[:4000]
+        error = StepwellError("bad-message" if is_message else "host-failed", None, text)
     fields = {"code": error.code, "message": error.message, "where": error.where, "notes": list(error.notes)}
     return Frame({"error": {**fields, "help": error.help}}, b"")
 
@@ -97,10 +98,10 @@ def expect_success(answer: Frame) -> Frame:
     """The answer, unless it is a failure. Raises: StepwellError."""
     if "error" not in answer.head:
         return answer
-    fields = as_mapping(answer.head["error"])
-    code, message, where = (as_text(fields[key]) for key in ("code", "message", "where"))
+    fields = cast("Mapping[str, Any]", as_mapping(answer.head["error"]))
+    message, where = as_text(fields["message"]), as_text(fields["where"])
     notes, help = as_texts(fields["notes"]), cast("str | None", fields["help"])
-    raise StepwellError(code, where, message, note=notes, help=help)
+    raise StepwellError(fields["code"], where, message, note=notes, help=help)
 
 
 def number(head: Mapping[str, object], key: str, least: int, most: int) -> int:

@@ -26,7 +26,7 @@ _FEWEST_SECONDS = 0.01
 
 
 class Limits(NamedTuple):
-    """What a session may use."""
+    """The bounds of a session."""
 
     max_bytes: int = 1 << 30
     """Of all files together, and of a message."""

@@ -1,4 +1,4 @@
-"""Models behind HTTP, by the Open Inference Protocol v2: `serve.app(models)` is an ASGI application."""
+"""Models over HTTP, by the Open Inference Protocol v2: `serve.app(models)` is an ASGI application."""
 
 from __future__ import annotations
 

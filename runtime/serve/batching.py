@@ -18,7 +18,7 @@ _QUEUED_BATCHES = 4
 
 
 class BatchOptions(NamedTuple):
-    """How many rows are joined, how long a request waits for others, how many calls run at once."""
+    """The most rows of a call, the longest wait for other requests, the number of calls at once."""
 
     max_batch: int = 8
     delay_seconds: float = 0.002

@@ -11,7 +11,7 @@ _TYPES = ("application/json", "application/octet-stream")
 
 
 class RequestGuard:
-    """What a request has to show."""
+    """The token and the names of hosts that requests must have."""
 
     def __init__(self, token: str | None, hosts: Sequence[str] | None):
         """Args: None for no token, and for any host."""
