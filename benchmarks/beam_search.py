@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import stepwell
 from benchmarks.zoo import model_path
-from stepwell.tools.measure.interleaved import interleave, ratio
+from stepwell.runtime.rpc.interleaved import interleave, ratio
 
 Array = npt.NDArray[Any]
 Beam = list[tuple[Any, list[int], list[Array]]]

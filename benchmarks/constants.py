@@ -29,9 +29,9 @@ from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.rpc.interleaved import Latency, Ratio, geometric_mean, interleave, ratio
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions
-from stepwell.tools.measure.interleaved import Latency, Ratio, geometric_mean, interleave, ratio
 from stepwell.tools.measure.peers import Runner
 
 _NO_DIFFERENCE = 0.02

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.fresh import Figures, bytecode_note, run_fresh
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, Model, model_path
 from stepwell.runtime.cores import usable_cores
-from stepwell.tools.measure.interleaved import geometric_mean
+from stepwell.runtime.rpc.interleaved import geometric_mean
 from stepwell.tools.measure.peers import ENGINES, engine_named
 
 Results: TypeAlias = Mapping[str, Mapping[str, Figures]]

@@ -35,8 +35,8 @@ import numpy.typing as npt
 import stepwell
 from benchmarks.beam_search import measure_beam_search
 from stepwell.runtime.environment import CACHE
+from stepwell.runtime.rpc.interleaved import interleave, ratio
 from stepwell.runtime.values import Data
-from stepwell.tools.measure.interleaved import interleave, ratio
 
 Array = npt.NDArray[Any]
 Tree = tuple[int, list["Tree"]]

@@ -18,7 +18,7 @@ from benchmarks.zoo import F32_MODELS, Model, model_path
 from stepwell.passes.context import PassContext
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
-from stepwell.tools.measure.interleaved import Ratio, interleave, ratio
+from stepwell.runtime.rpc.interleaved import Ratio, interleave, ratio
 from stepwell.tools.measure.peers import Runner
 
 ROUNDS = 20

@@ -25,9 +25,9 @@ import onnx
 from benchmarks.kernel_cases import CHANNELS_LAST, CONV, MATMUL, RECURRENT, SMALL_FLOATS, Case
 from benchmarks.movement_cases import ELEMENTWISE, MOVEMENT, ROWS
 from stepwell.runtime.interface import Array
+from stepwell.runtime.rpc.interleaved import interleave
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.measure.calibrate import machine_limits
-from stepwell.tools.measure.interleaved import interleave
 from stepwell.tools.measure.peers import Runner, engine_named
 
 GROUPS: Mapping[str, Sequence[Case]] = {

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from benchmarks.memory import memory_ratios
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, model_path
+from stepwell.runtime.rpc.interleaved import geometric_mean
 from stepwell.tools.measure.bench import ModelResult, bench_model
-from stepwell.tools.measure.interleaved import geometric_mean
 from stepwell.tools.measure.peers import ENGINES, installed_peers
 
 _REPOSITORY = Path(__file__).resolve().parent.parent

@@ -24,7 +24,7 @@ from onnx import numpy_helper
 
 import stepwell
 from stepwell.runtime.environment import CACHE
-from stepwell.tools.measure.interleaved import interleave, ratio
+from stepwell.runtime.rpc.interleaved import interleave, ratio
 
 Array = npt.NDArray[Any]
 BATCH, ROUNDS = 64, 15

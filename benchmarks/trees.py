@@ -27,8 +27,8 @@ from onnx import TensorProto, helper
 
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.rpc.interleaved import geometric_mean, interleave
 from stepwell.tools.driver.compile import compile
-from stepwell.tools.measure.interleaved import geometric_mean, interleave
 from stepwell.tools.measure.peers import Runner, engine_named
 
 PEERS = ("onnxruntime", "sklearn", "tl2cgen")

@@ -27,6 +27,11 @@ CACHE = Variable(
     "folder of the caches (`stepwell cache`) and of what `stepwell calibrate` measured",
     "the user's cache folder, such as ~/.cache/stepwell",
 )
+CONFIG = Variable(
+    "STEPWELL_CONFIG",
+    "folder of settings: certificate and token of `stepwell rpc serve`, and servers that are trusted",
+    "the user's folder of settings, such as ~/.config/stepwell",
+)
 MODELS = Variable(
     "STEPWELL_MODELS",
     "folder of larger models, which the tests and benchmarks of a clone use as well",
@@ -47,7 +52,7 @@ LOG = Variable(
     "what is logged, by pass and module: fuse-ops=2,passes/tensor=1,DEFAULT=0 (docs/log-and-trace.md)",
     "nothing",
 )
-VARIABLES = (BACKGROUND, CACHE, LOG, MODELS, PERF)
+VARIABLES = (BACKGROUND, CACHE, CONFIG, LOG, MODELS, PERF)
 
 
 def variables_text() -> str:

@@ -370,3 +370,16 @@ def _from_python(spec: TensorSpec, value: object) -> Array:
             f"input {spec.name!r} must be {spec.dtype.name}, found floating-point numbers",
         )
     return converted
+
+
+def checked_value(spec: TensorSpec, value: object, objects: list[object]) -> Array:
+    """Check an input; a Python object is appended to `objects`, and an empty array is returned for it."""
+    if not spec.is_object:
+        return checked_input(spec, value)
+    checked = checked_object(spec, value)
+    objects.append(checked)
+    return cast(Array, checked) if not spec.type else _NO_ARRAY
+
+
+_NO_ARRAY: Array = np.empty((), np.uint8)
+"""The placeholder for an input that is no array, and for an output that the call makes."""

@@ -16,8 +16,8 @@ from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import image_bytes, image_of_bytes, save
 from stepwell.runtime.host import HostFrame, load_callee
-from stepwell.runtime.image import ModelImage
-from stepwell.runtime.interface import Array, Binding, TensorSpec, checked_input, checked_object
+from stepwell.runtime.image import ModelImage, Variant
+from stepwell.runtime.interface import Array, Binding, checked_value
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.machine.call_frame import CallFrame
 from stepwell.runtime.machine.chunk_times import ChunkTime
@@ -55,11 +55,7 @@ class CompiledModel(ModelInfo):
         all cores).
         Raises: StepwellError `wrong-cpu` when the code needs features that this machine lacks.
         """
-        self.image = image
-        self._entry = image.main
-        self.variant = variant_of(self._entry)
-        self._whole = self.interface = self._entry.interface
-        """The interface of the code; that of the model lacks states."""
+        self._describe(image, variant_of(image.main))
         self._library: Library = Library(self.variant.code, shown_names(self._entry.timed))
         self._main = _MAIN_TYPE(self._library.address(self.variant.symbol))
         self._weights = tuple(aligned(image.weights[number]) for number in self._entry.weights)
@@ -68,6 +64,14 @@ class CompiledModel(ModelInfo):
         self._host_functions = tuple(load_callee(callee) for callee in self._entry.callees)
         self.kernel_times = KernelTimes(len(self._entry.timed)) if self._entry.timed else None
         """Of the last call, when the model was compiled to tell them."""
+
+    def _describe(self, image: ModelImage, variant: Variant) -> None:
+        """Set all that needs no code of this machine."""
+        self.image = image
+        self._entry = image.main
+        self.variant = variant
+        self._whole = self.interface = self._entry.interface
+        """The interface of the code; that of the model lacks states."""
         self._bindings: dict[Shapes, Binding] = {}
         self._input_dtypes = tuple(
             (i, None if spec.is_object else spec.dtype) for i, spec in enumerate(self._whole.inputs)
@@ -199,9 +203,9 @@ class CompiledModel(ModelInfo):
         inputs = list(values)
         for i, dtype in self._input_dtypes:
             value = inputs[i]
-            # `checked_input` would accept nearly every input too, in five times the time.
+            # `checked_value` would accept nearly every input too, in five times the time.
             if not (type(value) is np.ndarray and value.dtype is dtype and value.flags.c_contiguous):
-                inputs[i] = _checked_input(self._whole.inputs[i], value, objects)
+                inputs[i] = checked_value(self._whole.inputs[i], value, objects)
         arrays = cast("list[Array]", inputs)
         shapes = tuple([array.shape for array in arrays])
         binding = self._bindings.get(shapes) or self._bind(shapes)
@@ -359,19 +363,6 @@ def checked_threads(threads: object) -> int:
 
 def _of_bytes(data: bytes, threads: int) -> CompiledModel:
     return CompiledModel(image_of_bytes(data, "a pickled model"), threads=threads)
-
-
-def _checked_input(spec: TensorSpec, value: object, objects: list[object]) -> Array:
-    """Check an input; a Python object is appended to `objects`, and an empty array is returned for it."""
-    if not spec.is_object:
-        return checked_input(spec, value)
-    checked = checked_object(spec, value)
-    objects.append(checked)
-    return cast(Array, checked) if not spec.type else _NO_ARRAY
-
-
-_NO_ARRAY: Array = np.empty((), np.uint8)
-"""The placeholder for an input that is no array, and for an output that the call makes."""
 
 
 def expect_artifact(path: str | os.PathLike[str], help: str) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from stepwell.passes.instruments import VerifyEach as VerifyEach
     from stepwell.passes.registry import register_pass as register_pass
     from stepwell.passes.trace_events import TraceEvents as TraceEvents
+    from stepwell.runtime import rpc as rpc
+    from stepwell.runtime import serve as serve
     from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.machine.named_target import Target as Target
@@ -95,7 +97,9 @@ _LAZY = {
     "read": "stepwell.tools.api.reading:read",
     "register_backend": "stepwell.runtime.backends:register_backend",
     "register_pass": "stepwell.passes.registry:register_pass",
+    "rpc": "stepwell.runtime.rpc",
     "sched": "stepwell.dialects.sched",
+    "serve": "stepwell.runtime.serve",
     "show": "stepwell.tools.notebook.shown:show",
     "vector": "stepwell.dialects.vector",
 }
@@ -140,7 +144,9 @@ __all__ = [
     "read",
     "register_backend",
     "register_pass",
+    "rpc",
     "sched",
+    "serve",
     "show",
     "vector",
 ]

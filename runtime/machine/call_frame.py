@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class CallFrame:
             self.ctx[CtxField.CLOCK], self.ctx[CtxField.TIMES] = times.clock_address, times.times_address
         self.addresses = (ctypes.addressof(self.args), address_of(self.dims), address_of(self.ctx))
         self.arena: Array = np.empty(0, np.uint8)
+        self.new_arena: Callable[[int], Array] = aligned_empty
         self.outputs = LargeOutputs()
         self.binding: Binding | None = None
 
@@ -54,5 +56,5 @@ class CallFrame:
         self.binding = binding
         self.dims[: len(binding.symbols)] = binding.symbols
         if self.arena.nbytes < binding.arena_bytes:
-            self.arena = aligned_empty(binding.arena_bytes)
+            self.arena = self.new_arena(binding.arena_bytes)
         self.args[-1] = address_of(self.arena)

@@ -58,6 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
     add_threads(parser)
     add_emulation(parser)
+    parser.add_argument("--on", metavar="URL", help="rpc://HOST:PORT of `stepwell rpc serve`: run there")
     add_program_arguments(parser)
     add_compile_options(parser)
 
@@ -75,6 +76,8 @@ def run(args: Namespace) -> int:
         check_place(args.roofline)
     if args.emulate:
         return run_emulated(args)
+    if args.on is not None:
+        return _run_there(args)
     if args.against is not None:
         raise StepwellError("bad-option", None, "--against is for --emulate with --check")
     if args.check:
@@ -114,6 +117,14 @@ def run(args: Namespace) -> int:
     if args.check:
         return _check(args, feeds, outputs)
     return 0
+
+
+def _run_there(args: Namespace) -> int:
+    if others := [name for name in ("check", "profile") if getattr(args, name)]:
+        raise StepwellError("bad-option", None, f"--{others[0]} does not go with --on")
+    from stepwell.tools.commands.run_there import run_there
+
+    return run_there(args)
 
 
 def _remark_on_host_time(model: CompiledModel, feeds: Mapping[str, object], seconds: float) -> None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stepwell.runtime.interface import Array
+from stepwell.runtime.rpc.interleaved import Ratio, interleave, ratio
 from stepwell.tools.check.differences import relative_difference
 from stepwell.tools.inputs import made_up_inputs
 from stepwell.tools.measure.host_time import milliseconds_on_host
-from stepwell.tools.measure.interleaved import Ratio, interleave, ratio
 from stepwell.tools.measure.peers import Runner, Stepwell, engine_named, onnxruntime_session
 
 if TYPE_CHECKING:

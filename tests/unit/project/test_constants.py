@@ -17,7 +17,7 @@ from benchmarks.constants import IN_PLACE, Measured, changes_code, main, measure
 from stepwell.dialects.costs.kernels import THREADS
 from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.costs.table import overridden
-from stepwell.tools.measure.interleaved import Latency
+from stepwell.runtime.rpc.interleaved import Latency
 from tests.support.imports import ROOT
 
 FOLDERS = (

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.run import put_in, report, summary
+from stepwell.runtime.rpc.interleaved import Ratio
 from stepwell.tools import cli
 from stepwell.tools.measure.bench import ModelResult
-from stepwell.tools.measure.interleaved import Ratio
 from stepwell.tools.measure.peers import ENGINES, installed_peers
 from tests.commands import shown_error, written
 from tests.onnx_models import onnx_model

@@ -24,6 +24,7 @@ from stepwell.runtime.frames import Frame, Head
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.rpc.interleaved import interleave, ratio
 from stepwell.tools.check.differences import allowed_of_model, relative_difference
 from stepwell.tools.check.one_kernel import program_of_kernel
 from stepwell.tools.driver.compilation import Compilation, main_of
@@ -33,7 +34,6 @@ from stepwell.tools.explore.differences import NOT_FINITE
 from stepwell.tools.explore.kernel_steps import Data, code_bytes, kernel_data
 from stepwell.tools.explore.kernel_worker import serve, target_of
 from stepwell.tools.explore.serve.edits import Edit, edited
-from stepwell.tools.measure.interleaved import interleave, ratio
 from stepwell.tools.measure.profile import times_of
 
 PROGRAM = "stepwell.tools.explore.serve.try_worker:main"

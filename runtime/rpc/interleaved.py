@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter, sleep
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
-from stepwell.tools.measure.peers import Runner
+Runner: TypeAlias = Callable[[], object]
 
 ROUND_SECONDS = 0.05
 """The time for which each engine runs in a round, at least once."""

@@ -1,0 +1,115 @@
+"""Messages of sessions: bounded heads, arrays as bytes, and errors as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.frames import BadFrame, Frame, Head
+from stepwell.runtime.interface import Array, dtype_from_name
+from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_size, as_text, as_texts
+
+MAX_HEAD_BYTES = 1 << 20
+MAX_DEPTH = 32
+MAX_MESSAGE_BYTES = 64 << 20
+CHUNK_BYTES = 1 << 20
+"""The bytes of a part of a large message."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_SIZE = "bytes"
+
+
+def packed(head: Mapping[str, object], body: bytes) -> bytes:
+    """The first part of a message: its head, and as much of the body as a part holds."""
+    return json.dumps({**head, _SIZE: len(body)}).encode() + b"\n" + body[:CHUNK_BYTES]
+
+
+def head_of(part: bytes, max_body: int) -> tuple[Head, int, bytes]:
+    """The head of a message, the size of its body, and the begin of that. Raises: BadFrame."""
+    line, newline, rest = part.partition(b"\n")
+    if not newline or len(line) > MAX_HEAD_BYTES:
+        raise BadFrame(f"a message begins with a line of at most {MAX_HEAD_BYTES} bytes")
+    head = dict(bounded_json(line))
+    size = head.pop(_SIZE, None)
+    if type(size) is not int or not 0 <= size <= max_body or len(rest) > size:
+        raise BadFrame(f"a message has from 0 to {max_body} bytes, found {size!r:.40}")
+    return head, size, rest
+
+
+def bounded_json(text: bytes, max_bytes: int = MAX_HEAD_BYTES) -> Mapping[str, object]:
+    """An object of JSON, of bounded size and depth. Raises: BadFrame."""
+    if len(text) > max_bytes:
+        raise BadFrame(f"JSON has at most {max_bytes} bytes, found {len(text)}")
+    depth = 0
+    for byte in _STRING.sub(b"", text).translate(None, _NO_BRACKETS):
+        depth += 1 if byte in b"[{" else -1
+        if depth > MAX_DEPTH:
+            raise BadFrame(f"JSON nests at most {MAX_DEPTH} deep")
+    try:
+        return as_mapping(json.loads(text))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadFrame(f"expected an object of JSON, found {text[:40]!r}") from error
+
+
+def packed_arrays(arrays: Sequence[Array]) -> tuple[list[object], bytes]:
+    """Element types and shapes of arrays, and their bytes."""
+    rows: list[object] = [[array.dtype.name, list(array.shape)] for array in arrays]
+    return rows, b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+
+
+def unpacked_arrays(rows: object, body: bytes) -> list[Array]:
+    """The arrays that `packed_arrays` wrote. Raises: BadFrame."""
+    arrays: list[Array] = []
+    at = 0
+    try:
+        for row in as_list(rows):
+            name, shape = as_list(row, 2)
+            dtype, sizes = dtype_from_name(as_text(name)), as_shape(shape)
+            size = prod(sizes) * dtype.itemsize
+            if dtype.hasobject or size > len(body) - at:
+                raise BadFrame(f"an array of {size} bytes is announced, found {len(body) - at}")
+            arrays.append(np.frombuffer(body, dtype, prod(sizes), at).reshape(sizes))
+            at += size
+    except (ValueError, TypeError) as error:
+        raise error if isinstance(error, BadFrame) else BadFrame(str(error)) from error
+    if at != len(body):
+        raise BadFrame(f"arrays of {at} bytes are announced, found {len(body)}")
+    return arrays
+
+
+def failure(error: Exception) -> Frame:
+    """The answer that says why there is none."""
+    if not isinstance(error, StepwellError):
+        is_message = isinstance(error, BadFrame)
+        text = f"{type(error).__name__}: {error}"[:4000]
+        error = StepwellError("bad-message" if is_message else "host-failed", None, text)
+    fields = {"code": error.code, "message": error.message, "where": error.where, "notes": list(error.notes)}
+    return Frame({"error": {**fields, "help": error.help}}, b"")
+
+
+def expect_success(answer: Frame) -> Frame:
+    """The answer, unless it is a failure. Raises: StepwellError."""
+    if "error" not in answer.head:
+        return answer
+    fields = cast("Mapping[str, Any]", as_mapping(answer.head["error"]))
+    message, where = as_text(fields["message"]), as_text(fields["where"])
+    notes, help = as_texts(fields["notes"]), cast("str | None", fields["help"])
+    raise StepwellError(fields["code"], where, message, note=notes, help=help)
+
+
+def number(head: Mapping[str, object], key: str, least: int, most: int) -> int:
+    """A number of a head within bounds. Raises: BadFrame."""
+    try:
+        value = as_size(head[key])
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadFrame(f"{key} must be a number from {least} to {most}") from error
+    if not least <= value <= most:
+        raise BadFrame(f"{key} must be a number from {least} to {most}, found {value}")
+    return value

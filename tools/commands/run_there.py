@@ -1,0 +1,41 @@
+"""`stepwell run --on`: the model of the arguments in a session on a server."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from stepwell.runtime.rpc import Connection, RemoteModel, connect
+from stepwell.tools.commands.options import ready_model
+from stepwell.tools.commands.shown_outputs import described_array, write_outputs
+from stepwell.tools.inputs import completed_inputs, read_arrays
+
+
+@contextmanager
+def model_there(args: Namespace) -> Generator[tuple[Connection, RemoteModel]]:
+    """A session, and the model of the arguments in it."""
+    with connect(args.on) as session:
+        model = args.model if args.model.suffix == ".stepwell" else ready_model(args)
+        yield session, session.load(model, threads=args.threads, name=args.model.stem)
+
+
+def run_there(args: Namespace) -> int:
+    """Run the model there, and show its times; returns the exit status."""
+    with model_there(args) as (session, model):
+        arrays = read_arrays(args.inputs) if args.inputs is not None else {}
+        feeds = completed_inputs(model.interface, arrays, args.seed, dict(args.input_shape), args.fill)
+        outputs = model.run(feeds)
+        described = [described_array(name, array) for name, array in outputs.items()]
+        args.facts["outputs"] = [facts for facts, _ in described]
+        for _, line in described:
+            print(line)
+        if args.repeat > 1:
+            times = session.time(model, [feeds], number=1, repeat=args.repeat)
+            args.facts |= {"seconds": list(times.seconds), "threads": model.threads}
+            low, median, high = (1e3 * t for t in (min(times.seconds), times.median, max(times.seconds)))
+            shown = f"{low:.3f} / {median:.3f} / {high:.3f} ms (min / median / max)"
+            print(f"{len(times.seconds)} runs on {args.on}, {model.threads} threads: {shown}")
+        if args.outputs is not None:
+            write_outputs(args.outputs, outputs)
+    return 0
