@@ -193,7 +193,7 @@ def _closures(known: _Known, block: Block, outer: FunctionType) -> Sequence[Oper
 
 
 def known_function(value: SSAValue) -> KnownFunction | None:
-    """The op of a function value that is a function of the module; None for others."""
+    """The op that makes a function of the module a value; None for other values."""
     owner = value.owner
     if isinstance(owner, Block) or not isinstance(owner, graph.ClosureOp | graph.FunctionOp):
         return None

@@ -110,6 +110,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/winograd_conv.py _FEWEST_BYTES _CHANNELS_AT_ONCE
         passes/analysis/tangents.py MOST_TYPES
         passes/graph/instances.py MOST_INSTANCES
+        passes/analysis/function_names.py MOST_LETTERS _DIGEST_LETTERS
         passes/graph/simplify/algebra_patterns.py _LARGEST_ZEROS_BYTES
         passes/tensor/forms/tree_loops.py MOST_TARGETS
         passes/text_diff.py MAX_DIFF_LINES
