@@ -51,7 +51,7 @@ def _replace_op(
 
 
 def _init_rewriter(self: PatternRewriter, insert_point: Operation | InsertPoint) -> None:
-    """`PatternRewriter.__init__` with those of its base classes in one."""
+    """`PatternRewriter.__init__` with the constructors of base classes inlined."""
     self.operation_insertion_handler, self.block_creation_handler = [], []
     self.operation_removal_handler, self.operation_modification_handler = [], []
     self.operation_replacement_handler = []
@@ -68,7 +68,7 @@ def _typed_pattern(func: _Method) -> _Method:
     xDSL evaluates the text of all annotations: a compilation imports 300 patterns, a tenth of all imports.
     """
     if (expected := _named_types(cast(FunctionType, func))) is None:
-        return _decorate(func)  # which tells what is wrong
+        return _decorate(func)  # xDSL has the error message
     expected_type: Any = reduce(lambda a, b: a | b, cast("list[Any]", expected))
 
     def impl(self: Any, op: Operation, rewriter: PatternRewriter) -> None:
