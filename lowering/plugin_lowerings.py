@@ -127,7 +127,7 @@ class Call:
     @contextmanager
     def running(self, rewriter: PatternRewriter) -> Generator[None]:
         """
-        Diagnose what the plugin raises inside, and check the ops that it inserts.
+        Diagnose exceptions of the plugin, and check its inserted ops.
 
         Raises: StepwellError.
         """
@@ -209,7 +209,7 @@ def _expect_type(value: SSAValue, declared: Attribute) -> None:
 
 
 def _insert(op: Operation, rewriter: PatternRewriter) -> None:
-    """Insert an op that is in no block, after the ops in no block that it uses."""
+    """Insert an op without a block, after operands' ops without one."""
     waiting = [op]
     while waiting:
         last = waiting[-1]

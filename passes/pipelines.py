@@ -227,7 +227,7 @@ def main_pipeline(*, keep: bool = False, timed: bool = False) -> str:
 
 
 def level_of_pass(text: str) -> Level | None:
-    """The level of a pass: that of the first pipeline which has it, else of the folder that it is in."""
+    """The level of a pass: of the first pipeline with it, else of its folder."""
     name = text.partition("{")[0]
     every: Sequence[tuple[Level, Sequence[Step]]] = (
         ("graph", (*MODEL, *GRAPH, *PARTITION, *WORK)),

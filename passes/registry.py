@@ -278,7 +278,7 @@ def register_pass(pass_class: type[PassT] | str) -> type[PassT] | Callable[[type
 
 
 def _register(pass_class: type[PassT], name: str | None = None) -> type[PassT]:
-    """Add a pass class under its name, or under a name that it gets."""
+    """Add a pass class under its own name or a given one."""
     decorated = cast("object", pass_class)
     if not isinstance(decorated, type) or not issubclass(decorated, ModulePass):
         message = f"@register_pass decorates a class that inherits from Pass, found {decorated!r}"

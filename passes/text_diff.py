@@ -137,7 +137,7 @@ class _Names:
         return agree
 
     def forget(self, old: Sequence[str], new: Sequence[str]) -> None:
-        """Forget the values that lines without counterparts define: they hide those that had their names."""
+        """Forget the values of lines without counterparts: they hide earlier values of the same names."""
         for line in old:
             for name in _defined(line):
                 self._forget(name, "")
@@ -174,7 +174,7 @@ def _defined(line: str) -> list[str]:
 
 
 def _hunks(name: str, entries: Sequence[Entry]) -> Iterator[str]:
-    """The lines that changed, each with those beside it."""
+    """The changed lines, each with its neighbours."""
     changed = [index for index, (sign, *_) in enumerate(entries) if sign != " "]
     shown = sorted(
         {near for index in changed for near in (index - 1, index, index + 1)} & set(range(len(entries)))

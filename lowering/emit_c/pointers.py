@@ -23,7 +23,7 @@ class Written:
 
     @staticmethod
     def of(module: ModuleOp) -> Written:
-        """The pointers through which functions store, and the pointers from which they are made."""
+        """Pointers that functions store through, with the pointers behind them."""
         functions = {f.sym_name.data: f for f in module.ops if isinstance(f, emitc.FuncOp)}
         found: set[SSAValue] = set()
         waiting: list[SSAValue] = []

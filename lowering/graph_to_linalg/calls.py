@@ -1,4 +1,4 @@
-"""Calls of functions, which have no form below level 1: an error that says what to write instead."""
+"""Calls of functions, which have no form below level 1, as errors with advice."""
 
 from __future__ import annotations
 

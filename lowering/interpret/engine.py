@@ -129,7 +129,7 @@ class Steps:
 
     def start(self, frame: Frame, args: Sequence[Value]) -> Running:
         """
-        Run the block, as a generator that gives the calls that it waits for.
+        Run the block, as a generator of the calls to wait for.
 
         Args and result: as of `run`.
         """
@@ -215,7 +215,7 @@ MOST_SHOWN_CALLS = 5
 
 
 def _with_calls(error: StepwellError, calls: Sequence[Operation]) -> StepwellError:
-    """An error with notes that say by which calls it was reached, the innermost first."""
+    """An error with a note for each call on the way to it, the innermost first."""
     innermost = calls[::-1]
     left_out = len(innermost) - 2 * MOST_SHOWN_CALLS
     shown = innermost if left_out <= 1 else [*innermost[:MOST_SHOWN_CALLS], *innermost[-MOST_SHOWN_CALLS:]]

@@ -1,5 +1,5 @@
 """
-A worker process that compiles kernels, which it gets as text.
+A worker process: compiles kernels from their text.
 
 Most of a compilation is Python code, which runs under the interpreter's lock, so a second core needs a second
 process. The first request has the plugins of the parent and its pass context, which the worker takes over.

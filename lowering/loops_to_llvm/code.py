@@ -105,7 +105,7 @@ class Code(IRBuilder):
         return self.make(_OPS[op_type], operands)
 
     def _product(self, a: Index, b: Index) -> SSAValue:
-        """A product, with a divisor of it where one is certain."""
+        """A product, with a known divisor if there is one."""
         made = self.make(llvm.MulOp, [self.materialize(a), self.materialize(b)])
         if isinstance(a, SSAValue) and isinstance(b, SSAValue):
             if (factor := self.state.multiple(a) * self.state.multiple(b)) != 1:

@@ -1,4 +1,4 @@
-"""Facts of `@main` on tensors: inputs, symbols and where they become known, objects, ops that may fail."""
+"""Facts of `@main` on tensors: inputs, symbols with their definitions, objects, ops that may fail."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _CHECKS = (graph.AssertOp, graph.CheckIndicesOp, graph.CheckOffsetsOp, graph.Def
 
 def ops_in_effect_order(block: Block) -> list[Operation]:
     """
-    The ops of a block that must stay in this order: those that use cells, call, or have such ops inside.
+    The ops of a block in an order to keep: uses of cells, calls, and ops with such ops inside.
 
     Checks and definitions of sizes are not among them: any order of these gives the same results.
     """

@@ -95,7 +95,7 @@ class _Coloring:
             self._add(op, live.after[op])
 
     def _add(self, op: Operation, after: int) -> None:
-        """Note the registers that must differ from those that an instruction writes."""
+        """Note the registers in conflict with the results of an instruction."""
         assert isinstance(op, InstructionOp)
         for register in (*op.registers_read, *op.registers_written):
             self._apart.setdefault(register, 0)

@@ -159,7 +159,7 @@ class Connection:
         self._ask({"op": "upload", "name": name or Path(path).name}, Path(path).read_bytes())
 
     def download(self, name: str, path: str | PathLike[str] | None = None) -> bytes:
-        """The bytes of a file of the session's folder, which are written to a path where one is given."""
+        """The bytes of a file of the session's folder, written to `path` too if given."""
         data = self._ask({"op": "download", "name": name}).body
         if path is not None:
             write_bytes(Path(path), data)

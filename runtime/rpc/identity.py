@@ -1,4 +1,6 @@
 """Certificates and tokens: of this user's own server, and of trusted ones."""
+# Packages of extras: the type checker knows nothing of them.
+# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class RemoteModel(CompiledModel):
             raise StepwellError("unsupported-interface", None, "models with states are not timed there")
         return self.checked(self._inputs(values, {}))
 
-    def fixed_call(self) -> Callable[..., object] | None:
+    def fixed_call(self) -> None:
         """None: no call is without the session."""
         return None
 

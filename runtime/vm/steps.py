@@ -223,7 +223,7 @@ def _invoke_fixed(
     name: str, function: PackedFunction, check: TensorCheck, take: Callable[..., Sequence[Value]], to: int
 ) -> Step:
     """
-    A call with one result where all sizes are known: the most frequent one.
+    A call with one result and known sizes: the most frequent kind.
 
     Comparing in place takes less time than the general step (a level of a countdown: 4.8 to 4.0 us).
     """

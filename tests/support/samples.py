@@ -10,7 +10,8 @@ from zlib import crc32
 import pytest
 from hypothesis import settings
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 ALL_CASES = "TEST_ALL_CASES"
 """The environment variable with which all cases and examples run."""
 _SHARE, _LEAST = 6, 5

@@ -48,7 +48,7 @@ _STEPS = (("vector", SCHEDULE_PIPELINE), ("loops", LOOP_PIPELINE), ("llvm", LLVM
 
 @dataclass(frozen=True)
 class ProgramKernel:
-    """A kernel of a program: its function at the level of the program, and what that calls."""
+    """A kernel of a program: its function at the level of the program, and the functions called there."""
 
     name: str
     """The name in the program of level 2, such as `k3`."""

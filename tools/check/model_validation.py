@@ -141,7 +141,7 @@ class ModelValidation:
         return least
 
     def _to_kernels(self, compilation: Compilation, observation: Observation, seed: int) -> None:
-        """Kernels as functions on tensors, and those that differ in extents only made one."""
+        """Kernels as functions on tensors; kernels that differ in extents only are one."""
         to_kernel_functions(compilation, self.options)
         known = self._judge_calls(compilation, observation, TO_KERNELS, set(), seed)
         before = {f.sym_name.data: str(f) for f in kernels_of(compilation.module)}

@@ -20,7 +20,7 @@ Sizes = Callable[[str], "int | None"]
 
 @dataclass(frozen=True)
 class KeptRun:
-    """The memory of a call that has ended, which no other call uses until it is released."""
+    """The memory of an ended call, which no other call uses until its release."""
 
     outputs: Mapping[str, Array]
     sizes: Mapping[str, int]

@@ -75,7 +75,7 @@ class Mention(NamedTuple):
 
 
 class Braces(NamedTuple):
-    """The braces of a piece: pairs, closing ones without an opening one, those that are not closed."""
+    """The braces of a piece: pairs, closing braces alone, opening braces alone."""
 
     pairs: Sequence[Span]
     unopened: Sequence[int]

@@ -377,7 +377,7 @@ class Evaluator:
 
 
 def _finished(evaluating: _Evaluating) -> Sequence[Known]:
-    """The values of an evaluation, with those that it waits for."""
+    """The values of an evaluation, with those awaited."""
     stack = [evaluating]
     value: Sequence[Known] | None = None
     while True:

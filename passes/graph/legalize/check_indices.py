@@ -81,7 +81,7 @@ class CheckIndicesPass(FunctionPass):
 
 
 def _check_offsets(op: graph.InsertSliceOp) -> None:
-    """Insert a check of those offsets of an update that may be out of bounds, unless it is marked as safe."""
+    """Insert a check of the offsets of an update not known to be in bounds, unless it is marked as safe."""
     if IN_BOUNDS in op.attributes or op.offsets is None:
         return
     pairs = [

@@ -1,4 +1,4 @@
-"""Cells that nothing reads, and reads of values that are known: both only within one function."""
+"""Cells without readers, and reads of known values, within one function."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _read(op: ref.ReadOp, known: dict[SSAValue, SSAValue]) -> bool:
 
 
 def _write(op: ref.WriteOp, known: dict[SSAValue, SSAValue]) -> None:
-    """Forget the contents of the cells that may be the written one, which is known."""
+    """Forget the contents of all cells that may alias the written one."""
     is_new = isinstance(op.cell.owner, ref.NewOp)
     for cell in list(known):
         if cell.type == op.cell.type and not (is_new and isinstance(cell.owner, ref.NewOp)):

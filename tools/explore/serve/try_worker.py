@@ -1,4 +1,4 @@
-"""The program of the process that tries one edit of a kernel: its steps, assembly, difference and times."""
+"""The program of a process for one edit of a kernel: steps, assembly, difference and times."""
 
 from __future__ import annotations
 
