@@ -32,7 +32,6 @@ COMMANDS = {
     "reduce": "make a program that fails smaller, as long as it fails in the same way",
     "trace": "write the times of a compilation and of calls, by kernel and thread, for ui.perfetto.dev",
     "train": "train the weights of an ONNX model on arrays, and write it with the new ones",
-    "serve": "serve models over HTTP, by the Open Inference Protocol",
     "rpc": "serve sessions on this machine for others, that run and time artifacts",
     "cache": "show or clear the caches of kernels and models",
     "lsp": "serve an editor: names, errors, documentation of .mlir files",
