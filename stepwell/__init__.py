@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stepwell.passes.registry import register_pass as register_pass
     from stepwell.passes.trace_events import TraceEvents as TraceEvents
     from stepwell.runtime.backends import register_backend as register_backend
+    from stepwell.runtime import serve as serve
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.machine.named_target import Target as Target
     from stepwell.runtime.model import CompiledModel as CompiledModel
@@ -96,6 +97,7 @@ _LAZY = {
     "register_backend": "stepwell.runtime.backends:register_backend",
     "register_pass": "stepwell.passes.registry:register_pass",
     "sched": "stepwell.dialects.sched",
+    "serve": "stepwell.runtime.serve",
     "show": "stepwell.tools.notebook.shown:show",
     "vector": "stepwell.dialects.vector",
 }
@@ -141,6 +143,7 @@ __all__ = [
     "register_backend",
     "register_pass",
     "sched",
+    "serve",
     "show",
     "vector",
 ]

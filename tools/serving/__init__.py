@@ -1,0 +1,1 @@
+"""The server of `stepwell serve`: its address, its protection, and its life."""
