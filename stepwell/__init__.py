@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from stepwell.passes.instruments import VerifyEach as VerifyEach
     from stepwell.passes.registry import register_pass as register_pass
     from stepwell.passes.trace_events import TraceEvents as TraceEvents
-    from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime import serve as serve
+    from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.machine.named_target import Target as Target
     from stepwell.runtime.model import CompiledModel as CompiledModel

@@ -170,7 +170,7 @@ class Application:
 
     async def _infer(self, model: ServedModel, headers: Headers, receive: Receive) -> Reply:
         length = headers.get(HEADER_LENGTH)
-        _expect_data(headers.get("Content-Type"), length)
+        _expect_data(headers, length)
         expect_length(headers.get("Content-Length"), self._max_bytes)
         body = await _body(receive, Body(headers.get("Content-Encoding", ""), self._max_bytes))
         request = parse_request(model.interface, body, length)
@@ -208,13 +208,17 @@ def _expect_method(method: str, wanted: str) -> None:
         raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"this path takes {wanted}, found {method[:20]}")
 
 
-def _expect_data(content_type: str | None, header_length: str | None) -> None:
-    """Refuse the bodies that a page of another host may send without a question before it (CORS)."""
-    kind = (content_type or "").partition(";")[0].strip().lower().encode()
-    if kind not in (_JSON, _BINARY) and not (not kind and header_length is not None):
-        text = (
-            f"Content-Type must be application/json or application/octet-stream, found {content_type!r:.80}"
-        )
+def _expect_data(headers: Headers, header_length: str | None) -> None:
+    """
+    Refuse the bodies that a page of another host may send without a question before it (CORS).
+
+    Clients other than browsers may leave out the type, as Triton's does: a browser sends `Origin` with a body.
+    """
+    found = cast("str | None", headers.get("Content-Type"))
+    if not found and (header_length is not None or headers.get("Origin") is None):
+        return
+    if (found or "").partition(";")[0].strip().lower().encode() not in (_JSON, _BINARY):
+        text = f"Content-Type must be application/json or application/octet-stream, found {found!r:.80}"
         raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text)
 
 

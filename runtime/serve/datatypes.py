@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import cast
 
 import numpy as np
 
@@ -59,7 +58,7 @@ def array_of_bytes(spec: TensorSpec, shape: tuple[int, ...], data: memoryview) -
         return np.empty(shape, spec.dtype)
     if spec.dtype == np.dtype(bool):  # a byte other than 0 and 1 is no bool for compiled code
         return (np.frombuffer(data, np.uint8) != 0).reshape(shape)
-    array = cast(Array, np.frombuffer(data, spec.dtype))
+    array = np.frombuffer(data, spec.dtype)
     return (array if array.flags.aligned else array.copy()).reshape(shape)
 
 

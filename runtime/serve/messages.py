@@ -27,7 +27,7 @@ _MAX_DEPTH = 32  # of the lists of a tensor
 class Wanted(NamedTuple):
     """An output that a request asks for."""
 
-    index: int
+    number: int
     is_binary: bool
 
 
@@ -172,7 +172,7 @@ def _wanted(interface: Interface, given: Sequence[object], is_binary: bool) -> t
         if as_int(parameters.get("classification", 0)):
             raise bad_request(f"output {name!r}: classification is an extension that this server lacks")
         found.append(Wanted(names.index(name), _flag(parameters, "binary_data", default=is_binary)))
-    if len({wanted.index for wanted in found}) < len(found):
+    if len({wanted.number for wanted in found}) < len(found):
         raise bad_request("an output is asked for twice")
     return tuple(found)
 
@@ -196,8 +196,8 @@ def answer(
     """The answer to a request, from all outputs of the model. Raises: Refused for NaN in JSON."""
     shown: list[dict[str, object]] = []
     parts: list[bytes] = []
-    for index, is_binary in request.outputs:
-        spec, array = interface.outputs[index], outputs[index]
+    for number, is_binary in request.outputs:
+        spec, array = interface.outputs[number], outputs[number]
         tensor: dict[str, object] = {"name": spec.name, "datatype": datatype_of(spec), "shape": array.shape}
         if is_binary:
             parts.append(bytes_of_array(array))
@@ -213,7 +213,7 @@ def answer(
     return Answer(b"".join([head, *parts]), len(head) if has_data else None)
 
 
-def _json_values(spec: TensorSpec, array: Array) -> list[object]:
+def _json_values(spec: TensorSpec, array: Array) -> Sequence[object]:
     if spec.is_object:
         return [as_bytes(value).decode("utf-8", "replace") for value in array.ravel().tolist()]
     if spec.dtype.kind not in "biu":

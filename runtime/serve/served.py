@@ -21,6 +21,8 @@ from stepwell.runtime.values.program import LimitedProgram
 
 _log = logging.getLogger(__name__)
 _QUEUED_BATCHES = 4  # for each instance
+_QUICK_SECONDS = 0.5e-3
+_KEPT_SIZES = 256
 
 
 class Batching(NamedTuple):
@@ -52,6 +54,8 @@ class ServedModel:
         self._joined = Joined(self._call, self._distrusted)
         self._threads = ThreadPoolExecutor(options.instances, thread_name_prefix=f"serve-{name}")
         self._running = 0
+        self._seconds: dict[Hashable, float] = {}
+        """The time of the last batch of the same sizes."""
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -77,8 +81,11 @@ class ServedModel:
 
     def _start_batches(self, loop: asyncio.AbstractEventLoop) -> None:
         while self._running < self._instances and (batch := self._queue.take(loop.time())):
-            self._running += 1
-            loop.create_task(self._run(loop, batch))
+            if self._seconds.get(_sizes(batch), _QUICK_SECONDS) < _QUICK_SECONDS:
+                self._run_here(batch)
+            else:
+                self._running += 1
+                loop.create_task(self._run(loop, batch))
         if self._timer is None and self._running < self._instances:
             if (due := self._queue.next_due()) is not None:
                 self._timer = loop.call_at(due, self._timer_ends, loop)
@@ -87,20 +94,41 @@ class ServedModel:
         self._timer = None
         self._start_batches(loop)
 
-    async def _run(self, loop: asyncio.AbstractEventLoop, batch: Sequence[Waiting]) -> None:
-        futures = [cast("asyncio.Future[Sequence[Array]]", request.token) for request in batch]
+    def _run_here(self, batch: Sequence[Waiting]) -> None:
+        """Run a batch that takes less time than a change of threads, for which Python may wait 5 ms."""
         begin = perf_counter()
-        found = await loop.run_in_executor(self._threads, self._joined.run, [r.inputs for r in batch])
+        found = self._joined.run([request.inputs for request in batch])
+        self._finish(batch, found, perf_counter() - begin)
+
+    async def _run(self, loop: asyncio.AbstractEventLoop, batch: Sequence[Waiting]) -> None:
+        inputs = [request.inputs for request in batch]
+        found, seconds = await loop.run_in_executor(self._threads, self._timed, inputs)
         self._running -= 1
-        self.metrics.called(len(batch), sum(request.samples for request in batch), perf_counter() - begin)
-        for future, outputs in zip(futures, found, strict=True):
+        self._finish(batch, found, seconds)
+        self._start_batches(loop)
+
+    def _timed(
+        self, inputs: Sequence[Sequence[Array]]
+    ) -> tuple[Sequence[Sequence[Array] | Exception], float]:
+        begin = perf_counter()
+        found = self._joined.run(inputs)
+        return found, perf_counter() - begin
+
+    def _finish(
+        self, batch: Sequence[Waiting], found: Sequence[Sequence[Array] | Exception], seconds: float
+    ) -> None:
+        if len(self._seconds) >= _KEPT_SIZES:
+            self._seconds.clear()
+        self._seconds[_sizes(batch)] = seconds
+        self.metrics.called(len(batch), sum(request.samples for request in batch), seconds)
+        for request, outputs in zip(batch, found, strict=True):
+            future = cast("asyncio.Future[Sequence[Array]]", request.token)
             if future.done():  # its client is gone
                 continue
             if isinstance(outputs, Exception):
                 future.set_exception(outputs)
             else:
                 future.set_result(outputs)
-        self._start_batches(loop)
 
     def _call(self, inputs: Sequence[Array]) -> Sequence[Array]:
         outputs = self._model(*inputs)
@@ -110,6 +138,11 @@ class ServedModel:
         self._queue.stop_batching()
         text = "model %r: its samples depend on each other: requests run one by one from here on"
         _log.warning(text, self.name)
+
+
+def _sizes(batch: Sequence[Waiting]) -> Hashable:
+    """The sizes on which the time of a batch depends."""
+    return batch[0].kind, sum(request.samples for request in batch), len(batch)
 
 
 def _servable(name: str, model: CompiledModel) -> Interface:
