@@ -114,7 +114,8 @@ def _ask(port: int, message: bytes, clients: int) -> float:
         client.sendall(message)
         selector.register(client, selectors.EVENT_READ, bytearray())
     count, begin = 0, perf_counter()
-    while perf_counter() - begin < _SECONDS:
+    last = begin
+    while selector.get_map():
         for key, _ in selector.select(timeout=1):
             client, found = key.fileobj, key.data
             found += client.recv(1 << 20)  # pyright: ignore[reportAttributeAccessIssue]
@@ -124,8 +125,12 @@ def _ask(port: int, message: bytes, clients: int) -> float:
                 raise RuntimeError(found[:200].decode())
             count += 1
             found.clear()
+            if (last := perf_counter()) - begin > _SECONDS:
+                selector.unregister(client)
+                client.close()  # pyright: ignore[reportAttributeAccessIssue]
+                continue
             client.sendall(message)  # pyright: ignore[reportAttributeAccessIssue]
-    return count / (perf_counter() - begin)
+    return count / (last - begin)
 
 
 def _is_whole(found: bytearray) -> bool:

@@ -137,7 +137,7 @@ class Application:
         return _json({"ready": not self.is_draining}, 503 if self.is_draining else 200)
 
     def _model(self, parts: list[str]) -> tuple[ServedModel, str]:
-        """The model that a path names, and what is asked of it."""
+        """The model of a path, and the action on it."""
         name, *rest = parts or [""]
         if (model := self._models.get(name)) is None:
             text = f"there is no model {name[:80]!r}: the models are {', '.join(self._models)}"
@@ -194,7 +194,7 @@ def app(
     An ASGI application that serves models: the Open Inference Protocol v2 over HTTP, and `/metrics`.
 
     Args: `models` by the names of their paths; `token` that each request must show; `allow_hosts` are the
-    names of this machine that `Host` may have, None for any, behind a proxy that checks it.
+    names of this machine in `Host`, None for any.
     Raises: StepwellError `unsupported-interface` for models with states, sequences or maps.
     """
     options = Batching() if batching is None else batching
@@ -212,7 +212,7 @@ def _expect_data(headers: Headers, header_length: str | None) -> None:
     """
     Refuse the bodies that a page of another host may send without a question before it (CORS).
 
-    Clients other than browsers may leave out the type, as Triton's does: a browser sends `Origin` with a body.
+    Clients other than browsers may leave out the type, as Triton's does: browsers send `Origin`.
     """
     found = cast("str | None", headers.get("Content-Type"))
     if not found and (header_length is not None or headers.get("Origin") is None):

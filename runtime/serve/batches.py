@@ -22,7 +22,7 @@ def batch_symbol(interface: Interface) -> str | None:
     """
     The symbol that leads all inputs and outputs and occurs in no other size; None where there is none.
 
-    Whether the samples along it are independent is more than an interface tells: see `Joined`.
+    An interface does not say whether samples are independent: see `Joined`.
     """
     specs = (*interface.inputs, *interface.outputs)
     if not interface.inputs or not all(spec.dims for spec in specs):
@@ -36,7 +36,7 @@ def batch_symbol(interface: Interface) -> str | None:
 
 
 class Waiting(NamedTuple):
-    """A request in the queue: its inputs, the token by which its sender knows it, and when it came."""
+    """A request in the queue: inputs, a token of the sender, and the time of arrival."""
 
     inputs: Sequence[Array]
     token: Hashable

@@ -184,7 +184,7 @@ def _flag(parameters: Mapping[str, object], name: str, *, default: bool) -> bool
 
 
 class Answer(NamedTuple):
-    """The body of an answer, and the length of its JSON text where binary data follows it."""
+    """The body of an answer, and the length of the JSON text before binary data."""
 
     body: bytes
     header_length: int | None

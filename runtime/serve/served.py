@@ -1,4 +1,4 @@
-"""A model that is served: its queue, its threads and its counts."""
+"""A served model: queue, threads and counts."""
 
 from __future__ import annotations
 

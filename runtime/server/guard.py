@@ -27,7 +27,7 @@ class Guard:
         self, port: int | None, *, token: str | None = None, names: Collection[str] | None = LOOPBACK
     ):
         """
-        Args: `port` is that of the server, None where it is not known; `token` is made up by default; `names`
+        Args: `port` of the server, None for any; `token` is made up by default; `names`
         of the machine that requests may use, None for any.
         """
         self.token = token_hex(TOKEN_BYTES) if token is None else token
@@ -50,7 +50,7 @@ class Guard:
         return None
 
     def is_token(self, text: str) -> bool:
-        """Whether the text is the token; the comparison's time does not tell where it differs."""
+        """Whether the text is the token; compared in constant time."""
         return hmac.compare_digest(text.encode(), self.token.encode())
 
     def _is_ours(self, host: str) -> bool:

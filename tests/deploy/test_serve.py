@@ -23,7 +23,8 @@ needs("uvicorn")
 
 HEAD = '<ir_version: 9, opset_import: ["" : 19]>\n'
 TEXTS = {
-    "sum": "g (float[N, 3] x, float[N, 3] y) => (float[N, 3] s, float[N, 3] p) { s = Add(x, y) p = Mul(x, y) }",
+    "sum": """
+g (float[N, 3] x, float[N, 3] y) => (float[N, 3] s, float[N, 3] p) { s = Add(x, y) p = Mul(x, y) }""",
     "fixed": "g (float16[2] h, bool[2] b) => (float16[2] r, bool[2] n) { r = Relu(h) n = Not(b) }",
     "texts": "g (string[2] s) => (string[2] t) { t = Identity(s) }",
 }

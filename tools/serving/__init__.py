@@ -1,1 +1,1 @@
-"""The server of `stepwell serve`: its address, its protection, and its life."""
+"""The server of `stepwell serve`: address, protection, signals."""

@@ -48,7 +48,8 @@ def listen(application: Any, host: str, port: int, tls: list[Path] | None) -> in
     with needed("serving", install="'stepwell[serve]'"):
         import uvicorn
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # With its protocol named, asyncio sends without delay; else answers wait 40 ms for an acknowledgment.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
