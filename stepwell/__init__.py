@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stepwell.passes.registry import register_pass as register_pass
     from stepwell.passes.trace_events import TraceEvents as TraceEvents
     from stepwell.runtime import rpc as rpc
+    from stepwell.runtime import serve as serve
     from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.machine.named_target import Target as Target
@@ -98,6 +99,7 @@ _LAZY = {
     "register_pass": "stepwell.passes.registry:register_pass",
     "rpc": "stepwell.runtime.rpc",
     "sched": "stepwell.dialects.sched",
+    "serve": "stepwell.runtime.serve",
     "show": "stepwell.tools.notebook.shown:show",
     "vector": "stepwell.dialects.vector",
 }
@@ -144,6 +146,7 @@ __all__ = [
     "register_pass",
     "rpc",
     "sched",
+    "serve",
     "show",
     "vector",
 ]

@@ -24,6 +24,7 @@ COMMANDS = {
     "debug": "the values of a model's nodes: list, show, change, watch and compare them",
     "bench": "measure a model against the engines that are installed",
     "explore": "show what became of a model, as one page: nodes, kernels, IR, assembly, times",
+    "serve": "serve models over HTTP: the Open Inference Protocol, batches, metrics",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
     "check-gradients": "compare gradients with central differences, op by op where they depart",
     "targets": "the CPUs that code is made for",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from secrets import token_hex
 
 HOST = "127.0.0.1"
 TOKEN_HEADER = "X-Stepwell-Token"
 TOKEN_BYTES = 32
-_NAMES = (HOST, "localhost")
+LOOPBACK = (HOST, "localhost")
 
 
 class Guard:
@@ -22,10 +23,16 @@ class Guard:
     Forgery Prevention".
     """
 
-    def __init__(self, port: int):
-        """Args: `port` is that of the server, on the loopback interface."""
-        self.token = token_hex(TOKEN_BYTES)
-        self._hosts = [f"{name}:{port}" for name in _NAMES]
+    def __init__(
+        self, port: int | None, *, token: str | None = None, names: Collection[str] | None = LOOPBACK
+    ):
+        """
+        Args: `port` of the server, None for any; `token` is made up by default; `names`
+        of the machine that requests may use, None for any.
+        """
+        self.token = token_hex(TOKEN_BYTES) if token is None else token
+        self._port = port
+        self._names = None if names is None else {name.lower() for name in names}
 
     def refusal(self, headers: Mapping[str, str], *, needs_token: bool = True) -> HTTPStatus | None:
         """
@@ -33,12 +40,25 @@ class Guard:
 
         Args: `headers` are found without regard to case; `needs_token` is False for what holds no secret.
         """
-        if headers.get("Host", "").lower() not in self._hosts:
-            return HTTPStatus.MISDIRECTED_REQUEST
         origin = headers.get("Origin")
-        if origin is not None and origin.lower().removeprefix("http://") not in self._hosts:
+        if not self._is_ours(headers.get("Host", "")):
             return HTTPStatus.MISDIRECTED_REQUEST
-        given = headers.get(TOKEN_HEADER, "").encode()
-        if needs_token and not hmac.compare_digest(given, self.token.encode()):
+        if origin is not None and not self._is_ours(re.sub("^https?://", "", origin.lower())):
+            return HTTPStatus.MISDIRECTED_REQUEST
+        if needs_token and not self.is_token(headers.get(TOKEN_HEADER, "")):
             return HTTPStatus.FORBIDDEN
         return None
+
+    def is_token(self, text: str) -> bool:
+        """Whether the text is the token; compared in constant time."""
+        return hmac.compare_digest(text.encode(), self.token.encode())
+
+    def _is_ours(self, host: str) -> bool:
+        name, colon, port = host.lower().rpartition(":") if not host.endswith("]") else (host.lower(), "", "")
+        if not colon:
+            name, port = name or port, ""
+        return self._names is None or (name in self._names and self._port in (None, _number(port)))
+
+
+def _number(port: str) -> int:
+    return int(port) if port.isascii() and port.isdecimal() and len(port) <= len("65535") else -1

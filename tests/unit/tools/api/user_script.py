@@ -155,6 +155,7 @@ def models(m: sw.Module, folder: Path) -> None:
     assert exported.files[0] == folder / "m.so" and sw.Target("cpu{mcpu=armv7}")["mcpu"] == "armv7"
     other = sw.compile(folder / "m.onnx", options, input_shapes={"x": (4, 8)}, memory="low")
     assert again.threads == 1 and [v.shape for v in other.inputs] == [v.shape for v in again.inputs]
+    assert not sw.serve.app({"m": again}).is_draining
     session = sw.debug(folder / "m.onnx", options, threads=1)
     session.run({"x": X, "w": W})
     assert session.compare().first is None and not session.watch()

@@ -1,0 +1,1 @@
+"""The server of `stepwell serve`: address, protection, signals."""
