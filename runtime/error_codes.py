@@ -99,7 +99,7 @@ CODES: dict[str, ErrorCode] = {
     "index-out-of-range": ErrorCode("an index in the data is outside of the dimension that it refers to",
         "Check the values of the input, such as token ids, against the size in the error."),
     "insecure-address": ErrorCode("a server would listen on an address that others reach, without protection",
-        "Listen on 127.0.0.1, or give it a token and TLS; behind a proxy with TLS, `stepwell serve --plain-http`."),
+        "Listen on 127.0.0.1, or give it a token and TLS; `serve --plain-http` is for a proxy that has TLS."),
     "internal": ErrorCode("Stepwell broke a promise of its own",
         "Please report it with the reproducer that the error names."),
     "invalid-ir": ErrorCode("IR violates a constraint of its op, attribute or type",

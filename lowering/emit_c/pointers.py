@@ -23,7 +23,7 @@ class Written:
 
     @staticmethod
     def of(module: ModuleOp) -> Written:
-        """Pointers that functions store through, with the pointers behind them."""
+        """Pointers that functions store through, with their source pointers."""
         functions = {f.sym_name.data: f for f in module.ops if isinstance(f, emitc.FuncOp)}
         found: set[SSAValue] = set()
         waiting: list[SSAValue] = []

@@ -174,7 +174,7 @@ def _keeps(op: Operation, operand: int) -> bool:
 
 
 def _written_buffers(loop: Operation) -> Iterator[SSAValue]:
-    """The buffers that a loop writes to, behind all views."""
+    """The buffers that a loop writes to, through views or not."""
     for op in loop.walk():
         for position, value in enumerate(op.operands):
             if isinstance(value.type, MemRefType) and not _only_reads(op, position) and not _is_view(op):

@@ -149,6 +149,6 @@ def carry_out(
 
 
 def is_carried_out(rewriter: PatternRewriter) -> bool:
-    """Whether a rewriter is in use by `carry_out`, so that what it does is seen already."""
+    """Whether a rewriter is in use by `carry_out`, so that its changes are recorded already."""
     handlers = rewriter.operation_insertion_handler
     return any(isinstance(getattr(handler, "__self__", None), _NewOps) for handler in handlers)

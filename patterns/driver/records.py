@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 
 @dataclass(frozen=True)
 class RewriteRecord:
-    """A rewrite of a pass: its number over all runs of the pass, and what it changed."""
+    """A rewrite of a pass: its number over all runs of the pass, and its changes."""
 
     number: int
     pass_name: str

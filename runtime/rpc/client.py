@@ -1,4 +1,5 @@
 """The client of a server of sessions."""
+# pyright: reportMissingModuleSource=false
 
 from __future__ import annotations
 

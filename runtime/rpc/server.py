@@ -1,4 +1,5 @@
 """The server of sessions: TLS and a token, bounds, and a process for each session."""
+# pyright: reportMissingModuleSource=false
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
 """An address to listen on: refused without protection, else served by uvicorn until a signal."""
+# The package of the extra: the type checker knows nothing of it.
+# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def model_script(name: str, entry: Entry, modules: Sequence[PackagedModule]) -> 
 
 
 def _url(name: str) -> str:
-    """The address of a file beside the script, in the words that bundlers look for."""
+    """The address of a file beside the script, as bundlers look for it."""
     return f"new URL({json.dumps(f'./{name}')}, import.meta.url)"
 
 
