@@ -14,7 +14,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 ALL_CASES = "TEST_ALL_CASES"
 """The environment variable with which all cases and examples run."""
-_SHARE, _LEAST = 6, 5
+_SHARE, _LEAST = 6, 4
 
 
 def examples(count: int) -> Callable[[Callable[P, R]], Callable[P, R]]:

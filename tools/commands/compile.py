@@ -181,7 +181,7 @@ def _check_output_suffix(output: Path, level: str | None) -> None:
         None,
         f"{what}, and -o {output} ends in {output.suffix or 'nothing'}",
         help=f"name it {output.with_suffix(written).name}"
-        + ("" if level else f", or for programs in C {', '.join(EXPORT_SUFFIXES)}; --emit writes IR"),
+        + ("" if level else f", or for other programs {', '.join(EXPORT_SUFFIXES)}; --emit writes IR"),
     )
 
 

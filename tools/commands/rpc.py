@@ -24,7 +24,9 @@ from stepwell.tools.commands.sizes import size
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the parts of the command: `serve`, `trust`."""
-    parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
+    parts = parser.add_subparsers(
+        dest="part", metavar="PART", required=True, help="`serve` a machine, or `trust` a server"
+    )
     line = "serve sessions that load, run and time artifacts"
     serve = parts.add_parser("serve", help=line, description=line)
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")

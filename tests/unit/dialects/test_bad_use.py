@@ -183,7 +183,11 @@ def test_outputs_into_no_folder(output: str, add: Path, tmp_path: Path, capsys: 
     [
         ("x.stepwell", ["--emit", "graph"], "--emit graph writes IR as text, and -o "),
         ("x.ll", ["--emit", "asm"], "writes assembly"),
-        ("x.mlir", [], "name it x.stepwell, or for programs in C .o, .a, .so; --emit writes IR"),
+        (
+            "x.mlir",
+            [],
+            "name it x.stepwell, or for other programs .o, .a, .so, .c, .wasm, .tgz; --emit writes IR",
+        ),
     ],
 )
 def test_outputs_named_as_another_kind(

@@ -29,6 +29,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.meaning import Array
 from tests.kernels import Build, kernel
+from tests.support.samples import examples
 
 MOST_DRAWN = 80
 """Larger sizes than this are legal, and the same code with another number."""
@@ -126,7 +127,7 @@ def draw_schedule(draw: Callable[..., Any], op: FormsOp) -> Schedule:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=25, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_legal_choices_compute_what_the_op_means(family: str, data: st.DataObject) -> None:
     case = FAMILIES[family](data.draw)
@@ -138,7 +139,7 @@ def test_legal_choices_compute_what_the_op_means(family: str, data: st.DataObjec
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=6, deadline=None)
+@examples(12)
 @given(data=st.data())
 def test_legal_choices_compile(family: str, data: st.DataObject) -> None:
     case = FAMILIES[family](data.draw)
