@@ -20,9 +20,12 @@ def say_interrupted(stop: KeyboardInterrupt) -> int:
 
 
 def show_fatal_signals() -> None:
-    """Let fatal signals such as SIGSEGV print the Python calls before them."""
-    if not faulthandler.is_enabled() and sys.stderr is not None:
-        faulthandler.enable()
+    """
+    Let fatal signals such as SIGSEGV print the Python calls before them, to the process's own stderr: a
+    redirected one may be no file.
+    """
+    if not faulthandler.is_enabled() and sys.__stderr__ is not None:
+        faulthandler.enable(sys.__stderr__)
 
 
 def user_error(error: Exception) -> StepwellError:

@@ -60,7 +60,7 @@ def judged(
     """
     The worst of some results.
 
-    Args: `sampled` compares only elements that are something else than undefined; `of_model` is for outputs
+    Args: `sampled` compares only elements that neither side leaves undefined; `of_model` is for outputs
     of a whole model; `slack` has what roundings may do to each result, if that is more than usual.
     """
     if len(found) != len(wanted):
@@ -97,7 +97,7 @@ def judged_value(
         return Judgement(_INFINITE, allowed, 1.0, name, note)
     covered = 1.0
     if sampled and wanted.size:
-        compared = written(found)
+        compared = written(found) & written(wanted)
         covered = float(compared.mean())
         # Elements that did not run take the wanted values, so that the scale stays that of the whole.
         found = np.where(compared, found, wanted)

@@ -50,6 +50,8 @@ class Known:
     results: Sequence[Array]
     slack: Sequence[float] = ()
     """For each result, the `relative_difference` that roundings alone may make, where that is known."""
+    sampled: bool = False
+    """Whether the results are those of some iterations, others undefined: of a wrong, sampled pass."""
 
 
 class _Found(NamedTuple):
@@ -58,6 +60,7 @@ class _Found(NamedTuple):
     results: Sequence[Array]
     values: Mapping[str, Held]
     numerics: Numerics
+    sampled: bool
 
 
 class Validate(Instrument):
@@ -139,7 +142,7 @@ class Validate(Instrument):
     def accept(self) -> None:
         """Let the results of the last judgement be the wanted ones of the next."""
         for name, found in self._found.items():
-            self.known[name] = replace(self.known[name], results=found.results)
+            self.known[name] = replace(self.known[name], results=found.results, sampled=found.sampled)
             if self._values is not None:
                 self._values.accept(found.values, found.numerics)
         self._found.clear()
@@ -160,12 +163,16 @@ class Validate(Instrument):
             return refused_row(unjudged, error)
         if numerics is not Numerics.EXACT:
             numerics = numerics.or_more(self._least)
-        if not sampled:
-            self._found[name] = _Found(results, values, numerics)
         departing = None if model is None else model.departing(values, numerics)
+        some = sampled or known.sampled
         judgement = departing or judged(
-            known.results, results, numerics, sampled=sampled, of_model=model is not None, slack=known.slack
+            known.results, results, numerics, sampled=some, of_model=model is not None, slack=known.slack
         )
+        if some and not judgement.covered:
+            return replace(unjudged, note="other iterations were sampled than of a wrong pass before")
+        # Right results of some iterations say less than those that are known; wrong ones are the next ones.
+        if not sampled or not judgement.right:
+            self._found[name] = _Found(results, values, numerics, sampled)
         return judged_row(unjudged, judgement)
 
     def _run(self, module: ModuleOp, name: str, inputs: Sequence[Array]) -> tuple[list[Array], bool]:
