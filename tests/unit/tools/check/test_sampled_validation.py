@@ -30,14 +30,14 @@ def test_the_wrong_pass_alone_differs(then_whole: bool, monkeypatch: pytest.Monk
     monkeypatch.setattr(validation, "_MAX_OPS", 3_000)
     instrument = Validate(ctx, {"k": Known(inputs, wanted)})
     (right,) = instrument.judge(before, "first", Numerics.ROUNDING)
-    assert right.status is Status.RIGHT and right.covered < 1
+    assert right.status is Status.RIGHT and (right.covered or 0) < 1
     (guilty,) = instrument.judge(wrong, "guilty", Numerics.ROUNDING)
-    assert guilty.status is Status.DIFFERS and guilty.covered < 1
+    assert guilty.status is Status.DIFFERS and (guilty.covered or 0) < 1
     if then_whole:
         monkeypatch.setattr(validation, "_MAX_OPS", 1 << 40)
         instrument._first_sample = 0  # pyright: ignore[reportPrivateUsage]
     (later,) = instrument.judge(wrong, "later", Numerics.ROUNDING)
-    assert later.status is Status.RIGHT and 0 < later.covered < 1
+    assert later.status is Status.RIGHT and 0 < (later.covered or 0) < 1
     (last,) = instrument.judge(wrong, "last", Numerics.ROUNDING)
     assert last.status is Status.RIGHT and (last.covered == 1) == then_whole
     (mended,) = instrument.judge(before, "mended", Numerics.ROUNDING)
