@@ -262,6 +262,10 @@ class IRBuilder(Builder):
             return _wrapped(-(-a // b))
         return a if b == 1 else self.binary(arith.CeilDivSIOp, a, b)
 
+    def modulo(self, a: Index, b: Index) -> Index:
+        """a - b * ⌊a / b⌋, between 0 and b."""
+        return self.minus(a, self.times(self.floordiv(a, b), b))
+
     def quotient(self, a: Index, b: int) -> Index:
         """⌊a / b⌋ for a that is not negative, by one instruction."""
         if isinstance(a, int) and a >= 0 and b > 0:

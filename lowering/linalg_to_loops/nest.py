@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from xdsl.dialects import memref, scf
@@ -16,17 +16,11 @@ from xdsl.ir.affine import (
 )
 from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
+from stepwell.dialects.ir_builder import INDEX, IRBuilder
+from stepwell.dialects.tensor_ir.affine_values import combined
 from stepwell.runtime.errors import InternalError
 
 _Op = TypeVar("_Op", bound=Operation)
-
-_ALGEBRA: Mapping[AffineBinaryOpKind, Callable[[IRBuilder, Index, Index], Index]] = {
-    AffineBinaryOpKind.Add: IRBuilder.plus,
-    AffineBinaryOpKind.Mul: IRBuilder.times,
-    AffineBinaryOpKind.FloorDiv: IRBuilder.floordiv,
-    AffineBinaryOpKind.CeilDiv: IRBuilder.ceildiv,
-}
 
 
 class LoopNest:
@@ -122,6 +116,6 @@ class LoopNest:
                 return self._compute(left + (left // right) * right * -1)
             case AffineBinaryOpExpr(kind, left, right):
                 at = self._builders[self.level_of([expr])]
-                return at.materialize(_ALGEBRA[kind](at, self.index(left), self.index(right)))
+                return at.materialize(combined(at, kind, self.index(left), self.index(right)))
             case _:
                 raise InternalError(self._builders[0].location, f"index expression {expr} in a loop nest")

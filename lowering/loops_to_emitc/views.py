@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.ir_builder import Index
+from stepwell.dialects.tensor_ir.memref_views import collapsed, expanded, groups_of, kept_dims, mixed_numbers
 from stepwell.lowering.loops_to_emitc.memory import moved
 from stepwell.lowering.loops_to_emitc.pattern import Code, Layout, LoopsToEmitCPattern
 from stepwell.runtime.errors import StepwellError
@@ -17,11 +18,7 @@ from stepwell.runtime.errors import StepwellError
 
 def _extents(code: Code, static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[Index]:
     """Static and dynamic numbers of an op, in order."""
-    values = iter(dynamic)
-    return [
-        code.number_of(next(values)) if number == DYNAMIC_INDEX else int(number)
-        for number in static.get_values()
-    ]
+    return mixed_numbers(static, dynamic, code.number_of)
 
 
 class ViewPattern(LoopsToEmitCPattern):
@@ -58,7 +55,7 @@ class SubviewLowering(ViewPattern):
         inner = list(zip(sizes, source.sizes, offsets, strict=True))[1:]
         is_dense = source.is_dense and all(size == whole and offset == 0 for size, whole, offset in inner)
         shape = op.result.type.get_shape()
-        kept = _kept_dims(sizes, shape, op)
+        kept = kept_dims(sizes, shape, op)
         layout = Layout(
             source.element,
             tuple(sizes[d] for d in kept),
@@ -66,22 +63,6 @@ class SubviewLowering(ViewPattern):
             is_dense and all(step == 1 for step in steps),
         )
         self.finish(op, code, pointer, layout, rewriter)
-
-
-def _kept_dims(sizes: Sequence[Index], shape: Sequence[int], op: Operation) -> list[int]:
-    """The dimensions of a subview that are in the result's shape; some of size 1 may be dropped."""
-    if len(sizes) == len(shape):
-        return list(range(len(sizes)))
-    kept: list[int] = []
-    wanted = list(shape)
-    for dim, size in enumerate(sizes):
-        matches = bool(wanted) and (wanted[0] == size or (wanted[0] < 0 and not isinstance(size, int)))
-        if matches and not (size == 1 and len(sizes) - dim > len(wanted)):
-            kept.append(dim)
-            wanted.pop(0)
-        elif size != 1:
-            raise StepwellError("invalid-ir", op, f"memref.subview drops dimension {dim} of size {size}")
-    return kept
 
 
 class ReinterpretCastLowering(ViewPattern):
@@ -112,10 +93,6 @@ class ReinterpretCastLowering(ViewPattern):
         )
 
 
-def _groups(reassociation: ArrayAttr[ArrayAttr[IntegerAttr]]) -> list[list[int]]:
-    return [[index.value.data for index in group] for group in reassociation]
-
-
 class CollapseShapeLowering(ViewPattern):
     """
     A `collapse_shape` joins dimensions; the pointer stays the same.
@@ -130,16 +107,8 @@ class CollapseShapeLowering(ViewPattern):
     def match_and_rewrite(self, op: memref.CollapseShapeOp, rewriter: PatternRewriter) -> None:
         """Multiply the sizes of each group and use the stride of its innermost dimension."""
         source, code = self.state.layout(op.src, op), Code.before(op)
-        sizes: list[Index | None] = []
-        strides: list[Index] = []
-        for group in _groups(op.reassociation):
-            total: Index | None = 1
-            for size in (source.sizes[d] for d in group):
-                total = None if size is None or total is None else code.times(total, size)
-            sizes.append(total)
-            wide = [d for d in group if source.sizes[d] != 1]
-            strides.append(source.strides[wide[-1]] if wide else source.strides[group[-1]] if group else 1)
-        layout = Layout(source.element, tuple(sizes), tuple(strides), source.is_dense)
+        sizes, strides = collapsed(code, groups_of(op.reassociation), source.sizes, source.strides)
+        layout = Layout(source.element, sizes, strides, source.is_dense)
         self.finish(op, code, op.src, layout, rewriter)
 
 
@@ -158,13 +127,8 @@ class ExpandShapeLowering(ViewPattern):
         """Derive the strides of each group from that of the split dimension."""
         source, code = self.state.layout(op.src, op), Code.before(op)
         sizes = _extents(code, op.static_output_shape, op.output_shape)
-        strides: list[Index] = [1] * len(sizes)
-        for dim, group in enumerate(_groups(op.reassociation)):
-            stride = source.strides[dim]
-            for inner in reversed(group):
-                strides[inner] = stride
-                stride = code.times(stride, sizes[inner])
-        layout = Layout(source.element, tuple(sizes), tuple(strides), source.is_dense)
+        strides = expanded(code, groups_of(op.reassociation), sizes, source.strides)
+        layout = Layout(source.element, tuple(sizes), strides, source.is_dense)
         self.finish(op, code, op.src, layout, rewriter)
 
 

@@ -7,59 +7,19 @@ from collections.abc import Sequence
 from xdsl.dialects import affine, memref, scf
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineSymExpr,
-)
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.llvm.intrinsics import SMaxOp, SMinOp
+from stepwell.dialects.tensor_ir.affine_values import affine_value
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
-from stepwell.lowering.loops_to_llvm.state import Extent
-from stepwell.runtime.errors import InternalError
 
 
 def map_values(code: Code, attribute: AffineMapAttr, operands: Sequence[SSAValue]) -> list[SSAValue]:
     """The results of an affine map as i64 values; `operands` are its dimensions, then its symbols."""
     map = attribute.data
     dims, symbols = operands[: map.num_dims], operands[map.num_dims :]
-    return [code.materialize(_evaluate(code, result, dims, symbols)) for result in map.results]
-
-
-def _evaluate(code: Code, expr: AffineExpr, dims: Sequence[SSAValue], symbols: Sequence[SSAValue]) -> Extent:
-    """The value of an affine expression, a number where it is constant."""
-    match expr:
-        case AffineConstantExpr(value=value):
-            return value
-        case AffineDimExpr(position=position):
-            return dims[position]
-        case AffineSymExpr(position=position):
-            return symbols[position]
-        case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=rhs):
-            left, right = (_evaluate(code, side, dims, symbols) for side in (lhs, rhs))
-            return _combine(code, kind, left, right)
-        case _:
-            raise InternalError(None, f"affine expression {expr}")
-
-
-def _combine(code: Code, kind: AffineBinaryOpKind, left: Extent, right: Extent) -> Extent:
-    """The value of a binary affine expression from those of its operands."""
-    match kind:
-        case AffineBinaryOpKind.Add:
-            return code.plus(left, right)
-        case AffineBinaryOpKind.Mul:
-            return code.times(left, right)
-        case AffineBinaryOpKind.FloorDiv:
-            return code.floordiv(left, right)
-        case AffineBinaryOpKind.CeilDiv:
-            return code.ceildiv(left, right)
-        case AffineBinaryOpKind.Mod:
-            return code.modulo(code.materialize(left), right)
+    return [code.materialize(affine_value(code, result, dims, symbols)) for result in map.results]
 
 
 class ApplyLowering(LoopsToLLVMPattern):

@@ -140,8 +140,9 @@ class Code(IRBuilder):
             return self.make(llvm.UDivOp, [above, self.integer(b)])
         return self.make(llvm.UDivOp, [self.plus(self.plus(a, b), self.integer(-1)), b])
 
-    def modulo(self, a: SSAValue, b: Extent) -> SSAValue:
+    def modulo(self, a: Index, b: Index) -> SSAValue:
         """a - b * ⌊a / b⌋, between 0 and b."""
+        a = self.materialize(a)
         if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
             return self.make(llvm.AndOp, [a, self.integer(b - 1)])
         whole = self.materialize(self.times(self.floordiv(a, b), b))

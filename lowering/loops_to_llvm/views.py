@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd
-from typing import TypeAlias
 
 from xdsl.dialects import llvm, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
+from stepwell.dialects.tensor_ir.memref_views import collapsed, expanded, groups_of, kept_dims, mixed_numbers
 from stepwell.dialects.types import element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.functions import dense_layout
@@ -36,11 +36,7 @@ class ViewPattern(LoopsToLLVMPattern):
 
     def extents(self, static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[Extent]:
         """Static and dynamic numbers of an op, in order; dynamic values that are constants become numbers."""
-        values = iter(dynamic)
-        return [
-            self.number(next(values)) if number == DYNAMIC_INDEX else int(number)
-            for number in static.get_values()
-        ]
+        return mixed_numbers(static, dynamic, self.number)
 
     def number(self, value: SSAValue) -> Extent:
         """A value, or its number if it is constant."""
@@ -71,7 +67,7 @@ class SubviewLowering(ViewPattern):
             size == whole and offset == 0
             for size, whole, offset in list(zip(sizes, source.sizes, offsets, strict=True))[1:]
         )
-        kept = _kept_dims(sizes, memref_type(op.result).get_shape(), op)
+        kept = kept_dims(sizes, memref_type(op.result).get_shape(), op)
         layout = Layout(
             source.element,
             tuple(sizes[d] for d in kept),
@@ -80,22 +76,6 @@ class SubviewLowering(ViewPattern):
             is_dense and all(step == 1 for step in steps),
         )
         self.replace(op, code, pointer, layout, rewriter)
-
-
-def _kept_dims(sizes: Sequence[Extent], shape: Sequence[int], op: Operation) -> list[int]:
-    """The dimensions of a subview that are in the result's shape; some of size 1 may be dropped."""
-    if len(sizes) == len(shape):
-        return list(range(len(sizes)))
-    kept: list[int] = []
-    wanted = list(shape)
-    for dim, size in enumerate(sizes):
-        matches = bool(wanted) and (wanted[0] == size or (wanted[0] < 0 and not isinstance(size, int)))
-        if matches and not (size == 1 and len(sizes) - dim > len(wanted)):
-            kept.append(dim)
-            wanted.pop(0)
-        elif size != 1:
-            raise StepwellError("invalid-ir", op, f"memref.subview drops dimension {dim} of size {size}")
-    return kept
 
 
 class ViewLowering(ViewPattern):
@@ -198,15 +178,8 @@ class CollapseShapeLowering(ViewPattern):
     def match_and_rewrite(self, op: memref.CollapseShapeOp, rewriter: PatternRewriter) -> None:
         """Multiply the sizes of each group and use the stride of its innermost dimension."""
         source, code = self.state.layout(op.src, op), self.code_at(op)
-        sizes: list[Extent | None] = []
-        strides: list[Extent] = []
-        for group in _groups(op.reassociation):
-            known = [source.sizes[d] for d in group]
-            sizes.append(_product(code, known))
-            # The stride is that of the innermost dimension with more than one element.
-            wide = [d for d in group if source.sizes[d] != 1]
-            strides.append(source.strides[wide[-1]] if wide else source.strides[group[-1]] if group else 1)
-        layout = Layout(source.element, tuple(sizes), tuple(strides), source.align_bytes, source.is_dense)
+        sizes, strides = collapsed(code, groups_of(op.reassociation), source.sizes, source.strides)
+        layout = Layout(source.element, sizes, strides, source.align_bytes, source.is_dense)
         self.replace(op, code, op.src, layout, rewriter)
 
 
@@ -225,30 +198,9 @@ class ExpandShapeLowering(ViewPattern):
         """Derive the strides of each group from that of the split dimension."""
         source, code = self.state.layout(op.src, op), self.code_at(op)
         sizes = self.extents(op.static_output_shape, op.output_shape)
-        strides: list[Extent] = [1] * len(sizes)
-        for dim, group in enumerate(_groups(op.reassociation)):
-            stride = source.strides[dim]
-            for inner in reversed(group):
-                strides[inner] = stride
-                stride = code.times(stride, sizes[inner])
-        layout = Layout(source.element, tuple(sizes), tuple(strides), source.align_bytes, source.is_dense)
+        strides = expanded(code, groups_of(op.reassociation), sizes, source.strides)
+        layout = Layout(source.element, tuple(sizes), strides, source.align_bytes, source.is_dense)
         self.replace(op, code, op.src, layout, rewriter)
-
-
-_Groups: TypeAlias = "ArrayAttr[ArrayAttr[IntegerAttr]]"
-
-
-def _groups(reassociation: _Groups) -> list[list[int]]:
-    """The groups of dimensions of a `reassociation` attribute."""
-    return [[index.value.data for index in group] for group in reassociation]
-
-
-def _product(code: Code, sizes: Sequence[Extent | None]) -> Extent | None:
-    """The product of sizes; None if any is unknown."""
-    total: Extent | None = 1
-    for size in sizes:
-        total = None if size is None or total is None else code.times(total, size)
-    return total
 
 
 class DimLowering(LoopsToLLVMPattern):

@@ -21,6 +21,7 @@ from onnx.backend.test.loader import load_model_tests
 from tests.conformance.dynamic import made_dynamic
 from tests.conformance.outcome import Outcome
 
+NODE_CASES = "onnx.backend.test.case.node"
 SETS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 
 
@@ -103,6 +104,14 @@ class _NodeCases:
                 return found
         return None
 
+    def of_file(self, module: str) -> list[Any]:
+        """The cases of one of onnx's files, by the name of its module."""
+        own = [generator for generator in self._order if generator.__module__ == module]
+        for generator in own:
+            if generator in self._waiting:
+                self._generate(generator)
+        return [case for generator in own for case in self._cases[generator]]
+
     def _generate(self, generator: FunctionType) -> None:
         self._waiting.remove(generator)
         known = len(self._found)
@@ -153,6 +162,11 @@ def _stored(name: str) -> _Stored | None:
 def _all_cases() -> Mapping[str, _Stored]:
     """Every case by name, set by set. Takes ten seconds, once a process."""
     return {case.name: _Stored(case, "node") for case in _node_cases().all()} | _stored_cases()
+
+
+def cases_of_file(name: str) -> list[Any]:
+    """The cases of one of onnx's files as onnx has them; the others are not generated."""
+    return _node_cases().of_file(f"{NODE_CASES}.{name}")
 
 
 def case_names() -> list[str]:

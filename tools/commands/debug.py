@@ -24,7 +24,7 @@ from stepwell.tools.commands.options import (
     positive,
     watched,
 )
-from stepwell.tools.commands.run import described_array
+from stepwell.tools.commands.shown_outputs import described_array
 from stepwell.tools.debug.guilt import with_guilt
 from stepwell.tools.debug.meaning import LEVELS
 from stepwell.tools.debug.session import DebugSession, debug

@@ -29,7 +29,7 @@ from stepwell.tools.commands.options import (
 )
 from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
-from stepwell.tools.commands.shown_outputs import described_array, write_outputs
+from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
 from stepwell.tools.measure.host_time import described, milliseconds_on_host
 
@@ -101,10 +101,7 @@ def run(args: Namespace) -> int:
             error.with_note(f"made up: {made_up}; --input-shape gives other sizes")
         raise
     seconds = perf_counter() - begin
-    arrays_described = [described_array(name, array) for name, array in outputs.items()]
-    args.facts["outputs"] = [facts for facts, _ in arrays_described]
-    for _, line in arrays_described:
-        print(line)
+    show_outputs(args, outputs)
     _remark_on_host_time(model, feeds, seconds)
     if args.profile:
         _profile(model, feeds, args)

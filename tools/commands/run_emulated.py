@@ -10,7 +10,7 @@ from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import compile_options, expect_no_compilation, watched
-from stepwell.tools.commands.shown_outputs import described_array, write_outputs
+from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import check_suffix
 from stepwell.tools.inputs import completed_inputs, read_arrays
@@ -44,10 +44,7 @@ def run_emulated(args: Namespace) -> int:
     model = EmulatedModel(_image(args))
     feeds = completed_inputs(model.interface, arrays, args.seed, dict(args.input_shape), args.fill)
     outputs = model.run(feeds)
-    described = [described_array(name, array) for name, array in outputs.items()]
-    args.facts["outputs"] = [facts for facts, _ in described]
-    for _, line in described:
-        print(line)
+    show_outputs(args, outputs)
     if args.outputs is not None:
         write_outputs(args.outputs, outputs)
     if not args.check:

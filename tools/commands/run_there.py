@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from stepwell.runtime.rpc import Connection, RemoteModel, connect
 from stepwell.tools.commands.options import ready_model
-from stepwell.tools.commands.shown_outputs import described_array, write_outputs
+from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
 from stepwell.tools.inputs import completed_inputs, read_arrays
 
 
@@ -26,10 +26,7 @@ def run_there(args: Namespace) -> int:
         arrays = read_arrays(args.inputs) if args.inputs is not None else {}
         feeds = completed_inputs(model.interface, arrays, args.seed, dict(args.input_shape), args.fill)
         outputs = model.run(feeds)
-        described = [described_array(name, array) for name, array in outputs.items()]
-        args.facts["outputs"] = [facts for facts, _ in described]
-        for _, line in described:
-            print(line)
+        show_outputs(args, outputs)
         if args.repeat > 1:
             times = session.time(model, [feeds], number=1, repeat=args.repeat)
             args.facts |= {"seconds": list(times.seconds), "threads": model.threads}

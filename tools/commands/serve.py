@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.commands.explore import port
 from stepwell.tools.commands.options import add_compile_options, add_threads, positive, ready_model
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_SIZE = re.compile(r"(\d{1,12})([KMG]?)")
+from stepwell.tools.commands.sizes import size
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,13 +50,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_threads(parser)
     add_compile_options(parser)
-
-
-def size(text: str) -> int:
-    """A number of bytes, such as `64M`. Raises: ArgumentTypeError, which argparse reports."""
-    if (found := _SIZE.fullmatch(text)) is None:
-        raise ArgumentTypeError(f"expected bytes such as 64M, found {text!r}")
-    return int(found[1]) * _UNITS[found[2]]
 
 
 def milliseconds(text: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,6 +23,14 @@ def described_array(name: str, array: Array) -> tuple[Facts, str]:
     text = "".join(f"  {which} {value:.6g}" for which, value in numbers.items())
     facts: Facts = {"name": name, "dtype": array.dtype.name, "shape": array.shape, **numbers}
     return facts, f"{name}: {array.dtype.name}{list(array.shape)}{text}"
+
+
+def show_outputs(args: Namespace, outputs: Mapping[str, Array]) -> None:
+    """Print a line for each output, and add them to the facts of a command."""
+    described = [described_array(name, array) for name, array in outputs.items()]
+    args.facts["outputs"] = [facts for facts, _ in described]
+    for _, line in described:
+        print(line)
 
 
 def write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:

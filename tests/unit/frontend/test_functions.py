@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import ModelWarning, export_onnx
 from stepwell.frontend.expand_onnx_functions import BY_BODY, ExpandOnnxFunctionsPass
 from stepwell.runtime.errors import StepwellError, describe_location
-from tests.conformance.cases import case_names
+from tests.conformance.cases import cases_of_file
 from tests.onnx_models import imported, onnx_model, ops_named, run
 
 SCALE = """
@@ -135,24 +134,15 @@ def test_a_function_with_the_name_of_an_operator_is_ignored() -> None:
     assert [op.name for op in ops_named(module, "onnx.Relu", "onnx.Neg")] == ["onnx.Relu"]
 
 
-NODE_CASES = "onnx.backend.test.case.node"
 CASE_FILES = {"onnx.SoftmaxCrossEntropyLoss": "softmax_cross_entropy_loss"}
 """Files of onnx's cases whose name is not that of the operator in small letters."""
-
-
-def is_of(case: TestCase, op_type: str) -> bool:
-    """Whether a case is of an operator."""
-    return bool(case.model) and case.model.graph.node[0].op_type == op_type
 
 
 def cases_of(op_name: str) -> list[TestCase]:
     """onnx's node cases of an operator; only its file is run, all take seconds."""
     op_type = op_name.removeprefix("onnx.")
-    import_module(f"{NODE_CASES}.{CASE_FILES.get(op_name, op_type.lower())}")
-    all_cases: list[TestCase] = vars(import_module(NODE_CASES))["_NodeTestCases"]
-    if not any(is_of(case, op_type) for case in all_cases):
-        case_names()  # a test of conformance has imported the files in this process, and made few cases
-    chosen = [case for case in all_cases if is_of(case, op_type)]
+    all_cases = cases_of_file(CASE_FILES.get(op_name, op_type.lower()))
+    chosen = [case for case in all_cases if case.model and case.model.graph.node[0].op_type == op_type]
     return list({case.name: case for case in chosen if not case.name.endswith("_expanded")}.values())
 
 
