@@ -111,7 +111,7 @@ int main(void) {
 
 
 def call_time(folder: Path) -> None:
-    """Print the time of a call of one operator from C, and what it takes over that of its `main`."""
+    """Print the time of a call of one operator from C, and its overhead over `main`."""
     compiler = shutil.which("cc")
     if compiler is None:
         print("one operator: no C compiler here")

@@ -58,7 +58,7 @@ def _functions(text: str) -> dict[str, list[str]]:
 
 
 def _renamed(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Functions that have another name, with that: those of equal text, then those of equal signature."""
+    """Renamed functions with their new names: matches by equal text first, then by equal signature."""
     found: dict[str, str] = {}
     for lines in (None, 1):
         waiting: dict[str, list[str]] = {}

@@ -93,7 +93,7 @@ def _count_imports(change: int) -> None:
 
 
 def _late_method(name: str, args: Sequence[str], body: Sequence[str], **rest: Any) -> Callable[..., Any]:
-    """A method that is compiled from its text at the first call; the compiled one replaces it."""
+    """A method compiled from its text at the first call, which replaces itself by the result."""
     compiled: Callable[..., Callable[..., Any]] = _ORIGINAL["_create_fn"]
     if name == "__init__":
         return cast("Callable[..., Any]", _LateInit(partial(compiled, name, args, body, **rest)))

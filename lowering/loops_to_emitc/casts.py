@@ -129,7 +129,7 @@ class IndexCastLowering(LoopsToEmitCPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.IndexCastOp, rewriter: PatternRewriter) -> None:
-        """Cast; an i64 that no index has becomes the nearest one, so that checks find it out of range."""
+        """Cast; an i64 beyond the range of indices is clamped, and bounds checks still refuse it."""
         code, value, type = Code.before(op), op.operands[0], op.result.type
         if value.type == I64 and type == INDEX:
             result = code.call("index_of_i64", [value], type)

@@ -80,7 +80,7 @@ class Connection:
         self, model: CompiledModel | str | PathLike[str], *, threads: int | None = None, name: str = ""
     ) -> RemoteModel:
         """
-        A model whose calls run there; its artifact is uploaded unless the session has it.
+        A model of the session; its artifact is uploaded unless it is there already.
 
         Args: `model` is a compiled model, or the path of an artifact; `threads` (default: all cores there);
         `name` is that of error messages.

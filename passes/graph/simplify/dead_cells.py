@@ -19,7 +19,7 @@ def uses_cells(function: FuncOp) -> bool:
 
 
 def erase_written_cells(function: FuncOp) -> bool:
-    """Erase the cells whose only uses are writes into them, with these; returns whether there were any."""
+    """Erase write-only cells with their writes; returns whether any was erased."""
     found = False
     for op in [op for op in function.walk() if isinstance(op, ref.NewOp)]:
         writes = {use.operation for use in op.result.uses if isinstance(use.operation, ref.WriteOp)}
