@@ -2,8 +2,8 @@
 Exported models: `python -m benchmarks.deploy`.
 
 Sizes of the files of a small model; the time to export a compiled model, and the memory for it; the time of a
-call through `NAME_run` of a model of one operator, over that of `NAME_main`, and of one in another process, as
-an `rpc` session has it (needs grpcio and cryptography); and of whole models as exported
+call through `NAME_run` of a model of one operator, over that of `NAME_main`, and in another process, by a
+session of `rpc` (which needs grpcio and cryptography); and of whole models as exported
 libraries, against the same models in Python, in turn. Milliseconds are the median, the time of a
 call is the least. `python -m benchmarks.web` measures models for WebAssembly.
 """
