@@ -44,7 +44,8 @@ class Connection:
 
     def __init__(self, ask: Ask, close: Callable[[], None]):
         """Args: `ask` answers requests, `close` ends the session."""
-        self._asked, self._close = ask, close
+        self._asked = ask
+        self._to_close = [close]
         self._ended: StepwellError | None = None
         self.seconds: float | None = None
         """The longest time that a request may take; None for the session's own limit."""
@@ -58,7 +59,15 @@ class Connection:
     def close(self) -> None:
         """End the session."""
         self._ended = self._ended or StepwellError("session-died", None, "the connection was closed here")
-        self._close()
+        self._end()
+
+    def close_after(self, close: Callable[[], None]) -> None:
+        """Call a function when the session ends."""
+        self._to_close.append(close)
+
+    def _end(self) -> None:
+        while self._to_close:
+            self._to_close.pop(0)()
 
     def _ask(self, head: Mapping[str, object], body: bytes = b"") -> Frame:
         if self._ended is not None:
@@ -69,7 +78,7 @@ class Connection:
         except StepwellError as error:
             if error.code in ("session-died", "session-timeout"):
                 self._ended = error
-                self._close()
+                self._end()
             raise
 
     def target(self) -> Target:
