@@ -17,6 +17,7 @@ from stepwell.runtime.frames import Frame
 from stepwell.runtime.interface import Array
 from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_text
 from stepwell.runtime.machine.named_target import Target
+from stepwell.runtime.machine.tile_rates import TileRates
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.rpc.interleaved import Latency, Ratio, ratio
 from stepwell.runtime.rpc.messages import expect_success, packed_arrays, unpacked_arrays
@@ -84,6 +85,18 @@ class Connection:
     def target(self) -> Target:
         """The target of the machine there, for `stepwell.compile`."""
         return Target(as_mapping(self._ask({"op": "target"}).head["target"]))
+
+    def tile_rates(
+        self, objects: Sequence[bytes], names: Mapping[tuple[int, int], str], seconds: int
+    ) -> TileRates:
+        """The speeds of compiled loops there, of one tile each; `stepwell calibrate --on` makes them."""
+        tiles = [[m, v, name, len(data)] for ((m, v), name), data in zip(names.items(), objects, strict=True)]
+        answer = self._ask({"op": "tiles", "tiles": tiles, "most_seconds": seconds}, b"".join(objects))
+        found: TileRates = {}
+        for length, rows in as_mapping(answer.head["rates"]).items():
+            triples = (as_list(row, 3) for row in as_list(rows))
+            found[length] = {(as_int(m), as_int(v)): float(cast(float, rate)) for m, v, rate in triples}
+        return found
 
     def load(
         self, model: CompiledModel | str | PathLike[str], *, threads: int | None = None, name: str = ""

@@ -19,7 +19,7 @@ SERVICE, METHOD = "stepwell.rpc", "session"
 MAX_SESSIONS = 8
 IDLE_SECONDS = 60.0
 _TICK_SECONDS = 0.5
-_TIMINGS = ("time", "compare")
+_TIMINGS = ("time", "compare", "tiles")
 
 
 class ServerOptions(NamedTuple):
