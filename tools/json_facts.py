@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from math import isfinite
@@ -23,10 +23,11 @@ OPTION = "--json"
 STANDARD_OUTPUT = "-"
 
 
-def add_json(parser: ArgumentParser) -> None:
-    """Add `--json`, with a file's name or without."""
+def add_json(parser: ArgumentParser, *, is_part: bool = False) -> None:
+    """Add `--json`, with a file's name or without. Args: `is_part` of a command that has it too."""
     parser.add_argument(
         OPTION,
+        default=SUPPRESS if is_part else None,
         nargs="?",
         const=STANDARD_OUTPUT,
         type=_place,

@@ -21,15 +21,23 @@ def local(*, session_seconds: float | None = None, memory_bytes: int | None = No
 
 
 def connect(
-    url: str, *, token: str | None = None, fingerprint: str | None = None, timeout: float = 60
+    url: str,
+    *,
+    token: str | None = None,
+    fingerprint: str | None = None,
+    timeout: float = 60,
+    priority: int = 0,
 ) -> Connection:
     """
-    A session on a server of `stepwell rpc serve`.
+    A session on a server of `stepwell rpc serve`, or on a device that a tracker lends until it is closed.
 
-    Args: `url` is `rpc://HOST:PORT`; `token` and `fingerprint` of its certificate are found for servers of
-    this user on this machine, and those of `stepwell rpc trust`; `timeout` in seconds is for the connection.
-    Raises: StepwellError `no-server`, `bad-token`, `bad-certificate`, `too-many`, `missing-package`.
+    Args: `url` is `rpc://HOST:PORT`, or `rpc://HOST:PORT?key=KEY` for a device of the tracker there; `token`
+    and `fingerprint` of its certificate are found for servers of this user on this machine, and those of
+    `stepwell rpc trust`; `timeout` in seconds is for the connection and for a free device, which requests of
+    higher `priority` get first.
+    Raises: StepwellError `no-server`, `bad-token`, `bad-certificate`, `too-many`, `unknown-key`,
+    `device-busy`, `missing-package`.
     """
     from stepwell.runtime.rpc.client import connected
 
-    return connected(url, token, fingerprint, timeout)
+    return connected(url, token, fingerprint, timeout, priority)

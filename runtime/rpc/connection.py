@@ -17,6 +17,7 @@ from stepwell.runtime.frames import Frame
 from stepwell.runtime.interface import Array
 from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_text
 from stepwell.runtime.machine.named_target import Target
+from stepwell.runtime.machine.tile_rates import TileRates
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.rpc.interleaved import Latency, Ratio, ratio
 from stepwell.runtime.rpc.messages import expect_success, packed_arrays, unpacked_arrays
@@ -44,7 +45,8 @@ class Connection:
 
     def __init__(self, ask: Ask, close: Callable[[], None]):
         """Args: `ask` answers requests, `close` ends the session."""
-        self._asked, self._close = ask, close
+        self._asked = ask
+        self._to_close = [close]
         self._ended: StepwellError | None = None
         self.seconds: float | None = None
         """The longest time that a request may take; None for the session's own limit."""
@@ -58,7 +60,15 @@ class Connection:
     def close(self) -> None:
         """End the session."""
         self._ended = self._ended or StepwellError("session-died", None, "the connection was closed here")
-        self._close()
+        self._end()
+
+    def close_after(self, close: Callable[[], None]) -> None:
+        """Call a function when the session ends."""
+        self._to_close.append(close)
+
+    def _end(self) -> None:
+        while self._to_close:
+            self._to_close.pop(0)()
 
     def _ask(self, head: Mapping[str, object], body: bytes = b"") -> Frame:
         if self._ended is not None:
@@ -69,12 +79,24 @@ class Connection:
         except StepwellError as error:
             if error.code in ("session-died", "session-timeout"):
                 self._ended = error
-                self._close()
+                self._end()
             raise
 
     def target(self) -> Target:
         """The target of the machine there, for `stepwell.compile`."""
         return Target(as_mapping(self._ask({"op": "target"}).head["target"]))
+
+    def tile_rates(
+        self, objects: Sequence[bytes], names: Mapping[tuple[int, int], str], seconds: int
+    ) -> TileRates:
+        """The speeds of compiled loops there, of one tile each; `stepwell calibrate --on` makes them."""
+        tiles = [[m, v, name, len(data)] for ((m, v), name), data in zip(names.items(), objects, strict=True)]
+        answer = self._ask({"op": "tiles", "tiles": tiles, "most_seconds": seconds}, b"".join(objects))
+        found: TileRates = {}
+        for length, rows in as_mapping(answer.head["rates"]).items():
+            triples = (as_list(row, 3) for row in as_list(rows))
+            found[length] = {(as_int(m), as_int(v)): float(cast(float, rate)) for m, v, rate in triples}
+        return found
 
     def load(
         self, model: CompiledModel | str | PathLike[str], *, threads: int | None = None, name: str = ""

@@ -24,6 +24,8 @@ TOKEN_BYTES = 32
 SERVER_NAME = "stepwell"
 """The name in certificates: clients compare the fingerprint, not the address."""
 _YEARS = 10
+KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}")
+"""The keys of devices and the names of uploads."""
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
@@ -44,16 +46,43 @@ class Trusted(NamedTuple):
     fingerprint: str | None
 
 
+class Place(NamedTuple):
+    """A server, or a device of a tracker."""
+
+    address: Address
+    key: str | None
+    """Of the device that the tracker there picks; None for a server of sessions."""
+
+
 def address_of_url(url: str) -> Address:
     """The address in `rpc://HOST:PORT`. Raises: StepwellError `bad-option`."""
+    place = place_of_url(url)
+    if place.key is not None:
+        raise StepwellError("bad-option", None, f"expected rpc://HOST:PORT without a key, found {url!r:.100}")
+    return place.address
+
+
+def place_of_url(url: str) -> Place:
+    """The server of `rpc://HOST:PORT`, the device of `rpc://HOST:PORT?key=KEY`. Raises: StepwellError."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port, parts = None, None, urlsplit("")
-    if parts.scheme != "rpc" or not host or not port or parts.path not in ("", "/") or parts.query:
-        raise StepwellError("bad-option", None, f"a server is rpc://HOST:PORT, found {url!r:.100}")
-    return Address(host, port)
+    key = parts.query.removeprefix("key=") if parts.query else None
+    is_place = parts.scheme == "rpc" and host and port and parts.path in ("", "/") and not parts.fragment
+    if not is_place or (key is not None and (key == parts.query or KEY.fullmatch(key) is None)):
+        message = f"a server is rpc://HOST:PORT, a device rpc://HOST:PORT?key=KEY, found {url!r:.100}"
+        raise StepwellError("bad-option", None, message)
+    return Place(Address(host or "", port or 0), key)
+
+
+def checked_key(key: object) -> str:
+    """A key. Raises: StepwellError `bad-option`."""
+    if not isinstance(key, str) or KEY.fullmatch(key) is None:
+        message = f"a key has 1 to 80 letters, digits, '.', '_' or '-' and no leading dot, found {key!r:.100}"
+        raise StepwellError("bad-option", None, message)
+    return key
 
 
 def config_folder() -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -41,6 +41,31 @@ def head_of(part: bytes, max_body: int) -> tuple[Head, int, bytes]:
     if type(size) is not int or not 0 <= size <= max_body or len(rest) > size:
         raise BadFrame(f"a message has from 0 to {max_body} bytes, found {size!r:.40}")
     return head, size, rest
+
+
+def parts_of(frame: Frame) -> Iterator[bytes]:
+    """The parts of a message."""
+    yield packed(frame.head, frame.body)
+    for at in range(CHUNK_BYTES, len(frame.body), CHUNK_BYTES):
+        yield frame.body[at : at + CHUNK_BYTES]
+
+
+def received(parts: Iterator[bytes], max_body: int) -> Frame | None:
+    """The next message of a stream of parts; None where that ends. Raises: BadFrame."""
+    first = next(parts, None)
+    if first is None:
+        return None
+    head, size, rest = head_of(first, max_body)
+    if len(rest) == size:
+        return Frame(head, rest)
+    body = bytearray(rest)
+    while len(body) < size:
+        if (part := next(parts, None)) is None:
+            return None
+        if not part or len(body) + len(part) > size:
+            raise BadFrame(f"a message of {size} bytes has parts of other sizes")
+        body += part
+    return Frame(head, bytes(body))
 
 
 def bounded_json(text: bytes, max_bytes: int = MAX_HEAD_BYTES) -> Mapping[str, object]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array, checked_value
-from stepwell.runtime.machine.native_segment import NativeSegment
-from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.rpc.foreign_model import ForeignModel
 from stepwell.runtime.sessions.states import Targets
 
 RunThere: TypeAlias = Callable[[int, Sequence[Array]], list[Array]]
 """The outputs of the model with a number in a session, on all inputs of its code."""
 
 
-class RemoteModel(CompiledModel):
+class RemoteModel(ForeignModel):
     """
     A compiled model whose calls go to a session. Inputs are checked here, before they travel.
 
@@ -33,22 +32,9 @@ class RemoteModel(CompiledModel):
         if objects := [spec.name for spec in specs if spec.is_object]:
             message = f"{', '.join(objects)}: strings, sequences and maps do not travel to a session"
             raise StepwellError("unsupported-interface", None, message)
-        self._describe(image, entry.variants[0])
-        self.interface = self._whole.public
-        self._input_names = tuple(spec.name for spec in self.interface.inputs)
-        self._output_names = tuple(spec.name for spec in self.interface.outputs)
+        super().__init__(image, threads)
         self._run_there, self.owner, self.number = run_there, owner, number
-        self._threads = threads
         self._own_states = self.new_states({}) if self._whole.states else None
-
-    @property
-    def threads(self) -> int:
-        """The number of threads that kernels use there, which `load` has set."""
-        return self._threads
-
-    @threads.setter
-    def threads(self, threads: int | None) -> None:
-        raise StepwellError("bad-option", None, "threads are set by `load(model, threads=N)`")
 
     def _invoke(self, values: Sequence[object], targets: Targets | None = None) -> tuple[Array, ...]:
         if targets is None and self._own_states is not None:
@@ -74,19 +60,3 @@ class RemoteModel(CompiledModel):
         if self._whole.states:
             raise StepwellError("unsupported-interface", None, "models with states are not timed there")
         return self.checked(self._inputs(values, {}))
-
-    def fixed_call(self) -> None:
-        """None: no call is without the session."""
-        return None
-
-    def native_segment(self) -> NativeSegment | None:
-        """None: there is no code here."""
-        return None
-
-    def loop_bodies(self) -> Mapping[int, str]:
-        """Nothing: there is no code here."""
-        return {}
-
-    def take_chunks(self) -> list[list[object]]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Nothing: chunks are not recorded there."""
-        return []

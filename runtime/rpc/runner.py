@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from itertools import accumulate, pairwise
 from time import perf_counter, sleep
 from typing import IO, cast
 
@@ -14,8 +15,9 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.frames import BadFrame, Frame, Head, read_frame, write_frame
 from stepwell.runtime.interface import Array
-from stepwell.runtime.json_values import as_text
+from stepwell.runtime.json_values import as_list, as_size, as_text
 from stepwell.runtime.machine.target import host_target, runnable_levels
+from stepwell.runtime.machine.tile_rates import tile_rates
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc.guarded_model import GuardedModel
 from stepwell.runtime.rpc.interleaved import interleave
@@ -46,6 +48,7 @@ class Runner:
             "target": self._target,
             "call": self._call,
             "mark": self._mark,
+            "tiles": self._tiles,
         }
 
     def answer(self, request: Frame) -> Frame:
@@ -109,6 +112,17 @@ class Runner:
         level = max(runnable_levels()[1:], key=_generation, default="host")
         sizes = {"cores": host.cores, "l1": host.l1_bytes, "l2": host.l2_bytes, "l3": host.l3_bytes}
         return Frame({"target": {"mcpu": level} | {name: size for name, size in sizes.items() if size}}, b"")
+
+    def _tiles(self, head: Head, body: bytes) -> Frame:
+        """The rates of compiled loops, of which `head` has the tiles, and sizes in the body."""
+        rows = [as_list(row, 4) for row in as_list(head["tiles"])]
+        ends = list(accumulate(as_size(size) for *_, size in rows))
+        objects = [body[begin:end] for begin, end in pairwise([0, *ends])]
+        names = {(as_size(m), as_size(v)): as_text(name) for m, v, name, _ in rows}
+        seconds = number(head, "most_seconds", 1, MAX_RUNS)
+        found = tile_rates(objects, names, perf_counter() + seconds)
+        rates = {length: [[m, v, rate] for (m, v), rate in of.items()] for length, of in found.items()}
+        return Frame({"rates": rates}, b"")
 
     def _mark(self, head: Head, body: bytes) -> Frame:
         print(as_text(head["mark"]), file=sys.stderr, flush=True)

@@ -18,9 +18,9 @@ from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import BadFrame, Frame
 from stepwell.runtime.json_values import as_text
+from stepwell.runtime.rpc.identity import KEY
 from stepwell.runtime.rpc.messages import failure
 
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _PROGRAM = "stepwell.runtime.rpc.runner:main"
 _FEWEST_SECONDS = 0.01
@@ -166,7 +166,7 @@ class Session:
 
 
 def _checked_name(name: object) -> str:
-    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+    if not isinstance(name, str) or KEY.fullmatch(name) is None:
         message = (
             f"a name has 1 to 80 letters, digits, '.', '_' or '-' and no leading dot, found {name!r:.100}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from stepwell.runtime.machine.target import TargetDescription, target_from
+from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.api.source import ProgramSource
 from stepwell.tools.driver.compile import compile as compile_model
 from stepwell.tools.driver.options import CompileOptions
@@ -41,4 +41,4 @@ def described_target(target: str | TargetDescription | None) -> TargetDescriptio
 
 def target_of(options: CompileOptions) -> TargetDescription:
     """The target that options name. Raises: StepwellError `unknown-target`, `bad-option`."""
-    return target_from(options.mcpu, options.target)
+    return options.description()

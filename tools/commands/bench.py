@@ -7,10 +7,12 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
+from statistics import median
 
 from rich.console import Console
 from rich.table import Table
 
+from stepwell.runtime.errors import StepwellError
 from stepwell.tools.commands.options import add_input_shape, add_seed, add_start, input_shapes, positive
 from stepwell.tools.measure.bench import ModelResult, bench_model
 from stepwell.tools.measure.host_time import described
@@ -19,7 +21,9 @@ from stepwell.tools.measure.peers import engine_named, installed_peers
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments: models, peers, threads, and the file for the figures."""
-    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help=".onnx files")
+    files = ".onnx files; with --on .mlir and .stepwell too"
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help=files)
+    parser.add_argument("--on", metavar="URL", help="rpc://HOST:PORT of `stepwell rpc serve`: measure there")
     parser.add_argument("--against", metavar="A,B", help="engines (default: every installed one)")
     parser.add_argument(
         "--threads", type=positive, default=1, metavar="N", help="of every engine (default: 1)"
@@ -34,6 +38,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measure and print a table; returns the exit status."""
+    if args.on is not None:
+        return _bench_there(args)
     peers = installed_peers() if args.against is None else args.against.split(",")
     for name in peers:
         engine_named(name)  # an unknown name is an error, not a peer that failed
@@ -53,6 +59,30 @@ def run(args: Namespace) -> int:
         missing = "no other engine is installed to compare with: pip install 'stepwell[bench]'"
         print(missing, file=sys.stderr)
     args.facts["models"] = [asdict(result) for result in results]
+    return 0
+
+
+def _bench_there(args: Namespace) -> int:
+    """Measure on another machine, where no other engine is."""
+    from stepwell.runtime.rpc import connect
+    from stepwell.tools.measure.bench_there import bench_there
+
+    if args.against is not None or args.start != "full":
+        message = "`--on` measures Stepwell alone, with all of its code"
+        raise StepwellError("bad-option", None, message, help="leave `--against` and `--start` out")
+    shapes = input_shapes(args)
+    with connect(args.on) as session:
+        results = [
+            bench_there(session, path, args.threads, args.rounds, shapes, args.seed) for path in args.models
+        ]
+    table = Table(title=f"ms on {args.on}")
+    for column in ("model", "threads", "min", "median", "max"):
+        table.add_column(column, justify="left" if column == "model" else "right")
+    for result in results:
+        times = (min(result.seconds), median(result.seconds), max(result.seconds))
+        table.add_row(result.model, str(result.threads), *(f"{1e3 * seconds:.3f}" for seconds in times))
+    Console().print(table)
+    args.facts["models"] = [result._asdict() for result in results]
     return 0
 
 

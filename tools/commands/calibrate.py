@@ -26,6 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="CPU",
         help="whose register tiles to order: host, x86-64-v3, … (default: host)",
     )
+    parser.add_argument("--on", metavar="URL", help="rpc://HOST:PORT: order the tiles of the machine there")
 
 
 def run(args: Namespace) -> int:
@@ -35,6 +36,8 @@ def run(args: Namespace) -> int:
     from stepwell.runtime.machine.tile_shares import with_kept_shares
     from stepwell.tools.measure.calibrate import kept_limits, machine_limits
 
+    if args.on is not None:
+        return _calibrate_there(args)
     target = target_from(args.mcpu)
     if args.show:
         limits, shares = kept_limits(), with_kept_shares(target).tile_shares
@@ -54,15 +57,39 @@ def run(args: Namespace) -> int:
 
 
 def _measured_tiles(target: TargetDescription, deadline: float) -> TileShares:
-    from stepwell.runtime.machine.tile_shares import keep_shares
     from stepwell.tools.measure.tile_order import measure_tiles
 
-    shares = measure_tiles(target, deadline)
+    return _kept(target, measure_tiles(target, deadline))
+
+
+def _kept(target: TargetDescription, shares: TileShares) -> TileShares:
+    from stepwell.runtime.machine.tile_shares import keep_shares
+
     try:
         keep_shares(target, shares)
     except OSError as error:
         raise StepwellError("cannot-write", None, f"the measurements cannot be saved: {error}") from None
     return shares
+
+
+def _calibrate_there(args: Namespace) -> int:
+    """Measure the tiles of a machine's own target there, and keep them here, for models that it gets."""
+    from stepwell.runtime.rpc import connect
+    from stepwell.tools.measure.tile_order import class_shares, tile_codes
+
+    if args.show or args.mcpu != "host":
+        raise StepwellError("bad-option", None, "`--on` measures for the machine there: no --show, no --mcpu")
+    with connect(args.on) as session:
+        target = session.target()
+        found = [
+            shares
+            for code in tile_codes(target.cpu())
+            for shares in class_shares(code, session.tile_rates(code.objects, code.names, _TILE_SECONDS))
+        ]
+    args.facts |= {"target": target.to_json(), "tiles": _tile_facts(_kept(target.cpu(), tuple(found)))}
+    print(f"for {target}")
+    _print_tiles(tuple(found))
+    return 0
 
 
 def _tile_facts(shares: TileShares) -> dict[str, object]:

@@ -69,11 +69,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _pipeline(options: CompileOptions) -> str:
     from stepwell.passes.context import PassContext
-    from stepwell.runtime.machine.target import target_from
     from stepwell.tools.driver.levels import steps_of
 
     context = PassContext.current().choosing(options.required_passes, options.disabled_passes)
-    return explained(all_levels(steps_of(options, target_from(options.mcpu, options.target), context)))
+    return explained(all_levels(steps_of(options, options.description(), context)))
 
 
 def run(args: Namespace) -> int:

@@ -268,18 +268,27 @@ def _option_text(value: object) -> str:
             return str(value)
 
 
-def ready_model(args: Namespace) -> CompiledModel:
-    """The model of parsed arguments, compiled unless it is an artifact. Raises: StepwellError."""
+def ready_model(args: Namespace, *, here: bool = True) -> CompiledModel:
+    """
+    The model of parsed arguments, compiled unless it is an artifact.
+
+    Args: `here`: whether this machine runs it.
+    Raises: StepwellError; `wrong-cpu` before anything is compiled.
+    """
     compiled = (".stepwell", ".so")
     check_suffix(args.model, (".onnx", ".mlir", *compiled))
     load_plugins(args)
     if args.model.suffix in compiled:
         expect_no_compilation(args)
         return load(args.model, threads=args.threads, executor=args.executor)
+    from stepwell.tools.driver.compile import expect_runnable
     from stepwell.tools.progress import shown_progress
 
+    options = compile_options(args)
+    if here:
+        expect_runnable(options)
     with watched(args), shown_progress() as progress:
-        return compile(args.model, compile_options(args), threads=args.threads, progress=progress)
+        return compile(args.model, options, threads=args.threads, progress=progress)
 
 
 @contextmanager

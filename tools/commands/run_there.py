@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc import Connection, RemoteModel, connect
 from stepwell.tools.commands.options import ready_model
 from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
@@ -14,10 +15,17 @@ from stepwell.tools.inputs import completed_inputs, read_arrays
 
 @contextmanager
 def model_there(args: Namespace) -> Generator[tuple[Connection, RemoteModel]]:
-    """A session, and the model of the arguments in it."""
+    """A session, and the model of the arguments in it, compiled for the machine there."""
     with connect(args.on) as session:
-        model = args.model if args.model.suffix == ".stepwell" else ready_model(args)
+        model = args.model if args.model.suffix == ".stepwell" else _compiled(args, session)
         yield session, session.load(model, threads=args.threads, name=args.model.stem)
+
+
+def _compiled(args: Namespace, session: Connection) -> CompiledModel:
+    """The model of the arguments, for the session's target unless they name another one."""
+    if args.mcpu == "host" and args.target is None:
+        args = Namespace(**{**vars(args), "target": str(session.target())})
+    return ready_model(args, here=False)
 
 
 def run_there(args: Namespace) -> int:

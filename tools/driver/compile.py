@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
 
@@ -12,7 +13,7 @@ from stepwell.runtime.image import ModelImage
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.cpu_features import process_triple
 from stepwell.runtime.machine.demands import missing_features
-from stepwell.runtime.machine.target import TargetDescription, expect_machine, runnable_levels, target_from
+from stepwell.runtime.machine.target import TargetDescription, expect_machine, runnable_levels
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.values.loading import model_of
 from stepwell.tools.driver.kept_models import KeptModel, kept_model
@@ -49,8 +50,8 @@ def compile(
     Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
     answers by numpy until its code is there: `stage`, `wait`.
     Threads may compile at the same time: they take turns.
-    Raises: StepwellError that names the node of the model, what was expected and what to do; `wrong-cpu`
-    before anything is compiled, for a target whose code this machine cannot run.
+    For a target whose code this machine cannot run, only its calls are `wrong-cpu`.
+    Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
     with collector_paused():
         expect_log_spec()
@@ -58,9 +59,11 @@ def compile(
         threads = checked_threads(threads)
         if options.executor == "interpreter":
             return _interpreted(model, options)
-        _expect_runnable(_target_of(model, options))
+        is_foreign = bool(_missing(_target_of(model, options)))
         kept = kept_model(model, options)
         image = _from_cache(kept)
+        if is_foreign:
+            return _foreign(image or _built(model, options, kept, progress))
         if image is None and options.start == "now":
             with TURN:
                 with compiler_imports():
@@ -81,7 +84,7 @@ def _interpreted(model: Model, options: CompileOptions) -> CompiledModel:
 
 def _target_of(model: Model, options: CompileOptions) -> TargetDescription:
     """The target of a compilation. Raises: StepwellError `unknown-target`, `bad-option`."""
-    return model.ctx.target if _is_program(model) else target_from(options.mcpu, options.target)
+    return model.ctx.target if _is_program(model) else options.description()
 
 
 def _is_program(model: Model) -> TypeGuard[Program]:
@@ -90,9 +93,26 @@ def _is_program(model: Model) -> TypeGuard[Program]:
     return known is not None and isinstance(model, known.Program)
 
 
-def _expect_runnable(target: TargetDescription) -> None:
+def _missing(target: TargetDescription) -> Sequence[str]:
+    """What this machine lacks to run code for a target."""
+    return missing_features(target.triple, target.needed_features)
+
+
+def _foreign(image: ModelImage) -> CompiledModel:
+    """A model for another machine. Raises: StepwellError `wrong-cpu` for a program with functions or data."""
+    from stepwell.runtime.rpc.foreign_model import ForeignModel
+
+    if image.program:
+        variant = image.main.variants[0]
+        message = f"a program with functions or data for {variant.triple} is loaded by that machine alone"
+        raise StepwellError("wrong-cpu", None, message, help="`stepwell compile --mcpu LEVEL -o FILE`")
+    return ForeignModel(image)
+
+
+def expect_runnable(options: CompileOptions) -> None:
     """Require a target whose code this machine runs. Raises: StepwellError `wrong-cpu`."""
-    if not (missing := missing_features(target.triple, target.needed_features)):
+    target = options.description()
+    if not (missing := _missing(target)):
         return
     message = f"code for {target.triple} needs {', '.join(missing)}, which this machine lacks"
     help = f"here run {', '.join(runnable_levels())}; `stepwell compile --mcpu LEVEL -o FILE` is for others"

@@ -27,7 +27,6 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.files.model_cache import ModelCache, digest_of
 from stepwell.runtime.image import ModelImage
-from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.runtime.plugins import UNKEYED
 
@@ -83,7 +82,7 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
             content = digest_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
     except (OSError, ValueError):
         return None  # the importer reports the error
-    target = with_kept_shares(target_from(options.mcpu, options.target))
+    target = with_kept_shares(options.description())
     described = {
         "plugins": plugins_fingerprint(),
         "target": target.to_json(),

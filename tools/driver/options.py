@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.machine.target import CPU_LEVELS
+from stepwell.runtime.machine.named_target import KINDS, Target
+from stepwell.runtime.machine.target import CPU_LEVELS, TargetDescription, target_from
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -118,6 +119,8 @@ class CompileOptions:
 
     def _read_level(self) -> None:
         """Move a CPU level that is given as `target` to `mcpu`. Raises: StepwellError `bad-option`."""
+        if isinstance(self.target, Target):
+            object.__setattr__(self, "target", str(self.target))
         if not isinstance(self.target, str) or self.target not in CPU_LEVELS:
             return
         if self.mcpu not in ("host", self.target):
@@ -125,6 +128,15 @@ class CompileOptions:
             raise StepwellError("bad-option", None, message, help="leave one of them out")
         object.__setattr__(self, "mcpu", self.target)
         object.__setattr__(self, "target", None)
+
+    def description(self) -> TargetDescription:
+        """The target. Raises: StepwellError `unknown-target`, `bad-target`, `bad-option`."""
+        if self.target is None or not self.target.startswith(KINDS):
+            return target_from(self.mcpu, self.target)
+        if self.mcpu != "host":
+            message = f"the target is {self.target}, and mcpu is {self.mcpu}"
+            raise StepwellError("bad-option", None, message, help="leave one of them out")
+        return Target(self.target).cpu()
 
 
 def relaxed_options(options: CompileOptions, path: Path) -> CompileOptions | None:
@@ -142,7 +154,7 @@ class CompileKeywords(TypedDict, total=False):
     """The fields of `CompileOptions` as keywords."""
 
     mcpu: str
-    target: str | None
+    target: str | Target | None
     opt_level: int
     input_shapes: Mapping[str, Sequence[int]]
     winograd: Literal["auto", "fast", "off"]
@@ -210,7 +222,10 @@ def _are_shapes(value: object) -> bool:
 _NAMES = ("a list of names", partial(_is_list_of, str))
 _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "mcpu": ("a name", lambda value: isinstance(value, str)),
-    "target": ("a CPU level, an LLVM triple or None", lambda value: value is None or isinstance(value, str)),
+    "target": (
+        "a CPU level, an LLVM triple, a Target or None",
+        lambda value: value is None or isinstance(value, str),
+    ),
     "opt_level": _one_of(OPT_LEVELS),
     "start": _one_of(STARTS),
     "input_shapes": ("shapes by name, such as {'x': (1, 3, 224, 224)}", _are_shapes),

@@ -15,7 +15,6 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SHARE
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.tools.driver.compilation import (
     Compilation,
@@ -53,7 +52,7 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
         ctx = StepwellContext()
         if weights is not None:
             ctx.weights = weights
-        target = with_kept_shares(target_from(options.mcpu, options.target))
+        target = with_kept_shares(options.description())
         ctx.target = replace(target, debug_info=options.debug_info)
         compilation = Compilation(ModuleOp([]), ctx, owns_weights=True)
         with compilation.timed("import"):

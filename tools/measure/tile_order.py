@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter, thread_time
-
-import numpy as np
+from time import perf_counter
+from typing import NamedTuple, TypeAlias
 
 from stepwell.dialects.tensor_ir.register_file import RegisterFile, measured_tiles
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly, vector_spills
 from stepwell.lowering.loops_to_llvm import byte_dot, short_dot
-from stepwell.runtime.machine.loader import load_objects
 from stepwell.runtime.machine.target import TargetDescription, TileShares
-from stepwell.runtime.memory import aligned_empty
+from stepwell.runtime.machine.tile_rates import ROW_BYTES, TileRates, tile_rates
 
-_STEPS = {"short": 64, "long": 1024}
-_ROUNDS = 5
-_ROUND_SECONDS = 2e-4
 _NO_DIFFERENCE = 0.02
-_ROW_BYTES = 4 * (_STEPS["long"] + 16)  # no power of two: rows of a tile shall not map to the same cache sets
 _ELEMENT_BYTES = 4
-_FUNCTION = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 3)
+
+ClassShares: TypeAlias = tuple[str, tuple[tuple[int, int, float], ...]]
+"""A class of sums, and each tile with its share of the speed of the fastest."""
 
 
 @dataclass(frozen=True)
@@ -37,60 +32,54 @@ class _Kind:
     """Returns lines of LLVM IR, given the names of the new sum, the old sum and the two factors."""
 
 
+class TileCode(NamedTuple):
+    """Compiled loops of a kind of sums, one for each tile that fits; and the tiles that spill."""
+
+    kind: str
+    names: Mapping[tuple[int, int], str]
+    objects: Sequence[bytes]
+    spilling: Sequence[tuple[int, int]]
+
+
 def measure_tiles(target: TargetDescription, deadline: float) -> TileShares:
     """
     The speeds of register tiles, by class of sums, the fastest first.
 
     Args: `deadline` by `perf_counter`: classes that are not begun by then are left out.
     """
-    found: list[tuple[str, tuple[tuple[int, int, float], ...]]] = []
-    registers = RegisterFile(target.vector_registers, target.lanes(_ELEMENT_BYTES), target.vector_bytes)
-    for kind in _kinds(target):
+    found: list[ClassShares] = []
+    for code in tile_codes(target):
         if perf_counter() < deadline:
-            found += _measure(kind, measured_tiles(registers), target, deadline)
+            found += class_shares(code, tile_rates(code.objects, code.names, deadline))
     return tuple(found)
 
 
-def _measure(
-    kind: _Kind, tiles: Sequence[tuple[int, int]], target: TargetDescription, deadline: float
-) -> list[tuple[str, tuple[tuple[int, int, float], ...]]]:
-    texts = {tile: _source(kind, *tile, target) for tile in tiles}
-    spilling = {t for t, text in texts.items() if vector_spills(emit_assembly(text, target, optimize=False))}
-    kept = [tile for tile in tiles if tile not in spilling]
-    library = load_objects([compile_to_object(texts[tile], target, optimize=False) for tile in kept])
-    rows, panel, out = (aligned_empty(1 << 20) for _ in range(3))
-    for array in (rows, panel):
-        array.view(np.uint8)[:] = 0  # small numbers: nothing overflows, nothing is denormal
-    addresses = [int(array.ctypes.data) for array in (rows, panel, out)]
-    found: list[tuple[str, tuple[tuple[int, int, float], ...]]] = []
-    for length, steps in _STEPS.items():
-        runs = {tile: _FUNCTION(library.address(_name(kind, *tile))) for tile in kept}
-        rates = dict.fromkeys(kept, 0.0)
-        for number in range(_ROUNDS):  # all tiles in each round: other load of the machine affects all alike
-            if number and perf_counter() > deadline:
-                break
-            for (m, v), run in runs.items():
-                rates[m, v] = max(rates[m, v], m * v * _steps_a_second(run, steps, addresses))
-        best = max(rates.values(), default=1.0)
-        shares = [(m, v, _share(rate / best)) for (m, v), rate in rates.items()]
-        shares += [(m, v, 0.0) for m, v in spilling]
-        found.append((f"{kind.name} {length}", tuple(sorted(shares, key=lambda row: (-row[2], row)))))
+def tile_codes(target: TargetDescription) -> Iterator[TileCode]:
+    """The loops to measure for a target, by kind of sums."""
+    registers = RegisterFile(target.vector_registers, target.lanes(_ELEMENT_BYTES), target.vector_bytes)
+    for kind in _kinds(target):
+        texts = {tile: _source(kind, *tile, target) for tile in measured_tiles(registers)}
+        assembly = {tile: emit_assembly(text, target, optimize=False) for tile, text in texts.items()}
+        spilling = [tile for tile, text in assembly.items() if vector_spills(text)]
+        kept = [tile for tile in texts if tile not in spilling]
+        objects = [compile_to_object(texts[tile], target, optimize=False) for tile in kept]
+        yield TileCode(kind.name, {tile: _name(kind, *tile) for tile in kept}, objects, spilling)
+
+
+def class_shares(code: TileCode, rates: TileRates) -> list[ClassShares]:
+    """The speed of each tile as a share of the fastest one, by length of the sums."""
+    found: list[ClassShares] = []
+    for length, of_length in rates.items():
+        best = max(of_length.values(), default=1.0)
+        shares = [(m, v, _share(rate / best)) for (m, v), rate in of_length.items()]
+        shares += [(m, v, 0.0) for m, v in code.spilling]
+        found.append((f"{code.kind} {length}", tuple(sorted(shares, key=lambda row: (-row[2], row)))))
     return found
 
 
 def _share(ratio: float) -> float:
     """The rounded ratio to the fastest tile; 1.0 for differences below the precision of the measurement."""
     return 1.0 if ratio > 1 - _NO_DIFFERENCE else round(ratio, 2)
-
-
-def _steps_a_second(run: Callable[..., None], steps: int, addresses: Sequence[int]) -> float:
-    times = 1
-    while True:
-        start = thread_time()
-        run(times, steps, *addresses)
-        if (taken := thread_time() - start) >= _ROUND_SECONDS:
-            return times * steps / taken
-        times *= 4
 
 
 def _kinds(target: TargetDescription) -> Sequence[_Kind]:
@@ -147,7 +136,7 @@ def _source(kind: _Kind, rows: int, vectors: int, target: TargetDescription) -> 
     # For each row: the broadcast of its element, and a multiply-add to each sum.
     for r in range(rows):
         body += [
-            f"%p{r} = getelementptr i8, ptr %left, i64 {r * _ROW_BYTES}",
+            f"%p{r} = getelementptr i8, ptr %left, i64 {r * ROW_BYTES}",
             f"%x{r} = load {kind.scalar}, ptr %p{r}, align 4",
             f"%y{r} = insertelement {vector} poison, {kind.scalar} %x{r}, i64 0",
             f"%a{r} = shufflevector {vector} %y{r}, {vector} poison, "

@@ -11,6 +11,8 @@ import pytest
 from stepwell.dialects.tensor_ir.register_file import RegisterFile
 from stepwell.lowering.kernels.fingerprint import kernel_key
 from stepwell.passes.tensor.schedule.register_tile import choose_register_tile
+from stepwell.runtime import rpc
+from stepwell.runtime.machine import tile_rates
 from stepwell.runtime.machine.target import TargetDescription, host_target
 from stepwell.runtime.machine.tile_shares import (
     CalibrationWarning,
@@ -77,7 +79,7 @@ def test_tiles_are_measured_and_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With three tiles and one short round: only that it measures something of the right kind."""
-    monkeypatch.setattr(tile_order, "_ROUND_SECONDS", 1e-5)
+    monkeypatch.setattr(tile_rates, "_ROUND_SECONDS", 1e-5)
     monkeypatch.setattr(tile_order, "measured_tiles", lambda _: [(2, 2), (4, 1), (4, 2)])
     host = host_target()
     shares = tile_order.measure_tiles(host, perf_counter() + 5)
@@ -92,7 +94,24 @@ def test_tiles_are_measured_and_shown(
 
 
 def test_a_tile_that_spills_is_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tile_order, "_ROUND_SECONDS", 1e-5)
+    monkeypatch.setattr(tile_rates, "_ROUND_SECONDS", 1e-5)
     monkeypatch.setattr(tile_order, "measured_tiles", lambda _: [(4, 2), (14, 14)])
     shares = dict(tile_order.measure_tiles(host_target(), perf_counter() + 5))
     assert all(rows[-1] == (14, 14, 0.0) for rows in shares.values())
+
+
+def test_tiles_of_a_machine_are_measured_there_and_kept_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a process of this machine, as `--on` does on another one."""
+    monkeypatch.setattr(tile_order, "measured_tiles", lambda _: [(2, 2), (4, 1), (14, 14)])
+    monkeypatch.setattr(rpc, "connect", lambda url: rpc.local())
+    assert cli.main(["calibrate", "--on", "rpc://a:1"]) == 0
+    assert "register tiles" in capsys.readouterr().out
+    with rpc.local() as session:
+        target = session.target()
+    shares = with_kept_shares(CompileOptions(target=str(target)).description()).tile_shares
+    assert shares and all({row[:2] for row in rows} == {(2, 2), (4, 1), (14, 14)} for _, rows in shares)
+    assert all(rows[0][2] == 1 and rows[-1] == (14, 14, 0.0) for _, rows in shares)
+    assert cli.main(["calibrate", "--on", "rpc://a:1", "--show"]) == 1
+    assert "bad-option" in capsys.readouterr().err

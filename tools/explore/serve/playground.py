@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import cast
 
 from stepwell.passes.context import PassContext
-from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.model import checked_threads
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.kernel_steps import Data
@@ -39,12 +38,7 @@ def playground(
     kernels = cast("list[Data]", data["kernels"])
     by_id = {str(each["id"]): cases[str(each["symbol"])] for each in kernels if each["symbol"] in cases}
     tries = Tries(
-        by_id,
-        target_from(options.mcpu, options.target),
-        PassContext.current(),
-        checked_threads(threads),
-        Path.cwd(),
-        trusts_ir,
+        by_id, options.description(), PassContext.current(), checked_threads(threads), Path.cwd(), trusts_ir
     )
     server = Server(Site(page.encode(), data, tries), port)
     tries.prepare()

@@ -89,8 +89,15 @@ def test_a_model_is_called_and_timed_there(session: rpc.Connection, model: Compi
 def test_the_target_there_compiles(session: rpc.Connection) -> None:
     target = session.target()
     assert int(str(target["cores"])) >= 1
-    compiled = stepwell.compile(stepwell.parse(SOFTMAX), mcpu=str(target["mcpu"]))
+    compiled = stepwell.compile(stepwell.parse(SOFTMAX), target=target)
+    assert compiled.image.main.variants[0].features == target.cpu().needed_features
     np.testing.assert_allclose(np.asarray(session.load(compiled)(X)).sum(1), 1, rtol=1e-5)
+
+
+def test_a_model_for_another_cpu_is_refused_there(session: rpc.Connection) -> None:
+    foreign = stepwell.compile(stepwell.parse(SOFTMAX), target="aarch64")
+    with pytest.raises(StepwellError, match=r"error\[wrong-cpu\].*aarch64"):
+        session.load(foreign)
 
 
 def test_functions_files_and_the_log(session: rpc.Connection) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +14,11 @@ import stepwell
 from stepwell import rpc
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.rpc.attempts import WRONG_PER_MINUTE, Attempts
-from stepwell.runtime.rpc.client import connected
-from stepwell.runtime.rpc.identity import Address, fingerprint_of, own_certificate, own_token, trust
-from stepwell.runtime.rpc.server import RpcServer, ServerOptions, expect_secure
+from stepwell.runtime.rpc.channels import Secrets
+from stepwell.runtime.rpc.client import opened
+from stepwell.runtime.rpc.identity import fingerprint_of, own_certificate, own_token, trust
+from stepwell.runtime.rpc.listening import expect_secure
+from stepwell.runtime.rpc.server import RpcServer
 from stepwell.runtime.rpc.session import Limits
 from tests.unit.runtime.rpc.test_local import CODE, SOFTMAX, X
 
@@ -26,26 +26,6 @@ pytest.importorskip("grpc", reason="grpcio is not installed")
 pytest.importorskip("cryptography", reason="cryptography is not installed")
 
 Serve = Callable[..., RpcServer]
-
-
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("settings")
-
-
-@pytest.fixture
-def serve(settings: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Serve]:
-    monkeypatch.setenv("STEPWELL_CONFIG", str(settings))
-    servers: list[RpcServer] = []
-
-    def start(*, tls: bool = True, **options: Any) -> RpcServer:
-        secrets = own_certificate() if tls else None
-        servers.append(RpcServer(ServerOptions(Address("127.0.0.1", 0), own_token()[0], secrets, **options)))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.close()
 
 
 def url(server: RpcServer) -> str:
@@ -74,7 +54,7 @@ def test_wrong_secrets_are_refused(serve: Serve) -> None:
             rpc.connect(url(server), fingerprint=wrong)
     rpc.connect(url(server), token=own_token()[0], fingerprint=fingerprint.upper()).close()
     with pytest.raises(StepwellError, match=r"error\[no-server\]"):
-        connected(url(server), None, None, 0.5, insecure=True)
+        opened(server.address, Secrets(own_token()[0], None), 0.5)
 
 
 def test_too_many_wrong_tokens(serve: Serve) -> None:
@@ -98,7 +78,7 @@ def test_the_minute_of_wrong_tokens_ends() -> None:
 
 def test_without_tls_on_loopback_only(serve: Serve) -> None:
     server = serve(tls=False)
-    connected(url(server), None, None, 20, insecure=True).close()
+    opened(server.address, Secrets(own_token()[0], None), 20).close()
     with pytest.raises(StepwellError, match=r"error\[bad-certificate\]"):
         rpc.connect(url(server), timeout=5)
     with pytest.raises(StepwellError, match=r"error\[insecure-address\]"):
@@ -170,17 +150,6 @@ def test_uploads_are_bounded(serve: Serve, tmp_path: Path) -> None:
         (tmp_path / "f").write_bytes(bytes(1001))
         with pytest.raises(StepwellError, match=r"error\[bad-message\]"):
             session.upload(tmp_path / "f", "b")
-
-
-def test_noise_ends_its_connection_only(serve: Serve) -> None:
-    server = serve()
-    with socket.create_connection(server.address, timeout=5) as noise:
-        try:
-            for _ in range(100):
-                noise.sendall(os.urandom(1 << 20))
-        except OSError:
-            pass  # the server has closed it
-    rpc.connect(url(server)).close()
 
 
 def test_nothing_heavy_is_imported() -> None:

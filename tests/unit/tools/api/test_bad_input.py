@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
@@ -286,12 +287,18 @@ def test_modules_in_two_threads_take_turns(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("of_a_module", [False, True])
 @pytest.mark.filterwarnings("ignore::stepwell.runtime.machine.target.TargetWarning")
-def test_a_foreign_target_is_refused_before_anything_is_compiled(
-    of_a_module: bool, how: dict[str, str]
+def test_code_for_a_foreign_target_is_refused_when_it_is_called(
+    of_a_module: bool, how: dict[str, str], tmp_path: Path
 ) -> None:
-    steps: list[str] = []
     model = sw.import_onnx(onnx_model(SMALL)) if of_a_module else onnx_model(SMALL)
-    with pytest.raises(sw.StepwellError, match="wrong-cpu.*which this machine lacks") as caught:
-        untyped.compile(model, progress=lambda step, *_: steps.append(step), use_cache=False, **how)
-    assert not steps and (help := caught.value.help)
-    assert "here run host, x86-64, " in help and "-o FILE" in help
+    compiled = untyped.compile(model, **how)
+    for foreign in (compiled, pickle.loads(pickle.dumps(compiled))):
+        inputs = [np.zeros([2] * len(spec.shape), np.float32) for spec in foreign.inputs]
+        with pytest.raises(sw.StepwellError, match="wrong-cpu.*which this machine lacks") as caught:
+            foreign(*inputs)
+        assert "stepwell.export(model, FILE)" in (caught.value.help or "")
+    compiled.save(tmp_path / "m.stepwell")
+    with pytest.raises(sw.StepwellError, match="wrong-cpu"):
+        sw.load(tmp_path / "m.stepwell")
+    with pytest.raises(sw.StepwellError, match="bad-option"):
+        compiled.threads = 2
