@@ -11,7 +11,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models conformance fuzz cases derivatives mutants emulated deploy explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives mutants emulated deploy explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -36,6 +36,11 @@ unit: .venv/with-test
 
 models: .venv/with-test
 	$(PYTEST) tests/models
+
+# Text of each level of each kernel, which must become the model's code or be as fast; goes on where it was ended.
+# `TEXTS="--shard 1/4"` runs a part.
+texts: .venv/with-test
+	$(BIN)/python -m benchmarks.texts $(TEXTS)
 
 # Fails when a case is lost that the ledger has; `CONFORMANCE="--shard 1/4 --resume"` runs a part, or goes on.
 conformance: .venv/with-test

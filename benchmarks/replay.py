@@ -79,7 +79,7 @@ class Replay:
 
     def __init__(self, mcpu: str):
         self._options = CompileOptions(mcpu=mcpu)
-        self._target = fixed_target(mcpu)
+        self.target = fixed_target(mcpu)
         self._ctx = StepwellContext()
         self._compiled: dict[str, tuple[str, str]] = {}
         """By the digest of a kernel's text: the digest of its object, and its scratch bytes."""
@@ -90,7 +90,7 @@ class Replay:
 
         Raises: StepwellError of the pass that failed; SystemExit when the model is not available.
         """
-        compilation = self._lowered(name)
+        compilation = self.lowered(name)
         found: Digests = {}
         names: dict[str, str] = {}
         for kernel in kernels_of(compilation.module):
@@ -104,7 +104,7 @@ class Replay:
         text = digest(canonical_text(main_of(compilation.module)).encode())
         return {**found, "main": [text, digest(_main_object(compilation))]}
 
-    def _lowered(self, name: str) -> Compilation:
+    def lowered(self, name: str) -> Compilation:
         """A model as kernels and `@main`."""
         path = _path(name)
         if path is None:
@@ -113,7 +113,7 @@ class Replay:
         options = replace(self._options, input_shapes=shapes)
         with collector_paused():
             compilation = start(path, options)
-            compilation.ctx.target = self._target
+            compilation.ctx.target = self.target
             to_level_1(compilation, options)
             to_level_2(compilation, options)
         return compilation
@@ -122,7 +122,7 @@ class Replay:
         if text not in self._compiled:
             copy = kernel.clone()
             copy.properties["sym_name"] = StringAttr("kernel")
-            compiled = compile_kernel(lambda: ModuleOp([copy.clone()]), self._ctx, self._target)
+            compiled = compile_kernel(lambda: ModuleOp([copy.clone()]), self._ctx, self.target)
             self._compiled[text] = digest(compiled.code), compiled.scratch
         return self._compiled[text]
 

@@ -89,6 +89,7 @@ def _parallel(op: scf.ForOp, body: Region) -> scf.ParallelOp:
         [op.lb, *inner.lowerBound], [op.ub, *inner.upperBound], [op.step, *inner.step], merged
     )
     new.attributes = inner.attributes | attributes
+    Rewriter.erase_op(inner)  # else its bounds would have a use that is in no text
     return new
 
 

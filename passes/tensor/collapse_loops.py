@@ -28,14 +28,14 @@ from stepwell.dialects.tensor_ir.structured import (
     single_dim,
     tensor_shape,
 )
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 
 _RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 # Users for which a merged result is expanded to its own shape again.
 _BOUNDARY = (ReturnOp, *_RESHAPES)
 
 
-class CollapseLoopsPass(FunctionPass):
+class CollapseLoopsPass(SchedulingPass):
     """
     Merge neighbouring loops that are neighbouring dimensions wherever they appear.
 

@@ -21,8 +21,8 @@ from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.structured import Structured, single_dim, tensor_element
 from stepwell.dialects.tensor_ir.transfers import dim_of, vector_of, vector_type
 from stepwell.dialects.tensor_ir.vector_values import VectorValues, has_vector_form
-from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 
 # Ops that may move before loops that they do not depend on.
 _MOVABLE = ("arith.", "tensor.dim", "tensor.empty", "tensor.expand_shape", "tensor.collapse_shape")
@@ -30,7 +30,7 @@ _BITS_A_BYTE = 8
 
 
 @dataclass(frozen=True)
-class FuseIntoWritesPass(FunctionPass):
+class FuseIntoWritesPass(SchedulingPass):
     """
     Fuse each elementwise op into the loops that write its operand, on every vector before the write.
 

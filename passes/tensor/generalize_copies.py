@@ -22,10 +22,10 @@ from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand
 from stepwell.dialects.tensor_ir.slices import Slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import Structured, generic, tensor_element, tensor_shape
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 
 
-class GeneralizeCopiesPass(FunctionPass):
+class GeneralizeCopiesPass(SchedulingPass):
     """
     Copy the source of each `tensor.insert_slice` by a `linalg.generic`, unless an op can compute it in place.
 

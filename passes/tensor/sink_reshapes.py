@@ -10,11 +10,11 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.tensor_ir.expand_loops import expanded, is_elementwise
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 
 
 @dataclass(frozen=True)
-class SinkReshapesPass(FunctionPass):
+class SinkReshapesPass(SchedulingPass):
     """
     Move `tensor.collapse_shape` below elementwise users, which can then share the loops of its producer.
 

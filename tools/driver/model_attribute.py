@@ -29,8 +29,7 @@ from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.base import plain
 from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.sched_program import WEIGHT
-from stepwell.lowering.kernels.kernel import has_vectors, llvm_text
-from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.lowering.kernels.program_parts import objects_of_program
 from stepwell.passes.pipelines import C_LOOP_PIPELINE, LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN, Entry, ModelImage
@@ -95,9 +94,9 @@ def image_of(compilation: Compilation) -> ModelImage:
     if not is_on_machine(module):
         compilation.run("llvm", LLVM_PIPELINE)
     with compilation.timed("machine"):
-        code = compile_to_object(llvm_text(module, ctx.target), ctx.target, optimize=not has_vectors(module))
+        objects = objects_of_program(module, ctx.target)
     entry, weights = described_entry(compilation)
-    return ModelImage({MAIN: with_code(entry, [code], ctx.target)}, weights)
+    return ModelImage({MAIN: with_code(entry, objects, ctx.target)}, weights)
 
 
 def described_entry(compilation: Compilation) -> tuple[Entry, tuple[Array, ...]]:

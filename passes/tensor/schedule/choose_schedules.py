@@ -10,17 +10,17 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.sched import SCHEDULE, UNROLLED, Schedule, schedule_of
+from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.groups import fused_group
 from stepwell.dialects.tensor_ir.structured import Structured
-from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
 from stepwell.passes.tensor.schedule.choose_forms import choose_forms
 from stepwell.passes.tensor.schedule.contraction import Product, schedule_product
 from stepwell.passes.tensor.schedule.elementwise import schedule_by_rows, schedule_elementwise
 from stepwell.passes.tensor.schedule.row import schedule_along, schedule_reduction
 from stepwell.passes.tensor.schedule.tile_product import is_tile_product, schedule_after_tiles
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
@@ -28,13 +28,12 @@ _log = logger(__name__)
 
 
 @dataclass(frozen=True)
-class ChooseSchedulesPass(FunctionPass):
+class ChooseSchedulesPass(SchedulingPass):
     """
     Give each structured op of a kernel a schedule, or a group whose anchor has one.
 
     Anchors are chosen by the work they do: sums of products first, then other reductions, then what is left.
-    The choice depends on shapes and the target alone. Ops that have schedules keep them;
-    a kernel whose vectors fit registers has had its schedules carried out.
+    The choice depends on shapes and the target alone. Ops that have schedules keep them.
     Runs after `fill-borders`, `generalize-copies` and `collapse-loops`: without them copies get no schedule,
     and rows are shorter. A kernel with ops of `linalg_ext` gets forms for these alone, as by `choose-forms`:
     what else is to be scheduled exists after `expand-forms`.
@@ -49,7 +48,7 @@ class ChooseSchedulesPass(FunctionPass):
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if not is_kernel(func) or UNROLLED in func.attributes:  # text that went down may come back
+        if not is_kernel(func):
             return
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         if choose_forms(func, target):

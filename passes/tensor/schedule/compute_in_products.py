@@ -25,12 +25,12 @@ from stepwell.dialects.tensor_ir.structured import (
     tensor_element,
     tensor_shape,
 )
-from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.schedule.contraction import Product, neighbours
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 
 
 @dataclass(frozen=True)
-class ComputeInProductsPass(FunctionPass):
+class ComputeInProductsPass(SchedulingPass):
     """
     Inline the elementwise op that computes a matrix into products of floats by few rows.
 

@@ -30,12 +30,13 @@ from stepwell.dialects.tensor_ir.structured import (
     tensor_shape,
 )
 from stepwell.dialects.tensor_ir.tiles import dim_size
-from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.base import Numerics
 from stepwell.passes.tensor.schedule.contraction import Product, neighbours
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 
 
 @dataclass(frozen=True)
-class PairProductsPass(FunctionPass):
+class PairProductsPass(SchedulingPass):
     """
     Pack neighbours along a sum of products of bf16 into 32 bits, whose two products one instruction adds.
 

@@ -33,13 +33,13 @@ from stepwell.dialects.tensor_ir.structured import (
 )
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.types import element_bytes
-from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.schedule.contraction import Product, common_sum, neighbours
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
 
 @dataclass(frozen=True)
-class StageOperandsPass(FunctionPass):
+class StageOperandsPass(SchedulingPass):
     """
     Copy operands of products of floats that are read many times, in an order that vectors do not fit.
 

@@ -54,8 +54,9 @@ def opened(kernel: FuncOp, dims: Sequence[Dim], bounds: Mapping[str, tuple[int, 
     copy.properties |= {
         "function_type": FunctionType.from_lists(list(block.arg_types), list(results.operand_types)),
         "arg_attrs": ArrayAttr([*named[:count], *[DictionaryAttr({})] * len(symbols)]),
-        "res_attrs": ArrayAttr(named[count:]),
     }
+    if any(each.data for each in named[count:]):  # else its text, read again, would be another one
+        copy.properties["res_attrs"] = ArrayAttr(named[count:])
     set_kernel(copy, KernelAttr(interface.inputs.data, interface.outputs.data, list(symbols), bounds=bounds))
     return copy
 

@@ -18,10 +18,10 @@ from stepwell.dialects.tensor_ir.memory import slice_offsets, slice_sizes
 from stepwell.dialects.tensor_ir.slices import Slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 
 
-class FillBordersPass(FunctionPass):
+class FillBordersPass(SchedulingPass):
     """
     Fill only the padding around an insertion into a filled tensor, so that each element is written once.
 

@@ -30,11 +30,11 @@ from stepwell.dialects.tensor_ir.structured import (
     tensor_shape,
 )
 from stepwell.dialects.types import element_bytes
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.passes.tensor.tile.tile_and_fuse import tile_shared_loops
 
 
-class PadByChannelPass(FunctionPass):
+class PadByChannelPass(SchedulingPass):
     """
     Build the loops over the channels of a window op that reads a padded feature map, and pad inside them.
 

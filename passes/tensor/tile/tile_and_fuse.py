@@ -20,12 +20,12 @@ from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slic
 from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
 from stepwell.dialects.tensor_ir.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
 from stepwell.passes.analysis.manager import analysis
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.passes.tensor.tile.lane_reductions import tile_lane_reduction
 from stepwell.runtime.errors import StepwellError
 
 
-class TileAndFusePass(FunctionPass):
+class TileAndFusePass(SchedulingPass):
     """
     Build the loops that schedules ask for.
 

@@ -15,11 +15,11 @@ from stepwell.dialects.tensor_ir import transfers
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.dialects.tensor_ir.transfers import covers_tensor, dim_of, vector_of
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.passes.tensor.vector.forward import as_read, forward_tiles
 
 
-class HoistAccumulatorsPass(FunctionPass):
+class HoistAccumulatorsPass(SchedulingPass):
     """
     Replace loop-carried tiles that are only read and written whole by vectors, innermost loops first.
 

@@ -12,10 +12,11 @@ from xdsl.pattern_rewriter import RewritePattern
 
 from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.sched import UNROLLED
+from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.transfers import element_type
 from stepwell.dialects.types import element_bytes
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.passes.tensor.vector import cut_elements, cut_transfers
 from stepwell.passes.tensor.vector.cut_vectors import CutVectors
 from stepwell.passes.tensor.vector.short_rows import vectors_of_short_rows
@@ -24,14 +25,14 @@ from stepwell.runtime.machine.target import target_from
 
 
 @dataclass(frozen=True)
-class UnrollVectorsPass(FunctionPass):
+class UnrollVectorsPass(SchedulingPass):
     """
     Replace vectors by as many of one dimension as they need, none longer than a register.
 
     Afterwards each vector is read from neighbours in memory or is one scalar in all lanes; slices have become
     indices of the tensors they were cut from, and loops carry one value for each accumulator register.
     Elements that are not contiguous along the lanes are gathered one by one: correct, but slow, so schedules
-    avoid it.
+    avoid it. Marks the functions that it is done with, and all kernels, as `sched.unrolled`.
     """
 
     name = "unroll-vectors"
@@ -40,15 +41,15 @@ class UnrollVectorsPass(FunctionPass):
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        if UNROLLED in func.attributes:  # text that went through here may come back
-            return
         if any(isinstance(r.type, VectorType) for op in func.walk() for r in op.results):
             target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
             lanes = max(1, target.lanes(_widest(func)))
             vectors = CutVectors(func, lanes, target.vector_registers, vectors_of_short_rows(func, lanes))
             vectors.convert(unroll_patterns(vectors))
             erase_dead(func)
-            func.attributes[UNROLLED] = UnitAttr()
+        elif not is_kernel(func):
+            return
+        func.attributes[UNROLLED] = UnitAttr()
 
 
 def _widest(func: FuncOp) -> int:

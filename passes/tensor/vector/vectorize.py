@@ -22,14 +22,14 @@ from stepwell.dialects.tensor_ir.element_reads import read_lanes
 from stepwell.dialects.tensor_ir.transfers import vector_type
 from stepwell.dialects.tensor_ir.vector_values import VectorValues
 from stepwell.dialects.vector import MultiReductionOp
-from stepwell.passes.base import FunctionPass
+from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.passes.tensor.vector.access import read, write
 from stepwell.passes.tensor.vector.forward import forward_tiles
 from stepwell.passes.tensor.vector.vector_tiles import VectorTile, vector_tiles
 from stepwell.patterns.driver.greedy import apply_patterns_once
 
 
-class VectorizePass(FunctionPass):
+class VectorizePass(SchedulingPass):
     """
     Compute each tile whose schedule says `vectorize` on vectors of the tile's shape.
 

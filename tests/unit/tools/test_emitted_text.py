@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 import stepwell
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.lowering.kernels.kernel import compile_kernel
+from stepwell.lowering.kernels.program_parts import objects_of_program
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools.driver.emit import emit_file
+from stepwell.tools.driver.compilation import kernels_of
+from stepwell.tools.driver.emit import emit_file, lower_to
 from stepwell.tools.driver.options import CompileOptions
 from tests.onnx_models import onnx_model
 
@@ -58,6 +64,25 @@ def _compare(body: str, level: str, folder: Path, *inputs: np.ndarray) -> None:
     for found, expected in zip(made(*inputs), wanted(*inputs), strict=True):
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def test_each_kernel_of_a_program_is_compiled_as_that_of_the_model(tmp_path: Path) -> None:
+    """A scalar kernel, which LLVM vectorizes, beside one with vectors and a body for threads."""
+    body = "g (float[512, 600] x) => (float[512, 600] y) { s = CumSum(x, one)  y = Softmax(s) }"
+    model = onnx_model(body.replace("{", "<int64 one = {1}> {", 1))
+    onnx.save(model, str(tmp_path / "m.onnx"))
+    lowered = lower_to(tmp_path / "m.onnx", CompileOptions(), "linalg")
+    target = lowered.ctx.target
+    expected = [
+        compile_kernel(lambda f=f: ModuleOp([f.clone()]), StepwellContext(), target).code
+        for f in kernels_of(lowered.module)
+    ]
+    assert len(expected) == 2
+    program = lower_to(tmp_path / "m.onnx", CompileOptions(), "llvm").module
+    *found, main = objects_of_program(program, target)
+    assert found == expected and main
+    debugged = objects_of_program(program, replace(target, debug_info=True))
+    assert all(b".debug_line" in code for code in debugged)
 
 
 def test_nothing_leads_back_up(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@
 
 // CHECK-NOT: @p1
 // CHECK-LABEL: func.func private @p0_shared(
-// CHECK-SAME: symbols = ["C" in 4 to 9]
+// CHECK-SAME: -> tensor<14x32xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1, symbols = ["C" in 4 to 9]
 // CHECK: #sched.schedule<
 // CHECK-LABEL: func.func private @b0_shared(
 // CHECK-SAME: symbols = ["C" in 3 to 8]
