@@ -10,9 +10,9 @@ from stepwell.dialects import graph, linalg_ext
 from stepwell.dialects.costs.kernels import POOLS
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.graph.relations import element_of_value, shape_text
+from stepwell.dialects.linalg_builder.support import empty, is_returned
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
-from stepwell.lowering.graph_to_linalg.support import empty, is_returned
 from stepwell.runtime.errors import StepwellError
 
 

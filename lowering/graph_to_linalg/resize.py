@@ -20,10 +20,9 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import INDICES, collected, copied, index_of, index_table, table
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.slices import INDICES, collected, copied, index_of, index_table, table
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     Read,
     empty,
@@ -33,7 +32,8 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import join_dims
+from stepwell.dialects.linalg_builder.views import join_dims
+from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

@@ -19,12 +19,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.recurrent import FUNCTIONS, GATES
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg import activation
-from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded, sum_of_products
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.slices import cut, paste
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder import activation
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.slices import cut, paste
+from stepwell.dialects.linalg_builder.sums import accumulator, rounded, sum_of_products
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     Body,
     Read,
@@ -36,7 +35,8 @@ from stepwell.lowering.graph_to_linalg.support import (
     identity,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
+from stepwell.dialects.linalg_builder.views import join_dims, split_dims
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

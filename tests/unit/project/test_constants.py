@@ -64,7 +64,7 @@ OTHERS: Mapping[str, str] = {
     "facts of element types and accuracy": """
         lowering/graph_to_linalg/quantized.py _ONE_BINADE _ONE_BINADE_BITS
         lowering/graph_to_linalg/reduction.py _ABOVE_ALL
-        lowering/graph_to_linalg/small_floats.py _F32_FRACTION _F32_BIAS
+        dialects/linalg_builder/small_floats.py _F32_FRACTION _F32_BIAS
         lowering/graph_to_linalg/vectors/suppression.py _POSITION_BITS
         lowering/graph_to_linalg/vectors/top_k_rounds.py _LAST_POSITION
         lowering/loops_to_llvm/half.py _SIGN _REBIAS _F32_INFINITY

@@ -25,10 +25,10 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value, shape_text
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
+from stepwell.dialects.linalg_builder.scalars import Constant, Scalars, scalar_constant, signless
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.tensor_ir.structured import projection as projection
 from stepwell.dialects.types import Tensor, dims_of, tensor_of
-from stepwell.lowering.graph_to_linalg.scalars import Constant, Scalars, scalar_constant, signless
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

@@ -7,7 +7,7 @@ from math import pi, sqrt
 from xdsl.dialects import math
 from xdsl.ir import SSAValue
 
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.dialects.linalg_builder.scalars import Scalars
 
 
 def relu(scalars: Scalars, x: SSAValue) -> SSAValue:
