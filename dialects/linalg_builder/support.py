@@ -8,7 +8,7 @@ compute in: signless integers, and f32 for the narrower floats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, cast
 
 from xdsl.builder import ImplicitBuilder
@@ -41,6 +41,14 @@ PARALLEL = IteratorTypeAttr.parallel()
 REDUCTION = IteratorTypeAttr.reduction()
 
 
+class SymbolRewriter(PatternRewriter):
+    """A rewriter that knows the values of more symbols than the arguments of the kernel are."""
+
+    def __init__(self, op: Operation, symbols: Mapping[str, SSAValue]):
+        super().__init__(op)
+        self.symbols = symbols
+
+
 def extent(dim: Dim, rewriter: PatternRewriter) -> SSAValue:
     """
     The value of a dimension, computed from the symbol arguments of the kernel.
@@ -55,7 +63,9 @@ def extent(dim: Dim, rewriter: PatternRewriter) -> SSAValue:
             "a kernel cannot compute the size of an unknown dimension",
             help="give the model's inputs fixed shapes, or equal names to equal dimensions",
         )
-    return IRBuilder.on(rewriter, symbols=dict(symbol_arguments(kernel))).extent(dim)
+    is_own = isinstance(rewriter, SymbolRewriter)
+    symbols = rewriter.symbols if is_own else dict(symbol_arguments(kernel))
+    return IRBuilder.on(rewriter, symbols=symbols).extent(dim)
 
 
 Emitted = TypeVar("Emitted")

@@ -10,7 +10,7 @@ from stepwell.dialects import graph, linalg_ext
 from stepwell.dialects.costs.kernels import POOLS
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.graph.relations import element_of_value, shape_text
-from stepwell.dialects.linalg_builder.support import empty, is_returned
+from stepwell.dialects.linalg_builder.support import empty, empty_like, is_returned
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.runtime.errors import StepwellError
@@ -82,3 +82,14 @@ class TreeEnsembleLowering(RewritePattern):
     def match_and_rewrite(self, op: graph.TreeEnsembleOp, rewriter: PatternRewriter) -> None:
         """Replace the op."""
         rewriter.replace(op, linalg_ext.TreeEnsembleOp(op, empty(tensor_of(op.result), rewriter)))
+
+
+class RnnLowering(RewritePattern):
+    """`graph.rnn` → `linalg_ext.rnn` into empty tensors."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RnnOp, rewriter: PatternRewriter) -> None:
+        """Replace the op. Raises: StepwellError `unsupported` for a state of unknown size."""
+        if not op.hidden.is_static:
+            raise StepwellError("unsupported", op, f"graph.rnn whose state has the unknown size {op.hidden}")
+        rewriter.replace(op, linalg_ext.RnnOp.writing(op, [empty_like(r, rewriter) for r in op.outputs]))

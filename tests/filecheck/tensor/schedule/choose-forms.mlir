@@ -69,3 +69,11 @@ func.func private @pool(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) -> ten
   %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
   func.return %y : tensor<1x8x5x8xf32>
 }
+
+// CHECK-LABEL: @rnn
+// CHECK: linalg_ext.rnn {{.*}} #sched.schedule<form = "whole">
+// REMARK: remark: form whole (about {{[0-9,]+}} cycles); also legal: blocks (steps = 6, about {{[0-9,]+}} cycles)
+func.func private @rnn(%x: tensor<6x2x8xf32>, %w: tensor<1x4x8xf32>, %r: tensor<1x4x4xf32>, %y0: tensor<6x1x2x4xf32>, %h0: tensor<1x2x4xf32>) -> tensor<6x1x2x4xf32> attributes {sched.kernel = #sched.kernel<inputs = 5, outputs = 1>} {
+  %y, %h = linalg_ext.rnn %x, %w, %r into %y0, %h0 : tensor<6x1x2x4xf32>, tensor<1x2x4xf32> cell "rnn" direction "forward" activations ["tanh"] alphas [0.0] betas [0.0] : (tensor<6x2x8xf32>, tensor<1x4x8xf32>, tensor<1x4x4xf32>) -> tensor<6x1x2x4xf32>, tensor<1x2x4xf32>
+  func.return %y : tensor<6x1x2x4xf32>
+}
