@@ -90,10 +90,10 @@ class RnnOp(GraphFormsOp):
     traits = traits_def(Pure())
     assembly_format = (
         "$x `,` $w `,` $r (`bias` $bias^ `:` type($bias))? (`lengths` $lengths^ `:` type($lengths))?"
-        " (`h0` $h0^ `:` type($h0))? (`c0` $c0^ `:` type($c0))? (`peepholes` $peepholes^ `:` type($peepholes))?"
-        " `into` $inits `:` type($inits) (`of` $of^)? `cell` $cell `direction` $direction"
-        " `activations` $activations `alphas` $alphas `betas` $betas (`clip` $clip^)?"
-        " (`input_forget` $input_forget^)? (`linear_before_reset` $linear_before_reset^)?"
+        " (`h0` $h0^ `:` type($h0))? (`c0` $c0^ `:` type($c0))?"
+        " (`peepholes` $peepholes^ `:` type($peepholes))? `into` $inits `:` type($inits) (`of` $of^)?"
+        " `cell` $cell `direction` $direction `activations` $activations `alphas` $alphas `betas` $betas"
+        " (`clip` $clip^)? (`input_forget` $input_forget^)? (`linear_before_reset` $linear_before_reset^)?"
         " (`packing` $packing^)? attr-dict"
         " `:` `(` type($x) `,` type($w) `,` type($r) `)` `->` type($outputs)"
     )

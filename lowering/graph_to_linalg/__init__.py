@@ -23,7 +23,6 @@ from stepwell.lowering.graph_to_linalg import (
     ordering,
     quantized,
     reduction,
-    resize,
     window,
 )
 from stepwell.lowering.graph_to_linalg.calls import refuse_calls
@@ -54,7 +53,6 @@ _PATTERNS: list[type[RewritePattern]] = patterns_in(
     ordering,
     quantized,
     reduction,
-    resize,
     scan,
     suppression,
     top_k,

@@ -16,6 +16,7 @@ from stepwell.dialects.linalg_ext import (
     FormsOp,
     GraphFormsOp,
     PoolOp,
+    ResizeOp,
     RnnOp,
     TreeEnsembleOp,
     WinogradConvOp,
@@ -26,6 +27,7 @@ from stepwell.passes.tensor.forms.attention import attention_by_blocks
 from stepwell.passes.tensor.forms.graph_ops import by_graph_op, drop_names
 from stepwell.passes.tensor.forms.pool_rows import pool_by_rows
 from stepwell.passes.tensor.forms.recurrent import rnn_by_steps
+from stepwell.passes.tensor.forms.resize import resize_by_axes, resize_by_gather, resize_by_repeats
 from stepwell.passes.tensor.forms.tree_bits import trees_by_bits
 from stepwell.passes.tensor.forms.tree_walk import trees_by_walks
 from stepwell.passes.tensor.forms.winograd import winograd_by_blocks
@@ -36,6 +38,12 @@ _Expansion = Callable[[Any, Mapping[str, int], Constants], SSAValue | Sequence[S
 EXPANSIONS: Mapping[type[FormsOp], Mapping[str, _Expansion]] = {
     AttentionOp: {"softmax": attention_by_blocks, "online-softmax": attention_by_blocks},
     PoolOp: {"rows": pool_by_rows},
+    ResizeOp: {
+        "repeat": by_graph_op(resize_by_repeats),
+        "gather": by_graph_op(resize_by_gather),
+        "last-axis-first": by_graph_op(resize_by_axes(last_first=True)),
+        "first-axis-first": by_graph_op(resize_by_axes(last_first=False)),
+    },
     RnnOp: {"whole": by_graph_op(rnn_by_steps), "blocks": by_graph_op(rnn_by_steps)},
     TreeEnsembleOp: {"walk": trees_by_walks, "bits": trees_by_bits},
     WinogradConvOp: {"blocks": winograd_by_blocks, "channels": winograd_by_blocks},

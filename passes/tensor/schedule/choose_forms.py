@@ -14,6 +14,7 @@ from stepwell.dialects.linalg_ext import (
     AttentionOp,
     FormsOp,
     PoolOp,
+    ResizeOp,
     RnnOp,
     TreeEnsembleOp,
     WinogradConvOp,
@@ -27,6 +28,7 @@ from stepwell.passes.tensor.schedule.attention import attention_choices
 from stepwell.passes.tensor.schedule.form_choice import Choice
 from stepwell.passes.tensor.schedule.pool import pool_choices
 from stepwell.passes.tensor.schedule.recurrent import rnn_choices
+from stepwell.passes.tensor.schedule.resize import resize_choices
 from stepwell.passes.tensor.schedule.trees import tree_choices
 from stepwell.passes.tensor.schedule.winograd import winograd_choices
 from stepwell.runtime.machine.target import TargetDescription, target_from
@@ -34,6 +36,7 @@ from stepwell.runtime.machine.target import TargetDescription, target_from
 _CHOICES: Mapping[type[FormsOp], Callable[[Any, TargetDescription], Sequence[Choice]]] = {
     AttentionOp: attention_choices,
     PoolOp: pool_choices,
+    ResizeOp: resize_choices,
     RnnOp: rnn_choices,
     TreeEnsembleOp: tree_choices,
     WinogradConvOp: winograd_choices,

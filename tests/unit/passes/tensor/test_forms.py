@@ -18,6 +18,7 @@ import stepwell as sw
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.recurrent import DIRECTIONS, FUNCTIONS, GATES
+from stepwell.dialects.graph.resize import COORDINATES
 from stepwell.dialects.linalg_ext import FormsOp
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.sched import SCHEDULE, Schedule
@@ -51,11 +52,19 @@ class Case:
         run_pipeline(module, "convert-graph-to-linalg", ctx)
         return module
 
+    @property
+    def stored(self) -> list[Array]:
+        """The inputs as level 2 has them, whose integers have no sign."""
+        return [
+            array.view(f"i{array.itemsize}") if array.dtype.kind == "u" else array for array in self.arrays
+        ]
+
     def expect(self, found: Sequence[Any]) -> None:
         """Require results to be those of the op's meaning."""
         meaning = kernel(self.build, self.arrays, self.dims)
         wanted: Any = interpret(meaning, StepwellContext(), "main", self.arrays)
         for want, got in zip(wanted, found, strict=True):
+            got = got.view(want.dtype) if want.dtype.kind == "u" else got
             np.testing.assert_allclose(got, want, rtol=self.tolerance, atol=self.tolerance)
 
 
@@ -108,6 +117,27 @@ def pool(draw: Callable[..., Any]) -> Case:
     return Case(lambda v: graph.PoolOp(v, kind, kernel, **options), [x], dims)
 
 
+def resize(draw: Callable[..., Any]) -> Case:
+    """A resize of two axes by each mode, larger or smaller, of floats or of bytes without sign."""
+    mode = draw(st.sampled_from(["nearest", "linear"]))
+    (height, width), factor = (draw(st.integers(4, 9)) for _ in range(2)), draw(st.sampled_from([1, 2, 3]))
+    out = [height * factor, width * factor] if factor > 1 else [draw(st.integers(4, 12)) for _ in range(2)]
+    out[0] += out == [height, width]  # a resize that keeps its sizes is a copy
+    options: dict[str, Any] = {
+        "coordinate": draw(st.sampled_from(COORDINATES)),
+        "nearest": "round_prefer_floor",
+    }
+    if options["coordinate"] == "asymmetric":
+        options["nearest"] = draw(st.sampled_from(["floor", "ceil"]))
+    if options["coordinate"] == "tf_crop_and_resize":
+        options |= {"roi": [0, 0.1, 0.2, 1, 0.8, 0.9], "extrapolation": 2.0}
+    x = normal(2, height, width)
+    if draw(st.booleans()):
+        x = (x * 50 + 100).astype(np.uint8)
+    options["antialias"] = mode != "nearest" and draw(st.booleans())
+    return Case(lambda v: graph.ResizeOp(v, [2, *out], mode=mode, **options), [x])
+
+
 def rnn(draw: Callable[..., Any]) -> Case:
     """A recurrent layer of each cell, in one direction or both, with the operands that it may have."""
     cell = draw(st.sampled_from(list(GATES)))
@@ -137,6 +167,7 @@ _WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
 FAMILIES: Mapping[str, Callable[..., Case]] = {
     "attention": attention,
     "pool": pool,
+    "resize": resize,
     "rnn": rnn,
     "winograd": winograd,
 }
@@ -163,10 +194,10 @@ def draw_schedule(draw: Callable[..., Any], op: FormsOp) -> Schedule:
 def test_legal_choices_compute_what_the_op_means(family: str, data: st.DataObject) -> None:
     case = FAMILIES[family](data.draw)
     module, ctx = case.module(), StepwellContext()
-    case.expect(interpret(module, ctx, "main", case.arrays))
+    case.expect(interpret(module, ctx, "main", case.stored))
     op_of(module).attributes[SCHEDULE] = draw_schedule(data.draw, op_of(module)).attr()
     read = sw.parse(str(module))  # as an editor has it
-    case.expect(read.run("expand-forms").interpret(*case.arrays))
+    case.expect(read.run("expand-forms").interpret(*case.stored))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -177,7 +208,7 @@ def test_legal_choices_compile(family: str, data: st.DataObject) -> None:
     module = case.module()
     op_of(module).attributes[SCHEDULE] = draw_schedule(data.draw, op_of(module)).attr()
     found = sw.parse(str(module)).compile(target=data.draw(st.sampled_from(["host", "x86-64-v3"])), threads=2)
-    results: Any = found(*case.arrays)
+    results: Any = found(*case.stored)
     case.expect(results if isinstance(results, tuple) else [results])
 
 
