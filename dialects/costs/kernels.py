@@ -46,6 +46,13 @@ class SearchCosts(Table):
     """The width of a digit of the candidates' radix sort, which sums 2 to that power counts for each."""
 
 
+class CellCosts(Table):
+    """Constants of recurrent layers."""
+
+    block_bytes: int = tuned(256 << 10, "bytes")
+    """The products with the input of a block of steps: a share of the level-2 cache."""
+
+
 class TreeCosts(Table):
     """Constants of tree ensembles."""
 
@@ -113,5 +120,5 @@ class CompilerCosts(Table):
     """
 
 
-POOLS, SEARCHES, TREES = PoolCosts(), SearchCosts(), TreeCosts()
+CELLS, POOLS, SEARCHES, TREES = CellCosts(), PoolCosts(), SearchCosts(), TreeCosts()
 THREADS, COMPILER = ThreadCosts(), CompilerCosts()

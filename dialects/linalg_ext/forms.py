@@ -78,7 +78,7 @@ def form_of(op: FormsOp) -> tuple[str, dict[str, int]]:
         raise bad_schedule(op, form.refusal)
     for key, number in given.items():
         if (size := form.sizes.get(key)) is None:
-            raise bad_schedule(op, f"sizes of form {name} are {', '.join(form.sizes)}, found {key}")
+            raise bad_schedule(op, f"sizes of form {name} are {', '.join(form.sizes) or 'none'}, found {key}")
         if number not in size:
             raise bad_schedule(op, f"{key} of form {name} must be {size}, found {number}")
     sizes = {**form.defaults(), **given}

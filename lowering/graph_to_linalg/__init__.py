@@ -23,14 +23,13 @@ from stepwell.lowering.graph_to_linalg import (
     ordering,
     quantized,
     reduction,
-    resize,
     window,
 )
 from stepwell.lowering.graph_to_linalg.calls import refuse_calls
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
-from stepwell.lowering.graph_to_linalg.vectors import recurrent, scan, suppression, top_k
+from stepwell.lowering.graph_to_linalg.vectors import scan, suppression, top_k
 from stepwell.patterns.driver.conversion import convert
 from stepwell.patterns.driver.pattern_set import patterns_in
 from stepwell.runtime.errors import StepwellError
@@ -53,9 +52,7 @@ _PATTERNS: list[type[RewritePattern]] = patterns_in(
     norm,
     ordering,
     quantized,
-    recurrent,
     reduction,
-    resize,
     scan,
     suppression,
     top_k,

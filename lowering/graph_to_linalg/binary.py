@@ -13,9 +13,9 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.support import constant_number, elementwise
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.support import constant_number, elementwise
 
 BinaryBody: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 

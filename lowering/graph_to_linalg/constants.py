@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.linalg_builder.support import constant_number, filled
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.graph_to_linalg.support import constant_number, filled
 from stepwell.runtime.errors import StepwellError
 
 

@@ -16,10 +16,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.convolution import SlidingFiltersOp
+from stepwell.dialects.linalg_builder.sums import sum_of_products
+from stepwell.dialects.linalg_builder.support import Read
+from stepwell.dialects.linalg_builder.views import join_dims, pad_tensor, split_dims
 from stepwell.dialects.types import dims_of, tensor_of
-from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
-from stepwell.lowering.graph_to_linalg.support import Read
-from stepwell.lowering.graph_to_linalg.views import join_dims, pad_tensor, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import Layout, parse_layout

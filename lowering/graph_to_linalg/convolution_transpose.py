@@ -9,12 +9,12 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.linalg_builder.slices import INDICES, collected
+from stepwell.dialects.linalg_builder.sums import sum_of_products
+from stepwell.dialects.linalg_builder.support import Read, extent
+from stepwell.dialects.linalg_builder.views import join_dims, pad_tensor, split_dims
 from stepwell.dialects.types import dims_of, tensor_of
-from stepwell.lowering.graph_to_linalg.contraction import sum_of_products
 from stepwell.lowering.graph_to_linalg.convolution import Loops
-from stepwell.lowering.graph_to_linalg.slices import INDICES, collected
-from stepwell.lowering.graph_to_linalg.support import Read, extent
-from stepwell.lowering.graph_to_linalg.views import join_dims, pad_tensor, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import Layout, parse_layout

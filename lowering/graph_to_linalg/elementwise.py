@@ -12,11 +12,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.linalg_builder import activation
+from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.small_floats import SMALL_FLOATS, PowerOfTwo, SmallFloat
+from stepwell.dialects.linalg_builder.support import elementwise
 from stepwell.dialects.types import tensor_of
-from stepwell.lowering.graph_to_linalg import activation
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.small_floats import SMALL_FLOATS, PowerOfTwo, SmallFloat
-from stepwell.lowering.graph_to_linalg.support import elementwise
 
 UnaryBody: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
 

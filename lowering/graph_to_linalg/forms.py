@@ -9,10 +9,13 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph, linalg_ext
 from stepwell.dialects.costs.kernels import POOLS
 from stepwell.dialects.costs.machine import MACHINE
+from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value, shape_text
+from stepwell.dialects.linalg_builder.slices import copied
+from stepwell.dialects.linalg_builder.support import empty, empty_like, is_returned
+from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
-from stepwell.lowering.graph_to_linalg.support import empty, is_returned
 from stepwell.runtime.errors import StepwellError
 
 
@@ -82,3 +85,32 @@ class TreeEnsembleLowering(RewritePattern):
     def match_and_rewrite(self, op: graph.TreeEnsembleOp, rewriter: PatternRewriter) -> None:
         """Replace the op."""
         rewriter.replace(op, linalg_ext.TreeEnsembleOp(op, empty(tensor_of(op.result), rewriter)))
+
+
+class RnnLowering(RewritePattern):
+    """`graph.rnn` → `linalg_ext.rnn` into empty tensors."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.RnnOp, rewriter: PatternRewriter) -> None:
+        """Replace the op. Raises: StepwellError `unsupported` for a state of unknown size."""
+        if not op.hidden.is_static:
+            raise StepwellError("unsupported", op, f"graph.rnn whose state has the unknown size {op.hidden}")
+        rewriter.replace(op, linalg_ext.RnnOp.writing(op, [empty_like(r, rewriter) for r in op.outputs]))
+
+
+class ResizeLowering(RewritePattern):
+    """`graph.resize` → `linalg_ext.resize` into an empty tensor; a copy where no axis is sampled."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ResizeOp, rewriter: PatternRewriter) -> None:
+        """Replace the op. Raises: StepwellError `unsupported` for a shape or for sums that no form has."""
+        dims, shape = dims_of(op.input.type), mixed_dims(op.shape, op.shape_value)
+        if any(dim.is_unknown for dim in shape):
+            raise StepwellError("unsupported", op, "graph.resize: the shape depends on data")
+        axes = sampled_axes(op, dims, shape)
+        if not axes:
+            rewriter.replace(op, [], [copied(op.input, rewriter)])
+            return
+        for axis in axes:
+            neighbour_offsets(op, dims, shape, axis)  # raises
+        rewriter.replace(op, linalg_ext.ResizeOp.writing(op, [empty(tensor_of(op.result), rewriter)]))

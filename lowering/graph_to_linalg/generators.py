@@ -11,10 +11,10 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.slices import INDICES
+from stepwell.dialects.linalg_builder.support import PARALLEL, empty, extent, generic, identity, loop_index
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.slices import INDICES
-from stepwell.lowering.graph_to_linalg.support import PARALLEL, empty, extent, generic, identity, loop_index
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.meaning.philox import KEY_STEPS, MULTIPLIERS, PART_BITS, PART_MASK, ROUNDS
 

@@ -19,12 +19,12 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.scatter import ScatterOp
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import INDICES, collected, copied, layer_of, with_layer
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.slices import INDICES, collected, copied, layer_of, with_layer
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     Read,
+    counted_loop,
     elementwise,
     empty,
     extent,
@@ -34,8 +34,8 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
-from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
+from stepwell.dialects.linalg_builder.views import join_dims, split_dims
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
+from stepwell.dialects.linalg_builder.support import PARALLEL, empty, generic, identity, projection
+from stepwell.dialects.linalg_builder.views import join_dims, pad_tensor, split_dims
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.support import PARALLEL, empty, generic, identity, projection
-from stepwell.lowering.graph_to_linalg.views import join_dims, pad_tensor, split_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.layout import Layout, parse_layout

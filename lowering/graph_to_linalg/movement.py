@@ -15,8 +15,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph, sched
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.mixed import mixed_dims
-from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.slices import (
+from stepwell.dialects.linalg_builder.slices import (
     INDICES,
     collected,
     copied,
@@ -27,10 +26,11 @@ from stepwell.lowering.graph_to_linalg.slices import (
     paste,
     with_layer,
 )
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     Read,
     constant_number,
+    counted_loop,
     elementwise,
     empty,
     extent,
@@ -40,8 +40,8 @@ from stepwell.lowering.graph_to_linalg.support import (
     is_returned,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
-from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
+from stepwell.dialects.linalg_builder.views import join_dims, split_dims
+from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

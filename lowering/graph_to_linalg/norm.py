@@ -16,11 +16,9 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.channel_norm import ChannelNormOp
 from stepwell.dialects.graph.norm import RowNormOp
 from stepwell.dialects.graph.relations import element_of_value, with_element
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.contraction import accumulator
-from stepwell.lowering.graph_to_linalg.rows import Rows
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.sums import accumulator
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     REDUCTION,
     Read,
@@ -31,7 +29,9 @@ from stepwell.lowering.graph_to_linalg.support import (
     identity,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import join_dims, pad_tensor, split_dims
+from stepwell.dialects.linalg_builder.views import join_dims, pad_tensor, split_dims
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.rows import Rows
 from stepwell.runtime.dims import Dim
 
 

@@ -26,12 +26,12 @@ from stepwell.dialects import graph
 from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.annotations import WORK
+from stepwell.dialects.linalg_builder.support import symbol_arguments
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import KernelAttr, set_kernel, symbols_of
 from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_linalg.objects import hand_over_objects
-from stepwell.lowering.graph_to_linalg.support import symbol_arguments
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerType,
     ModuleOp,
-    NoneAttr,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
@@ -23,8 +22,9 @@ from xdsl.ir import Attribute, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.host import SIGNATURE, signature_before
+from stepwell.dialects.linalg_builder.plain_types import plain_tensor, plain_type
+from stepwell.dialects.linalg_builder.scalars import signless
 from stepwell.dialects.types import DIMS, ELEMENT, DimsAttr, Tensor, WeightAttr
-from stepwell.lowering.graph_to_linalg.scalars import signless
 
 
 def drop_names_and_signs(module: ModuleOp) -> None:
@@ -53,25 +53,12 @@ def _retype(value: SSAValue) -> None:
         set_type(value, plain)
 
 
-def plain_type(type: Attribute) -> Attribute:
-    """The level-2 type that corresponds to a level-1 type."""
-    return _plain_tensor(cast(Tensor, type)) if isinstance(type, TensorType) else signless(type)
-
-
-def _plain_tensor(type: Tensor) -> Tensor:
-    """A tensor type without dimension names and with a signless element type; itself if it has neither."""
-    element = signless(type.element_type)
-    if element == type.element_type and isinstance(type.encoding, NoneAttr):
-        return type
-    return TensorType(element, type.get_shape())
-
-
 def _plain_constant(value: Attribute) -> Attribute:
     """A constant's value, a weight or dense elements, with a level-2 type."""
     if isinstance(value, WeightAttr):
-        return WeightAttr(value.weight_name.data, value.hash.data, _plain_tensor(value.type))
+        return WeightAttr(value.weight_name.data, value.hash.data, plain_tensor(value.type))
     dense = cast("DenseIntOrFPElementsAttr", value)
-    type = cast("TensorType[IntegerType]", _plain_tensor(cast(Tensor, dense.type)))
+    type = cast("TensorType[IntegerType]", plain_tensor(cast(Tensor, dense.type)))
     return DenseIntOrFPElementsAttr(type, dense.data)
 
 

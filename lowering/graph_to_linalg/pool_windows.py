@@ -11,10 +11,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
-from stepwell.dialects.tensor_ir.window_axis import WindowAxis
-from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_linalg.slices import cut
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.slices import cut
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     REDUCTION,
     Body,
@@ -23,7 +21,9 @@ from stepwell.lowering.graph_to_linalg.support import (
     generic,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import pad_tensor
+from stepwell.dialects.linalg_builder.views import pad_tensor
+from stepwell.dialects.tensor_ir.window_axis import WindowAxis
+from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.layout import Layout, parse_layout
 

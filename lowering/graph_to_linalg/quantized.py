@@ -15,13 +15,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.quantized import ScaledOp
 from stepwell.dialects.graph.relations import element_of_value, is_float
-from stepwell.dialects.sched import EXACT_DIVISION
-from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.contraction import accumulated, integer_body, packed_body
-from stepwell.lowering.graph_to_linalg.convolution import ConvIterationSpace, Loops, convolve, padded
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.small_floats import SMALL_FLOATS, SmallFloat
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.small_floats import SMALL_FLOATS, SmallFloat
+from stepwell.dialects.linalg_builder.sums import accumulated
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     Body,
     Read,
@@ -30,7 +27,11 @@ from stepwell.lowering.graph_to_linalg.support import (
     generic,
     identity,
 )
-from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
+from stepwell.dialects.linalg_builder.views import join_dims, split_dims
+from stepwell.dialects.sched import EXACT_DIVISION
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.contraction import integer_body, packed_body
+from stepwell.lowering.graph_to_linalg.convolution import ConvIterationSpace, Loops, convolve, padded
 from stepwell.runtime.dims import Dim
 
 _ONE_BINADE = 1.5 * 2**23

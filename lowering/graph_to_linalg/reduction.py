@@ -2,80 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, Signedness, UnitAttr, f64, i64
+from xdsl.dialects.builtin import IntegerType, Signedness, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.reduction import ArgReduceOp, RowOp
 from stepwell.dialects.graph.relations import element_of_value, with_element
+from stepwell.dialects.linalg_builder.reduction_kinds import KINDS, itself
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.sums import accumulator
+from stepwell.dialects.linalg_builder.support import loop_index
 from stepwell.dialects.sched import NOT_POSITIVE
 from stepwell.dialects.types import Tensor, tensor_of
-from stepwell.lowering.graph_to_linalg.contraction import accumulator
 from stepwell.lowering.graph_to_linalg.rows import Rows
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.support import loop_index
-
-
-def _itself(scalars: Scalars, x: SSAValue) -> SSAValue:
-    """The element unchanged."""
-    return x
-
-
-def _square(scalars: Scalars, x: SSAValue) -> SSAValue:
-    """x * x."""
-    return scalars.multiply(x, x)
-
-
-def _root(scalars: Scalars, x: SSAValue) -> SSAValue:
-    """The square root; of an integer, rounded down, by way of f64."""
-    if scalars.is_float:
-        return math.SqrtOp(x).result
-    wide = Scalars(f64)
-    return wide.convert(math.SqrtOp(scalars.convert(x, wide)).result, scalars)
-
-
-def _and(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
-    return arith.AndIOp(a, b).result
-
-
-def _or(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
-    return arith.OrIOp(a, b).result
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of reduction: preparation of an element, combination of two, its identity, and a final step."""
-
-    combine: Callable[[Scalars, SSAValue, SSAValue], SSAValue]
-    start: Callable[[Scalars], float]
-    prepare: Callable[[Scalars, SSAValue], SSAValue] = _itself
-    finish: Callable[[Scalars, SSAValue], SSAValue] | None = None
-
-
-def _zero(scalars: Scalars) -> float:
-    return 0
-
-
-def _one(scalars: Scalars) -> float:
-    return 1
-
-
-KINDS: Mapping[str, _Kind] = {
-    "sum": _Kind(Scalars.add, _zero),
-    "prod": _Kind(Scalars.multiply, _one),
-    "max": _Kind(Scalars.maximum, Scalars.lowest),
-    "min": _Kind(Scalars.minimum, Scalars.highest),
-    "sum_square": _Kind(Scalars.add, _zero, _square),
-    "l1": _Kind(Scalars.add, _zero, Scalars.absolute),
-    "l2": _Kind(Scalars.add, _zero, _square, _root),
-    "and": _Kind(_and, _one),
-    "or": _Kind(_or, _zero),
-}
 
 
 class ReduceLowering(RewritePattern):
@@ -110,7 +53,7 @@ class ReduceLowering(RewritePattern):
                 reduced = rows.reduce([rows.each(op.input)], body, kept, kind.start(scalars))
         type = tensor_of(op.result)
         if kept != element or finish is not None or bool(op.keep_dims):
-            before, after, finish = Scalars(kept), Scalars(element), finish or _itself
+            before, after, finish = Scalars(kept), Scalars(element), finish or itself
             reduced = rows.placed([reduced], lambda s: before.convert(finish(before, s[0]), after), type)
         rewriter.replace(op, [], [reduced])
 

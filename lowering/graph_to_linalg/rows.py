@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from stepwell.dialects.types import Tensor, dims_of, tensor_type
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     REDUCTION,
     Body,
@@ -27,6 +26,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     identity,
     projection,
 )
+from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 

@@ -18,13 +18,10 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
-from stepwell.lowering.graph_to_linalg.forms import has_vector_rows, pool_by_rows
-from stepwell.lowering.graph_to_linalg.pool_windows import Windows
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.slices import INDICES, cut, paste
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.slices import INDICES, cut, paste
+from stepwell.dialects.linalg_builder.sums import accumulator, rounded
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     Read,
     empty,
@@ -36,6 +33,9 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.lowering.graph_to_linalg.forms import has_vector_rows, pool_by_rows
+from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.runtime.dims import Dim
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from stepwell.dialects import linalg_ext
 from stepwell.dialects.graph.base import plain, plain_properties
-from stepwell.lowering.interpret.engine import Step, Value, implements
+from stepwell.dialects.types import dtype_of
+from stepwell.lowering.interpret.engine import Step, Value, implements, packed
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.meaning import evaluate
 
 
@@ -51,5 +53,27 @@ def prepare_tree_ensemble(op: linalg_ext.TreeEnsembleOp) -> Step:
 
     def run(x: Value, nodes: Value, trees: Value, weights: Value, _init: Value, *_: Value) -> Value:
         return evaluate("graph.tree_ensemble", [x, nodes, trees, weights], properties)[0]
+
+    return run
+
+
+@implements("linalg_ext.resize", "linalg_ext.rnn")
+def prepare_graph_op(op: linalg_ext.GraphFormsOp) -> Step:
+    """The results of the graph op, as new arrays; elements that are stored as another type are views."""
+    properties = {name: value for name, value in plain_properties(op).items() if name != "of"}
+    names = [name for name, _ in op.GRAPH_OP.get_irdl_definition().operands]
+    present = [getattr(op, name, None) is not None for name in names]
+    typed = None if op.of is None else dtype_of(op.of)
+
+    def run(*values: Value) -> Value:
+        given, inputs = iter(values), list[Value]()
+        for name, is_present in zip(names, present, strict=True):
+            value: Value = next(given) if is_present else None
+            inputs.append(value if value is None or typed is None or name in op.PLAIN else value.view(typed))
+        inits = list(given)
+        sizes = op.size_properties([[Dim.of(size) for size in init.shape] for init in inits])
+        known = {**properties, **{name: plain(value) for name, value in sizes.items()}}
+        found = evaluate(op.GRAPH_OP.name, inputs, known)
+        return packed([new.view(init.dtype) for new, init in zip(found, inits, strict=True)])
 
     return run

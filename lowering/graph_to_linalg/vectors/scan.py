@@ -13,17 +13,23 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.linalg_builder import row_loops
+from stepwell.dialects.linalg_builder.reduction_kinds import KINDS
+from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.slices import INDICES, layer_of, with_layer
+from stepwell.dialects.linalg_builder.sums import accumulator, rounded
+from stepwell.dialects.linalg_builder.support import (
+    counted_loop,
+    elementwise,
+    empty,
+    enclosing_kernel,
+    extent,
+    filled,
+)
+from stepwell.dialects.linalg_builder.views import join_dims, split_dims
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
 from stepwell.dialects.types import dims_of, element_bytes, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg import ordering
-from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded
-from stepwell.lowering.graph_to_linalg.reduction import KINDS
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import INDICES, layer_of, with_layer
-from stepwell.lowering.graph_to_linalg.support import elementwise, empty, enclosing_kernel, extent, filled
-from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
-from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
 from stepwell.runtime.dims import Dim
 
 
@@ -171,7 +177,7 @@ def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
             return [joined, made.results[0]]
 
         start = scalars.constant(KINDS[op.kind.data].start(scalars))
-        return ordering.counted_loop(count, [start, *outputs], step)[1:]
+        return row_loops.counted_loop(count, [start, *outputs], step)[1:]
 
     sizes = [extent(dim, rewriter) for dim in dims[:axis]]
-    return ordering.row_by_row(sizes, [empty(type, rewriter)], row, rewriter)[0]
+    return row_loops.row_by_row(sizes, [empty(type, rewriter)], row, rewriter)[0]

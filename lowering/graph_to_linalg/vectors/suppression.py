@@ -14,13 +14,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects.costs.kernels import SEARCHES
-from stepwell.dialects.sched import PARALLEL as INDEPENDENT
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.ordering import counted_loop as scalar_loop
-from stepwell.lowering.graph_to_linalg.ordering import row_by_row
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.slices import INDICES, index_of, layer_of, with_layer
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.row_loops import counted_loop as scalar_loop
+from stepwell.dialects.linalg_builder.row_loops import row_by_row
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.slices import INDICES, index_of, layer_of, with_layer
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     REDUCTION,
     Emitted,
@@ -32,6 +30,8 @@ from stepwell.lowering.graph_to_linalg.support import (
     inserted,
     projection,
 )
+from stepwell.dialects.sched import PARALLEL as INDEPENDENT
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.vectors.top_k_rounds import key_of
 from stepwell.runtime.dims import Dim
 

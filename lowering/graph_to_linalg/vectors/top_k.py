@@ -14,12 +14,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.sched import PARALLEL as INDEPENDENT
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.ordering import counted_loop
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import INDICES, layer_of
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.row_loops import counted_loop
+from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.slices import INDICES, layer_of
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     REDUCTION,
     empty,
@@ -29,7 +27,9 @@ from stepwell.lowering.graph_to_linalg.support import (
     inserted,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop as inserted_loop
+from stepwell.dialects.linalg_builder.support import counted_loop as inserted_loop
+from stepwell.dialects.sched import PARALLEL as INDEPENDENT
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.vectors.top_k_rounds import Rounds, pays
 from stepwell.runtime.dims import Dim
 

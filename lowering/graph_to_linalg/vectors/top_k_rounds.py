@@ -16,14 +16,14 @@ from xdsl.pattern_rewriter import PatternRewriter
 from stepwell.dialects import graph
 from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import INDICES, cut, index_of, layer_of, paste
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.slices import INDICES, cut, index_of, layer_of, paste
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     REDUCTION,
     Emitted,
     Read,
+    counted_loop,
     extent,
     filled,
     generic,
@@ -32,8 +32,8 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.vectors.recurrent import counted_loop
-from stepwell.lowering.graph_to_linalg.views import split_dims
+from stepwell.dialects.linalg_builder.views import split_dims
+from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 _KEYS, _RANKS = Scalars(i32), Scalars(i64)

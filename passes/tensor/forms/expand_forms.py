@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.context import Context
@@ -11,20 +11,40 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.ir_builder import Constants
-from stepwell.dialects.linalg_ext import AttentionOp, FormsOp, PoolOp, TreeEnsembleOp, WinogradConvOp, form_of
+from stepwell.dialects.linalg_ext import (
+    AttentionOp,
+    FormsOp,
+    GraphFormsOp,
+    PoolOp,
+    ResizeOp,
+    RnnOp,
+    TreeEnsembleOp,
+    WinogradConvOp,
+    form_of,
+)
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.forms.attention import attention_by_blocks
+from stepwell.passes.tensor.forms.graph_ops import by_graph_op, drop_names
 from stepwell.passes.tensor.forms.pool_rows import pool_by_rows
+from stepwell.passes.tensor.forms.recurrent import rnn_by_steps
+from stepwell.passes.tensor.forms.resize import resize_by_axes, resize_by_gather, resize_by_repeats
 from stepwell.passes.tensor.forms.tree_bits import trees_by_bits
 from stepwell.passes.tensor.forms.tree_walk import trees_by_walks
 from stepwell.passes.tensor.forms.winograd import winograd_by_blocks
 
-_Expansion = Callable[[Any, Mapping[str, int], Constants], SSAValue]
-"""Emits the loops of an op before it, with the sizes of its form; returns the result."""
+_Expansion = Callable[[Any, Mapping[str, int], Constants], SSAValue | Sequence[SSAValue]]
+"""Emits the loops of an op before it, with the sizes of its form; returns the results."""
 
 EXPANSIONS: Mapping[type[FormsOp], Mapping[str, _Expansion]] = {
     AttentionOp: {"softmax": attention_by_blocks, "online-softmax": attention_by_blocks},
     PoolOp: {"rows": pool_by_rows},
+    ResizeOp: {
+        "repeat": by_graph_op(resize_by_repeats),
+        "gather": by_graph_op(resize_by_gather),
+        "last-axis-first": by_graph_op(resize_by_axes(last_first=True)),
+        "first-axis-first": by_graph_op(resize_by_axes(last_first=False)),
+    },
+    RnnOp: {"whole": by_graph_op(rnn_by_steps), "blocks": by_graph_op(rnn_by_steps)},
     TreeEnsembleOp: {"walk": trees_by_walks, "bits": trees_by_bits},
     WinogradConvOp: {"blocks": winograd_by_blocks, "channels": winograd_by_blocks},
 }
@@ -46,4 +66,7 @@ class ExpandFormsPass(FunctionPass):
         for op in ops:
             assert constants is not None
             form, sizes = form_of(op)
-            Rewriter.replace_op(op, [], [EXPANSIONS[type(op)][form](op, sizes, constants)])
+            results = EXPANSIONS[type(op)][form](op, sizes, constants)
+            Rewriter.replace_op(op, [], [results] if isinstance(results, SSAValue) else results)
+        if any(isinstance(op, GraphFormsOp) for op in ops):
+            drop_names(func)

@@ -22,8 +22,8 @@ class Extents:
             parent = parent.parent_op()
         names = symbols_of(parent)
         values = parent.args[len(parent.args) - len(names) :]
-        self._symbols: dict[str, SSAValue] = dict(zip(names, values, strict=True))
-        self.emit = IRBuilder.before(op, constants, self._symbols)
+        self.symbols: dict[str, SSAValue] = dict(zip(names, values, strict=True))
+        self.emit = IRBuilder.before(op, constants, self.symbols)
 
     def of(self, value: SSAValue, position: int) -> Dim:
         """The size of a dimension: an expression over symbols of the kernel, else a symbol of its own."""
@@ -31,6 +31,6 @@ class Extents:
             return known
         if isinstance(size := dim_size(self.emit, value, position), int):
             return Dim.of(size)
-        name = next((name for name, own in self._symbols.items() if own is size), f"size{len(self._symbols)}")
-        self._symbols[name] = size
+        name = next((name for name, own in self.symbols.items() if own is size), f"size{len(self.symbols)}")
+        self.symbols[name] = size
         return Dim.of(name)

@@ -10,7 +10,7 @@ from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.costs.schedules import ELEMENTWISE
 from stepwell.dialects.linalg_ext.attention import AttentionOp, whole_vectors
 from stepwell.dialects.tensor_ir.structured import tensor_shape
-from stepwell.passes.tensor.schedule.form_choice import Choice
+from stepwell.passes.tensor.schedule.form_choice import Choice, choices_of
 from stepwell.runtime.machine.target import F32_BYTES, TargetDescription
 
 _PASSES = 4
@@ -19,11 +19,7 @@ _PASSES = 4
 
 def attention_choices(op: AttentionOp, target: TargetDescription) -> list[Choice]:
     """Both forms; first `softmax`, unless the scores of a block of queries by all keys pass the cache."""
-    return [
-        Choice(name, sizes := form.defaults(), _cycles(op, sizes, target))
-        for name, form in op.forms().items()
-        if form.refusal is None
-    ]
+    return choices_of(op, lambda _, sizes: _cycles(op, sizes, target))
 
 
 def _cycles(op: AttentionOp, sizes: Mapping[str, int], target: TargetDescription) -> float | None:

@@ -10,7 +10,16 @@ from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.linalg_ext import AttentionOp, FormsOp, PoolOp, TreeEnsembleOp, WinogradConvOp, form_of
+from stepwell.dialects.linalg_ext import (
+    AttentionOp,
+    FormsOp,
+    PoolOp,
+    ResizeOp,
+    RnnOp,
+    TreeEnsembleOp,
+    WinogradConvOp,
+    form_of,
+)
 from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.passes.base import FunctionPass
@@ -18,6 +27,8 @@ from stepwell.passes.context import remark
 from stepwell.passes.tensor.schedule.attention import attention_choices
 from stepwell.passes.tensor.schedule.form_choice import Choice
 from stepwell.passes.tensor.schedule.pool import pool_choices
+from stepwell.passes.tensor.schedule.recurrent import rnn_choices
+from stepwell.passes.tensor.schedule.resize import resize_choices
 from stepwell.passes.tensor.schedule.trees import tree_choices
 from stepwell.passes.tensor.schedule.winograd import winograd_choices
 from stepwell.runtime.machine.target import TargetDescription, target_from
@@ -25,6 +36,8 @@ from stepwell.runtime.machine.target import TargetDescription, target_from
 _CHOICES: Mapping[type[FormsOp], Callable[[Any, TargetDescription], Sequence[Choice]]] = {
     AttentionOp: attention_choices,
     PoolOp: pool_choices,
+    ResizeOp: resize_choices,
+    RnnOp: rnn_choices,
     TreeEnsembleOp: tree_choices,
     WinogradConvOp: winograd_choices,
 }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from stepwell.dialects.linalg_ext.forms import FormsOp
 from stepwell.dialects.sched import Schedule
 
 
@@ -23,6 +24,15 @@ class Choice:
     @property
     def text(self) -> str:
         """The form and its sizes as a remark has them."""
-        sizes = ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
-        estimate = "" if self.cycles is None else f", about {self.cycles:,.0f} cycles"
-        return f"{self.form} ({sizes}{estimate})"
+        parts = [f"{name} = {size}" for name, size in self.sizes.items()]
+        parts += [] if self.cycles is None else [f"about {self.cycles:,.0f} cycles"]
+        return f"{self.form} ({', '.join(parts)})" if parts else self.form
+
+
+def choices_of(op: FormsOp, cycles: Callable[[str, Mapping[str, int]], float | None]) -> list[Choice]:
+    """The legal forms of an op in its order, with default sizes, and their estimates by form and sizes."""
+    return [
+        Choice(name, sizes := form.defaults(), cycles(name, sizes))
+        for name, form in op.forms().items()
+        if form.refusal is None
+    ]

@@ -64,7 +64,7 @@ OTHERS: Mapping[str, str] = {
     "facts of element types and accuracy": """
         lowering/graph_to_linalg/quantized.py _ONE_BINADE _ONE_BINADE_BITS
         lowering/graph_to_linalg/reduction.py _ABOVE_ALL
-        lowering/graph_to_linalg/small_floats.py _F32_FRACTION _F32_BIAS
+        dialects/linalg_builder/small_floats.py _F32_FRACTION _F32_BIAS
         lowering/graph_to_linalg/vectors/suppression.py _POSITION_BITS
         lowering/graph_to_linalg/vectors/top_k_rounds.py _LAST_POSITION
         lowering/loops_to_llvm/half.py _SIGN _REBIAS _F32_INFINITY
@@ -78,6 +78,7 @@ OTHERS: Mapping[str, str] = {
     """,
     "the form of data and code, on which other code relies": """
         passes/tensor/schedule/attention.py _PASSES
+        passes/tensor/schedule/resize.py _LOADS
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
         passes/onnx/lift_parameters.py _FIXED
@@ -94,7 +95,6 @@ OTHERS: Mapping[str, str] = {
         lowering/bufferize/allocation.py MAX_STACK_BYTES_OF_ALL
         lowering/bufferize/elements.py MAX_STORED_ELEMS
         lowering/bufferize/index_forms.py _MAX_CHARS
-        lowering/graph_to_linalg/resize.py MAX_NEIGHBOURS
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/untyped_values.py MOST_LISTED
         passes/analysis/symbolic_values.py MAX_ELEMS

@@ -80,28 +80,27 @@ func.func @mirror(%x: tensor<4x6xf32>) -> tensor<4x10xf32> {
 
 // -----
 
-// Repeats are a broadcast, the pairs of dimensions joined; a resize by whole factors too.
+// Repeats are a broadcast, the pairs of dimensions joined; a resize that keeps its sizes is a copy.
 // CHECK-LABEL: func.func private @k0
 // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x3x4xf32>)
 // CHECK: tensor.collapse_shape %{{.*}} [{{\[}}0 : i64, 1 : i64], [2 : i64]] : tensor<2x3x4xf32> into tensor<6x4xf32>
 // CHECK-LABEL: func.func private @k1
-// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<3x2x4xf32>)
-// CHECK: tensor.collapse_shape
-func.func @repeats(%x: tensor<3x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>) {
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<3x4xf32>)
+func.func @repeats(%x: tensor<3x4xf32>) -> (tensor<6x4xf32>, tensor<3x4xf32>) {
   %a = graph.tile %x repeats <[2, 1]> : tensor<3x4xf32> -> tensor<6x4xf32>
-  %b = graph.resize %x shape <[6, 4]> mode "nearest" coordinate "half_pixel" nearest "round_prefer_floor" cubic_a 0.0 extrapolation 0.0 : tensor<3x4xf32> -> tensor<6x4xf32>
-  func.return %a, %b : tensor<6x4xf32>, tensor<6x4xf32>
+  %b = graph.resize %x shape <[3, 4]> mode "nearest" coordinate "half_pixel" nearest "round_prefer_floor" cubic_a 0.0 extrapolation 0.0 : tensor<3x4xf32> -> tensor<3x4xf32>
+  func.return %a, %b : tensor<6x4xf32>, tensor<3x4xf32>
 }
 
 // -----
 
-// One pass an axis: indices and weights in tables, then two neighbours each.
+// A resize of unsigned elements, which are stored without their sign.
 // CHECK-LABEL: func.func private @k0
-// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<7xi64>, tensor<7xi64>, tensor<7xf32>, tensor<7xf32>) outs(%{{.*}} : tensor<7x6xf32>)
-// CHECK-COUNT-2: tensor.extract %x
-func.func @linear(%x: tensor<4x6xf32>) -> tensor<7x6xf32> {
-  %a = graph.resize %x shape <[7, 6]> mode "linear" coordinate "align_corners" nearest "floor" cubic_a 0.0 extrapolation 0.0 : tensor<4x6xf32> -> tensor<7x6xf32>
-  func.return %a : tensor<7x6xf32>
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<7x6xi8>
+// CHECK: linalg_ext.resize %x into %[[E]] of ui8 mode "linear" coordinate "align_corners"
+func.func @linear(%x: tensor<4x6xui8>) -> tensor<7x6xui8> {
+  %a = graph.resize %x shape <[7, 6]> mode "linear" coordinate "align_corners" nearest "floor" cubic_a 0.0 extrapolation 0.0 : tensor<4x6xui8> -> tensor<7x6xui8>
+  func.return %a : tensor<7x6xui8>
 }
 
 // -----

@@ -125,3 +125,37 @@ func.func private @pool_windows(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>
   %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 0] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
   func.return
 }
+
+// -----
+
+func.func private @rnn_result(%x: tensor<6x2x8xf32>, %w: tensor<1x4x8xf32>, %r: tensor<1x4x4xf32>, %y0: tensor<6x1x2x5xf32>, %h0: tensor<1x2x4xf32>) {
+  // expected-error: result and init must be (6, 1, 2, 4) of f32, found tensor<6x1x2x5xf32> and tensor<6x1x2x5xf32>
+  %y, %h = linalg_ext.rnn %x, %w, %r into %y0, %h0 : tensor<6x1x2x5xf32>, tensor<1x2x4xf32> cell "rnn" direction "forward" activations ["tanh"] alphas [0.0] betas [0.0] : (tensor<6x2x8xf32>, tensor<1x4x8xf32>, tensor<1x4x4xf32>) -> tensor<6x1x2x5xf32>, tensor<1x2x4xf32>
+  func.return
+}
+
+// -----
+
+func.func private @rnn_input(%x: tensor<6x2x9xf32>, %w: tensor<1x4x8xf32>, %r: tensor<1x4x4xf32>, %y0: tensor<6x1x2x4xf32>, %h0: tensor<1x2x4xf32>) {
+  // expected-error: w must have shape (1, 4, 9), found (1, 4, 8)
+  %y, %h = linalg_ext.rnn %x, %w, %r into %y0, %h0 : tensor<6x1x2x4xf32>, tensor<1x2x4xf32> cell "rnn" direction "forward" activations ["tanh"] alphas [0.0] betas [0.0] : (tensor<6x2x9xf32>, tensor<1x4x8xf32>, tensor<1x4x4xf32>) -> tensor<6x1x2x4xf32>, tensor<1x2x4xf32>
+  func.return
+}
+
+// -----
+
+func.func private @resize_scales(%x: tensor<4x6xf32>) -> tensor<8x6xf32> {
+  %e = tensor.empty() : tensor<8x6xf32>
+  // expected-error: expected 2 numbers in scales, found 1
+  %y = linalg_ext.resize %x into %e scales [2.0] mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 extrapolation 0.0 : (tensor<4x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  func.return %y : tensor<8x6xf32>
+}
+
+// -----
+
+func.func private @resize_element(%x: tensor<4x6xf32>) -> tensor<8x6xf32> {
+  %e = tensor.empty() : tensor<8x6xf32>
+  // expected-error: ui4 must be stored as i8, found f32
+  %y = linalg_ext.resize %x into %e of ui4 mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 extrapolation 0.0 : (tensor<4x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  func.return %y : tensor<8x6xf32>
+}

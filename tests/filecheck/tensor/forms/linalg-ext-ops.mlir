@@ -32,3 +32,18 @@ func.func private @pool(%x: tensor<?x8x5x8xf16>, %e: tensor<?x8x3x4xf16>) {
   %y = linalg_ext.pool %x into %e kind "avg" kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] with_pads {sched.schedule = #sched.schedule<form = "rows", sizes = {lanes = 8}>} : (tensor<?x8x5x8xf16>, tensor<?x8x3x4xf16>) -> tensor<?x8x3x4xf16>
   func.return
 }
+
+// CHECK-LABEL: @rnn
+func.func private @rnn(%x: tensor<?x2x8xf32>, %w: tensor<1x4x8xf32>, %r: tensor<1x4x4xf32>, %n: tensor<2xi32>, %y0: tensor<?x1x2x4xf32>, %h0: tensor<1x2x4xf32>) {
+  // CHECK: linalg_ext.rnn %x, %w, %r lengths %n : tensor<2xi32> h0 %h0 : tensor<1x2x4xf32> into %y0, %h0 : tensor<?x1x2x4xf32>, tensor<1x2x4xf32> cell "rnn" direction "forward" activations ["tanh"] alphas [0.000000e+00] betas [0.000000e+00] clip 5.000000e-01 {sched.schedule = #sched.schedule<form = "whole">} :
+  %y, %h = linalg_ext.rnn %x, %w, %r lengths %n : tensor<2xi32> h0 %h0 : tensor<1x2x4xf32> into %y0, %h0 : tensor<?x1x2x4xf32>, tensor<1x2x4xf32> cell "rnn" direction "forward" activations ["tanh"] alphas [0.0] betas [0.0] clip 0.5 {sched.schedule = #sched.schedule<form = "whole">} : (tensor<?x2x8xf32>, tensor<1x4x8xf32>, tensor<1x4x4xf32>) -> tensor<?x1x2x4xf32>, tensor<1x2x4xf32>
+  func.return
+}
+
+// CHECK-LABEL: @resize
+// CHECK: linalg_ext.resize %x into %e of ui8 scales [2.000000e+00, 1.000000e+00] mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.000000e+00 antialias extrapolation 0.000000e+00 {sched.schedule = #sched.schedule<form = "last-axis-first">} : (tensor<4x6xi8>, tensor<8x6xi8>) -> tensor<8x6xi8>
+func.func private @resize(%x: tensor<4x6xi8>) -> tensor<8x6xi8> {
+  %e = tensor.empty() : tensor<8x6xi8>
+  %y = linalg_ext.resize %x into %e of ui8 scales [2.0, 1.0] mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 antialias extrapolation 0.0 {sched.schedule = #sched.schedule<form = "last-axis-first">} : (tensor<4x6xi8>, tensor<8x6xi8>) -> tensor<8x6xi8>
+  func.return %y : tensor<8x6xi8>
+}

@@ -69,3 +69,21 @@ func.func private @pool(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) -> ten
   %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
   func.return %y : tensor<1x8x5x8xf32>
 }
+
+// CHECK-LABEL: @rnn
+// CHECK: linalg_ext.rnn {{.*}} #sched.schedule<form = "whole">
+// REMARK: remark: form whole (about {{[0-9,]+}} cycles); also legal: blocks (steps = 6, about {{[0-9,]+}} cycles)
+func.func private @rnn(%x: tensor<6x2x8xf32>, %w: tensor<1x4x8xf32>, %r: tensor<1x4x4xf32>, %y0: tensor<6x1x2x4xf32>, %h0: tensor<1x2x4xf32>) -> tensor<6x1x2x4xf32> attributes {sched.kernel = #sched.kernel<inputs = 5, outputs = 1>} {
+  %y, %h = linalg_ext.rnn %x, %w, %r into %y0, %h0 : tensor<6x1x2x4xf32>, tensor<1x2x4xf32> cell "rnn" direction "forward" activations ["tanh"] alphas [0.0] betas [0.0] : (tensor<6x2x8xf32>, tensor<1x4x8xf32>, tensor<1x4x4xf32>) -> tensor<6x1x2x4xf32>, tensor<1x2x4xf32>
+  func.return %y : tensor<6x1x2x4xf32>
+}
+
+// The form with the least work: rows are read as vectors, so fewer of them before columns.
+// CHECK-LABEL: @shrinking
+// CHECK: linalg_ext.resize {{.*}} #sched.schedule<form = "first-axis-first">
+// REMARK: remark: form first-axis-first (about {{[0-9,]+}} cycles); also legal: last-axis-first (about {{[0-9,]+}} cycles)
+func.func private @shrinking(%x: tensor<1x40x40xf32>) -> tensor<1x20x20xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
+  %e = tensor.empty() : tensor<1x20x20xf32>
+  %y = linalg_ext.resize %x into %e mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 antialias extrapolation 0.0 : (tensor<1x40x40xf32>, tensor<1x20x20xf32>) -> tensor<1x20x20xf32>
+  func.return %y : tensor<1x20x20xf32>
+}

@@ -8,7 +8,7 @@ compute in: signless integers, and f32 for the narrower floats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, cast
 
 from xdsl.builder import ImplicitBuilder
@@ -25,10 +25,10 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value, shape_text
 from stepwell.dialects.ir_builder import INDEX, IRBuilder
+from stepwell.dialects.linalg_builder.scalars import Constant, Scalars, scalar_constant, signless
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.tensor_ir.structured import projection as projection
 from stepwell.dialects.types import Tensor, dims_of, tensor_of
-from stepwell.lowering.graph_to_linalg.scalars import Constant, Scalars, scalar_constant, signless
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
@@ -39,6 +39,14 @@ Read: TypeAlias = "tuple[SSAValue, AffineMap]"
 
 PARALLEL = IteratorTypeAttr.parallel()
 REDUCTION = IteratorTypeAttr.reduction()
+
+
+class SymbolRewriter(PatternRewriter):
+    """A rewriter that knows the values of more symbols than the arguments of the kernel are."""
+
+    def __init__(self, op: Operation, symbols: Mapping[str, SSAValue]):
+        super().__init__(op)
+        self.symbols = symbols
 
 
 def extent(dim: Dim, rewriter: PatternRewriter) -> SSAValue:
@@ -55,7 +63,9 @@ def extent(dim: Dim, rewriter: PatternRewriter) -> SSAValue:
             "a kernel cannot compute the size of an unknown dimension",
             help="give the model's inputs fixed shapes, or equal names to equal dimensions",
         )
-    return IRBuilder.on(rewriter, symbols=dict(symbol_arguments(kernel))).extent(dim)
+    is_own = isinstance(rewriter, SymbolRewriter)
+    symbols = rewriter.symbols if is_own else dict(symbol_arguments(kernel))
+    return IRBuilder.on(rewriter, symbols=symbols).extent(dim)
 
 
 Emitted = TypeVar("Emitted")

@@ -11,9 +11,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     Read,
     empty,
@@ -22,6 +21,7 @@ from stepwell.lowering.graph_to_linalg.support import (
     identity,
     loop_index,
 )
+from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 Positions: TypeAlias = "Callable[[Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]"

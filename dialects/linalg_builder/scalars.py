@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType,
 from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects.graph.relations import is_bool, is_float, is_integer, is_unsigned
+from stepwell.dialects.linalg_builder.small_floats import SMALL_FLOATS
 from stepwell.dialects.types import dtype_of
-from stepwell.lowering.graph_to_linalg.small_floats import SMALL_FLOATS
 
 Constant: TypeAlias = FloatAttr[AnyFloat] | IntegerAttr[IntegerType]
 

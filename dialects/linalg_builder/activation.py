@@ -7,7 +7,7 @@ from math import pi, sqrt
 from xdsl.dialects import math
 from xdsl.ir import SSAValue
 
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
+from stepwell.dialects.linalg_builder.scalars import Scalars
 
 
 def relu(scalars: Scalars, x: SSAValue) -> SSAValue:
@@ -72,3 +72,33 @@ def _tanh_gelu(scalars: Scalars, x: SSAValue) -> SSAValue:
     stretch = scalars.multiply(scalars.multiply(x, x), scalars.constant(0.044715 * factor))
     power = math.ExpOp(scalars.multiply(x, scalars.add(stretch, scalars.constant(factor)))).result
     return scalars.divide(x, scalars.add(scalars.constant(1), power))
+
+
+def activate(scalars: Scalars, name: str, x: SSAValue, alpha: float, beta: float) -> SSAValue:
+    """An activation function of a recurrent cell, by its name in `graph.rnn`."""
+    match name:
+        case "sigmoid":
+            return sigmoid(scalars, x)
+        case "tanh":
+            return math.TanhOp(x).result
+        case "relu":
+            return relu(scalars, x)
+        case "leaky_relu":
+            return leaky_relu(scalars, x, alpha)
+        case "elu":
+            return elu(scalars, x, alpha)
+        case "softplus":
+            return softplus(scalars, x)
+        case "softsign":
+            return scalars.divide(x, scalars.add(scalars.constant(1), scalars.absolute(x)))
+        case "thresholded_relu":
+            above = scalars.compare("gt", x, scalars.constant(alpha))
+            return scalars.select(above, x, scalars.constant(0))
+        case "scaled_tanh":
+            scaled = scalars.multiply(x, scalars.constant(beta))
+            return scalars.multiply(math.TanhOp(scaled).result, scalars.constant(alpha))
+        case "hard_sigmoid":
+            line = scalars.add(scalars.multiply(x, scalars.constant(alpha)), scalars.constant(beta))
+            return scalars.minimum(scalars.maximum(line, scalars.constant(0)), scalars.constant(1))
+        case _:
+            return scalars.add(scalars.multiply(x, scalars.constant(alpha)), scalars.constant(beta))

@@ -1,5 +1,5 @@
 """
-`graph.resize` → one `linalg.generic` for nearest neighbours, else a weighted sum along each axis in turn.
+Resizes as one `linalg.generic` for nearest neighbours, else a weighted sum along each axis in turn.
 
 Indices of the neighbours and their weights come from tables with one entry for each element along an axis;
 they are computed in f64, as the operator's meaning does, so that rounding picks the same neighbours.
@@ -7,23 +7,20 @@ they are computed in f64, as the operator's meaning does, so that rounding picks
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import ceil
 
 from xdsl.dialects import arith, math, tensor
 from xdsl.dialects.builtin import FloatAttr, IndexType, f32, f64, i64
 from xdsl.ir import SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.scalars import Scalars, signless
-from stepwell.lowering.graph_to_linalg.slices import INDICES, collected, copied, index_of, index_table, table
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.slices import INDICES, collected, index_of, index_table, table
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     Read,
     empty,
@@ -33,12 +30,11 @@ from stepwell.lowering.graph_to_linalg.support import (
     loop_index,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import join_dims
+from stepwell.dialects.linalg_builder.views import join_dims
+from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes, stretch, whole_factors
+from stepwell.dialects.types import Tensor, dims_of, tensor_of, tensor_type
+from stepwell.passes.tensor.forms.graph_ops import Emission
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
-
-MAX_NEIGHBOURS = 64
-"""The most neighbours that are unrolled into a body."""
 
 F64 = Scalars(f64)
 
@@ -150,56 +146,41 @@ def _index(number: SSAValue) -> SSAValue:
     return arith.IndexCastOp(arith.FPToSIOp(number, i64).result, IndexType()).result
 
 
-class ResizeLowering(RewritePattern):
+def resize_by_repeats(
+    op: graph.ResizeOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
+) -> Sequence[SSAValue]:
+    """Each element repeated along each axis: a broadcast to new dimensions, which are then joined."""
+    factors = whole_factors(op, dims_of(op.input.type), dims_of(op.result.type))
+    assert factors is not None, "the form is legal for whole factors only"
+    return [_repeated(op.input, factors, rewriter)]
+
+
+def resize_by_gather(
+    op: graph.ResizeOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
+) -> Sequence[SSAValue]:
+    """Elements read at indices from one table for each sampled axis."""
+    shape = dims_of(op.result.type)
+    return [_nearest(op, sampled_axes(op, dims_of(op.input.type), shape), shape, rewriter)]
+
+
+def resize_by_axes(*, last_first: bool) -> Emission:
     """
-    `graph.resize` → a copy, a broadcast, reads at indices from tables, or one weighted sum for each axis.
+    One pass for each sampled axis, a `linalg.generic` that weighs neighbours at indices from tables.
+
+    ```mlir
+    %w = linalg.generic … ins(%indices, …, %weights, …) { tensor.extract %x[…], arith.mulf, arith.addf, … }
+    %h = linalg.generic … ins(%indices, …, %weights, …) { tensor.extract %w[…], … }
+    ```
     """
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ResizeOp, rewriter: PatternRewriter) -> None:
-        """Choose the cheapest lowering that the mode and the scales allow."""
-        shape = mixed_dims(op.shape, op.shape_value)
-        if any(dim.is_unknown for dim in shape):
-            raise StepwellError("unsupported", op, "graph.resize: the shape depends on data")
-        axes = sampled_axes(op, shape)
-        if not axes:
-            result = copied(op.input, rewriter)
-        elif op.mode.data != "nearest" or op.coordinate.data == "tf_crop_and_resize":
-            result = _axis_by_axis(op, axes, shape, rewriter)
-        elif (factors := _whole_factors(op, shape)) is not None:
-            result = _repeated(op.input, factors, rewriter)
-        else:
-            result = _nearest(op, axes, shape, rewriter)
-        rewriter.replace(op, [], [result])
+    def emit(
+        op: graph.ResizeOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
+    ) -> Sequence[SSAValue]:
+        shape = dims_of(op.result.type)
+        axes = sampled_axes(op, dims_of(op.input.type), shape)
+        return [_axis_by_axis(op, axes[::-1] if last_first else axes, shape, rewriter)]
 
-
-def sampled_axes(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int]:
-    """The resampled axes: of another extent in the result, or of a scale that is not 1."""
-    scales = op.scales.get_values() if op.scales is not None else [1.0] * len(shape)
-    crops = op.coordinate.data == "tf_crop_and_resize"
-    pairs = zip(dims_of(op.input.type), shape, scales, strict=True)
-    return [axis for axis, (n, out, scale) in enumerate(pairs) if crops or n != out or scale != 1]
-
-
-def _whole_factors(op: graph.ResizeOp, shape: Sequence[Dim]) -> list[int] | None:
-    """
-    The repeat count of elements along each axis for a nearest resize that only repeats; None for any other.
-    """
-    rounds = ("round_prefer_floor", "round_prefer_ceil")
-    centred = dict.fromkeys(("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric"), rounds)
-    kinds = centred | {"asymmetric": ("floor", rounds[0]), "tf_half_pixel_for_nn": ("floor",)}
-    if op.nearest.data not in kinds.get(op.coordinate.data, ()):
-        return None
-    dims = dims_of(op.input.type)
-    quotients = [Dim.of(1) if n == out else out // n for n, out in zip(dims, shape, strict=True)]
-    repeats = zip(quotients, dims, shape, strict=True)
-    if not all(q.is_static and q.value >= 1 and n * q == out for q, n, out in repeats):
-        return None
-    factors = [q.value for q in quotients]
-    if op.coordinate.data == "asymmetric" and op.nearest.data in rounds and max(factors) > 2:
-        return None  # the last ones of each three are nearer to the next element
-    scales = op.scales.get_values() if op.scales is not None else factors
-    return factors if list(scales) == factors else None
+    return emit
 
 
 def _repeated(value: SSAValue, factors: Sequence[int], rewriter: PatternRewriter) -> SSAValue:
@@ -238,14 +219,14 @@ def _axis_by_axis(
     op: graph.ResizeOp, axes: Sequence[int], shape: Sequence[Dim], rewriter: PatternRewriter
 ) -> SSAValue:
     """
-    The result of one pass for each axis, the last one first; sums between passes stay in the sum's type.
+    The result of one pass for each axis; sums between passes stay in the sum's type.
     """
     stored = element_of_value(op.input)
     summed = stored if op.mode.data == "nearest" else f64 if stored == f64 else f32
     value, dims = op.input, list(dims_of(op.input.type))
-    for axis in reversed(axes):
+    for axis in axes:
         dims[axis] = shape[axis]
-        element = stored if axis == axes[0] else summed
+        element = stored if axis == axes[-1] else summed
         sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
         value = _pass(value, sampling, tensor_type(element, dims), rewriter)
     return value
@@ -286,9 +267,10 @@ def _tables(
     """
     Tables of the indices of the neighbours of each element along an axis, and of their weights if several.
     """
-    if sampling.op.mode.data == "nearest":
+    op = sampling.op
+    if op.mode.data == "nearest":
         return [index_table(out, lambda i: sampling.nearest(sampling.coordinate(i)), rewriter)], []
-    offsets = _offsets(sampling.op, sampling.axis)
+    offsets = neighbour_offsets(op, dims_of(op.input.type), dims_of(op.result.type), sampling.axis)
 
     def index(i: SSAValue, offset: int) -> SSAValue:
         front = math.FloorOp(sampling.coordinate(i)).result
@@ -304,43 +286,13 @@ def _tables(
     return indices, weights
 
 
-def _stretch(op: graph.ResizeOp, axis: int) -> float:
-    """
-    The scale of the kernel's argument: less than 1 widens it, with `antialias` when shrinking, else 1.
-
-    Raises: StepwellError `unsupported` for antialias of unknown sizes without scales.
-    """
-    if op.antialias is None:
-        return 1.0
-    dim, out = dims_of(op.input.type)[axis], mixed_dims(op.shape, op.shape_value)[axis]
-    if op.scales is not None:
-        return min(op.scales.get_values()[axis], 1.0)
-    if not (dim.is_static and out.is_static):
-        raise StepwellError("unsupported", op, "graph.resize: antialias needs fixed shapes or scales")
-    return min(out.value / max(dim.value, 1), 1.0)
-
-
-def _offsets(op: graph.ResizeOp, axis: int) -> range:
-    """
-    Offsets of the neighbours with a weight, relative to the last element at or before the coordinate.
-
-    Raises: StepwellError `unsupported` for more than `MAX_NEIGHBOURS`.
-    """
-    reach = ceil((1 if op.mode.data == "linear" else 2) / _stretch(op, axis))
-    if 2 * reach > MAX_NEIGHBOURS:
-        raise StepwellError(
-            "unsupported", op, f"graph.resize: {2 * reach} neighbours, at most {MAX_NEIGHBOURS} are supported"
-        )
-    return range(1 - reach, reach + 1)
-
-
 def _weights(sampling: AxisSampling, coordinate: SSAValue, offsets: range) -> list[SSAValue]:
     """The weights of the neighbours of a coordinate; beyond the axis its first or last element counts."""
     op = sampling.op
     front = math.FloorOp(coordinate).result
-    stretch = F64.constant(_stretch(op, sampling.axis))
+    factor = F64.constant(stretch(op, dims_of(op.input.type), dims_of(op.result.type), sampling.axis))
     taken = [F64.add(front, F64.constant(offset)) for offset in offsets]
-    weights = [_weight(op, F64.multiply(F64.subtract(at, coordinate), stretch)) for at in taken]
+    weights = [_weight(op, F64.multiply(F64.subtract(at, coordinate), factor)) for at in taken]
     if op.exclude_outside is not None:
         zero = F64.constant(0)
         pairs = zip(taken, weights, strict=True)

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from stepwell.dialects.linalg_builder.support import extent, filled
 from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.support import extent, filled
 from stepwell.runtime.dims import Dim
 
 

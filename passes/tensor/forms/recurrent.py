@@ -1,5 +1,5 @@
 """
-Recurrent layers → one product for all steps, and a loop over the steps that carries the state.
+Recurrent layers as products for many steps, and a loop over the steps that carries the state.
 
 The gates' products with the input do not depend on the state: `x · Wᵀ` is one `linalg.generic`. A step
 multiplies the state by `Rᵀ` and computes the cell elementwise. States are f32 for 16-bit floats.
@@ -7,24 +7,23 @@ multiplies the state by `Rᵀ` and computes the cell elementwise. States are f32
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, math, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.recurrent import FUNCTIONS, GATES
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg import activation
-from stepwell.lowering.graph_to_linalg.contraction import accumulator, rounded, sum_of_products
-from stepwell.lowering.graph_to_linalg.scalars import Scalars
-from stepwell.lowering.graph_to_linalg.slices import cut, paste
-from stepwell.lowering.graph_to_linalg.support import (
+from stepwell.dialects.linalg_builder import activation
+from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.dialects.linalg_builder.slices import cut, layer_of, paste
+from stepwell.dialects.linalg_builder.sums import accumulator, rounded, sum_of_products
+from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     Body,
     Read,
@@ -36,29 +35,35 @@ from stepwell.lowering.graph_to_linalg.support import (
     identity,
     projection,
 )
-from stepwell.lowering.graph_to_linalg.views import join_dims, split_dims
+from stepwell.dialects.linalg_builder.views import join_dims, split_dims
+from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
 
 
-class RnnLowering(RewritePattern):
-    """`graph.rnn` → for each direction a product over all steps and an `scf.for` over them."""
+def rnn_by_steps(
+    op: graph.RnnOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
+) -> Sequence[SSAValue]:
+    """
+    For each direction a product over all steps and an `scf.for` over them; or both for blocks of `steps`.
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.RnnOp, rewriter: PatternRewriter) -> None:
-        """Emit one layer for each direction, and insert its last states into the results."""
-        if not op.hidden.is_static:
-            raise StepwellError("unsupported", op, f"graph.rnn whose state has the unknown size {op.hidden}")
-        y = empty(tensor_of(op.outputs[0]), rewriter)
-        states = [empty(tensor_of(result), rewriter) for result in op.outputs[1:]]
-        for direction in range(op.directions):
-            layer = _Direction(op, direction, rewriter)
-            y, last = layer.run(y)
-            states = [
-                paste(layer.with_direction(state), into, [Dim.of(direction), Dim.of(0), Dim.of(0)], rewriter)
-                for state, into in zip(last, states, strict=False)
-            ]
-        rewriter.replace(op, [], [y, *states])
+    ```mlir
+    %y, %h = scf.for %block … {
+      %gates = linalg.generic … ins(%x, %w) …          // [steps, N, gates, H]
+      scf.for %step … iter_args(%y, %h) {
+        %r = linalg.generic … ins(%h, %r) …            // [N, gates, H], then the cell elementwise
+      }
+    }
+    ```
+    """
+    y, *states = inits
+    for direction in range(op.directions):
+        layer = _Direction(op, direction, rewriter, sizes.get("steps"))
+        y, last = layer.run(y)
+        states = [
+            paste(layer.with_direction(state), into, [Dim.of(direction), Dim.of(0), Dim.of(0)], rewriter)
+            for state, into in zip(last, states, strict=False)
+        ]
+    return [y, *states]
 
 
 @dataclass
@@ -68,6 +73,8 @@ class _Direction:
     op: graph.RnnOp
     direction: int
     rewriter: PatternRewriter
+    block: int | None
+    """The steps whose products with the input are made together; None for all of them."""
 
     def __post_init__(self) -> None:
         self.steps, self.batch, self.width = dims_of(self.op.x.type)
@@ -92,22 +99,48 @@ class _Direction:
 
     def run(self, y: SSAValue) -> tuple[SSAValue, list[SSAValue]]:
         """The tensor `y` with the outputs of all steps, and the last states."""
-        gates = self._input_gates()
+        block = self.block
+        gates = self._input_gates(self.op.x) if block is None or self.steps == Dim.of(block) else None
         states = [self._initial(self.op.h0)]
         if self.cell == "lstm":
             states.append(self._initial(self.op.c0))
+        if gates is not None:
+            y, *states = self._over_steps(gates, None, [y, *states])
+        else:
+            assert block is not None
+            y, *states = self._over_blocks(block, [y, *states])
+        return y, [rounded(state, self.element, self.rewriter) for state in states]
+
+    def _over_blocks(self, block: int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The outputs and states after all steps, by blocks that divide them."""
+        count, size, one = (extent(Dim.of(n), self.rewriter) for n in (self.steps // block, block, 1))
+
+        def of_block(i: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            first = self.rewriter.insert(arith.MuliOp(self._in_order(i, count, one), size)).result
+            x = layer_of(self.op.x, {0: first}, self.rewriter, {0: block})
+            return self._over_steps(self._input_gates(x), first, carried)
+
+        return counted_loop(count, carried, of_block, self.rewriter)
+
+    def _over_steps(
+        self, gates: SSAValue, first: SSAValue | None, carried: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """The outputs and states after the steps of `gates`, the first of which is number `first` of all."""
+        count, one = (extent(dim, self.rewriter) for dim in (dims_of(gates.type)[0], Dim.of(1)))
 
         def step(i: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            at = i
-            if self.backwards:
-                last = self.rewriter.insert(arith.SubiOp(count, one)).result
-                at = self.rewriter.insert(arith.SubiOp(last, i)).result
-            return self._step(at, gates, carried[0], carried[1:])
+            row = self._in_order(i, count, one)
+            at = row if first is None else self.rewriter.insert(arith.AddiOp(first, row)).result
+            return self._step(row, at, gates, carried[0], carried[1:])
 
-        count = extent(self.steps, self.rewriter)
-        one = extent(Dim.of(1), self.rewriter)
-        y, *states = counted_loop(count, [y, *states], step, self.rewriter)
-        return y, [rounded(state, self.element, self.rewriter) for state in states]
+        return counted_loop(count, carried, step, self.rewriter)
+
+    def _in_order(self, i: SSAValue, count: SSAValue, one: SSAValue) -> SSAValue:
+        """The number of an iteration's step or block: the last one first in a layer that runs backwards."""
+        if not self.backwards:
+            return i
+        last = self.rewriter.insert(arith.SubiOp(count, one)).result
+        return self.rewriter.insert(arith.SubiOp(last, i)).result
 
     def with_direction(self, state: SSAValue) -> SSAValue:
         """A state [N, H] as [1, N, H], a slice of the result for all directions."""
@@ -163,11 +196,11 @@ class _Direction:
         product = sum_of_products(reads, self.kept, dims, 1, self.rewriter)
         return join_dims(product, groups, self.rewriter)
 
-    def _input_gates(self) -> SSAValue:
+    def _input_gates(self, x: SSAValue) -> SSAValue:
         """x · Wᵀ plus the biases that do not depend on the state: [T, N, gates, H]."""
-        dims = [self.steps, self.batch, Dim.of(self.gates), self.hidden]
+        dims = [dims_of(x.type)[0], self.batch, Dim.of(self.gates), self.hidden]
         w = self._by_gate(self.op.w, 0, self.gates)
-        product = self._product(self.op.x, w, dims[:-1])
+        product = self._product(x, w, dims[:-1])
         if self.bias is None:
             return product
         biases = [self._bias(4, 0, _loop(2))] + ([] if self.bias_inside else [self._bias(4, 1, _loop(2))])
@@ -191,10 +224,10 @@ class _Direction:
         return self.bias, AffineMap(loops, 0, (_at(self.direction), _at(which), gate, _loop(loops - 1)))
 
     def _step(
-        self, at: SSAValue, gates: SSAValue, y: SSAValue, states: Sequence[SSAValue]
+        self, row: SSAValue, at: SSAValue, gates: SSAValue, y: SSAValue, states: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """The new states after one step, preceded by `y` with the step's output."""
-        seen = self._row(gates, at)
+        """The new states after step `at`, row `row` of `gates`, preceded by `y` with the step's output."""
+        seen = self._row(gates, row)
         inputs = [(seen, AffineMap(2, 0, (_at(0), _loop(0), _at(g), _loop(1)))) for g in range(self.gates)]
         cell = {"lstm": self._lstm, "gru": self._gru, "rnn": self._plain}[self.cell]
         new = cell(inputs, *states)
@@ -274,7 +307,7 @@ class _Direction:
             if clip is not None:
                 x = self.scalars.maximum(x, self.scalars.constant(-clip))
                 x = self.scalars.minimum(x, self.scalars.constant(clip))
-            return activate(self.scalars, name, x, alpha, beta)
+            return activation.activate(self.scalars, name, x, alpha, beta)
 
         return function
 
@@ -363,33 +396,3 @@ def _slice_properties(offsets: Sequence[int | None], sizes: Sequence[Dim]) -> di
         ),
         "static_strides": DenseArrayBase.from_list(i64, [1] * len(sizes)),
     }
-
-
-def activate(scalars: Scalars, name: str, x: SSAValue, alpha: float, beta: float) -> SSAValue:
-    """An activation function of a recurrent cell, by its name in `graph.rnn`."""
-    match name:
-        case "sigmoid":
-            return activation.sigmoid(scalars, x)
-        case "tanh":
-            return math.TanhOp(x).result
-        case "relu":
-            return activation.relu(scalars, x)
-        case "leaky_relu":
-            return activation.leaky_relu(scalars, x, alpha)
-        case "elu":
-            return activation.elu(scalars, x, alpha)
-        case "softplus":
-            return activation.softplus(scalars, x)
-        case "softsign":
-            return scalars.divide(x, scalars.add(scalars.constant(1), scalars.absolute(x)))
-        case "thresholded_relu":
-            above = scalars.compare("gt", x, scalars.constant(alpha))
-            return scalars.select(above, x, scalars.constant(0))
-        case "scaled_tanh":
-            scaled = scalars.multiply(x, scalars.constant(beta))
-            return scalars.multiply(math.TanhOp(scaled).result, scalars.constant(alpha))
-        case "hard_sigmoid":
-            line = scalars.add(scalars.multiply(x, scalars.constant(alpha)), scalars.constant(beta))
-            return scalars.minimum(scalars.maximum(line, scalars.constant(0)), scalars.constant(1))
-        case _:
-            return scalars.add(scalars.multiply(x, scalars.constant(alpha)), scalars.constant(beta))

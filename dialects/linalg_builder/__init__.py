@@ -1,0 +1,1 @@
+"""Builders of `linalg` on tensors with named dimensions and signed elements, for conversions and forms."""

@@ -1,0 +1,61 @@
+"""Forms that are written in terms of a graph op: with names of dimensions and signs of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from stepwell.dialects._xdsl import set_type
+from stepwell.dialects.ir_builder import Constants, IRBuilder
+from stepwell.dialects.linalg_builder.plain_types import plain_type
+from stepwell.dialects.linalg_builder.support import SymbolRewriter
+from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.locations import adopt_location
+from stepwell.passes.tensor.forms.extents import Extents
+
+_Sizes: TypeAlias = Mapping[str, int]
+Emission: TypeAlias = Callable[[Any, Sequence[SSAValue], _Sizes, PatternRewriter], Sequence[SSAValue]]
+"""Emits the loops of a graph op, which write into tensors, with the sizes of a form; returns the results."""
+Expansion: TypeAlias = Callable[[Any, _Sizes, Constants], Sequence[SSAValue]]
+
+
+def by_graph_op(emit: Emission) -> Expansion:
+    """
+    The expansion of an op that an emission writes in terms of its graph op.
+
+    While the loops are written, casts give operands their types of level 1; then all types are plain again.
+    """
+
+    def expand(op: GraphFormsOp, sizes: _Sizes, constants: Constants) -> Sequence[SSAValue]:
+        extents = Extents(op, constants)
+        graph_op, casts = op.graph_op(extents.of)
+        IRBuilder.before(op).insert([*casts, graph_op])
+        inits = [cast.results[0] for cast in casts[len(casts) - len(op.inits) :]]
+        rewriter, made = SymbolRewriter(graph_op, extents.symbols), list[Operation]()
+        rewriter.operation_insertion_handler.append(made.append)
+        results = emit(graph_op, inits, sizes, rewriter)
+        for new in made:
+            adopt_location(new, op.location)
+        graph_op.detach()
+        graph_op.erase()
+        return results
+
+    return expand
+
+
+def drop_names(func: FuncOp) -> None:
+    """Give all values their types of level 2, and erase the casts."""
+    for op in func.walk():
+        for value in (*op.results, *(arg for region in op.regions for b in region.blocks for arg in b.args)):
+            if (plain := plain_type(value.type)) != value.type:
+                set_type(value, plain)
+    for op in list(func.walk()):
+        if isinstance(op, UnrealizedConversionCastOp):
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.detach()
+            op.erase()

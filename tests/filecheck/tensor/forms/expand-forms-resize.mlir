@@ -1,0 +1,54 @@
+// RUN: stepwell-opt %s -p expand-forms | filecheck %s
+
+// Whole factors: a broadcast, the pairs of dimensions joined.
+// CHECK-LABEL: @repeat
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<3x2x4xf32>)
+// CHECK: tensor.collapse_shape {{.*}} into tensor<6x4xf32>
+func.func private @repeat(%x: tensor<3x4xf32>) -> tensor<6x4xf32> {
+  %e = tensor.empty() : tensor<6x4xf32>
+  %y = linalg_ext.resize %x into %e mode "nearest" coordinate "half_pixel" nearest "round_prefer_floor" cubic_a 0.0 extrapolation 0.0 : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %y : tensor<6x4xf32>
+}
+
+// The same by a table of indices for the one axis that is sampled.
+// CHECK-LABEL: @gather
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<6xi64>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<6xi64>) outs(%{{.*}} : tensor<6x4xf32>)
+// CHECK: tensor.extract %x
+func.func private @gather(%x: tensor<3x4xf32>) -> tensor<6x4xf32> {
+  %e = tensor.empty() : tensor<6x4xf32>
+  %y = linalg_ext.resize %x into %e mode "nearest" coordinate "half_pixel" nearest "round_prefer_floor" cubic_a 0.0 extrapolation 0.0 {sched.schedule = #sched.schedule<form = "gather">} : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %y : tensor<6x4xf32>
+}
+
+// One pass an axis: indices and weights in tables, then two neighbours each; rows are last.
+// CHECK-LABEL: @last
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<9xi64>, tensor<9xi64>, tensor<9xf32>, tensor<9xf32>) outs(%{{.*}} : tensor<4x9xf32>)
+// CHECK-COUNT-2: tensor.extract %x
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<7xi64>, tensor<7xi64>, tensor<7xf32>, tensor<7xf32>) outs(%{{.*}} : tensor<7x9xf32>)
+func.func private @last(%x: tensor<4x6xf32>) -> tensor<7x9xf32> {
+  %e = tensor.empty() : tensor<7x9xf32>
+  %y = linalg_ext.resize %x into %e mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 extrapolation 0.0 : (tensor<4x6xf32>, tensor<7x9xf32>) -> tensor<7x9xf32>
+  func.return %y : tensor<7x9xf32>
+}
+
+// CHECK-LABEL: @first
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<7x6xf32>)
+// CHECK-COUNT-2: tensor.extract %x
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<7x9xf32>)
+// CHECK-NOT: unrealized_conversion_cast
+func.func private @first(%x: tensor<4x6xf32>) -> tensor<7x9xf32> {
+  %e = tensor.empty() : tensor<7x9xf32>
+  %y = linalg_ext.resize %x into %e mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 extrapolation 0.0 {sched.schedule = #sched.schedule<form = "first-axis-first">} : (tensor<4x6xf32>, tensor<7x9xf32>) -> tensor<7x9xf32>
+  func.return %y : tensor<7x9xf32>
+}
+
+// Elements of bytes without sign are rounded and cut at 0 and 255.
+// CHECK-LABEL: @bytes
+// CHECK: arith.uitofp
+// CHECK: math.roundeven
+func.func private @bytes(%x: tensor<4x6xi8>) -> tensor<7x6xi8> {
+  %e = tensor.empty() : tensor<7x6xi8>
+  %y = linalg_ext.resize %x into %e of ui8 mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 extrapolation 0.0 : (tensor<4x6xi8>, tensor<7x6xi8>) -> tensor<7x6xi8>
+  func.return %y : tensor<7x6xi8>
+}
