@@ -11,8 +11,9 @@ from stepwell.dialects.linalg_ext.forms import Size as Size
 from stepwell.dialects.linalg_ext.forms import bad_schedule as bad_schedule
 from stepwell.dialects.linalg_ext.forms import form_of as form_of
 from stepwell.dialects.linalg_ext.forms import scheduled_ops as scheduled_ops
+from stepwell.dialects.linalg_ext.matmul_nbits import MatmulNbitsOp as MatmulNbitsOp
 from stepwell.dialects.linalg_ext.pool import PoolOp as PoolOp
 from stepwell.dialects.linalg_ext.trees import TreeEnsembleOp as TreeEnsembleOp
 from stepwell.dialects.linalg_ext.winograd import WinogradConvOp as WinogradConvOp
 
-LinalgExt = Dialect("linalg_ext", [AttentionOp, PoolOp, TreeEnsembleOp, WinogradConvOp], [])
+LinalgExt = Dialect("linalg_ext", [AttentionOp, MatmulNbitsOp, PoolOp, TreeEnsembleOp, WinogradConvOp], [])

@@ -11,9 +11,20 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.ir_builder import Constants
-from stepwell.dialects.linalg_ext import AttentionOp, FormsOp, PoolOp, TreeEnsembleOp, WinogradConvOp, form_of
+from stepwell.dialects.linalg_ext import (
+    AttentionOp,
+    FormsOp,
+    MatmulNbitsOp,
+    PoolOp,
+    TreeEnsembleOp,
+    WinogradConvOp,
+    form_of,
+)
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.forms.attention import attention_by_blocks
+from stepwell.passes.tensor.forms.nbits import nbits_by_rows
+from stepwell.passes.tensor.forms.nbits_panels import nbits_by_panels
+from stepwell.passes.tensor.forms.nbits_registers import nbits_in_registers
 from stepwell.passes.tensor.forms.pool_rows import pool_by_rows
 from stepwell.passes.tensor.forms.tree_bits import trees_by_bits
 from stepwell.passes.tensor.forms.tree_walk import trees_by_walks
@@ -24,6 +35,7 @@ _Expansion = Callable[[Any, Mapping[str, int], Constants], SSAValue]
 
 EXPANSIONS: Mapping[type[FormsOp], Mapping[str, _Expansion]] = {
     AttentionOp: {"softmax": attention_by_blocks, "online-softmax": attention_by_blocks},
+    MatmulNbitsOp: {"registers": nbits_in_registers, "panels": nbits_by_panels, "by-rows": nbits_by_rows},
     PoolOp: {"rows": pool_by_rows},
     TreeEnsembleOp: {"walk": trees_by_walks, "bits": trees_by_bits},
     WinogradConvOp: {"blocks": winograd_by_blocks, "channels": winograd_by_blocks},

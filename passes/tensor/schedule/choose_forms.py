@@ -10,13 +10,22 @@ from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.linalg_ext import AttentionOp, FormsOp, PoolOp, TreeEnsembleOp, WinogradConvOp, form_of
+from stepwell.dialects.linalg_ext import (
+    AttentionOp,
+    FormsOp,
+    MatmulNbitsOp,
+    PoolOp,
+    TreeEnsembleOp,
+    WinogradConvOp,
+    form_of,
+)
 from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
 from stepwell.passes.tensor.schedule.attention import attention_choices
 from stepwell.passes.tensor.schedule.form_choice import Choice
+from stepwell.passes.tensor.schedule.matmul_nbits import nbits_choices
 from stepwell.passes.tensor.schedule.pool import pool_choices
 from stepwell.passes.tensor.schedule.trees import tree_choices
 from stepwell.passes.tensor.schedule.winograd import winograd_choices
@@ -24,6 +33,7 @@ from stepwell.runtime.machine.target import TargetDescription, target_from
 
 _CHOICES: Mapping[type[FormsOp], Callable[[Any, TargetDescription], Sequence[Choice]]] = {
     AttentionOp: attention_choices,
+    MatmulNbitsOp: nbits_choices,
     PoolOp: pool_choices,
     TreeEnsembleOp: tree_choices,
     WinogradConvOp: winograd_choices,
