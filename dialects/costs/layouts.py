@@ -106,9 +106,9 @@ class AttentionCosts(Table):
 class NbitsCosts(Table):
     """Constants of products with weights of a few bits."""
 
-    panel_registers: int = tuned(4, "registers")
+    panel_registers: int = tuned(6, "registers")
     """The registers of a panel of columns: a number of the row, once broadcast, meets all of them."""
-    chains: int = tuned(2, "chains")
+    chains: int = tuned(1, "chains")
     """
     The sums of a column, each of which waits some cycles for its next product (896x4864 on AVX2, 1 row: 191
     us in one chain, 151 in two).

@@ -25,7 +25,7 @@ from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.meaning.packed_codes import WIDTHS, codes_in_element
 
-_U8 = IntegerType(8, Signedness.UNSIGNED)
+U8 = IntegerType(8, Signedness.UNSIGNED)
 LEAST_BLOCK = 16
 
 
@@ -37,8 +37,8 @@ class MatmulNbitsOp(GraphOp):
     ```mlir
     %y = graph.matmul_nbits %x, %codes, %scales columns 60 bits 4 block 32
       : (tensor<?x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<?x60xf32>
-    %z = graph.matmul_nbits %x, %codes, %scales zero_points %points : tensor<2x3x32xui8> columns 60 bits 4 block 32
-      : (tensor<?x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<?x60xf32>
+    %z = graph.matmul_nbits %x, %codes, %scales zero_points %points : tensor<2x3x32xui8> columns 60 bits 4
+      block 32 : (tensor<?x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<?x60xf32>
     ```
     The weight of step k for a column is (code - zero point) · scale of the block ⌊k / block⌋. A lane is a
     column: the 32 bits of an element are consecutive codes of a column. Four of them are in the lowest bits
@@ -101,9 +101,14 @@ def check_nbits(
     columns: int,
     bits: int,
     block: int,
+    byte: Attribute = U8,
 ) -> None:
-    """Require operands of such a product to fit, as (C1) to (C4) say. Raises: VerifyException."""
-    points = [] if zero_points is None else [(zero_points, "zero_points", _U8)]
+    """
+    Require operands of such a product to fit, as (C1) to (C4) say; `byte` is the type of zero points.
+
+    Raises: VerifyException.
+    """
+    points = [] if zero_points is None else [(zero_points, "zero_points", byte)]
     for value, name, wanted in ((x, "x", f32), (codes, "codes", i32), (scales, "scales", f32), *points):
         if (found := element_of_value(value)) != wanted:  # (C1)
             raise VerifyException(f"{name} must be {wanted}, found {found}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i8, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -49,7 +49,7 @@ class MatmulNbitsOp(FormsOp):
     - `by-rows`: `registers` for at most `few` rows, `panels` for more.
 
     Constraints:
-      (C1) operands are those of `graph.matmul_nbits`, of known columns, `x` of rank 2.
+      (C1) operands are those of `graph.matmul_nbits`, with `zero_points` as i8; `x` has rank 2.
       (C2) the result, of the type of `init`, is that of `graph.matmul_nbits`.
     """
 
@@ -84,7 +84,7 @@ class MatmulNbitsOp(FormsOp):
         found = dims_of(self.result.type)
         if len(found) != 2 or not found[1].is_static or len(dims_of(self.x.type)) != 2:  # (C1)
             raise VerifyException(
-                f"x and the result must be matrices of known columns, found {self.x.type} and {self.result.type}"
+                f"x and the result must be matrices of known columns, found {self.x.type}, {self.result.type}"
             )
         check_nbits(
             self.x,
@@ -94,6 +94,7 @@ class MatmulNbitsOp(FormsOp):
             found[1].value,
             self.bits.value.data,
             self.block.value.data,
+            i8,
         )
         wanted = (self.rows, found[1])
         if tensor_element(self.result) != f32 or any(map(differ, found, wanted)):  # (C2)

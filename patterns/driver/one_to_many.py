@@ -247,7 +247,9 @@ class SplitIf(RewritePattern, Generic[PiecesT]):
         for region in op.regions:
             if region.blocks:
                 split.convert_block(region.block)
-        parts = [split.types(result) if split.is_split(result.type) else [result.type] for result in op.results]
+        parts = [
+            split.types(result) if split.is_split(result.type) else [result.type] for result in op.results
+        ]
         branch = scf.IfOp.create(
             operands=[op.cond],
             result_types=[type for types in parts for type in types],

@@ -23,7 +23,7 @@ def first_bit(number: int, bits: int) -> int:
     """
     The lowest bit of a code in its element, by its number among the consecutive codes there.
 
-    Four consecutive codes occupy the same bits of the four bytes, so that a mask of them is a vector of bytes.
+    Four consecutive codes occupy the same bits of the four bytes, so that a mask gives a vector of bytes.
     """
     part, byte = divmod(number, _BYTES)
     return _BYTE_BITS * byte + bits * part

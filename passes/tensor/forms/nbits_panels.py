@@ -43,7 +43,7 @@ def nbits_by_panels(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Cons
 
 
 def all_by_panels(emit: IRBuilder, op: MatmulNbitsOp, depth: int, groups: int, y: SSAValue) -> SSAValue:
-    """The tensor `y` with the product written: whole panels by groups, then a last one that has fewer columns."""
+    """The tensor `y` with the product written: whole panels by groups, then one that has fewer columns."""
     panel = tensor_shape(op.codes)[-1]
     whole, rest = divmod(op.columns, panel)
     made, share = _Panels(op, depth, panel), -(-whole // groups)

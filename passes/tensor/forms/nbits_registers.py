@@ -87,7 +87,7 @@ class _Row:
         return self.op.block.value.data
 
     def run(self, emit: IRBuilder, y: SSAValue) -> SSAValue:
-        """The tensor `y` with the row written: whole panels, then the columns of a last one that has fewer."""
+        """The tensor `y` with the row written: whole panels, then one that has fewer columns."""
         panels, _, panel = tensor_shape(self.op.codes)
         numbers, sums = self._scaled(emit)
         whole, rest = divmod(self.op.columns, panel)

@@ -10,7 +10,7 @@ from stepwell.passes.tensor.schedule.form_choice import Choice
 from stepwell.runtime.machine.target import TargetDescription
 
 _UNPACKED = 3
-"""The vector instructions of a code: mask, conversion, product; or mask, conversion, scale when it is stored."""
+"""The vector instructions of a code: mask, conversion, product; or the scale in place of the product."""
 
 
 def nbits_choices(op: MatmulNbitsOp, target: TargetDescription) -> list[Choice]:

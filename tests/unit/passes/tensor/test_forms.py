@@ -28,6 +28,7 @@ from stepwell.passes.pipelines import SCHEDULE_PIPELINE, schedule_steps, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.meaning import Array
+from stepwell.runtime.meaning.packed_codes import pack_codes
 from tests.kernels import Build, kernel
 from tests.support.samples import examples
 
@@ -49,6 +50,11 @@ class Case:
         module, ctx = kernel(self.build, self.arrays, self.dims), StepwellContext()
         run_pipeline(module, "convert-graph-to-linalg", ctx)
         return module
+
+    @property
+    def plain(self) -> Sequence[Array]:
+        """The inputs as level 2 has them: without signs of integers."""
+        return [array.view(np.int8) if array.dtype == np.uint8 else array for array in self.arrays]
 
     def expect(self, found: Sequence[Any]) -> None:
         """Require results to be those of the op's meaning."""
@@ -107,8 +113,28 @@ def pool(draw: Callable[..., Any]) -> Case:
     return Case(lambda v: graph.PoolOp(v, kind, kernel, **options), [x], dims)
 
 
+def nbits(draw: Callable[..., Any]) -> Case:
+    """A product with codes of a few bits, whose last block and last panel may not be full."""
+    bits, block, panel = (draw(st.sampled_from(n)) for n in ([2, 4, 8], [16, 32, 64], [8, 16, 24]))
+    rows, steps, columns = (draw(st.integers(1, most)) for most in (6, 150, 40))
+    rng, blocks = np.random.default_rng(2), -(-steps // block)
+    codes = pack_codes(rng.integers(0, 1 << bits, (columns, steps)), bits, panel, blocks * block)
+    shape = -(-columns // panel), blocks, panel
+    arrays: list[Any] = [normal(rows, steps), codes, rng.uniform(0.01, 0.1, shape).astype(np.float32)]
+    if draw(st.booleans()):
+        arrays.append(rng.integers(0, 1 << bits, shape).astype(np.uint8))
+    dims: list[Any] | None = [["M", steps], *[None] * (len(arrays) - 1)] if draw(st.booleans()) else None
+    build = partial(graph.MatmulNbitsOp, columns=columns, bits=bits, block=block)
+    return Case(build, arrays, dims, tolerance=1e-3 if bits == 8 else 1e-4)
+
+
 _WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
-FAMILIES: Mapping[str, Callable[..., Case]] = {"attention": attention, "pool": pool, "winograd": winograd}
+FAMILIES: Mapping[str, Callable[..., Case]] = {
+    "attention": attention,
+    "nbits": nbits,
+    "pool": pool,
+    "winograd": winograd,
+}
 
 
 def draw_schedule(draw: Callable[..., Any], op: FormsOp) -> Schedule:
@@ -132,10 +158,10 @@ def draw_schedule(draw: Callable[..., Any], op: FormsOp) -> Schedule:
 def test_legal_choices_compute_what_the_op_means(family: str, data: st.DataObject) -> None:
     case = FAMILIES[family](data.draw)
     module, ctx = case.module(), StepwellContext()
-    case.expect(interpret(module, ctx, "main", case.arrays))
+    case.expect(interpret(module, ctx, "main", case.plain))
     op_of(module).attributes[SCHEDULE] = draw_schedule(data.draw, op_of(module)).attr()
     read = sw.parse(str(module))  # as an editor has it
-    case.expect(read.run("expand-forms").interpret(*case.arrays))
+    case.expect(read.run("expand-forms").interpret(*case.plain))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
