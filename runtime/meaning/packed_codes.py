@@ -79,7 +79,7 @@ def matmul_nbits(
         by_column = parameter.swapaxes(1, 2).reshape(-1, parameter.shape[1])
         return np.repeat(by_column, block, axis=1)[:columns, :steps]
 
-    points = 1 << bits - 1 if zero_points is None else spread(zero_points).astype(np.int32)
+    points = 1 << bits - 1 if zero_points is None else spread(zero_points.view(np.uint8)).astype(np.int32)
     numbers = unpack_codes(codes, bits)[:columns, :steps].astype(np.int32) - points
     with np.errstate(all="ignore"):
         return x @ (numbers.astype(np.float32) * spread(scales)).T

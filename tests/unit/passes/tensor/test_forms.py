@@ -115,8 +115,8 @@ def pool(draw: Callable[..., Any]) -> Case:
 
 def nbits(draw: Callable[..., Any]) -> Case:
     """A product with codes of a few bits, whose last block and last panel may not be full."""
-    bits, block, panel = (draw(st.sampled_from(n)) for n in ([2, 4, 8], [16, 32, 64], [8, 16, 24]))
-    rows, steps, columns = (draw(st.integers(1, most)) for most in (6, 150, 40))
+    bits, block, panel = (draw(st.sampled_from(n)) for n in ([2, 4, 8], [16, 32], [4, 8, 12]))
+    rows, steps, columns = (draw(st.integers(1, most)) for most in (4, 60, 20))
     rng, blocks = np.random.default_rng(2), -(-steps // block)
     codes = pack_codes(rng.integers(0, 1 << bits, (columns, steps)), bits, panel, blocks * block)
     shape = -(-columns // panel), blocks, panel
