@@ -32,8 +32,8 @@ class OneToMany(ABC, Generic[PiecesT]):
     is what `values` is for. Old ops stay until the end of the walk, so that patterns may look at what an
     operand was; so a value that nothing replaced may be used as it is.
 
-    *Blocks.* `split_arguments` replaces block arguments by those for their pieces; `SplitFor` and
-    `SplitYield` do that for `scf.for`, its results, and what it carries.
+    *Blocks.* `split_arguments` replaces block arguments by those for their pieces; `SplitFor`, `SplitIf` and
+    `SplitYield` do that for `scf.for` and `scf.if`, their results, and what a loop carries.
 
     *An op put off.* An op that only its one user can convert, such as the write of a tile whose offset the
     insertion of the tile has, is left to the user: `put_off` it, and the user's pattern finds it by

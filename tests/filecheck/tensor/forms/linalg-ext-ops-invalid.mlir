@@ -125,3 +125,27 @@ func.func private @pool_windows(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>
   %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 0] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
   func.return
 }
+
+// -----
+
+func.func private @nbits_rank(%x: tensor<1x5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<1x5x8xf32>) {
+  // expected-error: x and the result must be matrices of known columns, found tensor<1x5x32xf32>, tensor<1x5x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 : (tensor<1x5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @nbits_result(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<4x8xf32>) {
+  // expected-error: the result must be f32 (5, 8), found tensor<4x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @nbits_operands(%x: tensor<5x33xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) {
+  // expected-error: codes must be (2, 6, 4), found (2, 4, 4)
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 : (tensor<5x33xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return
+}
