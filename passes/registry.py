@@ -48,6 +48,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         ),
         "pack-integers": ("pack 8-bit operands of products into 32-bit elements",),
         "pack-narrow-weights": ("store weights of 2 or 4 bits an element several to a byte",),
+        "pack-nbits": ("let products read constant weights of 2, 4 or 8 bits as they are, in panels",),
         "pack-weights": ("pack constant matrices into panels in the order in which kernels read them",),
         "winograd-conv": ("compute 3x3 convolutions by Winograd's transforms, with fewer products",),
     },

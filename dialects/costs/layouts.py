@@ -103,4 +103,22 @@ class AttentionCosts(Table):
     """Independent chains of maxima and sums: in a chain each op waits some cycles for the one before it."""
 
 
-LAYOUTS, WINOGRAD, ATTENTION = LayoutCosts(), WinogradCosts(), AttentionCosts()
+class NbitsCosts(Table):
+    """Constants of products with weights of a few bits."""
+
+    panel_registers: int = tuned(6, "registers")
+    """The registers of a panel of columns: a number of the row, once broadcast, meets all of them."""
+    chains: int = tuned(1, "chains")
+    """
+    The sums of a column, each of which waits some cycles for its next product (896x4864 on AVX2, 1 row: 191
+    us in one chain, 151 in two).
+    """
+    few_rows: int = tuned(2, "rows")
+    """The most rows whose weights become floats again for each row: more of them share panels in memory."""
+    panel_steps: int = tuned(512, "steps of a sum")
+    """The most steps of a panel in memory: a share of the level-2 cache."""
+    groups: int = tuned(16, "groups")
+    """The groups of panels that threads share; each has its own memory for a panel."""
+
+
+LAYOUTS, WINOGRAD, ATTENTION, NBITS = LayoutCosts(), WinogradCosts(), AttentionCosts(), NbitsCosts()

@@ -82,6 +82,7 @@ from stepwell.dialects.graph.movement import ReverseOp as ReverseOp
 from stepwell.dialects.graph.movement import SliceOp as SliceOp
 from stepwell.dialects.graph.movement import SplitOp as SplitOp
 from stepwell.dialects.graph.movement import TransposeOp as TransposeOp
+from stepwell.dialects.graph.nbits_products import MatmulNbitsOp as MatmulNbitsOp
 from stepwell.dialects.graph.norm import LayerNormOp as LayerNormOp
 from stepwell.dialects.graph.norm import LpNormOp as LpNormOp
 from stepwell.dialects.graph.norm import RmsNormOp as RmsNormOp

@@ -13,9 +13,11 @@ from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value, shape_text
 from stepwell.dialects.linalg_builder.slices import copied
 from stepwell.dialects.linalg_builder.support import empty, empty_like, is_returned
+from stepwell.dialects.linalg_builder.views import join_dims, split_dims
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 
@@ -114,3 +116,24 @@ class ResizeLowering(RewritePattern):
         for axis in axes:
             neighbour_offsets(op, dims, shape, axis)  # raises
         rewriter.replace(op, linalg_ext.ResizeOp.writing(op, [empty(tensor_of(op.result), rewriter)]))
+
+
+class MatmulNbitsLowering(RewritePattern):
+    """`graph.matmul_nbits` → `linalg_ext.matmul_nbits` of a matrix, leading dimensions joined to rows."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.MatmulNbitsOp, rewriter: PatternRewriter) -> None:
+        """Replace the op."""
+        *leading, steps = dims_of(op.x.type)
+        leading = leading or [Dim.of(1)]
+        columns = Dim.of(op.columns.value.data)
+        x = op.x if len(dims_of(op.x.type)) > 1 else split_dims(op.x, [[Dim.of(1), steps]], rewriter)
+        x = join_dims(x, [leading, [steps]], rewriter)
+        rows = dims_of(x.type)[0]
+        made = rewriter.insert(
+            linalg_ext.MatmulNbitsOp(op, x, empty(tensor_type(f32, [rows, columns]), rewriter))
+        )
+        y = split_dims(made.result, [leading, [columns]], rewriter)
+        if len(dims_of(op.x.type)) == 1:
+            y = join_dims(y, [[Dim.of(1), columns]], rewriter)
+        rewriter.replace(op, [], [y])

@@ -33,6 +33,17 @@ def prepare_winograd_conv(op: linalg_ext.WinogradConvOp) -> Step:
     return run
 
 
+@implements("linalg_ext.matmul_nbits")
+def prepare_matmul_nbits(op: linalg_ext.MatmulNbitsOp) -> Step:
+    """The product with unpacked weights, as a new array."""
+    properties = {**plain_properties(op), "columns": op.columns}
+
+    def run(x: Value, codes: Value, scales: Value, _init: Value, points: Value | None = None) -> Value:
+        return evaluate("graph.matmul_nbits", [x, codes, scales, points], properties)[0]
+
+    return run
+
+
 @implements("linalg_ext.pool")
 def prepare_pool(op: linalg_ext.PoolOp) -> Step:
     """The maxima or means of windows, as a new array."""

@@ -32,8 +32,8 @@ class OneToMany(ABC, Generic[PiecesT]):
     is what `values` is for. Old ops stay until the end of the walk, so that patterns may look at what an
     operand was; so a value that nothing replaced may be used as it is.
 
-    *Blocks.* `split_arguments` replaces block arguments by those for their pieces; `SplitFor` and
-    `SplitYield` do that for `scf.for`, its results, and what it carries.
+    *Blocks.* `split_arguments` replaces block arguments by those for their pieces; `SplitFor`, `SplitIf` and
+    `SplitYield` do that for `scf.for` and `scf.if`, their results, and what a loop carries.
 
     *An op put off.* An op that only its one user can convert, such as the write of a tile whose offset the
     insertion of the tile has, is left to the user: `put_off` it, and the user's pattern finds it by
@@ -229,9 +229,40 @@ class SplitFor(RewritePattern, Generic[PiecesT]):
         split.replace(op, *split.collected(op.results, loop.results, map(len, parts)))
 
 
+class SplitIf(RewritePattern, Generic[PiecesT]):
+    """
+    A branch that gives the pieces of each value as results of their own; on pairs, for example:
+
+        %r = scf.if %c -> (!pair) { … scf.yield %p : !pair } else { … scf.yield %q : !pair }
+        // ->
+        %r:2 = scf.if %c -> (f32, f32) { … scf.yield %p0, %p1 : f32, f32 } else { … }
+    """
+
+    def __init__(self, split: OneToMany[PiecesT]):
+        self.split = split
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.IfOp, rewriter: PatternRewriter) -> None:
+        split = self.split
+        for region in op.regions:
+            if region.blocks:
+                split.convert_block(region.block)
+        parts = [
+            split.types(result) if split.is_split(result.type) else [result.type] for result in op.results
+        ]
+        branch = scf.IfOp.create(
+            operands=[op.cond],
+            result_types=[type for types in parts for type in types],
+            attributes=op.attributes,
+            regions=[op.detach_region(0), op.detach_region(0)],
+        )
+        split.builder.insert(branch)
+        split.replace(op, *split.collected(op.results, branch.results, map(len, parts)))
+
+
 class SplitYield(RewritePattern, Generic[PiecesT]):
     """
-    The end of a loop's body with the pieces of each value; on pairs, for example:
+    The end of the body of a loop or branch with the pieces of each value; on pairs, for example:
 
         scf.yield %q : !pair
         // ->

@@ -43,6 +43,7 @@ GRAPH_OPS: Mapping[str, str] = {
     "movement": "transpose concat split slice insert_slice pad tile reverse",
     "norm": "batch_norm layer_norm rms_norm instance_norm group_norm lp_norm lrn",
     "ordering": "top_k reverse_sequence",
+    "packed_codes": "matmul_nbits",
     "quantized": "quantize dequantize requantize words conv_integer",
     "random_numbers": "random_bits",
     "recurrent": "rnn",

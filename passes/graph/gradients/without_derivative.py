@@ -31,6 +31,7 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.HostCallOp: "its meaning is outside of the program",
     graph.ExternalOp: "its meaning is outside of the program",
     graph.WinogradConvOp: _LEVEL,
+    graph.MatmulNbitsOp: _LEVEL,
     graph.FusedOp: _LEVEL,
     graph.CompositeOp: _LEVEL,
     graph.ClosureOp: _VALUE,

@@ -75,6 +75,8 @@ def macs_of(op: Operation) -> Dim | None:
         case graph.MatmulIntegerOp():
             parts = op.parts.value.data if op.is_packed else 1
             macs = _size(op.result) * dims_of(op.a.type)[-1] * parts
+        case graph.MatmulNbitsOp():
+            macs = _size(op.result) * dims_of(op.x.type)[-1]
         case graph.RnnOp():
             # Each step multiplies each row of the batch by all weights.
             macs = prod(dims_of(op.x.type)[:2], start=_size(op.w) + _size(op.r))

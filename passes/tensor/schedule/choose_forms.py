@@ -13,6 +13,7 @@ from stepwell.dialects._xdsl import target_of
 from stepwell.dialects.linalg_ext import (
     AttentionOp,
     FormsOp,
+    MatmulNbitsOp,
     PoolOp,
     ResizeOp,
     RnnOp,
@@ -26,6 +27,7 @@ from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
 from stepwell.passes.tensor.schedule.attention import attention_choices
 from stepwell.passes.tensor.schedule.form_choice import Choice
+from stepwell.passes.tensor.schedule.matmul_nbits import nbits_choices
 from stepwell.passes.tensor.schedule.pool import pool_choices
 from stepwell.passes.tensor.schedule.recurrent import rnn_choices
 from stepwell.passes.tensor.schedule.resize import resize_choices
@@ -35,6 +37,7 @@ from stepwell.runtime.machine.target import TargetDescription, target_from
 
 _CHOICES: Mapping[type[FormsOp], Callable[[Any, TargetDescription], Sequence[Choice]]] = {
     AttentionOp: attention_choices,
+    MatmulNbitsOp: nbits_choices,
     PoolOp: pool_choices,
     ResizeOp: resize_choices,
     RnnOp: rnn_choices,

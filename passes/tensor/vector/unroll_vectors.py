@@ -20,7 +20,7 @@ from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.passes.tensor.vector import cut_elements, cut_transfers
 from stepwell.passes.tensor.vector.cut_vectors import CutVectors
 from stepwell.passes.tensor.vector.short_rows import vectors_of_short_rows
-from stepwell.patterns.driver.one_to_many import SplitYield
+from stepwell.patterns.driver.one_to_many import SplitIf, SplitYield
 from stepwell.runtime.machine.target import target_from
 
 
@@ -68,6 +68,7 @@ def unroll_patterns(vectors: CutVectors) -> list[RewritePattern]:
         cut_transfers.CutWrite(vectors),
         cut_transfers.WriteToSlice(vectors),
         cut_elements.CutFor(vectors),
+        SplitIf(vectors),
         SplitYield(vectors),
         cut_elements.CutBroadcast(vectors),
         cut_elements.CutShapeCast(vectors),

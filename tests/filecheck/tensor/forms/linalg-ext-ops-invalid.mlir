@@ -159,3 +159,27 @@ func.func private @resize_element(%x: tensor<4x6xf32>) -> tensor<8x6xf32> {
   %y = linalg_ext.resize %x into %e of ui4 mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 extrapolation 0.0 : (tensor<4x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
   func.return %y : tensor<8x6xf32>
 }
+
+// -----
+
+func.func private @nbits_rank(%x: tensor<1x5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<1x5x8xf32>) {
+  // expected-error: x and the result must be matrices of known columns, found tensor<1x5x32xf32>, tensor<1x5x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 : (tensor<1x5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @nbits_result(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<4x8xf32>) {
+  // expected-error: the result must be f32 (5, 8), found tensor<4x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func private @nbits_operands(%x: tensor<5x33xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) {
+  // expected-error: codes must be (2, 6, 4), found (2, 4, 4)
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 : (tensor<5x33xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return
+}

@@ -47,3 +47,12 @@ func.func private @resize(%x: tensor<4x6xi8>) -> tensor<8x6xi8> {
   %y = linalg_ext.resize %x into %e of ui8 scales [2.0, 1.0] mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 antialias extrapolation 0.0 {sched.schedule = #sched.schedule<form = "last-axis-first">} : (tensor<4x6xi8>, tensor<8x6xi8>) -> tensor<8x6xi8>
   func.return %y : tensor<8x6xi8>
 }
+
+// CHECK-LABEL: @nbits
+func.func private @nbits(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>, %z: tensor<2x2x4xi8>) {
+  // CHECK: linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 16}>} :
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 16}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  // CHECK: linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z bits 4 block 16 :
+  %v = linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z bits 4 block 16 : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>, tensor<2x2x4xi8>) -> tensor<5x8xf32>
+  func.return
+}

@@ -30,6 +30,7 @@ from stepwell.passes.pipelines import SCHEDULE_PIPELINE, schedule_steps, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.meaning import Array
+from stepwell.runtime.meaning.packed_codes import pack_codes
 from tests.kernels import Build, kernel
 from tests.support.samples import examples
 
@@ -163,9 +164,25 @@ def rnn(draw: Callable[..., Any]) -> Case:
     return Case(build, [*arrays, *(optional[name] for name in names)], dims)
 
 
+def nbits(draw: Callable[..., Any]) -> Case:
+    """A product with codes of a few bits, whose last block and last panel may not be full."""
+    bits, block, panel = (draw(st.sampled_from(n)) for n in ([2, 4, 8], [16, 32], [4, 8, 12]))
+    rows, steps, columns = (draw(st.integers(1, most)) for most in (4, 60, 20))
+    rng, blocks = np.random.default_rng(2), -(-steps // block)
+    codes = pack_codes(rng.integers(0, 1 << bits, (columns, steps)), bits, panel, blocks * block)
+    shape = -(-columns // panel), blocks, panel
+    arrays: list[Any] = [normal(rows, steps), codes, rng.uniform(0.01, 0.1, shape).astype(np.float32)]
+    if draw(st.booleans()):
+        arrays.append(rng.integers(0, 1 << bits, shape).astype(np.uint8))
+    dims: list[Any] | None = [["M", steps], *[None] * (len(arrays) - 1)] if draw(st.booleans()) else None
+    build = partial(graph.MatmulNbitsOp, columns=columns, bits=bits, block=block)
+    return Case(build, arrays, dims, tolerance=1e-3 if bits == 8 else 1e-4)
+
+
 _WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
 FAMILIES: Mapping[str, Callable[..., Case]] = {
     "attention": attention,
+    "nbits": nbits,
     "pool": pool,
     "resize": resize,
     "rnn": rnn,

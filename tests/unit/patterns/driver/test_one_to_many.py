@@ -23,7 +23,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects.verify import verify_module
 from stepwell.patterns.driver.carry_out import RewriteListener, listening
-from stepwell.patterns.driver.one_to_many import OneToMany, SplitFor, SplitYield
+from stepwell.patterns.driver.one_to_many import OneToMany, SplitFor, SplitIf, SplitYield
 from stepwell.runtime.errors import StepwellError
 
 
@@ -200,7 +200,8 @@ def split(module: ModuleOp, patterns: Sequence[type[PairPattern]] = ALL) -> list
     (main,) = module.ops
     assert isinstance(main, func.FuncOp)
     pairs = Pairs(main)
-    pairs.convert([*(pattern(pairs) for pattern in patterns), SplitFor(pairs), SplitYield(pairs)])
+    structure = [SplitFor(pairs), SplitIf(pairs), SplitYield(pairs)]
+    pairs.convert([*(pattern(pairs) for pattern in patterns), *structure])
     verify_module(module)
     return [op.name for op in main.body.walk()]
 
@@ -249,6 +250,24 @@ def test_a_loop_carries_the_pieces() -> None:
     assert list(loop.result_types) == types and [arg.type for arg in loop.body.block.args[1:]] == types
     (end,) = (op for op in module.walk() if isinstance(op, func.ReturnOp))
     assert end.operands[0] is loop.results[1]
+
+
+def test_branches_give_the_pieces() -> None:
+    def body(args: Sequence[SSAValue]) -> Sequence[Operation]:
+        start, condition = make(args[0], args[1]), arith.CmpiOp(args[2], args[2], "eq")
+        total = add(start.pair, start.pair)
+        then = Region(Block([total, scf.YieldOp(total.pair, args[2])]))
+        otherwise = Region(Block([scf.YieldOp(start.pair, args[2])]))
+        branch = scf.IfOp(condition, [PAIR, IndexType()], then, otherwise)
+        return [start, condition, branch, second(branch.results[0])]
+
+    module = program(body)
+    names = ["arith.cmpi", "scf.if", "arith.addf", "arith.addf", "scf.yield", "scf.yield", "func.return"]
+    assert split(module) == names
+    (branch,) = (op for op in module.walk() if isinstance(op, scf.IfOp))
+    assert list(branch.result_types) == [f32, f32, IndexType()]
+    (end,) = (op for op in module.walk() if isinstance(op, func.ReturnOp))
+    assert end.operands[0] is branch.results[1]
 
 
 def boxed(args: Sequence[SSAValue]) -> Sequence[Operation]:

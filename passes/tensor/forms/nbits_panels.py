@@ -1,0 +1,148 @@
+"""Products with weights of a few bits, for many rows: weights in memory for a panel and some steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import SSAValue
+
+from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.linalg_ext import MatmulNbitsOp
+from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
+from stepwell.dialects.tensor_ir.structured import projection, tensor_element, tensor_shape
+from stepwell.dialects.tensor_ir.tiles import dim_size
+from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
+from stepwell.passes.tensor.forms.nbits_registers import as_floats, code_at
+from stepwell.passes.tensor.forms.structured_ops import computed, filled, plus, times
+from stepwell.runtime.meaning.packed_codes import codes_in_element
+
+Carried: TypeAlias = Sequence[SSAValue]
+
+
+def nbits_by_panels(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+    """
+    `scf.for` over groups of panels, panels, and parts of the steps; the product is a `linalg.generic`.
+
+    ```mlir
+    scf.for %group … {                                   // parallel
+      scf.for %panel … {
+        scf.for %step … {
+          %w = scf.for %block … { scf.for %e … { … } }   // weights of `depth` steps and a panel of columns
+          %z = linalg.generic … ins(%x, %w) …            // added to the columns of the panel
+        }
+      }
+    }
+    ```
+    """
+    emit = IRBuilder.before(op, constants)
+    return all_by_panels(emit, op, sizes["depth"], sizes["groups"], op.init)
+
+
+def all_by_panels(emit: IRBuilder, op: MatmulNbitsOp, depth: int, groups: int, y: SSAValue) -> SSAValue:
+    """The tensor `y` with the product written: whole panels by groups, then one that has fewer columns."""
+    panel = tensor_shape(op.codes)[-1]
+    whole, rest = divmod(op.columns, panel)
+    made, share = _Panels(op, depth, panel), -(-whole // groups)
+
+    def one_panel(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
+        return [made.run(emit, number, carried[0])]
+
+    def one_group(emit: IRBuilder, group: SSAValue, carried: Carried) -> Carried:
+        first = emit.times(group, share)
+        last = emit.least(emit.plus(first, share), whole)
+        return emit.loop(first, last, 1, carried, one_panel)
+
+    if whole:
+        (y,) = emit.loop(0, groups, 1, [y], one_group, parallel=True)
+    if rest:
+        y = _Panels(op, depth, rest).run(emit, emit.materialize(whole), y)
+    return y
+
+
+@dataclass(frozen=True)
+class _Panels:
+    """Emits the product of all rows with `width` columns of a panel."""
+
+    op: MatmulNbitsOp
+    depth: int
+    width: int
+
+    def run(self, emit: IRBuilder, panel: SSAValue, y: SSAValue) -> SSAValue:
+        """The tensor `y` with the columns of a panel written."""
+        steps, rows = self.op.steps, dim_size(emit, self.op.x, 0)
+        first = emit.times(panel, tensor_shape(self.op.codes)[-1])
+        block = Slice((0, first), (rows, self.width), (1, 1))
+        sums = filled(emit, extract_slice(emit, y, block), 0)
+        scratch = emit.empty(f32, [self.depth, tensor_shape(self.op.codes)[-1]])
+        whole, rest = divmod(steps, self.depth)
+
+        def one_part(emit: IRBuilder, part: SSAValue, carried: Carried) -> Carried:
+            return [self._added(emit, panel, emit.times(part, self.depth), self.depth, carried[0], scratch)]
+
+        if whole == 1:
+            (sums,) = one_part(emit, emit.materialize(0), [sums])
+        elif whole:
+            (sums,) = emit.loop(0, whole, 1, [sums], one_part)
+        if rest:
+            sums = self._added(emit, panel, whole * self.depth, rest, sums, scratch)
+        return insert_slice(emit, sums, y, block)
+
+    def _added(
+        self, emit: IRBuilder, panel: SSAValue, first: Index, steps: int, sums: SSAValue, scratch: SSAValue
+    ) -> SSAValue:
+        """The sums so far plus the products of some steps."""
+        weights = self._weights(emit, panel, first, steps, scratch)
+        rows = dim_size(emit, self.op.x, 0)
+        weights = extract_slice(emit, weights, Slice((0, 0), (steps, self.width), (1, 1)))
+        x = extract_slice(emit, self.op.x, Slice((0, first), (rows, steps), (1, 1)))
+        reads = [(x, projection(3, [0, 2])), (weights, projection(3, [2, 1]))]
+        return computed(
+            emit, reads, (sums, projection(3, [0, 1])), lambda e, s: plus(e, s[2], times(e, s[0], s[1])), 1
+        )
+
+    def _weights(
+        self, emit: IRBuilder, panel: SSAValue, first: Index, steps: int, scratch: SSAValue
+    ) -> SSAValue:
+        """The scratch memory with the weights of some steps, rounded up to whole blocks."""
+        block, bits = self.op.block.value.data, self.op.bits.value.data
+        each, width = codes_in_element(bits), tensor_shape(self.op.codes)[-1]
+        before = emit.quotient(first, block)
+        zero = emit.materialize(0)
+
+        def one_block(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
+            at = emit.materialize(emit.plus(number, before))
+            scale = self._parameter(emit, self.op.scales, panel, at)
+            points = self._points(emit, panel, at)
+
+            def one_element(emit: IRBuilder, step: SSAValue, carried: Carried) -> Carried:
+                (made,) = carried
+                place = emit.materialize(emit.plus(emit.times(at, block // each), step))
+                type = vector_type(i32, (width,))
+                codes = read(emit, self.op.codes, [panel, place, zero], type, (2,))
+                row = emit.plus(emit.times(number, block), emit.times(step, each))
+                for k in range(each):
+                    code = code_at(emit, codes, k, bits, in_place=False)
+                    weight = times(emit, emit.value(arith.SubfOp(code, points)), scale)
+                    made = write(emit, weight, made, [emit.materialize(emit.plus(row, k)), zero], (1,))
+                return [made]
+
+            return emit.loop(0, block // each, 1, carried, one_element)
+
+        return emit.loop(0, -(-steps // block), 1, [scratch], one_block)[0]
+
+    def _points(self, emit: IRBuilder, panel: SSAValue, block: SSAValue) -> SSAValue:
+        """The zero points of a block as floats, a lane for each column."""
+        if self.op.zero_points is None:
+            type = vector_type(f32, tensor_shape(self.op.scales)[-1:])
+            return emit.number(float(1 << self.op.bits.value.data - 1), type)
+        return as_floats(emit, self._parameter(emit, self.op.zero_points, panel, block))
+
+    @staticmethod
+    def _parameter(emit: IRBuilder, source: SSAValue, panel: SSAValue, block: SSAValue) -> SSAValue:
+        """The scales or zero points of a block, a lane for each column."""
+        type = vector_type(tensor_element(source), tensor_shape(source)[-1:])
+        return read(emit, source, [panel, block, emit.materialize(0)], type, (2,))

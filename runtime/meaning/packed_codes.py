@@ -1,0 +1,85 @@
+"""Products with weights of a few bits: codes in 32-bit elements, by panels of columns; and their meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.meaning import Array, meaning
+
+WIDTHS = (2, 4, 8)
+"""The bits of a code."""
+_ELEMENT_BITS, _BYTES, _BYTE_BITS = 32, 4, 8
+
+
+def codes_in_element(bits: int) -> int:
+    """The number of codes that share a 32-bit element."""
+    return _ELEMENT_BITS // bits
+
+
+def first_bit(number: int, bits: int) -> int:
+    """
+    The lowest bit of a code in its element, by its number among the consecutive codes there.
+
+    Four consecutive codes occupy the same bits of the four bytes, so that a mask gives a vector of bytes.
+    """
+    part, byte = divmod(number, _BYTES)
+    return _BYTE_BITS * byte + bits * part
+
+
+def pack_codes(codes: Array, bits: int, panel: int, depth: int) -> npt.NDArray[np.int32]:
+    """
+    Codes [columns, K] as elements [panels, depth / codes in an element, panel], the rest filled with zeros.
+
+    Args: `depth` K rounded up to whole blocks.
+    """
+    columns, steps = codes.shape
+    whole = np.zeros((-(-columns // panel) * panel, depth), np.uint32)
+    whole[:columns, :steps] = codes
+    parts = whole.reshape(-1, panel, depth // codes_in_element(bits), codes_in_element(bits))
+    shifts = np.array([first_bit(k, bits) for k in range(codes_in_element(bits))], np.uint32)
+    elements = np.bitwise_or.reduce(parts << shifts, axis=-1)
+    return np.ascontiguousarray(elements.swapaxes(1, 2)).view(np.int32)
+
+
+def unpack_codes(elements: Array, bits: int) -> npt.NDArray[np.uint8]:
+    """The codes [panels · panel, depth] of elements that `pack_codes` made."""
+    panels, count, panel = elements.shape
+    shifts = np.array([first_bit(k, bits) for k in range(codes_in_element(bits))], np.uint32)
+    words: npt.NDArray[Any] = np.ascontiguousarray(elements.swapaxes(1, 2)).view(np.uint32)
+    codes = (words[..., None] >> shifts) & ((1 << bits) - 1)
+    return codes.astype(np.uint8).reshape(panels * panel, count * codes_in_element(bits))
+
+
+def panels_of(values: Array, panel: int) -> Array:
+    """A parameter [columns, blocks] as panels [panels, blocks, panel], the rest filled with zeros."""
+    columns, blocks = values.shape
+    whole = np.zeros((-(-columns // panel) * panel, blocks), values.dtype)
+    whole[:columns] = values
+    return np.ascontiguousarray(whole.reshape(-1, panel, blocks).swapaxes(1, 2))
+
+
+@meaning("graph.matmul_nbits")
+def matmul_nbits(
+    x: npt.NDArray[np.float32],
+    codes: Array,
+    scales: npt.NDArray[np.float32],
+    zero_points: Array | None = None,
+    *,
+    columns: int,
+    bits: int,
+    block: int,
+) -> Array:
+    """Matrix product with (codes - zero points) · scales; without zero points, the middle code is 0."""
+    steps = x.shape[-1]
+
+    def spread(parameter: Array) -> npt.NDArray[Any]:
+        by_column = parameter.swapaxes(1, 2).reshape(-1, parameter.shape[1])
+        return np.repeat(by_column, block, axis=1)[:columns, :steps]
+
+    points = 1 << bits - 1 if zero_points is None else spread(zero_points.view(np.uint8)).astype(np.int32)
+    numbers = unpack_codes(codes, bits)[:columns, :steps].astype(np.int32) - points
+    with np.errstate(all="ignore"):
+        return x @ (numbers.astype(np.float32) * spread(scales)).T

@@ -1,0 +1,71 @@
+// RUN: stepwell-opt %s --split-input-file --verify-diagnostics
+
+func.func @element(%x: tensor<4x80xf16>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>) {
+  // expected-error: x must be f32, found f16
+  %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : (tensor<4x80xf16>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @words(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi8>, %s: tensor<2x3x32xf32>) {
+  // expected-error: codes must be i32, found i8
+  %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi8>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @points(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>, %z: tensor<2x3x32xi8>) {
+  // expected-error: zero_points must be ui8, found i8
+  %0 = graph.matmul_nbits %x, %c, %s zero_points %z : tensor<2x3x32xi8> columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @bits(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>) {
+  // expected-error: bits must be one of [2, 4, 8], found 3
+  %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 3 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @block(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>) {
+  // expected-error: block must be a positive multiple of 16, found 24
+  %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 24 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @elements(%x: tensor<4x80xf32>, %c: tensor<2x10x32xi32>, %s: tensor<2x3x32xf32>) {
+  // expected-error: codes must be (2, 12, 32), found (2, 10, 32)
+  %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x10x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @columns(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>) {
+  // expected-error: codes must be (3, 12, 32), found (2, 12, 32)
+  %0 = graph.matmul_nbits %x, %c, %s columns 65 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x65xf32>
+  func.return
+}
+
+// -----
+
+func.func @scales(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x31xf32>) {
+  // expected-error: scales must be (2, 3, 32), found (2, 3, 31)
+  %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x31xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @open(%x: tensor<4x?xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>) {
+  // expected-error: x must have K known steps
+  %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : (tensor<4x?xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}

@@ -1,0 +1,39 @@
+// RUN: stepwell-opt %s -p expand-forms --split-input-file --verify-diagnostics
+
+func.func private @form(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  // expected-error: form must be panels or by-rows or registers, found 'rows'
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "rows">} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}
+
+// -----
+
+func.func private @size(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  // expected-error: sizes of form registers are chains, found depth
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "registers", sizes = {depth = 16}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}
+
+// -----
+
+func.func private @depth(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  // expected-error: depth of form panels must be multiples of 16 from 16 to 32, found 24
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 24}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}
+
+// -----
+
+func.func private @chains(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  // expected-error: chains of form by-rows must be 1 to 4, found 5
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "by-rows", sizes = {chains = 5}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}
+
+// -----
+
+func.func private @groups(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  // expected-error: groups of form panels must be 1 to 64, found 65
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {groups = 65}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}

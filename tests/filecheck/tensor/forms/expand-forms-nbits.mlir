@@ -1,0 +1,57 @@
+// RUN: stepwell-opt %s -p expand-forms | filecheck %s
+
+// One row: its numbers are scaled, then each panel of four columns sums in registers; an element has four codes of 8 bits.
+// CHECK-LABEL: @one_row
+// CHECK-DAG: %[[FACTORS:.*]] = arith.constant dense<[1.000000e+00, 3.906250e-03, 1.52587891e-05, 1.000000e+00,
+// CHECK-DAG: %[[MASK:.*]] = arith.constant dense<65280> : vector<4xi32>
+// CHECK-DAG: %[[TOP:.*]] = arith.constant dense<24> : vector<4xi32>
+// CHECK-DAG: %[[ORIGIN:.*]] = arith.constant -1.280000e+02 : f32
+// CHECK: %[[X:.*]] = vector.transfer_read %x
+// CHECK: arith.mulf %[[X]], %[[FACTORS]]
+// CHECK: %[[ALL:.*]] = vector.multi_reduction <add>
+// CHECK: arith.mulf %[[ALL]], %[[ORIGIN]] : f32
+// CHECK: scf.for %[[PANEL:.*]] = %c0 to %c2 step %c1
+// CHECK: scf.for %[[BLOCK:.*]] = %c0 to %c2
+// CHECK: scf.for
+// CHECK: %[[CODES:.*]] = vector.transfer_read %c[%[[PANEL]],
+// CHECK: %[[CODE:.*]] = arith.andi %[[CODES]], %[[MASK]] : vector<4xi32>
+// CHECK: arith.sitofp %[[CODE]] : vector<4xi32> to vector<4xf32>
+// CHECK: vector.fma
+// CHECK: arith.shrui %[[CODES]], %[[TOP]]
+// CHECK: %[[S:.*]] = vector.transfer_read %s[%[[PANEL]], %[[BLOCK]],
+// CHECK: vector.fma %{{.*}}, %[[S]]
+// CHECK: } {sched.parallel}
+// The last panel has two columns.
+// CHECK: vector.transfer_write %{{.*}}, %{{.*}}[%c0, %c8] : vector<4xf32>, tensor<1x10xf32>
+func.func private @one_row(%x: tensor<1x32xf32>, %c: tensor<3x8x4xi32>, %s: tensor<3x2x4xf32>) -> tensor<1x10xf32> {
+  %e = tensor.empty() : tensor<1x10xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 8 block 16 : (tensor<1x32xf32>, tensor<3x8x4xi32>, tensor<3x2x4xf32>, tensor<1x10xf32>) -> tensor<1x10xf32>
+  func.return %y : tensor<1x10xf32>
+}
+
+// Rows are open: both bodies. Zero points meet the sum of a block there, and each weight in memory here.
+// CHECK-LABEL: @open
+// CHECK: %[[FEW:.*]] = arith.cmpi sle, %M, %c2 : index
+// CHECK: scf.if %[[FEW]] -> (tensor<?x8xf32>) {
+// CHECK: %[[Z:.*]] = vector.transfer_read %z
+// CHECK: arith.uitofp %[[Z]] : vector<4xi8> to vector<4xf32>
+// CHECK: } else {
+// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c1
+// CHECK: arith.subf %{{.*}} : vector<4xf32>
+// CHECK: vector.transfer_write {{.*}} tensor<32x4xf32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x32xf32>, tensor<32x4xf32>)
+func.func private @open(%x: tensor<?x32xf32> {graph.dims = #graph.dims<["M", 32]>}, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %z: tensor<2x2x4xi8>, %M: index) -> tensor<?x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 4, outputs = 1, symbols = ["M"]>} {
+  %e = tensor.empty(%M) : tensor<?x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z bits 4 block 16 : (tensor<?x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<?x8xf32>, tensor<2x2x4xi8>) -> tensor<?x8xf32>
+  func.return %y : tensor<?x8xf32>
+}
+
+// Sizes of a schedule: weights of a block at a time, in one group of panels.
+// CHECK-LABEL: @edited
+// CHECK: scf.for %{{.*}} = %c0 to %c1 step %c1
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<5x16xf32>, tensor<16x4xf32>)
+func.func private @edited(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>) -> tensor<5x8xf32> {
+  %e = tensor.empty() : tensor<5x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 16, groups = 1}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}

@@ -1,0 +1,144 @@
+"""Products with weights of a few bits, from ONNX to machine code, against numpy in f64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import TensorProto, helper, numpy_helper
+
+import stepwell
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.frontend import import_onnx
+from stepwell.passes import run_pipeline
+from stepwell.runtime.meaning.packed_codes import first_bit, pack_codes, panels_of, unpack_codes
+from tests.support.samples import examples
+
+PREPARE = "convert-onnx-to-graph,fold-constant,pack-nbits"
+
+
+def test_order_of_codes_in_an_element() -> None:
+    """Four codes are in the lowest bits of the bytes, the next four above them."""
+    assert [first_bit(k, 4) for k in range(8)] == [0, 8, 16, 24, 4, 12, 20, 28]
+    assert [first_bit(k, 8) for k in range(4)] == [0, 8, 16, 24]
+    assert [first_bit(k, 2) for k in range(16)][::4] == [0, 2, 4, 6]
+    (element,) = pack_codes(np.arange(8)[None], 4, 1, 8).reshape(-1).view(np.uint32)
+    assert f"{element:x}" == "73625140"
+
+
+@examples(40)
+@given(data=st.data())
+def test_packing_loses_nothing(data: st.DataObject) -> None:
+    bits, panel = data.draw(st.sampled_from([2, 4, 8])), data.draw(st.integers(1, 9))
+    columns, steps = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 40))
+    codes = np.random.default_rng(0).integers(0, 1 << bits, (columns, steps))
+    depth = -(-steps // 16) * 16
+    elements = pack_codes(codes, bits, panel, depth)
+    assert elements.shape == (-(-columns // panel), depth * bits // 32, panel)
+    found = unpack_codes(elements, bits)
+    assert np.array_equal(found[:columns, :steps], codes)
+    assert not found[columns:].any() and not found[:, steps:].any()
+    scales = np.arange(1.0, 1 + columns * 2).reshape(columns, 2)
+    assert np.array_equal(panels_of(scales, panel).swapaxes(1, 2).reshape(-1, 2)[:columns], scales)
+
+
+def matmul_nbits(rows: int, steps: int, bits: int, block: int, points: bool) -> tuple[Any, Any]:
+    """A model of one MatMulNBits with any number of rows, and its weights in f64."""
+    rng, blocks = np.random.default_rng(rows + steps), -(-steps // block)
+    codes = rng.integers(0, 1 << bits, (rows, blocks * block)).astype(np.uint8)
+    scales = rng.uniform(0.01, 0.1, (rows, blocks)).astype(np.float32)
+    zero = rng.integers(0, 1 << bits, (rows, blocks)).astype(np.uint8)
+    arrays = [_bytes(codes, bits).reshape(rows, blocks, -1), scales, _bytes(zero, bits)][: 2 + points]
+    weights = [numpy_helper.from_array(a, n) for a, n in zip(arrays, "bsz", strict=False)]
+    sizes = {"K": steps, "N": rows, "bits": bits, "block_size": block}
+    names = ["x", *(w.name for w in weights)]
+    node = helper.make_node("MatMulNBits", names, ["y"], "product", domain="com.microsoft", **sizes)
+    x, y = (_value(name, ["M", width]) for name, width in (("x", steps), ("y", rows)))
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    made = helper.make_graph([node], "g", [x], [y], weights)
+    less = np.repeat(zero, block, 1).astype(float) if points else 1 << bits - 1
+    meant = (codes.astype(float) - less) * np.repeat(scales, block, 1).astype(float)
+    return helper.make_model(made, opset_imports=opsets, ir_version=10), meant[:, :steps]
+
+
+def _value(name: str, shape: list[str | int]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+
+def _bytes(codes: np.ndarray[Any, Any], bits: int) -> np.ndarray[Any, Any]:
+    """Rows of codes as bytes, the first code in the lowest bits."""
+    each = 8 // bits
+    whole = np.pad(codes, ((0, 0), (0, -codes.shape[1] % each))).reshape(len(codes), -1, each)
+    return np.bitwise_or.reduce(whole << np.arange(0, 8, bits, dtype=np.uint8), axis=-1).astype(np.uint8)
+
+
+def product_of(proto: onnx.ModelProto) -> graph.MatmulNbitsOp:
+    """The product of a model after the pass; smaller weights would be folded to floats before."""
+    ctx = StepwellContext()
+    module = import_onnx(proto, ctx)
+    run_pipeline(module, PREPARE, ctx)
+    (product,) = (op for op in module.walk() if isinstance(op, graph.MatmulNbitsOp))
+    return product
+
+
+def expect(found: Any, x: Any, weights: Any) -> None:
+    """Require a product in f32: as exact as its sums of magnitudes are large."""
+    error = np.abs(found - x.astype(float) @ weights.T)
+    assert (error <= 1e-5 * (np.abs(x).astype(float) @ np.abs(weights).T + np.abs(x).sum() * 0.1)).all()
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("points", [False, True])
+@pytest.mark.parametrize(("bits", "block", "steps", "rows"), [
+    (4, 32, 320, 200), (4, 16, 205, 130), (4, 256, 300, 100), (8, 64, 200, 150), (2, 128, 330, 110)
+])  # fmt: skip
+def test_any_number_of_rows(bits: int, block: int, steps: int, rows: int, points: bool) -> None:
+    proto, weights = matmul_nbits(rows, steps, bits, block, points)
+    assert (product_of(proto).zero_points is not None) == points
+    model = stepwell.compile(proto, threads=2)
+    for count in (1, 2, 3, 9):
+        x = np.random.default_rng(count).standard_normal((count, steps)).astype(np.float32)
+        expect(model(x), x, weights)
+
+
+def test_small_and_large_numbers() -> None:
+    """Numbers that are scaled by powers of two stay what they are; NaN concerns its own row."""
+    proto, weights = matmul_nbits(150, 256, 4, 32, False)
+    model = stepwell.compile(proto)
+    x = np.random.default_rng(0).standard_normal((2, 256)).astype(np.float32)
+    for factor in (np.float32(1e-25), np.float32(1e30)):
+        expect(model(x * factor), x * factor, weights)
+    x[0, 5] = np.nan
+    found: Any = model(x)
+    assert np.isnan(found[0]).all()
+    expect(found[1:], x[1:], weights)
+
+
+def quantized_matmul(dtype: Any) -> onnx.ModelProto:
+    """DequantizeLinear of constant weights in blocks of 32 before a MatMul."""
+    rng = np.random.default_rng(1)
+    limits: Any = onnx.helper.tensor_dtype_to_np_dtype(dtype)
+    low = -8 if dtype == TensorProto.INT4 else 0
+    codes = rng.integers(low, low + 16, (256, 96))
+    w = helper.make_tensor("w", dtype, codes.shape, codes.astype(limits))
+    scales = numpy_helper.from_array(rng.uniform(0.1, 0.2, (8, 96)).astype(np.float32), "s")
+    nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=32)]
+    nodes.append(helper.make_node("MatMul", ["x", "d"], ["y"], "product"))
+    x, y = (_value(name, ["B", "S", width]) for name, width in (("x", 256), ("y", 96)))
+    made = helper.make_graph(nodes, "g", [x], [y], [w, scales])
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+@pytest.mark.parametrize("dtype", [TensorProto.INT4, TensorProto.UINT4])
+def test_standard_weights_stay_packed(dtype: Any) -> None:
+    proto = quantized_matmul(dtype)
+    product = product_of(proto)
+    assert (product.zero_points is None) == (dtype == TensorProto.INT4)
+    x = np.random.default_rng(0).standard_normal((2, 3, 256)).astype(np.float32)
+    optimized, plain = stepwell.compile(proto), stepwell.compile(proto, opt_level=0)
+    np.testing.assert_allclose(optimized(x), plain(x), rtol=1e-4, atol=1e-4)
