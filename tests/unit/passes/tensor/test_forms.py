@@ -225,7 +225,7 @@ def test_legal_choices_compile(family: str, data: st.DataObject) -> None:
     module = case.module()
     op_of(module).attributes[SCHEDULE] = draw_schedule(data.draw, op_of(module)).attr()
     found = sw.parse(str(module)).compile(target=data.draw(st.sampled_from(["host", "x86-64-v3"])), threads=2)
-    results: Any = found(*case.stored)
+    results: Any = found(*case.arrays)
     case.expect(results if isinstance(results, tuple) else [results])
 
 
