@@ -40,7 +40,10 @@ class Step(NamedTuple):
 
 
 # fmt: off
-MODEL = (Step("convert-onnx-to-graph", "gives each operator one meaning, whatever the opset of the model"),)
+MODEL = (
+    Step("convert-onnx-to-graph", "gives each operator one meaning, whatever the opset of the model"),
+    Step("append-to-states", "writes new positions into states before a pass moves the joins of old and new"),
+)
 MARKERS = ("PLUGINS", "BACKENDS")
 """Steps that stand for passes of plugins and of partitioning."""
 PROGRAM = (
@@ -164,7 +167,7 @@ ON_LLVM = (
 
 NEEDED = frozenset(
     (
-        *("convert-onnx-to-graph", "convert-plugins-to-graph", *(step.name for step in PARTITION)),
+        *("append-to-states", "convert-onnx-to-graph", "convert-plugins-to-graph", *(step.name for step in PARTITION)),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
         *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
         "convert-loops-to-llvm",
