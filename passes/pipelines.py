@@ -167,7 +167,12 @@ ON_LLVM = (
 
 NEEDED = frozenset(
     (
-        *("append-to-states", "convert-onnx-to-graph", "convert-plugins-to-graph", *(step.name for step in PARTITION)),
+        *(
+            "append-to-states",
+            "convert-onnx-to-graph",
+            "convert-plugins-to-graph",
+            *(step.name for step in PARTITION),
+        ),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
         *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
         "convert-loops-to-llvm",

@@ -64,6 +64,11 @@ class Session(Generic[M]):
         return self.model.invoke_on(self._states, self.model.in_order(arrays, named))
 
     @property
+    def grows(self) -> bool:
+        """Whether calls append to states."""
+        return self._states.grows
+
+    @property
     def length(self) -> int:
         """How many positions growing states have. Raises: StepwellError `bad-option` if none grows."""
         return self._states.length

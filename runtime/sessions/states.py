@@ -22,6 +22,8 @@ class Targets(dict[int, Array]):
 
 CAPACITY = 2048
 """The positions of growing states where neither the program nor the session says another number."""
+BATCH = "batch"
+"""Another name of the only open size of states besides the capacity."""
 Invoke = Callable[[Sequence[object], Targets], tuple[Array, ...]]
 """A call on all inputs, states included."""
 
@@ -84,7 +86,10 @@ class States:
         known = sorted({name for dim in dims for name in dim.symbols()})
         self._growing = {s.name: s.axis for s in interface.states if s.axis is not None}
         self._length = next((s for s in interface.states if s.adds is not None), None)
-        if unknown := [name for name in sizes if name not in known]:
+        others = [name for name in known if name not in self._default_sizes()]
+        if BATCH in sizes and BATCH not in known and len(others) == 1:
+            self._sizes[others[0]] = self._sizes.pop(BATCH)
+        if unknown := [name for name in self._sizes if name not in known]:
             help = f"{did_you_mean(unknown[0], known)}open sizes of states: {', '.join(known) or 'none'}"
             raise StepwellError("bad-option", None, f"no state has the size {unknown[0]!r}", help=help)
         self._ready = -1
@@ -153,6 +158,11 @@ class States:
             help = "`rewind` or `reset` the session, or give it more: model.session(capacity=N)"
             raise StepwellError("state-full", None, message, help=help)
         return new
+
+    @property
+    def grows(self) -> bool:
+        """Whether calls append to states."""
+        return self._length is not None
 
     @property
     def length(self) -> int:

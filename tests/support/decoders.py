@@ -77,12 +77,12 @@ def _model(g: _Graph, kind: str, layers: int) -> ModelProto:
     ]
     if kind == "plain":
         inputs.append(helper.make_tensor_value_info("position_ids", ints, ["batch_size", "sequence_length"]))
-    outputs = [
-        helper.make_tensor_value_info("logits", floats, ["batch_size", "sequence_length", VOCABULARY])
-    ]
+    outputs = [helper.make_tensor_value_info("logits", floats, ["batch_size", "sequence_length", VOCABULARY])]
     for layer in range(layers):
         for part in ("key", "value"):
-            past, total = (["batch_size", SHARED, n, SIZE] for n in ("past_sequence_length", "total_sequence_length"))
+            past, total = (
+                ["batch_size", SHARED, n, SIZE] for n in ("past_sequence_length", "total_sequence_length")
+            )
             inputs.append(helper.make_tensor_value_info(f"past_key_values.{layer}.{part}", floats, past))
             outputs.append(helper.make_tensor_value_info(f"present.{layer}.{part}", floats, total))
     graph = helper.make_graph(g.nodes, "decoder", inputs, outputs, g.weights)
@@ -111,7 +111,10 @@ def _grouped(g: _Graph, h: str, name: str, layer: int) -> str:
     pasts = [f"past_key_values.{layer}.{part}" for part in ("key", "value")]
     presents = [f"present.{layer}.{part}" for part in ("key", "value")]
     inputs = [query, key, value, *pasts, "seqlens_k", "total_sequence_length", "cos", "sin"]
-    outputs, attributes = [f"{name}.attention", *presents], {"num_heads": HEADS, "kv_num_heads": SHARED, "do_rotary": 1}
+    outputs, attributes = (
+        [f"{name}.attention", *presents],
+        {"num_heads": HEADS, "kv_num_heads": SHARED, "do_rotary": 1},
+    )
     g.nodes.append(
         helper.make_node("GroupQueryAttention", inputs, outputs, name, domain="com.microsoft", **attributes)
     )
@@ -124,7 +127,9 @@ def _mask(g: _Graph) -> None:
     total = g.node("Gather", [shape, g.constant("index", np.array(1, np.int64))], "total")
     zero, one = (g.constant(name, np.array(n, np.int64)) for name, n in (("zero", 0), ("one", 1)))
     keys = g.node("Range", [zero, total, one], "keys")
-    at = g.node("Unsqueeze", ["position_ids", g.constant("query_axes", np.array([1, 3], np.int64))], "queries")
+    at = g.node(
+        "Unsqueeze", ["position_ids", g.constant("query_axes", np.array([1, 3], np.int64))], "queries"
+    )
     causal = g.node("LessOrEqual", [keys, at], "causal")
     given = g.node("Cast", ["attention_mask"], "mask_bool", to=TensorProto.BOOL)
     given = g.node("Unsqueeze", [given, g.constant("key_axes", np.array([1, 2], np.int64))], "mask4")
@@ -158,7 +163,9 @@ def _plain(g: _Graph, h: str, name: str, layer: int) -> str:
     weights = g.node("Softmax", [masked], f"{name}.softmax", axis=-1)
     found = g.node("MatMul", [weights, repeated[1]], f"{name}.sums")
     rows = g.node("Transpose", [found], f"{name}.rows", perm=[0, 2, 1, 3])
-    return g.node("Reshape", [rows, g.constant(f"{name}.merged", np.array([0, 0, WIDTH], np.int64))], f"{name}.joined")
+    return g.node(
+        "Reshape", [rows, g.constant(f"{name}.merged", np.array([0, 0, WIDTH], np.int64))], f"{name}.joined"
+    )
 
 
 class Explicit:

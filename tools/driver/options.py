@@ -219,10 +219,7 @@ def _are_shapes(value: object) -> bool:
     )
 
 
-_COUNT = (
-    "a number from 1 on, or None",
-    lambda value: value is None or (type(value) is int and value > 0),
-)
+_COUNT = ("a number from 1 on, or None", lambda value: value is None or (type(value) is int and value > 0))
 _NAMES = ("a list of names", partial(_is_list_of, str))
 _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "mcpu": ("a name", lambda value: isinstance(value, str)),

@@ -103,7 +103,16 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
     return interface
 
 
-_OF_LEVEL_1 = ("input_shapes", "states", "capacity", "backends", "disabled_passes", "required_passes", "opt_level", "winograd")
+_OF_LEVEL_1 = (
+    "input_shapes",
+    "states",
+    "capacity",
+    "backends",
+    "disabled_passes",
+    "required_passes",
+    "opt_level",
+    "winograd",
+)
 
 
 def _expect_defaults(options: CompileOptions, module: ModuleOp) -> None:

@@ -88,7 +88,9 @@ class BindStatesPass(Pass):
         found = [_with_axis(main, pair) for pair in named_pairs(main, self.pairs)]
         growing = [each for each in found if each.axis is not None]
         if self.capacity < 0:
-            raise StepwellError("bad-option", main, f"a capacity is a number from 1 on, found {self.capacity}")
+            raise StepwellError(
+                "bad-option", main, f"a capacity is a number from 1 on, found {self.capacity}"
+            )
         if self.capacity and not growing:
             raise StepwellError("bad-option", main, "no state grows, so there is no capacity to choose")
         arguments = {each.pair.argument: main.body.block.args[each.pair.argument] for each in found}
@@ -208,7 +210,9 @@ def _grow(
     taken = {symbol for arg in main.body.block.args for dim in _dims(arg.type) for symbol in dim.symbols()}
     size = Dim.of(capacity) if capacity else Dim.symbol(_unused(CAPACITY, taken))
     states = [arguments[pair.argument] for pair, _ in growing]
-    length = cast(BlockArgument, add_state(main, _unused(LENGTH_NAME, _taken_names(main)), tensor_type(i64, [])))
+    length = cast(
+        BlockArgument, add_state(main, _unused(LENGTH_NAME, _taken_names(main)), tensor_type(i64, []))
+    )
     attributes = argument_attributes(main)
     attributes[length.index] = DictionaryAttr({**attributes[length.index].data, LENGTH: UnitAttr()})
     set_argument_attributes(main, attributes)

@@ -36,7 +36,11 @@ def named_pairs(main: FuncOp, patterns: Sequence[str]) -> list[NamedPair]:
     inputs, outputs = _names(main, True), _names(main, False)
     found: dict[str, NamedPair] = {}
     for pattern in patterns:
-        new = _automatic(main, inputs, outputs) if pattern == AUTO else _matching(pattern, main, inputs, outputs)
+        new = (
+            _automatic(main, inputs, outputs)
+            if pattern == AUTO
+            else _matching(pattern, main, inputs, outputs)
+        )
         for pair in new:
             found.setdefault(pair.input, pair)
     return sorted(found.values(), key=lambda pair: pair.argument)
