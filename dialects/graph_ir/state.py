@@ -77,7 +77,7 @@ def add_state(main: FuncOp, name: str, type: Attribute, initial: Attribute | Non
     argument.name_hint = name if SSAValue.is_valid_name(name) else None
     attributes.insert(position, named(name, state=True, initial=initial))
     set_argument_attributes(main, attributes)
-    _set_type(main)
+    set_type_of_body(main)
     return argument
 
 
@@ -90,10 +90,10 @@ def return_states(main: FuncOp, values: Mapping[str, SSAValue]) -> None:
     last.operands = [*last.operands, *values.values()]
     results += [named(name, state=True) for name in values]
     main.properties["res_attrs"] = ArrayAttr(results)
-    _set_type(main)
+    set_type_of_body(main)
 
 
-def _set_type(main: FuncOp) -> None:
+def set_type_of_body(main: FuncOp) -> None:
     """Let the type of a function be that of its body."""
     last = main.body.block.last_op
     assert last is not None

@@ -1,4 +1,4 @@
-"""The choice of the next token from logits: penalties, temperature, top-k, top-p, min-p, and a draw by seed."""
+"""The choice of the next token from logits: penalty, temperature, top-k, top-p, min-p, a draw by seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepwell.runtime.errors import StepwellError
 @dataclass(frozen=True)
 class Sampling:
     """
-    How tokens are chosen, in this order: repetition penalty, temperature, top-k, softmax in f32, top-p, min-p.
+    The choice of tokens, in this order: repetition penalty, temperature, top-k, softmax in f32, top-p, min-p.
     """
 
     temperature: float = 0.0

@@ -75,7 +75,7 @@ class Session(Generic[M]):
 
     @property
     def capacity(self) -> int:
-        """How many positions growing states have room for. Raises: StepwellError `bad-option` if none grows."""
+        """The most positions of growing states. Raises: StepwellError `bad-option` if none grows."""
         return self._states.capacity
 
     def rewind(self, positions: int) -> None:

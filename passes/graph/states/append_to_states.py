@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -21,6 +21,7 @@ from stepwell.dialects.graph_ir.state import (
     is_used_part,
     length_argument,
     set_argument_attributes,
+    set_type_of_body,
 )
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_attr, dims_of
@@ -83,8 +84,7 @@ def _append(main: FuncOp, length: BlockArgument) -> None:
         data = {**attributes[length.index].data, LENGTH: dims_attr([new])}
         attributes[length.index] = DictionaryAttr(data)
     set_argument_attributes(main, attributes)
-    types = list(main.body.block.arg_types), list(last.operand_types)
-    main.properties["function_type"] = FunctionType.from_lists(*types)
+    set_type_of_body(main)
 
 
 def _written(state: BlockArgument, result: SSAValue, axis: int, last: ReturnOp) -> tuple[SSAValue, Dim]:

@@ -8,16 +8,7 @@ from typing import NamedTuple, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-    TensorType,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument
 from xdsl.rewriter import InsertPoint
@@ -31,11 +22,12 @@ from stepwell.dialects.graph_ir.state import (
     add_state,
     argument_attributes,
     set_argument_attributes,
+    set_type_of_body,
 )
 from stepwell.dialects.types import Tensor, dims_of, int_attr, tensor_type
-from stepwell.passes.analysis.rename_symbols import rename_symbols, renamed_type
+from stepwell.passes.analysis.rename_symbols import rename_symbols
 from stepwell.passes.base import Pass
-from stepwell.passes.graph.states.cache_ops import cache_axis
+from stepwell.passes.graph.states.cache_ops import cache_axis, join_scatters
 from stepwell.passes.graph.states.made_inputs import Known, make_inputs
 from stepwell.passes.graph.states.state_names import AUTO, NamedPair, named_pairs
 from stepwell.runtime.dims import Dim
@@ -44,6 +36,8 @@ from stepwell.runtime.errors import StepwellError
 CAPACITY = "capacity"
 """The symbol of the size of growing states."""
 LENGTH_NAME = "length"
+PAST = "past_length"
+"""The symbol of the length where the model has no name for it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,8 @@ class BindStatesPass(Pass):
         -> (tensor<1x?x4xf32, #graph.dims<[1, "P + S", 4]>> {graph.name = "k_out"}) {
       …
     // ->
-    func.func @main(%k: tensor<1x?x4xf32, #graph.dims<[1, "capacity", 4]>> {graph.state = "k", graph.grows = 1},
+    func.func @main(%k: tensor<1x?x4xf32, #graph.dims<[1, "capacity", 4]>>
+                        {graph.state = "k", graph.grows = 1},
                     %length: tensor<i64> {graph.state = "length", graph.length},
                     %x: tensor<1x?x4xf32, #graph.dims<[1, "S", 4]>> {graph.name = "x"})
         -> (tensor<1x?x4xf32, #graph.dims<[1, "P + S", 4]>> {graph.state = "k"}) {
@@ -105,6 +100,8 @@ class _Bound(NamedTuple):
 
     pair: NamedPair
     axis: int | None
+    is_buffer: bool = False
+    """Whether the model itself gives both types the size of a buffer, and an operator appends to it."""
 
 
 def _main_of(module: ModuleOp) -> FuncOp:
@@ -130,7 +127,7 @@ def _with_axis(main: FuncOp, pair: NamedPair) -> _Bound:
         raise error
     given = cast(Tensor, before.type)
     if (axis := cache_axis(last.operands[pair.result], before)) is not None:
-        return _Bound(pair, axis)
+        return _Bound(pair, axis, after == before.type)
     if not isinstance(after, TensorType):
         return _Bound(pair, None)
     result, own = cast(Tensor, after), dims_of(given)
@@ -176,7 +173,7 @@ def _mark_arguments(main: FuncOp, found: Sequence[_Bound], arguments: Mapping[in
     block = main.body.block
     attributes = argument_attributes(main)
     first = sum(STATE in each.data for each in attributes)
-    for offset, (pair, axis) in enumerate(found):
+    for offset, (pair, axis, _) in enumerate(found):
         old = arguments[pair.argument]
         data = {**attributes[old.index].data, STATE: StringAttr(pair.input)}
         if axis is not None:
@@ -189,27 +186,21 @@ def _mark_arguments(main: FuncOp, found: Sequence[_Bound], arguments: Mapping[in
         block.erase_arg(old)
         cast("dict[int, BlockArgument]", arguments)[pair.argument] = new
     set_argument_attributes(main, attributes)
-    _set_inputs(main)
-
-
-def _set_inputs(main: FuncOp) -> None:
-    """Let the inputs in the type of a function be those of its body."""
-    inputs = list(main.body.block.arg_types)
-    main.properties["function_type"] = FunctionType.from_lists(inputs, main.function_type.outputs.data)
+    set_type_of_body(main)
 
 
 def _grow(
     main: FuncOp, growing: Sequence[_Bound], arguments: Mapping[int, BlockArgument], capacity: int
 ) -> None:
     """Give growing states their capacity, and let the program read the part up to the length."""
-    pasts = [dims_of(arguments[pair.argument].type)[axis or 0] for pair, axis in growing]
-    names = [str(past) for past in pasts if _is_name(past)]
-    past = Dim.symbol(names[0] if names else "past_length")
-    if extra := {name: past for name in names[1:] if name != names[0]}:
-        _rename(main, extra)
+    sizes = [(dims_of(arguments[b.pair.argument].type)[b.axis or 0], b.is_buffer) for b in growing]
+    names = list(dict.fromkeys(str(size) for size, is_buffer in sizes if _is_name(size) and not is_buffer))
     taken = {symbol for arg in main.body.block.args for dim in _dims(arg.type) for symbol in dim.symbols()}
+    past = Dim.symbol(names[0] if names else _unused(PAST, taken))
+    if extra := dict.fromkeys(names[1:], past):
+        _rename(main, extra)
     size = Dim.of(capacity) if capacity else Dim.symbol(_unused(CAPACITY, taken))
-    states = [arguments[pair.argument] for pair, _ in growing]
+    states = [arguments[each.pair.argument] for each in growing]
     length = cast(
         BlockArgument, add_state(main, _unused(LENGTH_NAME, _taken_names(main)), tensor_type(i64, []))
     )
@@ -219,10 +210,14 @@ def _grow(
     builder = Builder(InsertPoint.at_start(main.body.block))
     builder.insert(graph.BindSizesOp(length, [str(past)]))
     known = Known(length, past, size, builder)
-    for state, (_, axis) in zip(states, growing, strict=True):
-        _cut(state, axis or 0, known)
-    make_inputs(main, known, states, _rename)
-    _set_inputs(main)
+    for state, each in zip(states, growing, strict=True):
+        _cut(state, each.axis or 0, known)
+    new = make_inputs(main, known, states, _rename)
+    if new is not None:
+        join_scatters(main, past + new)
+    if buffers := {str(size) for size, is_buffer in sizes if is_buffer and _is_name(size)}:
+        _rename(main, dict.fromkeys(buffers, past + new if new is not None else size))
+    set_type_of_body(main)
 
 
 def _cut(state: BlockArgument, axis: int, known: Known) -> None:
@@ -245,8 +240,7 @@ def _cut(state: BlockArgument, axis: int, known: Known) -> None:
 def _rename(main: FuncOp, names: Mapping[str, Dim]) -> None:
     """Substitute symbols in a function, and in the types that the model declares."""
     rename_symbols(main.body, names)
-    outputs: list[Attribute] = [renamed_type(type, names) for type in main.function_type.outputs.data]
-    main.properties["function_type"] = FunctionType.from_lists(list(main.body.block.arg_types), outputs)
+    set_type_of_body(main)
 
 
 def _dims(type: Attribute) -> Sequence[Dim]:

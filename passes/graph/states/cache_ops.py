@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import onnx
+from stepwell.dialects.graph_ir.state import is_used_part
 from stepwell.dialects.onnx.structure import with_absent
-from stepwell.dialects.types import dims_of
+from stepwell.dialects.types import dims_of, int_attr, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 _AXIS_OF_TOKENS = 2
@@ -49,6 +52,27 @@ def is_group_query(op: Operation) -> bool:
 def given_inputs(op: onnx.CallOp) -> list[SSAValue | None]:
     """The inputs of a node by position; None for those that are not given."""
     return with_absent(op.inputs, op.absent, None)
+
+
+def join_scatters(main: FuncOp, total: Dim) -> None:
+    """
+    Replace operators that write into a buffer by joins of the part up to the length and the new positions.
+
+    `TensorScatter` of the part that is used would write after its end.
+    Args: `total` is the number of positions after the call.
+    """
+    for op in list(main.walk()):
+        if isinstance(op, onnx.TensorScatterOp) and is_used_part(op.past_cache):
+            dims = list(dims_of(op.past_cache.type))
+            axis = op.integer("axis") % len(dims)
+            dims[axis] = total
+            join = onnx.ConcatOp.create(
+                operands=[op.past_cache, op.update],
+                result_types=[tensor_type(tensor_of(op.past_cache).element_type, dims)],
+                properties={"axis": int_attr(axis)},
+                attributes=op.attributes,
+            )
+            Rewriter.replace_op(op, join)
 
 
 def lengths_in(op: Operation) -> Iterator[tuple[SSAValue, Meaning]]:

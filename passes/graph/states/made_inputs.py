@@ -17,6 +17,7 @@ from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.passes.context import remark
 from stepwell.passes.graph.states.cache_ops import Meaning, lengths_in
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
 
 _TOKENS: Mapping[str, int] = {"input_ids": 1, "inputs_embeds": 1, "decoder_input_ids": 1, "tokens": 1}
 """Inputs of new tokens, with the axis that counts them."""
@@ -37,22 +38,27 @@ class Known(NamedTuple):
     builder: Builder
 
 
-def make_inputs(main: FuncOp, known: Known, states: Sequence[BlockArgument], rename: Rename) -> None:
+def make_inputs(main: FuncOp, known: Known, states: Sequence[BlockArgument], rename: Rename) -> Dim | None:
     """
     Compute the inputs that follow from the length, and remove them.
 
     A mask of tokens is all ones, since the rows of a batch have one length; positions count from the length;
     an operator with a cache gets lengths in the form that it has them in. Without an input of new tokens,
     masks and positions stay inputs.
+    Returns: the number of new tokens.
     """
     given = {
         name.data: argument
         for argument, each in zip(main.body.block.args, argument_attributes(main), strict=True)
         if isinstance(name := each.data.get(NAME), StringAttr) and argument not in states
     }
-    if (new := _new_positions(given)) is None:
+    new = _new_positions(given)
+    if new is None and (op := next((op for op in main.walk() for _ in lengths_in(op)), None)) is not None:
+        message = "an operator takes the length of a cache, and no input counts new tokens"
+        raise StepwellError("state-mismatch", op, message, help=f"name one of the inputs {', '.join(_TOKENS)}")
+    if new is None:
         remark(main, f"no input counts new tokens ({', '.join(_TOKENS)}): masks and positions stay inputs")
-        return
+        return None
     roles = {
         value: meaning
         for op in main.walk()
@@ -65,6 +71,7 @@ def make_inputs(main: FuncOp, known: Known, states: Sequence[BlockArgument], ren
             argument.replace_all_uses_with(made)
             made.name_hint = argument.name_hint
             _remove(main, argument)
+    return new
 
 
 def _new_positions(given: Mapping[str, BlockArgument]) -> Dim | None:
