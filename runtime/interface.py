@@ -107,7 +107,7 @@ class StateSpec(NamedTuple):
 
     def to_json(self) -> list[object]:
         """The state as plain JSON values."""
-        found = [self.name, self.input, self.output, self.initial, int(self.is_in_place)]
+        found: list[object] = [self.name, self.input, self.output, self.initial, int(self.is_in_place)]
         if self.axis is None and self.adds is None:
             return found
         return [*found, self.axis, None if self.adds is None else str(self.adds)]

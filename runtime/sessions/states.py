@@ -124,7 +124,7 @@ class States:
                 if (value := outputs[output]) is not (before := held[name]):
                     held[name], store.spare[name] = value, before
             if new and self._length is not None:
-                held[self._length.name] += new
+                held[self._length.name][...] = self.length + new
             return tuple([outputs[i] for i in self._outputs])
 
     def _invoked(
@@ -203,7 +203,7 @@ class States:
                 message = f"a session of {self.length} positions cannot go back by {positions!r}"
                 raise StepwellError("bad-inputs", None, message)
             if positions:
-                self.store.values[length.name] -= positions
+                self.store.values[length.name][...] = self.length - positions
 
     def _new_spare(self, name: str) -> Array:
         """The memory of a state's next value, where there is none yet."""

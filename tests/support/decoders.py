@@ -111,10 +111,8 @@ def _grouped(g: _Graph, h: str, name: str, layer: int) -> str:
     pasts = [f"past_key_values.{layer}.{part}" for part in ("key", "value")]
     presents = [f"present.{layer}.{part}" for part in ("key", "value")]
     inputs = [query, key, value, *pasts, "seqlens_k", "total_sequence_length", "cos", "sin"]
-    outputs, attributes = (
-        [f"{name}.attention", *presents],
-        {"num_heads": HEADS, "kv_num_heads": SHARED, "do_rotary": 1},
-    )
+    outputs = [f"{name}.attention", *presents]
+    attributes: dict[str, Any] = {"num_heads": HEADS, "kv_num_heads": SHARED, "do_rotary": 1}
     g.nodes.append(
         helper.make_node("GroupQueryAttention", inputs, outputs, name, domain="com.microsoft", **attributes)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -112,9 +113,9 @@ def _tokenizer(args: Namespace) -> Any:
         message = "a prompt of text needs a tokenizer"
         raise StepwellError("bad-usage", None, message, help="--tokenizer F.json, or --ids 1,2,3")
     with needed("--tokenizer"):
-        from tokenizers import Tokenizer  # pyright: ignore[reportMissingImports]
+        package: Any = import_module("tokenizers")
     try:
-        return Tokenizer.from_file(str(args.tokenizer))  # pyright: ignore[reportUnknownMemberType]
+        return package.Tokenizer.from_file(str(args.tokenizer))
     except Exception as error:  # the package raises no type of its own
         raise StepwellError("bad-inputs", str(args.tokenizer), f"no tokenizer: {error}") from None
 

@@ -212,6 +212,10 @@ def _is_list_of(kind: type, value: object) -> bool:
     return isinstance(value, Sequence) and all(type(item) is kind for item in cast("Sequence[object]", value))
 
 
+def _is_count(value: object) -> bool:
+    return value is None or (type(value) is int and value > 0)
+
+
 def _are_shapes(value: object) -> bool:
     return isinstance(value, Mapping) and all(
         isinstance(name, str) and _is_list_of(int, shape)
@@ -219,7 +223,7 @@ def _are_shapes(value: object) -> bool:
     )
 
 
-_COUNT = ("a number from 1 on, or None", lambda value: value is None or (type(value) is int and value > 0))
+_COUNT = ("a number from 1 on, or None", _is_count)
 _NAMES = ("a list of names", partial(_is_list_of, str))
 _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "mcpu": ("a name", lambda value: isinstance(value, str)),

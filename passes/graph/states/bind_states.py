@@ -28,7 +28,7 @@ from stepwell.dialects.types import Tensor, dims_of, int_attr, tensor_type
 from stepwell.passes.analysis.rename_symbols import rename_symbols
 from stepwell.passes.base import Pass
 from stepwell.passes.graph.states.cache_ops import cache_axis, join_scatters
-from stepwell.passes.graph.states.made_inputs import Known, make_inputs
+from stepwell.passes.graph.states.made_inputs import Known, make_inputs, tensor_type_of
 from stepwell.passes.graph.states.state_names import AUTO, NamedPair, named_pairs
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -123,9 +123,8 @@ def _with_axis(main: FuncOp, pair: NamedPair) -> _Bound:
         f"the state {pair.input!r} is {before.type} before a call, and {after} after it, as {pair.output!r}",
         help="a state has one type, or grows along one axis whose size has a name",
     )
-    if not isinstance(before.type, TensorType):
+    if (given := tensor_type_of(before)) is None:
         raise error
-    given = cast(Tensor, before.type)
     if (axis := cache_axis(last.operands[pair.result], before)) is not None:
         return _Bound(pair, axis, after == before.type)
     if not isinstance(after, TensorType):
@@ -155,8 +154,8 @@ def _is_name(dim: Dim) -> bool:
 
 def _symbols_of_others(main: FuncOp, pair: NamedPair) -> set[str]:
     """The sizes that inputs have which do not grow: those of rank 1 and 2."""
-    types = [a.type for a in main.body.block.args if isinstance(a.type, TensorType)]
-    return {str(dim) for type in types if len(dims_of(type)) <= 2 for dim in dims_of(type) if _is_name(dim)}
+    dims = [_dims(argument.type) for argument in main.body.block.args]
+    return {str(dim) for each in dims if len(each) <= 2 for dim in each if _is_name(dim)}
 
 
 def _mark_results(main: FuncOp, found: Sequence[_Bound]) -> None:
@@ -244,7 +243,7 @@ def _rename(main: FuncOp, names: Mapping[str, Dim]) -> None:
 
 
 def _dims(type: Attribute) -> Sequence[Dim]:
-    return dims_of(type) if isinstance(type, TensorType) else ()
+    return dims_of(type) if type.name == TensorType.name else ()
 
 
 def _taken_names(main: FuncOp) -> set[str]:

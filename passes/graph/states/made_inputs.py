@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import set_type
+from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph_ir.state import NAME, argument_attributes, set_argument_attributes
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.passes.context import remark
@@ -55,7 +56,9 @@ def make_inputs(main: FuncOp, known: Known, states: Sequence[BlockArgument], ren
     new = _new_positions(given)
     if new is None and (op := next((op for op in main.walk() for _ in lengths_in(op)), None)) is not None:
         message = "an operator takes the length of a cache, and no input counts new tokens"
-        raise StepwellError("state-mismatch", op, message, help=f"name one of the inputs {', '.join(_TOKENS)}")
+        raise StepwellError(
+            "state-mismatch", op, message, help=f"name one of the inputs {', '.join(_TOKENS)}"
+        )
     if new is None:
         remark(main, f"no input counts new tokens ({', '.join(_TOKENS)}): masks and positions stay inputs")
         return None
@@ -77,9 +80,9 @@ def make_inputs(main: FuncOp, known: Known, states: Sequence[BlockArgument], ren
 def _new_positions(given: Mapping[str, BlockArgument]) -> Dim | None:
     """The number of new tokens of a call, as the shape of an input has it."""
     for name, axis in _TOKENS.items():
-        if (argument := given.get(name)) is None or not isinstance(argument.type, TensorType):
+        argument = given.get(name)
+        if argument is None or (type := tensor_type_of(argument)) is None:
             continue
-        type = cast(Tensor, argument.type)
         dims = list(dims_of(type))
         if axis >= len(dims):
             continue
@@ -88,6 +91,11 @@ def _new_positions(given: Mapping[str, BlockArgument]) -> Dim | None:
             set_type(argument, tensor_type(type.element_type, dims))
         return dims[axis]
     return None
+
+
+def tensor_type_of(value: SSAValue) -> Tensor | None:
+    """The type of a tensor of known rank; None for other values."""
+    return cast(Tensor, value.type) if value.type.name == TensorType.name else None
 
 
 class _Maker:
@@ -100,9 +108,8 @@ class _Maker:
         self, name: str, argument: BlockArgument, role: Meaning | None, main: FuncOp, rename: Rename
     ) -> SSAValue | None:
         """The value of an input; None for one that does not follow from the length."""
-        if not isinstance(argument.type, TensorType):
+        if (type := tensor_type_of(argument)) is None:
             return None
-        type = cast(Tensor, argument.type)
         dims = dims_of(type)
         if role is not None:
             return self._lengths(role, type)
@@ -137,7 +144,7 @@ class _Maker:
             value = self._insert(graph.CastOp(value, element))
         return self._insert(graph.BroadcastToOp(value, list(dims))) if dims else value
 
-    def _insert(self, op: graph.GraphOp) -> SSAValue:
+    def _insert(self, op: GraphOp) -> SSAValue:
         return self._known.builder.insert(op).results[0]
 
 

@@ -100,7 +100,8 @@ def test_what_follows_the_length_is_never_read():
     model = compiled("grouped")
     session, other = model.session(capacity=16), model.session(capacity=16)
     ids = np.array([[1, 2, 3]])
-    session(ids), other(ids)
+    session(ids)
+    other(ids)
     for name in ("past_key_values.0.key", "past_key_values.0.value"):
         value = session._states.store.values[name]  # pyright: ignore[reportPrivateUsage]
         value[:, :, 3:] = np.nan

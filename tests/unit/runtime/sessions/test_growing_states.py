@@ -12,10 +12,7 @@ import pytest
 
 import stepwell
 from stepwell import StepwellError
-from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.parser import parse_module
 from stepwell.runtime.interface import Interface
-from stepwell.tools.driver.program import Program
 
 TABLE = np.array([[1, 2, 4], [16, 32, 64], [3, 9, 27], [5, 25, 125], [7, 49, 343]], np.float32)
 ROWS = ", ".join(str(row.tolist()) for row in TABLE)
@@ -41,9 +38,8 @@ func.func @main(%ids: tensor<1x?xi64, #graph.dims<[1, "S"]>> {{graph.name = "inp
 """
 
 
-def program() -> Program:
-    ctx = StepwellContext()
-    return Program(parse_module(ctx, TEXT), ctx)
+def program() -> Any:
+    return stepwell.parse(TEXT)
 
 
 @cache
@@ -189,7 +185,8 @@ def test_a_model_whose_states_do_not_grow_has_no_length(tmp_path: Path):
     (tmp_path / "m.mlir").write_text(text)
     session = stepwell.compile(tmp_path / "m.mlir", states="auto", threads=1).session()
     x = np.ones(2, np.float32)
-    session(x=x), session(x=x)
+    session(x=x)
+    session(x=x)
     np.testing.assert_array_equal(session.state["h"], 2 * x)
     for use in (lambda: session.length, lambda: session.rewind(1), lambda: session.capacity):
         with pytest.raises(StepwellError, match=r"error\[bad-option\]: no state of the model grows"):
