@@ -150,10 +150,18 @@ def _added(attributes: DictionaryAttr) -> Dim | None:
 def is_used_part(value: SSAValue) -> bool:
     """Whether a value is the part of a growing state up to the length, as `bind-states` cuts it."""
     op = value.owner
-    source = op.operands[0] if isinstance(op, Operation) and op.name == "graph.slice" else None
-    if not isinstance(source, BlockArgument) or not isinstance(main := source.owner.parent_op(), FuncOp):
+    if not isinstance(op, Operation) or op.name != "graph.slice":
         return False
-    return growing_axis(argument_attributes(main)[source.index]) is not None
+    return isinstance(op.operands[0], BlockArgument) and is_growing_state(op.operands[0])
+
+
+def is_growing_state(value: SSAValue) -> bool:
+    """Whether a value is a growing state, before or after new positions are written into it."""
+    if isinstance(op := value.owner, Operation):
+        return op.name == "graph.insert_slice" and is_growing_state(op.operands[0])
+    if not isinstance(value, BlockArgument) or not isinstance(main := op.parent_op(), FuncOp):
+        return False
+    return growing_axis(argument_attributes(main)[value.index]) is not None
 
 
 def _numbers(main: FuncOp, attributes: Sequence[DictionaryAttr]) -> dict[str, int]:
