@@ -78,7 +78,9 @@ def _read_there(kernel: graph.FusedOp, operand: int, state: SSAValue) -> None:
     kernel.operands[operand] = state
     set_type(argument, tensor_type(tensor_of(state).element_type, dims_of(state.type)))
     part = graph.SliceOp(argument, [0] * len(dims), dims, [1] * len(dims))
-    IRBuilder(InsertPoint.at_start(kernel.body.block), cast(Operation, uses[0].operation).location).insert(part)
+    IRBuilder(InsertPoint.at_start(kernel.body.block), cast(Operation, uses[0].operation).location).insert(
+        part
+    )
     for use in uses:
         use.operation.operands[use.index] = part.result
     count("states read in place")

@@ -81,10 +81,29 @@ def _append(main: FuncOp, length: BlockArgument) -> None:
         message = f"states grow by {' and '.join(sorted(map(str, added)))} positions in a call"
         raise StepwellError("state-mismatch", main, message, help="all states have one length")
     for new in added:
+        _check_room(main, length, new)
         data = {**attributes[length.index].data, LENGTH: dims_attr([new])}
         attributes[length.index] = DictionaryAttr(data)
     set_argument_attributes(main, attributes)
     set_type_of_body(main)
+
+
+def _check_room(main: FuncOp, length: BlockArgument, new: Dim) -> None:
+    """
+    Let a call end with an error, before anything else, that would write after the end of states.
+
+    Sessions refuse it before; the memory plan relies on the bound.
+    """
+    axes = zip(main.body.block.args, argument_attributes(main), strict=True)
+    sizes = {dims_of(arg.type)[axis] for arg, each in axes if (axis := growing_axis(each)) is not None}
+    for use in list(length.uses):
+        bind, after = use.operation, use.operation.next_op
+        if not isinstance(bind, graph.BindSizesOp) or isinstance(after, graph.CheckOffsetsOp):
+            continue
+        past = [Dim.symbol(name.data) for name in bind.symbols]
+        limits = [(each, size - new) for size in sizes for each in past]
+        check = graph.CheckOffsetsOp([each for each, _ in limits], [limit for _, limit in limits])
+        adopt_location(Builder(InsertPoint.after(bind)).insert(check), bind.location)
 
 
 def _written(state: BlockArgument, result: SSAValue, axis: int, last: ReturnOp) -> tuple[SSAValue, Dim]:

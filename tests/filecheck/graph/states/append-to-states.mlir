@@ -5,6 +5,8 @@
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: graph.length = #graph.dims<["S"]>
 // CHECK-SAME: -> (tensor<?x4xf32, #graph.dims<["C", 4]>> {graph.state = "k"}, tensor<?x4xf32, #graph.dims<["P + S", 4]>>)
+// CHECK-NEXT: graph.bind_sizes %n names ["P"]
+// CHECK-NEXT: graph.check_offsets <["P"]> up_to <["C - S"]>
 // CHECK: %[[NEXT:.*]] = graph.insert_slice %x into %k at <["P", 0]>
 // CHECK-NEXT: %all = graph.slice %[[NEXT]] starts <[0, 0]> limits <["P + S", 4]> steps [1, 1]
 // CHECK-NOT: graph.concat
@@ -12,6 +14,8 @@
 // CHECK: func.return %[[NEXT]], %y
 // AGAIN-LABEL: func.func @main(
 // AGAIN-SAME: graph.length = #graph.dims<["S"]>
+// AGAIN: graph.check_offsets
+// AGAIN-NOT: graph.check_offsets
 // AGAIN: graph.insert_slice
 // AGAIN-NOT: graph.insert_slice
 func.func @main(%k: tensor<?x4xf32, #graph.dims<["C", 4]>> {graph.state = "k", graph.grows = 0 : i64},

@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
+from stepwell.runtime import memory
+from stepwell.runtime.sessions import states
 from stepwell.tools import cli
 from tests.support.decoders import VOCABULARY, Explicit, decoder
 from tests.support.samples import examples
@@ -106,6 +108,26 @@ def test_what_follows_the_length_is_never_read():
         value = session._states.store.values[name]  # pyright: ignore[reportPrivateUsage]
         value[:, :, 3:] = np.nan
     np.testing.assert_array_equal(session(np.array([[4, 5]])), other(np.array([[4, 5]])))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_allocate_nothing_but_results(kind: str, monkeypatch: pytest.MonkeyPatch):
+    session = compiled(kind).session(capacity=64)
+    session(np.array([[1, 2, 3]]))
+    session(np.array([[4]]))
+    asked: list[int] = []
+
+    def counted(size: int) -> Any:
+        asked.append(size)
+        return np.empty(size, np.uint8)
+
+    for module in (memory, states):
+        monkeypatch.setattr(module, "aligned_empty", counted)
+    for frame in compiled(kind)._frames:  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(frame, "new_arena", counted)
+    for _ in range(40):
+        session(np.array([[5]]))
+    assert asked == [] and session.length == 44
 
 
 def test_the_artifact_generates_what_explicit_caches_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
