@@ -13,6 +13,8 @@ Array = npt.NDArray[Any]
 
 LAYERS, HEADS, SHARED, SIZE, VOCABULARY = 2, 4, 2, 16, 50
 WIDTH = HEADS * SIZE
+BUFFER = 16
+"""The size of caches that are buffers."""
 
 
 class _Graph:
@@ -50,13 +52,16 @@ def decoder(kind: str = "grouped", *, seed: int = 0, layers: int = LAYERS) -> Mo
     A random decoder of two layers.
 
     Args: `kind` is `grouped` for GroupQueryAttention with rotary embeddings and a mask of tokens, as
-    onnxruntime-genai's builder exports, or `plain` for Concat, MatMul and Softmax with positions.
+    onnxruntime-genai's builder exports; `plain` for Concat, MatMul and Softmax with positions; `attention`
+    for Attention of opset 23, which joins keys itself; `scatter` for Attention on a buffer that TensorScatter
+    writes into.
     """
     g = _Graph(seed)
     x = g.node("Gather", [g.weight("embedding", VOCABULARY, WIDTH), "input_ids"], "embedded")
-    begin = {"grouped": _lengths, "plain": _mask}[kind]
-    attention = {"grouped": _grouped, "plain": _plain}[kind]
-    begin(g)
+    begin = {"grouped": _lengths, "plain": _mask}.get(kind)
+    attention = {"grouped": _grouped, "plain": _plain, "attention": _attention, "scatter": _scattered}[kind]
+    if begin is not None:
+        begin(g)
     for layer in range(layers):
         name = f"layer.{layer}"
         h = g.norm(x, f"{name}.norm")
@@ -71,22 +76,28 @@ def decoder(kind: str = "grouped", *, seed: int = 0, layers: int = LAYERS) -> Mo
 
 def _model(g: _Graph, kind: str, layers: int) -> ModelProto:
     ints, floats = TensorProto.INT64, TensorProto.FLOAT
-    inputs = [
-        helper.make_tensor_value_info("input_ids", ints, ["batch_size", "sequence_length"]),
-        helper.make_tensor_value_info("attention_mask", ints, ["batch_size", "total_sequence_length"]),
-    ]
+    new, total = ["batch_size", "sequence_length"], ["batch_size", "total_sequence_length"]
+    inputs = [helper.make_tensor_value_info("input_ids", ints, new)]
+    if kind in ("grouped", "plain"):
+        inputs.append(helper.make_tensor_value_info("attention_mask", ints, total))
     if kind == "plain":
-        inputs.append(helper.make_tensor_value_info("position_ids", ints, ["batch_size", "sequence_length"]))
+        inputs.append(helper.make_tensor_value_info("position_ids", ints, new))
+    lengths = ("past_sequence_length", "total_sequence_length")
+    if kind == "scatter":
+        lengths = (BUFFER, BUFFER)
+        for name in ("write_indices", "nonpad_kv_seqlen"):
+            inputs.append(helper.make_tensor_value_info(name, ints, ["batch_size"]))
     outputs = [helper.make_tensor_value_info("logits", floats, ["batch_size", "sequence_length", VOCABULARY])]
     for layer in range(layers):
         for part in ("key", "value"):
-            past, total = (
-                ["batch_size", SHARED, n, SIZE] for n in ("past_sequence_length", "total_sequence_length")
-            )
+            past, total = (["batch_size", SHARED, n, SIZE] for n in lengths)
             inputs.append(helper.make_tensor_value_info(f"past_key_values.{layer}.{part}", floats, past))
             outputs.append(helper.make_tensor_value_info(f"present.{layer}.{part}", floats, total))
     graph = helper.make_graph(g.nodes, "decoder", inputs, outputs, g.weights)
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    opsets = [
+        helper.make_opsetid("", 24 if kind in ("attention", "scatter") else 21),
+        helper.make_opsetid("com.microsoft", 1),
+    ]
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
@@ -138,12 +149,7 @@ def _mask(g: _Graph) -> None:
 
 def _plain(g: _Graph, h: str, name: str, layer: int) -> str:
     """Attention in parts, with the keys of each group repeated."""
-    parts: list[str] = []
-    for part, heads in (("q", HEADS), ("k", SHARED), ("v", SHARED)):
-        flat = g.product(h, f"{name}.{part}", WIDTH, heads * SIZE)
-        shape = g.constant(f"{name}.{part}.shape", np.array([0, 0, heads, SIZE], np.int64))
-        split = g.node("Reshape", [flat, shape], f"{name}.{part}.split")
-        parts.append(g.node("Transpose", [split], f"{name}.{part}.heads", perm=[0, 2, 1, 3]))
+    parts = _heads(g, h, name)
     repeated: list[str] = []
     for part, new in zip(("key", "value"), parts[1:], strict=True):
         past, present = f"past_key_values.{layer}.{part}", f"present.{layer}.{part}"
@@ -160,10 +166,46 @@ def _plain(g: _Graph, h: str, name: str, layer: int) -> str:
     masked = g.node("Add", [g.node("Mul", [scores, scale], f"{name}.scaled"), "mask"], f"{name}.masked")
     weights = g.node("Softmax", [masked], f"{name}.softmax", axis=-1)
     found = g.node("MatMul", [weights, repeated[1]], f"{name}.sums")
+    return _merged(g, found, name)
+
+
+def _heads(g: _Graph, h: str, name: str) -> list[str]:
+    """Queries, keys and values [B, heads, S, size]."""
+    parts: list[str] = []
+    for part, heads in (("q", HEADS), ("k", SHARED), ("v", SHARED)):
+        flat = g.product(h, f"{name}.{part}", WIDTH, heads * SIZE)
+        shape = g.constant(f"{name}.{part}.shape", np.array([0, 0, heads, SIZE], np.int64))
+        split = g.node("Reshape", [flat, shape], f"{name}.{part}.split")
+        parts.append(g.node("Transpose", [split], f"{name}.{part}.heads", perm=[0, 2, 1, 3]))
+    return parts
+
+
+def _merged(g: _Graph, found: str, name: str) -> str:
     rows = g.node("Transpose", [found], f"{name}.rows", perm=[0, 2, 1, 3])
-    return g.node(
-        "Reshape", [rows, g.constant(f"{name}.merged", np.array([0, 0, WIDTH], np.int64))], f"{name}.joined"
+    shape = g.constant(f"{name}.merged", np.array([0, 0, WIDTH], np.int64))
+    return g.node("Reshape", [rows, shape], f"{name}.joined")
+
+
+def _attention(g: _Graph, h: str, name: str, layer: int) -> str:
+    """Attention that joins past and new keys."""
+    pasts, presents = (
+        [f"{n}.{layer}.{part}" for part in ("key", "value")] for n in ("past_key_values", "present")
     )
+    inputs, outputs = [*_heads(g, h, name), "", *pasts], [f"{name}.attention", *presents]
+    g.nodes.append(helper.make_node("Attention", inputs, outputs, name, is_causal=1))
+    return _merged(g, outputs[0], name)
+
+
+def _scattered(g: _Graph, h: str, name: str, layer: int) -> str:
+    """Attention on buffers of keys and values, into which new ones are written."""
+    query, *news = _heads(g, h, name)
+    presents: list[str] = []
+    for part, new in zip(("key", "value"), news, strict=True):
+        inputs = [f"past_key_values.{layer}.{part}", new, "write_indices"]
+        presents.append(g.node("TensorScatter", inputs, f"present.{layer}.{part}", axis=-2))
+    inputs = [query, *presents, "", "", "", "nonpad_kv_seqlen"]
+    found = g.node("Attention", inputs, f"{name}.attention", is_causal=1)
+    return _merged(g, found, name)
 
 
 class Explicit:
@@ -173,17 +215,23 @@ class Explicit:
         self._run, self._batch = run, batch
         self._names = [value.name for value in model.graph.input]
         caches = [n for n in self._names if n.startswith("past_key_values")]
-        self.past: Mapping[str, Array] = {n: np.zeros((batch, SHARED, 0, SIZE), np.float32) for n in caches}
+        self._length, self._has_buffers = 0, "write_indices" in self._names
+        size = BUFFER if self._has_buffers else 0
+        self.past: Mapping[str, Array] = {
+            n: np.zeros((batch, SHARED, size, SIZE), np.float32) for n in caches
+        }
 
     def __call__(self, ids: Sequence[int] | Array) -> Array:
         """The logits of new tokens, which become past ones."""
         tokens = np.asarray(ids, np.int64).reshape(self._batch, -1)
-        before = next(iter(self.past.values())).shape[2]
-        total = before + tokens.shape[1]
+        before, total = self._length, self._length + tokens.shape[1]
+        self._length = total
         feeds: dict[str, Array] = {
             "input_ids": tokens,
             "attention_mask": np.ones((self._batch, total), np.int64),
             "position_ids": np.arange(before, total)[None].repeat(self._batch, 0),
+            "write_indices": np.full(self._batch, before),
+            "nonpad_kv_seqlen": np.full(self._batch, total),
             **self.past,
         }
         found = self._run({name: feeds[name] for name in self._names})

@@ -77,6 +77,17 @@ def test_three_calls_give_the_logits_of_explicit_caches(kind: str):
     assert session.length == 4 and session.capacity == 2048
 
 
+@pytest.mark.parametrize("kind", ["attention", "scatter"])
+def test_operators_that_join_keys_themselves(kind: str):
+    model = stepwell.compile(decoder(kind, layers=1), states="auto", threads=1, start="now")
+    model.close()  # no code is needed
+    assert [each.name for each in model.inputs] == ["input_ids"]
+    session, loop = model.session(), explicit(kind)
+    for ids in ([5], [6, 7], [8]):
+        close(session(np.array([ids])), loop(ids))
+    assert session.length == 4
+
+
 @examples(30)
 @given(data=st.data())
 def test_any_chunks_of_a_prompt_give_the_logits_of_explicit_caches(data: st.DataObject):
