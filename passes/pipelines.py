@@ -90,6 +90,7 @@ GRAPH = (
     Step("fold-constant", "computes the weights that were multiplied or joined", 1),
     Step("fold-qdq", "finds what simplification has brought together", 1),
     Step("eliminate-common-subexpr", "computes equal ops once, before they are in different kernels"),
+    Step("group-heads", "lets products read states themselves, before fusion makes kernels of copies", 1),
     Step("BACKENDS", "backends get their part before anything is done for kernels of our own"),
     Step("legalize{set=kernels}", "writes attention as products and softmax where no kernel computes it", 1),
     Step("legalize{set=wide-convs}", "computes convolutions of 16-bit floats in f32, which have layouts", 1),
