@@ -40,7 +40,10 @@ class Step(NamedTuple):
 
 
 # fmt: off
-MODEL = (Step("convert-onnx-to-graph", "gives each operator one meaning, whatever the opset of the model"),)
+MODEL = (
+    Step("convert-onnx-to-graph", "gives each operator one meaning, whatever the opset of the model"),
+    Step("append-to-states", "writes new positions into states before a pass moves the joins of old and new"),
+)
 MARKERS = ("PLUGINS", "BACKENDS")
 """Steps that stand for passes of plugins and of partitioning."""
 PROGRAM = (
@@ -87,6 +90,7 @@ GRAPH = (
     Step("fold-constant", "computes the weights that were multiplied or joined", 1),
     Step("fold-qdq", "finds what simplification has brought together", 1),
     Step("eliminate-common-subexpr", "computes equal ops once, before they are in different kernels"),
+    Step("group-heads", "lets products read states themselves, before fusion makes kernels of copies", 1),
     Step("BACKENDS", "backends get their part before anything is done for kernels of our own"),
     Step("legalize{set=kernels}", "writes attention as products and softmax where no kernel computes it", 1),
     Step("legalize{set=wide-convs}", "computes convolutions of 16-bit floats in f32, which have layouts", 1),
@@ -165,7 +169,12 @@ ON_LLVM = (
 
 NEEDED = frozenset(
     (
-        *("convert-onnx-to-graph", "convert-plugins-to-graph", *(step.name for step in PARTITION)),
+        *(
+            "append-to-states",
+            "convert-onnx-to-graph",
+            "convert-plugins-to-graph",
+            *(step.name for step in PARTITION),
+        ),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
         *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
         "convert-loops-to-llvm",

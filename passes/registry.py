@@ -71,6 +71,11 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "infer-effects": ("annotate each function with what its calls may do",),
         "monomorphize": ("copy polymorphic functions for the types that they are used at",),
     },
+    "passes.graph.states": {
+        "append-to-states": ("write what a call adds to a growing state in place",),
+        "group-heads": ("let heads that share keys read them from a state once",),
+        "bind-states": ("let inputs and outputs be states, which live between calls",),
+    },
     "passes.graph.gradients": {
         "append-loss": ("let a model return its loss, and take targets",),
         "count-draws": ("draw random numbers from a seed and the number of the call, a state",),

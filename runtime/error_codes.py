@@ -164,6 +164,8 @@ CODES: dict[str, ErrorCode] = {
         "Open another session, with more time: `--session-seconds`."),
     "shape-mismatch": ErrorCode("a shape is not the one that is expected",
         "Give the shape in the error; `--input-shape` compiles a model for other sizes."),
+    "state-full": ErrorCode("a session has no room for the positions of a call",
+        "`rewind` or `reset` the session, or give it more room: `model.session(capacity=N)`."),
     "state-lost": ErrorCode("a call failed after it had begun to write a state in place",
         "`reset` the session, or set its states; then it goes on."),
     "state-mismatch": ErrorCode("states are no pairs of an argument and a result of one type",

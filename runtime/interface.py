@@ -100,17 +100,26 @@ class StateSpec(NamedTuple):
     """The number of the weight with which it begins; None for zeros."""
     is_in_place: bool = False
     """Whether compiled code writes the next value over the one before."""
+    axis: int | None = None
+    """The axis along which calls append to it."""
+    adds: Dim | None = None
+    """Of the length of growing states: the number of positions that a call adds to it."""
 
     def to_json(self) -> list[object]:
         """The state as plain JSON values."""
-        return [self.name, self.input, self.output, self.initial, int(self.is_in_place)]
+        found: list[object] = [self.name, self.input, self.output, self.initial, int(self.is_in_place)]
+        if self.axis is None and self.adds is None:
+            return found
+        return [*found, self.axis, None if self.adds is None else str(self.adds)]
 
     @staticmethod
     def from_json(data: object) -> StateSpec:
         """The state that `to_json` wrote. Raises: ValueError or TypeError when it is not one."""
-        name, input, *numbers, in_place = as_list(data, 5)
-        output, initial = (None if number is None else as_size(number) for number in numbers)
-        return StateSpec(as_text(name), as_size(input), output, initial, bool(as_size(in_place)))
+        row = as_list(data)
+        name, input, *numbers, in_place, axis, adds = row if len(row) > 5 else [*row, None, None]
+        output, initial, axis = (None if n is None else as_size(n) for n in (*numbers, axis))
+        new = None if adds is None else Dim.of(as_text(adds))
+        return StateSpec(as_text(name), as_size(input), output, initial, bool(as_size(in_place)), axis, new)
 
 
 class Binding(NamedTuple):
@@ -282,6 +291,11 @@ class Interface(NamedTuple):
         for numbers, specs in ((read, self.inputs), (written, self.outputs)):
             if len(set(numbers)) < len(numbers) or max(numbers, default=-1) >= len(specs):
                 raise ValueError("a state names no input or output, or another one's")
+        growing = [(self.inputs[state.input], state.axis) for state in self.states if state.axis is not None]
+        if any(axis >= len(spec.dims) for spec, axis in growing):
+            raise ValueError("a state grows along an axis that it does not have")
+        if sum(state.adds is not None for state in self.states) != bool(growing):
+            raise ValueError("growing states have one length, which is a state too")
 
     def expect_bound(self) -> None:
         """Raises: ValueError for a symbol that neither an input nor a call gives a value."""

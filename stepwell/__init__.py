@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.machine.named_target import Target as Target
     from stepwell.runtime.model import CompiledModel as CompiledModel
+    from stepwell.runtime.sessions.generation import generate as generate
     from stepwell.runtime.values.loading import load as load
     from stepwell.tools.api import pipelines as pipelines
     from stepwell.tools.api.compile import compile as compile
@@ -81,6 +82,7 @@ _LAZY = {
     "debug": "stepwell.tools.debug.session:debug",
     "explore": "stepwell.tools.api.explore:explore",
     "export": "stepwell.tools.api.export:export",
+    "generate": "stepwell.runtime.sessions.generation:generate",
     "graph": "stepwell.dialects.graph",
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
     "llvm": "stepwell.dialects.llvm",
@@ -128,6 +130,7 @@ __all__ = [
     "debug",
     "explore",
     "export",
+    "generate",
     "graph",
     "import_onnx",
     "llvm",

@@ -22,6 +22,7 @@ COMMANDS = {
     "compile": "compile a model to one artifact file, or to the IR of a level",
     "run": "run a model or an artifact on given or made-up inputs",
     "debug": "the values of a model's nodes: list, show, change, watch and compare them",
+    "generate": "make tokens with a decoder, one after the other",
     "bench": "measure a model against the engines that are installed",
     "explore": "show what became of a model, as one page: nodes, kernels, IR, assembly, times",
     "serve": "serve models over HTTP: the Open Inference Protocol, batches, metrics",

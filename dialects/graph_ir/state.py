@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects.constants import Constant
-from stepwell.dialects.types import type_before
+from stepwell.dialects.types import DimsAttr, type_before
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 STATE = "graph.state"
@@ -18,6 +19,13 @@ STATE = "graph.state"
 INITIAL = "graph.initial"
 """Key of an argument's attribute: the constant with which a state begins; zeros without it."""
 NAME = "graph.name"
+GROWS = "graph.grows"
+"""Key of an argument's attribute: the axis along which each call of a growing state appends."""
+LENGTH = "graph.length"
+"""
+Key of an attribute of the state that has the length of all growing states: the number of positions that a
+call appends. The runtime adds it to the state after the call.
+"""
 
 
 class StatePair(NamedTuple):
@@ -28,6 +36,10 @@ class StatePair(NamedTuple):
     result: int | None
     """None for a state that calls only read."""
     initial: Constant | None
+    grows: int | None = None
+    """The axis along which calls append to it."""
+    adds: Dim | None = None
+    """Of the length of growing states: the number of positions that a call adds to it."""
 
 
 def argument_attributes(function: FuncOp) -> list[DictionaryAttr]:
@@ -65,7 +77,7 @@ def add_state(main: FuncOp, name: str, type: Attribute, initial: Attribute | Non
     argument.name_hint = name if SSAValue.is_valid_name(name) else None
     attributes.insert(position, named(name, state=True, initial=initial))
     set_argument_attributes(main, attributes)
-    _set_type(main)
+    set_type_of_body(main)
     return argument
 
 
@@ -78,10 +90,10 @@ def return_states(main: FuncOp, values: Mapping[str, SSAValue]) -> None:
     last.operands = [*last.operands, *values.values()]
     results += [named(name, state=True) for name in values]
     main.properties["res_attrs"] = ArrayAttr(results)
-    _set_type(main)
+    set_type_of_body(main)
 
 
-def _set_type(main: FuncOp) -> None:
+def set_type_of_body(main: FuncOp) -> None:
     """Let the type of a function be that of its body."""
     last = main.body.block.last_op
     assert last is not None
@@ -109,9 +121,47 @@ def state_pairs(main: FuncOp) -> list[StatePair]:
             message = f"the state {name!r} is {before} before a call and {after} after it"
             raise StepwellError("state-mismatch", main, message, help="give both one type")
     return [
-        StatePair(name, number, written.get(name), _initial(arguments[number]))
+        StatePair(name, number, written.get(name), _initial(each), growing_axis(each), _added(each))
         for name, number in read.items()
+        for each in [arguments[number]]
     ]
+
+
+def growing_axis(attributes: DictionaryAttr) -> int | None:
+    """The axis along which an argument grows; None where it has one size."""
+    axis = attributes.data.get(GROWS)
+    return axis.value.data if isinstance(axis, IntegerAttr) else None
+
+
+def length_argument(main: FuncOp) -> BlockArgument | None:
+    """The argument of `@main` that is the length of its growing states; None where none grows."""
+    for argument, attributes in zip(main.body.block.args, argument_attributes(main), strict=False):
+        if LENGTH in attributes.data:
+            return argument
+    return None
+
+
+def _added(attributes: DictionaryAttr) -> Dim | None:
+    """The number of positions that a call adds, where an argument is the length of growing states."""
+    new = attributes.data.get(LENGTH)
+    return new.get()[0] if isinstance(new, DimsAttr) else None
+
+
+def is_used_part(value: SSAValue) -> bool:
+    """Whether a value is the part of a growing state up to the length, as `bind-states` cuts it."""
+    op = value.owner
+    if not isinstance(op, Operation) or op.name != "graph.slice":
+        return False
+    return isinstance(op.operands[0], BlockArgument) and is_growing_state(op.operands[0])
+
+
+def is_growing_state(value: SSAValue) -> bool:
+    """Whether a value is a growing state, before or after new positions are written into it."""
+    if isinstance(op := value.owner, Operation):
+        return op.name == "graph.insert_slice" and is_growing_state(op.operands[0])
+    if not isinstance(value, BlockArgument) or not isinstance(main := op.parent_op(), FuncOp):
+        return False
+    return growing_axis(argument_attributes(main)[value.index]) is not None
 
 
 def _numbers(main: FuncOp, attributes: Sequence[DictionaryAttr]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import defined_symbols
 from stepwell.dialects.graph_ir.in_place import is_written_in_place
-from stepwell.dialects.graph_ir.state import state_pairs
+from stepwell.dialects.graph_ir.state import length_argument, state_pairs
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.types import dims_of, element_bytes, tensor_of
 from stepwell.lowering.main_to_buffers.facts import (
@@ -30,6 +30,7 @@ from stepwell.lowering.main_to_buffers.facts import (
     signature_of,
 )
 from stepwell.lowering.main_to_buffers.kernel_signature import KernelSignature
+from stepwell.lowering.main_to_buffers.length_bounds import LengthBounds
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
 
@@ -112,6 +113,7 @@ class BlockAnalysis:
         self.weights = 0
         self.states = {pair.result: main.args[pair.argument] for pair in state_pairs(main)}
         """By output, the argument with the value of the state before the call."""
+        self.bounds = LengthBounds(length_argument(main), self.found.known)
         attrs = main.arg_attrs.data if main.arg_attrs is not None else ()
         for index, arg in enumerate(inputs_of(main)):
             if not is_opaque(arg.type):
@@ -134,10 +136,11 @@ class BlockAnalysis:
             self.weights += 1
         elif isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
             self.found.symbols |= {value: name for name, value in defined_symbols(op)}
+            self.bounds.visit(op)
         elif isinstance(op, arith.ConstantOp):
             self.found.symbols[op.result] = str(cast("IntegerAttr[IndexType]", op.value).value.data)
         elif isinstance(op, graph.AssertOp | graph.CheckIndicesOp | graph.CheckOffsetsOp):
-            pass  # they have no results
+            self.bounds.visit(op)  # they have no results
         elif isinstance(op, graph.InsertSliceOp):
             self._visit_update(op, position)
         elif isinstance(op, VIEWS):
@@ -199,7 +202,11 @@ class BlockAnalysis:
                 self.allocate(buffer)
 
     def allocate(self, buffer: LiveBuffer) -> None:
-        """Plan a buffer in the arena if its size is known before the call, else as a region of its own."""
+        """
+        Plan a buffer in the arena if its size, or the most that it can be, is known before the call, else as
+        a region of its own.
+        """
+        buffer.size = self.bounds.most(buffer.size)
         if self.found.depends_on_data(buffer.size):
             buffer.kind = "slot"
             self.found.allocated.append(buffer)

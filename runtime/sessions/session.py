@@ -63,6 +63,30 @@ class Session(Generic[M]):
     def _call(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> tuple[Array, ...]:
         return self.model.invoke_on(self._states, self.model.in_order(arrays, named))
 
+    @property
+    def grows(self) -> bool:
+        """Whether calls append to states."""
+        return self._states.grows
+
+    @property
+    def length(self) -> int:
+        """How many positions growing states have. Raises: StepwellError `bad-option` if none grows."""
+        return self._states.length
+
+    @property
+    def capacity(self) -> int:
+        """The most positions of growing states. Raises: StepwellError `bad-option` if none grows."""
+        return self._states.capacity
+
+    def rewind(self, positions: int) -> None:
+        """
+        Forget the last positions of growing states: other ones may follow.
+
+        Raises: StepwellError `bad-option` if none grows, or others than these exist; `bad-inputs` for more
+        positions than there are.
+        """
+        self._states.rewind(positions)
+
     def reset(self) -> None:
         """Go back to the initial values of the states."""
         self._states.reset()

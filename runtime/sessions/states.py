@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from threading import RLock
+from typing import cast
 
 import numpy as np
 
@@ -19,6 +20,10 @@ class Targets(dict[int, Array]):
     """Whether code has begun to write."""
 
 
+CAPACITY = 2048
+"""The positions of growing states where neither the program nor the session says another number."""
+BATCH = "batch"
+"""Another name of the only open size of states besides the capacity."""
 Invoke = Callable[[Sequence[object], Targets], tuple[Array, ...]]
 """A call on all inputs, states included."""
 
@@ -79,7 +84,12 @@ class States:
         self._outputs = [i for i in range(len(interface.outputs)) if i not in written]
         dims = [dim for state in interface.states for dim in self._spec(state).dims]
         known = sorted({name for dim in dims for name in dim.symbols()})
-        if unknown := [name for name in sizes if name not in known]:
+        self._growing = {s.name: s.axis for s in interface.states if s.axis is not None}
+        self._length = next((s for s in interface.states if s.adds is not None), None)
+        others = [name for name in known if name not in self._default_sizes()]
+        if BATCH in sizes and BATCH not in known and len(others) == 1:
+            self._sizes[others[0]] = self._sizes.pop(BATCH)
+        if unknown := [name for name in self._sizes if name not in known]:
             help = f"{did_you_mean(unknown[0], known)}open sizes of states: {', '.join(known) or 'none'}"
             raise StepwellError("bad-option", None, f"no state has the size {unknown[0]!r}", help=help)
         self._ready = -1
@@ -106,19 +116,22 @@ class States:
             if self._ready != store.resets:
                 self._prepare(values)
             store.expect_whole()
+            new = self._new_positions(values)
             held, given = store.values, iter(values)
             inputs = [next(given) if name is None else held[name] for name in self._slots]
             outputs = self._invoked(code, invoke, inputs)
             for name, output in self._written:
                 if (value := outputs[output]) is not (before := held[name]):
                     held[name], store.spare[name] = value, before
+            if new and self._length is not None:
+                held[self._length.name][...] = self.length + new
             return tuple([outputs[i] for i in self._outputs])
 
     def _invoked(
         self, code: Sequence[StateSpec], invoke: Invoke, inputs: Sequence[object]
     ) -> tuple[Array, ...]:
         held, spare, memory = self.store.values, self.store.spare, Targets()
-        for name, _, output, _, is_in_place in code:
+        for name, _, output, _, is_in_place, *_ in code:
             if output is not None:
                 memory[output] = (
                     held[name] if is_in_place else spare[name] if name in spare else self._new_spare(name)
@@ -127,8 +140,70 @@ class States:
             return invoke(inputs, memory)
         except BaseException:
             if memory.has_begun:
-                self.store.lost = next((state.name for state in code if state.is_in_place), "")
+                # What a failed call has written after the length, nothing reads.
+                written = (state.name for state in code if state.is_in_place and state.axis is None)
+                self.store.lost = next(written, "")
             raise
+
+    def _new_positions(self, values: Sequence[object]) -> int:
+        """The number of positions that a call adds. Raises: StepwellError `state-full`."""
+        if self._length is None or self._length.adds is None:
+            return 0
+        sizes = self._sizes_of(values)
+        if not self._length.adds.symbols() <= sizes.keys():
+            return 0  # the call itself refuses its inputs
+        new, used, room = self._length.adds.evaluate(sizes), self.length, self.capacity
+        if used + new > room:
+            message = f"{room} positions, {used} used, {new} more asked"
+            help = "`rewind` or `reset` the session, or give it more: model.session(capacity=N)"
+            raise StepwellError("state-full", None, message, help=help)
+        return new
+
+    @property
+    def grows(self) -> bool:
+        """Whether calls append to states."""
+        return self._length is not None
+
+    @property
+    def length(self) -> int:
+        """The number of positions in growing states. Raises: StepwellError `bad-option` if none grows."""
+        return int(cast("int", self.store.values.get(self._expect_growing().name, 0)))
+
+    @property
+    def capacity(self) -> int:
+        """The number of positions that growing states have room for. Raises: as `length`."""
+        self._expect_growing()
+        name, axis = next(iter(self._growing.items()))
+        if name in self.store.values:
+            return self.store.values[name].shape[axis]
+        dim = self._spec(self._state(name)).dims[axis]
+        return dim.evaluate({**dict.fromkeys(dim.symbols(), CAPACITY), **self._sizes})
+
+    def _expect_growing(self) -> StateSpec:
+        if self._length is None:
+            help = f"the states are {', '.join(self.names) or 'none'}, each of one size"
+            raise StepwellError("bad-option", None, "no state of the model grows", help=help)
+        return self._length
+
+    def rewind(self, positions: int) -> None:
+        """
+        Forget the last positions of growing states.
+
+        Raises: StepwellError `bad-option` without a growing state, or with others, which have no positions;
+        `bad-inputs` for more positions than there are.
+        """
+        length = self._expect_growing()
+        others = [name for name in self.names if name not in self._growing and name != length.name]
+        if others:
+            message = f"the state {others[0]!r} has no positions to go back to"
+            raise StepwellError("bad-option", None, message, help="keep a `fork` to return to")
+        with self.store.lock:
+            self.store.expect_whole()
+            if type(positions) is not int or not 0 <= positions <= self.length:
+                message = f"a session of {self.length} positions cannot go back by {positions!r}"
+                raise StepwellError("bad-inputs", None, message)
+            if positions:
+                self.store.values[length.name][...] = self.length - positions
 
     def _new_spare(self, name: str) -> Array:
         """The memory of a state's next value, where there is none yet."""
@@ -137,11 +212,16 @@ class States:
 
     def _prepare(self, values: Sequence[object] = ()) -> None:
         """Give the states that have none their initial values. Raises: StepwellError `bad-option`."""
-        sizes = {**self._sizes_of(values), **self._sizes}
+        sizes = {**self._default_sizes(), **self._sizes_of(values), **self._sizes}
         for state in self._interface.states:
             if state.name not in self.store.values:
                 self.store.values[state.name] = self._begun(state, sizes)
         self._ready = self.store.resets
+
+    def _default_sizes(self) -> dict[str, int]:
+        """The capacity of growing states, where the program leaves it open."""
+        specs = [(self._spec(s), s.axis) for s in self._interface.states if s.axis is not None]
+        return {name: CAPACITY for spec, axis in specs for name in spec.dims[axis].symbols()}
 
     def _sizes_of(self, values: Sequence[object]) -> dict[str, int]:
         """The open sizes that the inputs of a call say."""
@@ -165,13 +245,23 @@ class States:
         return value
 
     def get(self, name: str) -> Array:
-        """The value of a state, the array itself. Raises: StepwellError `no-value`, `state-lost`."""
+        """
+        The value of a state, the array itself; of a growing one the part up to the length.
+
+        Raises: StepwellError `no-value`, `state-lost`.
+        """
         self._state(name)
         with self.store.lock:
             if self._ready != self.store.resets:
                 self._prepare()
             self.store.expect_whole()
-            return self.store.values[name]
+            return self._used(name, self.store.values[name])
+
+    def _used(self, name: str, value: Array) -> Array:
+        """The part of a state's array that has been written."""
+        if (axis := self._growing.get(name)) is None:
+            return value
+        return value[(*[slice(None)] * axis, slice(self.length))]
 
     def set(self, name: str, value: object) -> None:
         """Give a state a value. Raises: StepwellError `no-value`, `type-mismatch`, `shape-mismatch`."""
@@ -180,10 +270,18 @@ class States:
         with self.store.lock:
             if self._ready != self.store.resets:
                 self._prepare()
-            if array.shape != (shape := self.store.values[name].shape):
+            used = self._used(name, self.store.values[name])
+            if array.shape != (shape := used.shape):
                 message = f"the state {name!r} has shape {list(shape)}, found {list(array.shape)}"
                 raise StepwellError("shape-mismatch", None, message)
-            self.store.values[name][...] = array
+            if self._length is not None and name == self._length.name:
+                self._expect_room(int(array))
+            used[...] = array
+
+    def _expect_room(self, length: int) -> None:
+        """Require a length that growing states have room for. Raises: StepwellError `bad-inputs`."""
+        if not 0 <= length <= self.capacity:
+            raise StepwellError("bad-inputs", None, f"a length is from 0 to {self.capacity}, found {length}")
 
     def _state(self, name: str) -> StateSpec:
         for state in self._interface.states:
@@ -204,7 +302,8 @@ class States:
             self.store.expect_whole()
             for name in self.names:
                 if name in self.store.values:
-                    made.store.values[name] = _copy(self.store.values[name])
+                    made.store.values[name] = new = _like(value := self.store.values[name])
+                    self._used(name, new)[...] = self._used(name, value)
         return made
 
     def view(self, names: Iterable[str] | None = None) -> StateView:
@@ -242,9 +341,3 @@ class StateView(MutableMapping[str, Array]):
 def _like(array: Array) -> Array:
     """Memory of an array's type and shape that starts on a cache line."""
     return aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
-
-
-def _copy(array: Array) -> Array:
-    made = _like(array)
-    made[...] = array
-    return made

@@ -64,6 +64,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
         help="0: every digit as the model's own ops give it; 1: may round in other places; 2: data and "
         "weights stored as kernels like them; 3: all else that is not approximate (default: 2)",
     )
+    add_states(group_of["states"].add_argument)
     group_of["winograd"].add_argument(
         "--winograd",
         choices=WINOGRAD,
@@ -165,6 +166,24 @@ def add_input_shape(add_argument: Callable[..., object]) -> None:
     )
 
 
+def add_states(add_argument: Callable[..., object]) -> None:
+    """States and their capacity, added to a parser or to a group of one."""
+    add_argument(
+        "--state",
+        action="append",
+        default=[],
+        metavar="IN=OUT",
+        help="let an input and an output be a state, which lives between calls; `*` stands for the same text "
+        "in both, and `auto` finds those of decoders (given again: more)",
+    )
+    add_argument(
+        "--capacity",
+        type=positive,
+        metavar="N",
+        help="how many positions growing states have room for (default: each session chooses)",
+    )
+
+
 def add_threads(parser: ArgumentParser) -> None:
     """Add `--threads`, the number of threads of kernels."""
     parser.add_argument(
@@ -219,6 +238,8 @@ def compile_options(args: Namespace) -> CompileOptions:
         target=args.target,
         opt_level=args.opt_level,
         input_shapes=input_shapes(args),
+        states=tuple(args.state),
+        capacity=args.capacity,
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
         memory=args.memory,

@@ -38,7 +38,15 @@ def read_interface(main: func.FuncOp) -> Interface:
         for op in main.body.block.ops
         if isinstance(op, graph.AssertOp) and assertion_symbols(op) <= known
     )
-    states = tuple(StateSpec(each.name, each.argument, each.result) for each in state_pairs(main))
+    states = tuple(
+        StateSpec(each.name, each.argument, each.result, None, False, each.grows, each.adds)
+        for each in state_pairs(main)
+    )
+    lengths = sum(state.adds is not None for state in states)
+    if lengths != any(state.axis is not None for state in states):
+        message = f"growing states have one length, found {lengths}"
+        help = "`bind-states` makes the states, and `append-to-states` says how many positions a call adds"
+        raise StepwellError("state-mismatch", main, message, help=help)
     return Interface(inputs, outputs, (), Dim.of(0), checks, states=states)
 
 

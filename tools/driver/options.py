@@ -57,6 +57,13 @@ class CompileOptions:
         default_factory=dict[str, Sequence[int]], metadata=_about("sizes")
     )
     """Fixed shapes for inputs whose dimensions the model leaves open."""
+    states: str | Sequence[str] = field(default=(), metadata=_about("sizes"))
+    """
+    Inputs and outputs that live between calls, as patterns `IN=OUT` where `*` stands for the same text in
+    both; `auto` finds those of decoders: `past_key_values.*=present.*`.
+    """
+    capacity: int | None = field(default=None, metadata=_about("sizes"))
+    """How many positions growing states have room for; None leaves it to each session."""
     winograd: str = field(default="auto", metadata=_about("numerics"))
     """
     Winograd for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast` whatever the
@@ -116,6 +123,9 @@ class CompileOptions:
         if self.fallback and not self.backends:
             message = "fallback is for where a backend is missing or fails, and no backend is named"
             raise StepwellError("bad-option", None, message)
+        if self.capacity is not None and not self.states:
+            message = "capacity is that of states, and none are named"
+            raise StepwellError("bad-option", None, message, help='name them: `--state auto`, states="auto"')
 
     def _read_level(self) -> None:
         """Move a CPU level that is given as `target` to `mcpu`. Raises: StepwellError `bad-option`."""
@@ -157,6 +167,8 @@ class CompileKeywords(TypedDict, total=False):
     target: str | Target | None
     opt_level: int
     input_shapes: Mapping[str, Sequence[int]]
+    states: str | Sequence[str]
+    capacity: int | None
     winograd: Literal["auto", "fast", "off"]
     memory: Literal["normal", "low"]
     executor: Literal["auto", "native", "vm", "interpreter"]
@@ -198,7 +210,7 @@ def options_with(
     return replace(options, **keywords)  # pyright: ignore[reportArgumentType]  # checked when it is made
 
 
-_LISTS = ("backends", "disabled_passes", "required_passes")
+_LISTS = ("states", "backends", "disabled_passes", "required_passes")
 
 
 def _one_of(values: Sequence[object]) -> tuple[str, Callable[[object], bool]]:
@@ -212,6 +224,10 @@ def _is_list_of(kind: type, value: object) -> bool:
     return isinstance(value, Sequence) and all(type(item) is kind for item in cast("Sequence[object]", value))
 
 
+def _is_count(value: object) -> bool:
+    return value is None or (type(value) is int and value > 0)
+
+
 def _are_shapes(value: object) -> bool:
     return isinstance(value, Mapping) and all(
         isinstance(name, str) and _is_list_of(int, shape)
@@ -219,6 +235,7 @@ def _are_shapes(value: object) -> bool:
     )
 
 
+_COUNT = ("a number from 1 on, or None", _is_count)
 _NAMES = ("a list of names", partial(_is_list_of, str))
 _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "mcpu": ("a name", lambda value: isinstance(value, str)),
@@ -236,10 +253,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     **dict.fromkeys(
         ("fallback", "use_cache", "profile", "debug_info", "keep_values"), _one_of((True, False))
     ),
-    "processes": (
-        "a number from 1 on, or None",
-        lambda value: value is None or (type(value) is int and value > 0),
-    ),
+    **dict.fromkeys(("processes", "capacity"), _COUNT),
 }
 """Maps each option to the description and the test of its values."""
 

@@ -79,6 +79,10 @@ def check_program(compilation: Compilation, options: CompileOptions) -> None:
         from stepwell.dialects.onnx.input_shapes import set_input_shapes
 
         compilation.resized = set_input_shapes(main_of(compilation.module), options.input_shapes)
+    if options.states:
+        capacity = "" if options.capacity is None else f" capacity={options.capacity}"
+        names = ",".join(f'"{name}"' for name in options.states)
+        compilation.run("import", f"bind-states{{pairs={names}{capacity}}}")
     require_ranks(main_of(compilation.module))
 
 
@@ -98,7 +102,16 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
     return interface
 
 
-_OF_LEVEL_1 = ("input_shapes", "backends", "disabled_passes", "required_passes", "opt_level", "winograd")
+_OF_LEVEL_1 = (
+    "input_shapes",
+    "states",
+    "capacity",
+    "backends",
+    "disabled_passes",
+    "required_passes",
+    "opt_level",
+    "winograd",
+)
 
 
 def _expect_defaults(options: CompileOptions, module: ModuleOp) -> None:

@@ -26,6 +26,7 @@ _FOLDERS: Mapping[str, str] = {
 }
 _ON_ANY_LEVEL = frozenset(
     {
+        "bind-states",
         "dead-code-elimination",
         "inline",
         "match-patterns",

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph_ir.state import is_used_part
 from stepwell.lowering.onnx_to_graph.contrib.heads import (
     Attention,
     allowed_or,
@@ -103,6 +104,8 @@ class _Rows:
 def _rows_of(node: ContribNode, query: SSAValue) -> _Rows:
     """The numbers of keys, from `seqlens_k` and `total_sequence_length`."""
     batch, new = node.dims(query)[:2]
+    if (past := node.optional(3)) is not None and is_used_part(past):
+        return _bound_rows(node, batch, new, node.dims(past)[2])
     lengths = node.emit(graph.ReshapeOp(node.cast(node.input(5), i64), [batch, 1]))
     lengths = node.add(lengths, node.constant(1, i64))
     (total,) = _size(node, node.input(6))
@@ -115,6 +118,14 @@ def _rows_of(node: ContribNode, query: SSAValue) -> _Rows:
     before = node.emit(graph.SubtractOp(lengths, number_of(node, new)))
     past = node.emit(graph.WhereOp(is_first, node.constant(0, i64), before))
     return _Rows(batch, new, total.maximum(node.dims(node.input(3))[2]), lengths, past)
+
+
+def _bound_rows(node: ContribNode, batch: Dim, new: Dim, past: Dim) -> _Rows:
+    """The numbers of keys where the cache is a state: all rows have those up to its length."""
+    before, lengths = (
+        node.emit(graph.BroadcastToOp(number_of(node, dim), [batch, 1])) for dim in (past, past + new)
+    )
+    return _Rows(batch, new, past + new, lengths, before)
 
 
 def _size(node: ContribNode, value: SSAValue) -> tuple[Dim, ...]:
@@ -141,6 +152,8 @@ def _present(node: ContribNode, new: SSAValue, past: SSAValue | None, rows: _Row
     """Keys or values [B, N, T, H]: the past ones of each row, then the new ones [B, S, N, H], then zeros."""
     if past is None:
         return swap_heads(node, new)
+    if is_used_part(past):
+        return node.emit(graph.ConcatOp([past, swap_heads(node, new)], 2))
     # New keys at each position of the result, as if all positions were new
     heads, size = node.dims(new)[2:]
     past = node.shaped(past, [rows.batch, heads, node.dims(node.input(3))[2], size], "the past")

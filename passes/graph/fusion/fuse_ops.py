@@ -26,6 +26,7 @@ from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.fusion.groups import fusion_groups
 from stepwell.passes.graph.fusion.refusals import described_op, refusals
+from stepwell.passes.graph.fusion.state_parts import read_states_in_place
 from stepwell.patterns.files import entries_of, load_patterns
 from stepwell.patterns.groups import Duplicate, blocks_of
 from stepwell.patterns.partitioning import TableRow, partition_table
@@ -91,6 +92,7 @@ class FuseOpsPass(Pass):
         for group in groups:
             fused = fuse(group.ops)
             fused.attributes["kind"] = StringAttr(group.kind)
+        read_states_in_place(block)
         count("kernels", len(groups))
         _sort(block)
 
