@@ -1,0 +1,106 @@
+"""`apply-calibration`: observers become quantize and dequantize with known scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.observers import observers_of
+from stepwell.dialects.graph.relations import is_unsigned
+from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.quantization.codes import channel_codes, channel_scales
+from stepwell.dialects.quantization.ranges import Calibration, Statistics
+from stepwell.dialects.quantization.table import CalibrationTable, read_table
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
+
+
+@dataclass(frozen=True)
+class ApplyCalibrationPass(FunctionPass):
+    """
+    Replace each observer by quantize and dequantize, with a scale and zero point from a calibration table.
+
+    ```mlir
+    %y = graph.observe %x key "a:0" role "activation" to ui8 : tensor<8xf32> -> tensor<8xf32>
+    // ->
+    %s = graph.constant dense<0.0156862754> : tensor<f32>
+    %z = graph.constant dense<64> : tensor<ui8>
+    %0 = graph.quantize %x, %s zero_point %z : tensor<ui8> to ui8 saturate true
+      : (tensor<8xf32>, tensor<f32>) -> tensor<8xui8>
+    %y = graph.dequantize %0, %s zero_point %z : tensor<ui8> to f32
+      : (tensor<8xui8>, tensor<f32>) -> tensor<8xf32>
+    ```
+    Weights become constant codes and a dequantize with a scale for each channel; they need no table.
+
+    Class: approximate: numbers are rounded to 255 steps of their range, so it is in no default pipeline.
+    """
+
+    name = "apply-calibration"
+    numerics = Numerics.APPROXIMATE
+
+    table: str = ""
+    """A calibration file; without one the method must be `global`."""
+    method: str = "minmax"
+    percentile: float = 99.99
+    global_scale: float = 8.0
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        calibration = Calibration(self.method, self.percentile, self.global_scale)
+        calibration.check()
+        if calibration.needs_data and not self.table:
+            message = f"{self.method} takes ranges from a calibration table, and there is none"
+            raise StepwellError("bad-option", self.name, message, help="table=F.json, or method=global")
+        table = read_table(Path(self.table)) if self.table else CalibrationTable()
+        for op in observers_of(func):
+            if op.role.data == "weight":
+                _replace_weight(op, weights_of(ctx))
+            else:
+                self._replace_activation(op, calibration, table, weights_of(ctx))
+
+    def _replace_activation(
+        self, op: graph.ObserveOp, calibration: Calibration, table: CalibrationTable, weights: WeightStore
+    ) -> None:
+        """Quantize and dequantize an activation."""
+        statistics = table.of(op.key.data, op) if calibration.needs_data else Statistics(0.0, 0.0)
+        scale, zero = calibration.scale_of(statistics, is_unsigned=is_unsigned(op.to))
+        s, z = (_inserted(graph.ConstantOp.of(np.asarray(each), weights), op) for each in (scale, zero))
+        codes = _inserted(graph.QuantizeOp(op.input, s, z, to=op.to), op)
+        Rewriter.replace_op(op, _located(graph.DequantizeOp(codes, s, z, to=f32), op))
+
+
+def _replace_weight(op: graph.ObserveOp, weights: WeightStore) -> None:
+    """Store the codes of a weight, and dequantize them."""
+    array = constant_of(op.input, weights)
+    if array is None:
+        message = f"the weight of {op.key} is no constant"
+        raise StepwellError("unsupported", op, message, help="observe it as an activation")
+    axis = op.scale_axis
+    numbers = array.astype(np.float32)
+    flat = numbers.reshape(1, -1) if axis is None else numbers
+    scale = channel_scales(flat, axis or 0)
+    codes = channel_codes(flat, scale, axis or 0).reshape(array.shape)
+    name = op.input.name_hint or ""
+    q = _inserted(graph.ConstantOp.of(codes, weights, name), op)
+    s = _inserted(graph.ConstantOp.of(scale.reshape(()) if axis is None else scale, weights, name), op)
+    Rewriter.replace_op(op, _located(graph.DequantizeOp(q, s, to=f32, axis=axis or 0), op))
+
+
+def _inserted(made: Operation, before: Operation) -> SSAValue:
+    Rewriter.insert_op(_located(made, before), InsertPoint.before(before))
+    return made.results[0]
+
+
+def _located(made: Operation, like: Operation) -> Operation:
+    adopt_location(made, like.location)
+    return made

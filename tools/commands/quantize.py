@@ -1,0 +1,129 @@
+"""`stepwell quantize`: a model with fewer bits, and what that costs."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from stepwell.runtime.files.whole_files import check_place
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_seed,
+    add_threads,
+    compile_options,
+    expect_full_start,
+    load_plugins,
+    positive,
+)
+from stepwell.tools.driver.options import check_suffix, expect_source
+
+CALIBRATIONS = ("minmax", "percentile", "entropy", "mse", "global")
+SCHEMES = ("int8",)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments: model, scheme, data, budget, layers and output."""
+    parser.add_argument("model", type=Path, metavar="MODEL", help="an .onnx file")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="Q.onnx", help="the file to write"
+    )
+    parser.add_argument("--scheme", choices=SCHEMES, default="int8", help="default: int8")
+    _add_data(parser)
+    _add_numbers(parser)
+    add_seed(parser)
+    add_threads(parser)
+    add_compile_options(parser)
+
+
+def _add_data(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("data", "samples, and what results are measured by")
+    group.add_argument(
+        "--data",
+        type=Path,
+        metavar="D",
+        help="F.npz with an array for each input, samples along the first axis, or a folder of .npz",
+    )
+    group.add_argument("--labels", type=Path, metavar="L.npy", help="a whole number for each sample")
+    group.add_argument(
+        "--metric", metavar="M", help="top1, agreement, sqnr, or FILE.py:FUNCTION (default: by the outputs)"
+    )
+    group.add_argument(
+        "--accuracy-drop",
+        metavar="X",
+        help="0.5%% of the value in f32, 0.005, or at least 30dB: else nothing is written",
+    )
+    group.add_argument("--samples", type=positive, metavar="N", help="use only the first N samples")
+
+
+def _add_numbers(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("numbers", "which layers are quantized, and by which ranges")
+    group.add_argument(
+        "--keep-f32",
+        action="append",
+        default=[],
+        metavar="NODE[,NODE…]",
+        help="nodes that stay in f32, by name or pattern (given again: more)",
+    )
+    group.add_argument(
+        "--only", action="append", default=[], metavar="NODE[,NODE…]", help="the only nodes to quantize"
+    )
+    group.add_argument("--calibration", choices=CALIBRATIONS, default="minmax", help="default: minmax")
+    group.add_argument(
+        "--percentile", type=float, default=99.99, metavar="P", help="of --calibration percentile (99.99)"
+    )
+    group.add_argument(
+        "--global-scale", type=float, default=8.0, metavar="G", help="of --calibration global (8.0)"
+    )
+    group.add_argument("--write-calibration", type=Path, metavar="C.json", help="write the statistics")
+    group.add_argument("--read-calibration", type=Path, metavar="C.json", help="take them from a file")
+    group.add_argument(
+        "--activation-type", choices=("u8", "s8"), default="u8", help="the type of activations (default: u8)"
+    )
+    group.add_argument(
+        "--reduce-range", action="store_true", help="weights of 7 bits, for ONNX Runtime on CPUs without VNNI"
+    )
+
+
+def run(args: Namespace) -> int:
+    """Quantize, write the model, and print what it costs; returns the exit status."""
+    expect_full_start(args, {"quantize": True})
+    expect_source(args.model)
+    check_suffix(args.model, (".onnx",))
+    for place in (args.output, args.write_calibration):
+        if place is not None:
+            check_place(place)
+    load_plugins(args)
+    from stepwell.dialects.quantization.ranges import Calibration
+    from stepwell.tools.quantize.quantize import QuantizeOptions, quantize
+
+    options = QuantizeOptions(
+        scheme=args.scheme,
+        calibration=Calibration(args.calibration, args.percentile, args.global_scale),
+        keep_f32=_names(args.keep_f32),
+        only=_names(args.only),
+        samples=args.samples,
+        seed=args.seed,
+        activation_type=args.activation_type,
+        reduce_range=args.reduce_range,
+        read_calibration=args.read_calibration,
+        write_calibration=args.write_calibration,
+        threads=args.threads,
+        compile=compile_options(args),
+    )
+    made = quantize(
+        args.model,
+        args.data,
+        options,
+        labels=args.labels,
+        metric=args.metric,
+        accuracy_drop=args.accuracy_drop,
+    )
+    made.save(args.output)
+    args.facts |= made.report.to_json() | {"file": str(args.output)}
+    print(made.report.accuracy)
+    return 0
+
+
+def _names(given: list[str]) -> list[str]:
+    """The names in options that may be given again, and list several."""
+    return [name for text in given for name in text.split(",") if name]
