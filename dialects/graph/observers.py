@@ -17,6 +17,8 @@ from stepwell.dialects.graph.relations import element_of_value, expect_axis, is_
 from stepwell.dialects.types import dims_of, int_attr
 
 ROLES = ("activation", "result", "weight", "bias")
+LAYER = "graph.layer"
+"""Attribute of an observer: the node with which its value is quantized or not, if the key names another."""
 _ZERO = int_attr(0)
 
 
@@ -66,6 +68,12 @@ class ObserveOp(SameTypeOp):
         """The dimension with a scale for each index or block; None for a single scale."""
         return None if self.axis is None else self.axis.value.data
 
+    @property
+    def layer(self) -> str:
+        """The name of the node with which the value is quantized or not."""
+        given = self.attributes.get(LAYER)
+        return given.data if isinstance(given, StringAttr) else self.key.data.rpartition(":")[0]
+
     def check(self) -> None:
         if (element := element_of_value(self.input)) != f32:  # (C1)
             raise VerifyException(f"element type must be f32, found {element}")
@@ -98,3 +106,8 @@ class ObserveOp(SameTypeOp):
 def observers_of(function: FuncOp) -> Sequence[ObserveOp]:
     """The observers of a function, in order."""
     return [op for op in function.walk() if isinstance(op, ObserveOp)]
+
+
+def layers_of(function: FuncOp) -> list[str]:
+    """The layers of the observers of a function, in order."""
+    return list(dict.fromkeys(op.layer for op in observers_of(function)))

@@ -39,21 +39,11 @@ def codes_of(weight: Floats, entry: PlanEntry) -> npt.NDArray[np.generic]:
     """The codes of a weight for the scales and zero points of a plan's entry."""
     info: Any = ml_dtypes.iinfo(entry.dtype)
     zero = entry.zero_points(weight.shape)
-    spread = _spread(entry.scales(weight.shape), weight.shape, entry)
+    spread = entry.spread(entry.scales(weight.shape), weight.shape)
     numbers = weight.astype(np.float64) if entry.to == "s32" else weight
     with np.errstate(divide="ignore", invalid="ignore"):
         codes = np.rint(np.where(spread == 0, np.float32(0), numbers / spread)).astype(np.float64)
     if zero is not None:
-        codes += _spread(zero.astype(np.float32), weight.shape, entry)
+        codes += entry.spread(zero.astype(np.float32), weight.shape)
     least = -info.max if entry.to == "s8" else info.min
     return np.clip(codes, least, info.max).astype(np.int64).astype(entry.dtype)
-
-
-def _spread(parameter: Floats, shape: tuple[int, ...], entry: PlanEntry) -> Floats:
-    """Numbers of channels or blocks for each element of a weight, as far as they differ."""
-    if entry.axis is None:
-        return parameter
-    if not entry.block:
-        return parameter.reshape([-1 if i == entry.axis else 1 for i in range(len(shape))])
-    repeated = np.repeat(parameter, entry.block, entry.axis)
-    return repeated[(*[slice(None)] * entry.axis, slice(shape[entry.axis]))]

@@ -81,6 +81,15 @@ class PlanEntry:
             raise self._wrong(f"{prod(wanted)} scales or zero points are expected, found {numbers.size}")
         return numbers.reshape(wanted)
 
+    def spread(self, numbers: npt.NDArray[Any], shape: Sequence[int]) -> npt.NDArray[Any]:
+        """Numbers of channels or blocks for each element of a tensor, as far as they differ."""
+        if self.axis is None:
+            return numbers
+        if not self.block:
+            return numbers.reshape([-1 if i == self.axis else 1 for i in range(len(shape))])
+        repeated = np.repeat(numbers, self.block, self.axis)
+        return repeated[(*[slice(None)] * self.axis, slice(shape[self.axis]))]
+
     def _wrong(self, message: str) -> StepwellError:
         return StepwellError("bad-data", f'plan: node "{self.node}", operand {self.operand}', message)
 

@@ -62,6 +62,12 @@ class Calibration(NamedTuple):
         """Whether ranges depend on data at all."""
         return self.method != "global"
 
+    @property
+    def text(self) -> str:
+        """The method with its number."""
+        numbers = {"percentile": f" {self.percentile:g}", "global": f" {self.global_scale:g}"}
+        return self.method + numbers.get(self.method, "")
+
     def range_of(self, statistics: Statistics, *, is_unsigned: bool = True) -> Range:
         """The range of an activation."""
         return _METHODS[self.method](statistics, self, is_unsigned)

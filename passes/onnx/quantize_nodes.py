@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.locations import adopt_location, node_names
-from stepwell.dialects.onnx.marks import INITIALIZER
+from stepwell.dialects.onnx.marks import INITIALIZER, NODE
 from stepwell.dialects.quantization.codes import codes_of
 from stepwell.dialects.quantization.plan import RESULT, PlanEntry, read_plan
 from stepwell.passes.base import Numerics, Pass
@@ -142,6 +142,7 @@ class _Writer:
             )
             for made, suffix in ((codes, "quantized"), (real, "dequantized")):
                 set_value_names(made, [f"{name}_{suffix}"])
+                made.attributes[NODE] = StringAttr(f"{name}_{suffix}")
                 adopt_location(made, node.location)
             Rewriter.insert_op([codes, real], point)
             self.pairs[key] = real.results[0]
@@ -175,6 +176,7 @@ class _Writer:
             properties=properties,
         )
         set_value_names(made, [f"{name}_dequantized"])
+        made.attributes[NODE] = StringAttr(f"{name}_dequantized")
         adopt_location(made, node.location)
         Rewriter.insert_op(made, InsertPoint.before(node))
         self.pairs[key] = made.results[0]

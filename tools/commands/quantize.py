@@ -52,6 +52,9 @@ def _add_data(parser: ArgumentParser) -> None:
         metavar="X",
         help="0.5%% of the value in f32, 0.005, or at least 30dB: else nothing is written",
     )
+    group.add_argument(
+        "--report", type=Path, metavar="DIR", help="a folder for report.json and a page, index.html"
+    )
     group.add_argument("--samples", type=positive, metavar="N", help="use only the first N samples")
 
 
@@ -80,6 +83,11 @@ def _add_numbers(parser: ArgumentParser) -> None:
         "--activation-type", choices=("u8", "s8"), default="u8", help="the type of activations (default: u8)"
     )
     group.add_argument(
+        "--keep-size",
+        action="store_true",
+        help="quantize layers that are no faster, for the sake of the file's size",
+    )
+    group.add_argument(
         "--reduce-range", action="store_true", help="weights of 7 bits, for ONNX Runtime on CPUs without VNNI"
     )
 
@@ -94,7 +102,10 @@ def run(args: Namespace) -> int:
             check_place(place)
     load_plugins(args)
     from stepwell.dialects.quantization.ranges import Calibration
-    from stepwell.tools.quantize.quantize import QuantizeOptions, quantize
+    from stepwell.tools.quantize.metrics import function_of
+    from stepwell.tools.quantize.options import QuantizeOptions
+    from stepwell.tools.quantize.quantize import quantize
+    from stepwell.tools.quantize.report import summary_lines
 
     options = QuantizeOptions(
         scheme=args.scheme,
@@ -105,22 +116,22 @@ def run(args: Namespace) -> int:
         seed=args.seed,
         activation_type=args.activation_type,
         reduce_range=args.reduce_range,
+        keep_size=args.keep_size,
+        rank=args.report is not None,
         read_calibration=args.read_calibration,
         write_calibration=args.write_calibration,
         threads=args.threads,
         compile=compile_options(args),
     )
+    metric = function_of(args.metric) if args.metric and ".py:" in args.metric else args.metric
     made = quantize(
-        args.model,
-        args.data,
-        options,
-        labels=args.labels,
-        metric=args.metric,
-        accuracy_drop=args.accuracy_drop,
+        args.model, args.data, options, labels=args.labels, metric=metric, accuracy_drop=args.accuracy_drop
     )
     made.save(args.output)
+    if args.report is not None:
+        made.report.write(args.report)
     args.facts |= made.report.to_json() | {"file": str(args.output)}
-    print(made.report.accuracy)
+    print(*summary_lines(made.report, args.output.name), sep="\n")
     return 0
 
 

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from xdsl.passes import ModulePass
 
 from stepwell.dialects.quantization.ranges import BINS, Calibration, Statistics
 from stepwell.dialects.quantization.table import CalibrationTable
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.tools.quantize.data import Feed
-from stepwell.tools.quantize.source import Source
-
-Step = Callable[[str, int, int], None]
+from stepwell.tools.quantize.source import Source, made_pass
 
 
 def calibrated(
-    source: Source, feeds: Sequence[Feed], calibration: Calibration, annotate: str, threads: int | None
+    source: Source, feeds: Sequence[Feed], calibration: Calibration, annotate: ModulePass, threads: int | None
 ) -> CalibrationTable:
     """
     The statistics of the activations that `annotate` observes: ranges, then histograms if they are needed.
 
     Raises: StepwellError `bad-data` for an activation that is no number.
     """
-    model = source.compiled(source.level_1(f"{annotate},collect-statistics"), threads)
+    model = source.compiled(source.level_1(annotate, made_pass("collect-statistics")), threads)
     ranges: dict[str, list[tuple[float, float, float]]] = {}
     for number, feed in enumerate(feeds):
         outputs = model.run(feed)
@@ -51,14 +50,14 @@ def _joined(rows: Sequence[tuple[float, float, float]]) -> Statistics:
 
 
 def _with_counts(
-    source: Source, feeds: Sequence[Feed], table: CalibrationTable, annotate: str, threads: int | None
+    source: Source, feeds: Sequence[Feed], table: CalibrationTable, annotate: ModulePass, threads: int | None
 ) -> CalibrationTable:
     """A table with histograms over the ranges that it has."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "ranges.json"
         table.write(path)
-        passes = f'{annotate},collect-statistics{{of=histogram table="{path}"}}'
-        program = source.level_1(passes)
+        collect = made_pass("collect-statistics", of="histogram", table=str(path))
+        program = source.level_1(annotate, collect)
     model = source.compiled(program, threads)
     counts: dict[str, Array] = {key: np.zeros(BINS, np.int64) for key in table.statistics}
     for feed in feeds:

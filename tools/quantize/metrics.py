@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from pathlib import Path
+from runpy import run_path
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -72,11 +74,11 @@ def metric_of(
         def of_user(numbers: Sequence[int], found: Sequence[Outputs]) -> float:
             return float(function(found, [feeds[i] for i in numbers]))
 
-        return Metric(
-            getattr(wanted, "__name__", "metric"), of_user, "", of_user(range(len(feeds)), reference)
-        )
-    classes = np.shape(reference[0][name])[-1:] if reference else ()
-    has_classes = bool(classes) and classes[0] >= 2
+        value = of_user(range(len(feeds)), reference)
+        return Metric(getattr(wanted, "__name__", "metric"), of_user, "", value)
+    shape: tuple[int, ...] = np.shape(reference[0][name])
+    classes = shape[-1] if shape else 0
+    has_classes = classes >= 2
     kind = wanted or ("top1" if labels is not None else "agreement" if has_classes else "sqnr")
     match kind:
         case "top1" if labels is not None and has_classes:
@@ -171,3 +173,18 @@ def budget_of(drop: str | float | None, metric: Metric) -> Budget | None:
         return Budget(value, f"at least {value:g} dB")
     loss = metric.reference * value / 100 if text.endswith("%") else value
     return Budget(metric.reference - loss, f"budget {text}")
+
+
+def function_of(text: str) -> Function:
+    """
+    The function of a file, as `FILE.py:FUNCTION`. Runs the file.
+
+    Raises: StepwellError `bad-option` when there is none.
+    """
+    path, _, name = text.rpartition(":")
+    if not Path(path).is_file():
+        raise StepwellError("bad-option", None, f"there is no file {path!r} of a metric")
+    found = run_path(path).get(name)
+    if not callable(found):
+        raise StepwellError("bad-option", path, f"the file has no function {name!r}")
+    return cast(Function, found)

@@ -76,7 +76,7 @@ def _weights(
     name: str, node: Operation, activation: PlanEntry, how: Int8, weights: WeightStore
 ) -> list[PlanEntry]:
     """The entries of a node's weight and bias; none for a weight that is a product of the model's."""
-    array = _array(node.operands[1], weights)
+    array = initializer(node.operands[1], weights)
     if array is None:
         return []
     axis = channel_axis(node, array.ndim)
@@ -113,11 +113,11 @@ def _bias(node: Operation, channels: int, weights: WeightStore) -> Floats | None
         return None
     if isinstance(node, onnx.GemmOp) and (node.floating("alpha") != 1 or node.floating("beta") != 1):
         return None
-    bias = _array(node.operands[2], weights)
+    bias = initializer(node.operands[2], weights)
     return bias if bias is not None and bias.shape == (channels,) else None
 
 
-def _array(value: SSAValue, weights: WeightStore) -> Floats | None:
+def initializer(value: SSAValue, weights: WeightStore) -> Floats | None:
     """The array of an initializer in f32; None for another value."""
     owner = value.owner
     given = owner.properties.get("value") if isinstance(owner, onnx.ConstantOp) else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
@@ -17,8 +18,10 @@ from stepwell.dialects.locations import node_names
 from stepwell.dialects.onnx.marks import INITIALIZER
 from stepwell.frontend import export_onnx, import_onnx
 from stepwell.passes import run_pipeline
+from stepwell.passes.registry import load_pass
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.interface import Interface
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.driver.compilation import main_of
@@ -62,18 +65,27 @@ class Source:
         """A copy of the model on level 0."""
         return Program(self._module, self._ctx).copy()
 
-    def level_1(self, passes: str) -> Program:
+    def level_1(self, *passes: ModulePass) -> Program:
         """A copy of the model on level 1, after passes."""
         program = self.level_0()
         with TURN, collector_paused():
-            run_pipeline(program.module, f"convert-onnx-to-graph,{passes}", program.ctx)
+            run_pipeline(program.module, ["convert-onnx-to-graph", *passes], program.ctx)
         return program
+
+    @property
+    def weights(self) -> WeightStore:
+        """The store of the model's weights."""
+        return self._ctx.weights
+
+    def original(self) -> ModelProto:
+        """The model without a plan, as a file has it."""
+        return export_onnx(self._module, self._ctx)
 
     def written(self, plan: Path) -> ModelProto:
         """The model with a plan, as a file has it."""
         program = self.level_0()
         with TURN, collector_paused():
-            run_pipeline(program.module, f'quantize-nodes{{plan="{plan}"}}', program.ctx)
+            run_pipeline(program.module, [made_pass("quantize-nodes", plan=str(plan))], program.ctx)
             return export_onnx(program.module, program.ctx)
 
     def compiled(self, model: Program | ModelProto, threads: int | None, **options: Any) -> CompiledModel:
@@ -87,6 +99,12 @@ class Source:
         nodes = [(name, op) for name, op in found if name and INITIALIZER not in op.attributes]
         counts = Counter(name for name, _ in nodes)
         return {name: op for name, op in nodes if counts[name] == 1}
+
+
+def made_pass(name: str, **options: object) -> ModulePass:
+    """A pass by name, with options as Python values."""
+    maker: Callable[..., ModulePass] = load_pass(name)
+    return maker(**options)
 
 
 def operator_of(op: Operation) -> str:

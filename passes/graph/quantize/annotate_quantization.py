@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerType, Signedness, i8
+from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.observers import LAYER
 from stepwell.dialects.locations import adopt_location
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.graph.quantize.candidates import (
@@ -67,20 +68,21 @@ class AnnotateQuantizationPass(FunctionPass):
             raise StepwellError("bad-option", self.name, message, help=help)
         names = names_of_ops(func)
         found = chosen(candidates_of(func, names), self.keep, self.only)
-        adds = residual_adds(func, [each.op for each in found]) if self.scheme == "int8" else []
+        adds = residual_adds(func, found) if self.scheme == "int8" else []
         for each in found:
             self._observe_operands(each)
-        for add in adds:
-            self._observe_operands(Candidate(names[add], add, [0, 1], None))
+        for add, layer in adds:
+            self._observe_operands(Candidate(names[add], add, [0, 1], None), layer)
         if self.scheme == "int8":
             self._observe_results(found, names)
 
-    def _observe_operands(self, candidate: Candidate) -> None:
+    def _observe_operands(self, candidate: Candidate, layer: str | None = None) -> None:
         """Let an op read its operands through observers."""
         op = candidate.op
         for index in candidate.activations if self.scheme == "int8" else ():
             to = _ACTIVATIONS[self.activation_type]
             made = graph.ObserveOp(op.operands[index], f"{candidate.name}:{index}", "activation", to=to)
+            _set_layer(made, layer)
             op.operands[index] = _inserted(made, op)
         if (weight := candidate.weight) is not None:
             key = f"{candidate.name}:{weight}"
@@ -99,10 +101,17 @@ class AnnotateQuantizationPass(FunctionPass):
             assert isinstance(owner, Operation)
             to = _ACTIVATIONS[self.activation_type]
             made = graph.ObserveOp(value, f"{names[owner]}:result", "result", to=to)
+            _set_layer(made, each.name)
             adopt_location(made, owner.location)
             Rewriter.insert_op(made, InsertPoint.after(owner))
             for use in floats:
                 use.operation.operands[use.index] = made.result
+
+
+def _set_layer(made: graph.ObserveOp, layer: str | None) -> None:
+    """Note the layer of an observer whose key names another node."""
+    if layer is not None and layer != made.layer:
+        made.attributes[LAYER] = StringAttr(layer)
 
 
 def _inserted(made: graph.ObserveOp, before: Operation) -> SSAValue:

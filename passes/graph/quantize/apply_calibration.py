@@ -7,23 +7,28 @@ from pathlib import Path
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import FunctionType, f32, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.graph.observers import observers_of
+from stepwell.dialects.graph.observers import layers_of, observers_of
 from stepwell.dialects.graph.relations import is_unsigned
 from stepwell.dialects.graph.structure import constant_of
+from stepwell.dialects.graph_ir.state import argument_attributes, named, set_argument_attributes
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.quantization.codes import channel_codes, channel_scales
 from stepwell.dialects.quantization.ranges import Calibration, Statistics
 from stepwell.dialects.quantization.table import CalibrationTable, read_table
+from stepwell.dialects.types import tensor_type
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
+
+SWITCHES = "quantized_layers"
+"""The argument that says which layers are quantized."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,9 @@ class ApplyCalibrationPass(FunctionPass):
     ```
     Weights become constant codes and a dequantize with a scale for each channel; they need no table.
 
+    With `switched` a function takes a truth value for each layer, in the order of the observers, as its last
+    argument, `quantized_layers`: the others are computed as before.
+
     Class: approximate: numbers are rounded to 255 steps of their range, so it is in no default pipeline.
     """
 
@@ -54,6 +62,8 @@ class ApplyCalibrationPass(FunctionPass):
     method: str = "minmax"
     percentile: float = 99.99
     global_scale: float = 8.0
+    switched: bool = False
+    """Whether the last argument of a function, a truth value for each layer, says what is quantized."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         calibration = Calibration(self.method, self.percentile, self.global_scale)
@@ -62,25 +72,52 @@ class ApplyCalibrationPass(FunctionPass):
             message = f"{self.method} takes ranges from a calibration table, and there is none"
             raise StepwellError("bad-option", self.name, message, help="table=F.json, or method=global")
         table = read_table(Path(self.table)) if self.table else CalibrationTable()
+        switches = _Switches(func, weights_of(ctx)) if self.switched else None
         for op in observers_of(func):
             if op.role.data == "weight":
-                _replace_weight(op, weights_of(ctx))
+                made = _quantized_weight(op, weights_of(ctx))
             else:
-                self._replace_activation(op, calibration, table, weights_of(ctx))
-
-    def _replace_activation(
-        self, op: graph.ObserveOp, calibration: Calibration, table: CalibrationTable, weights: WeightStore
-    ) -> None:
-        """Quantize and dequantize an activation."""
-        statistics = table.of(op.key.data, op) if calibration.needs_data else Statistics(0.0, 0.0)
-        scale, zero = calibration.scale_of(statistics, is_unsigned=is_unsigned(op.to))
-        s, z = (_inserted(graph.ConstantOp.of(np.asarray(each), weights), op) for each in (scale, zero))
-        codes = _inserted(graph.QuantizeOp(op.input, s, z, to=op.to), op)
-        Rewriter.replace_op(op, _located(graph.DequantizeOp(codes, s, z, to=f32), op))
+                made = _quantized_activation(op, calibration, table, weights_of(ctx))
+            if switches is not None:
+                made = switches.where_enabled(op, _inserted(made, op))
+            Rewriter.replace_op(op, _located(made, op))
 
 
-def _replace_weight(op: graph.ObserveOp, weights: WeightStore) -> None:
-    """Store the codes of a weight, and dequantize them."""
+@dataclass
+class _Switches:
+    """The argument that says which layers of a function are quantized."""
+
+    func: FuncOp
+    weights: WeightStore
+
+    def __post_init__(self) -> None:
+        self._layers = layers_of(self.func)
+        block, attributes = self.func.body.block, argument_attributes(self.func)
+        self._enabled = block.insert_arg(tensor_type(i1, [len(self._layers)]), len(block.args))
+        set_argument_attributes(self.func, [*attributes, named(SWITCHES)])
+        types = list(block.arg_types), self.func.function_type.outputs.data
+        self.func.properties["function_type"] = FunctionType.from_lists(*types)
+
+    def where_enabled(self, op: graph.ObserveOp, quantized: SSAValue) -> graph.WhereOp:
+        """A quantized value where its layer is enabled, else the value itself."""
+        number = np.array(self._layers.index(op.layer), np.int64)
+        index = _inserted(graph.ConstantOp.of(number, self.weights), op)
+        return graph.WhereOp(_inserted(graph.GatherOp(self._enabled, index, 0), op), quantized, op.input)
+
+
+def _quantized_activation(
+    op: graph.ObserveOp, calibration: Calibration, table: CalibrationTable, weights: WeightStore
+) -> graph.DequantizeOp:
+    """An activation, quantized and dequantized."""
+    statistics = table.of(op.key.data, op) if calibration.needs_data else Statistics(0.0, 0.0)
+    scale, zero = calibration.scale_of(statistics, is_unsigned=is_unsigned(op.to))
+    s, z = (_inserted(graph.ConstantOp.of(np.asarray(each), weights), op) for each in (scale, zero))
+    codes = _inserted(graph.QuantizeOp(op.input, s, z, to=op.to), op)
+    return graph.DequantizeOp(codes, s, z, to=f32)
+
+
+def _quantized_weight(op: graph.ObserveOp, weights: WeightStore) -> graph.DequantizeOp:
+    """The codes of a weight as a constant, dequantized."""
     array = constant_of(op.input, weights)
     if array is None:
         message = f"the weight of {op.key} is no constant"
@@ -93,7 +130,7 @@ def _replace_weight(op: graph.ObserveOp, weights: WeightStore) -> None:
     name = op.input.name_hint or ""
     q = _inserted(graph.ConstantOp.of(codes, weights, name), op)
     s = _inserted(graph.ConstantOp.of(scale.reshape(()) if axis is None else scale, weights, name), op)
-    Rewriter.replace_op(op, _located(graph.DequantizeOp(q, s, to=f32, axis=axis or 0), op))
+    return graph.DequantizeOp(q, s, to=f32, axis=axis or 0)
 
 
 def _inserted(made: Operation, before: Operation) -> SSAValue:

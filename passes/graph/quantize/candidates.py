@@ -113,13 +113,14 @@ def _leading_to(ops: Sequence[Operation]) -> set[Operation]:
     return found
 
 
-def residual_adds(function: FuncOp, quantized: Iterable[Operation]) -> list[graph.AddOp]:
-    """The additions of two computed tensors of one shape whose sum a quantized op reads."""
-    readers = set(quantized)
-    found: list[graph.AddOp] = []
+def residual_adds(function: FuncOp, quantized: Iterable[Candidate]) -> list[tuple[graph.AddOp, str]]:
+    """The additions of two computed tensors of one shape whose sum a quantized op reads, and its name."""
+    readers = {each.op: each.name for each in quantized}
+    found: list[tuple[graph.AddOp, str]] = []
     for op in function.body.block.ops:
-        if isinstance(op, graph.AddOp) and _adds_tensors(op) and _feeds(op.result, readers):
-            found.append(op)
+        if isinstance(op, graph.AddOp) and _adds_tensors(op):
+            if (reader := _reader(op.result, readers)) is not None:
+                found.append((op, reader))
     return found
 
 
@@ -129,15 +130,16 @@ def _adds_tensors(op: graph.AddOp) -> bool:
     return computed and op.lhs.type == op.rhs.type and element_of_value(op.lhs) == f32
 
 
-def _feeds(value: SSAValue, readers: set[Operation]) -> bool:
-    """Whether some ops read a value, or what moves or clips it."""
+def _reader(value: SSAValue, readers: Mapping[Operation, str]) -> str | None:
+    """The name of the first of some ops that reads a value, or what moves or clips it."""
     for use in value.uses:
         op = use.operation
         if op in readers:
-            return True
-        if isinstance(op, (*MOVEMENT, graph.ReluOp, graph.ClipOp)) and _feeds(op.results[0], readers):
-            return True
-    return False
+            return readers[op]
+        if isinstance(op, (*MOVEMENT, graph.ReluOp, graph.ClipOp, graph.ObserveOp)):
+            if (found := _reader(op.results[0], readers)) is not None:
+                return found
+    return None
 
 
 def end_of(op: Operation) -> SSAValue:

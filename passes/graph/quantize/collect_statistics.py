@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.host import numpy_call
 from stepwell.dialects.graph.observers import observers_of
 from stepwell.dialects.graph_ir.state import named
 from stepwell.dialects.locations import adopt_location
@@ -96,8 +97,7 @@ class CollectStatisticsPass(FunctionPass):
         known = table.of(op.key.data, op)
         ends = inserted(graph.ConstantOp.of(np.array([known.min, known.max], np.float64), weights))
         type = tensor_type(i64, [BINS])
-        payload = StringAttr(f'{{"bins": {BINS}}}')
-        call = graph.HostCallOp("numpy", "host.histogram", payload, [value, ends], [type])
+        call = numpy_call("host.histogram", {"bins": BINS}, [value, ends], [type])
         return [("counts", inserted(call))]
 
 
