@@ -18,7 +18,13 @@ from stepwell.tools.commands.options import (
 from stepwell.tools.driver.options import check_suffix, expect_source
 
 CALIBRATIONS = ("minmax", "percentile", "entropy", "mse", "global")
-SCHEMES = ("int8",)
+SCHEMES = ("int8", "w8", "w4")
+_OPTIONS = (
+    *("calibration", "percentile", "global_scale", "keep_size", "samples", "seed", "activation_type"),
+    *("reduce_range", "method", "block", "symmetric", "format", "read_calibration", "write_calibration"),
+    "threads",
+)
+"""The options that have the name of an argument."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--scheme", choices=SCHEMES, default="int8", help="default: int8")
     _add_data(parser)
     _add_numbers(parser)
+    _add_weights(parser)
     add_seed(parser)
     add_threads(parser)
     add_compile_options(parser)
@@ -87,8 +94,29 @@ def _add_numbers(parser: ArgumentParser) -> None:
         action="store_true",
         help="quantize layers that are no faster, for the sake of the file's size",
     )
+
+
+def _add_weights(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("weights", "the codes of weights")
     group.add_argument(
-        "--reduce-range", action="store_true", help="weights of 7 bits, for ONNX Runtime on CPUs without VNNI"
+        "--method",
+        metavar="M",
+        help="rtn rounds, mse takes the range of least error (default: by scheme)",
+    )
+    group.add_argument(
+        "--block", type=int, default=32, metavar="N", help="elements with one scale, of w4 (default: 32)"
+    )
+    group.add_argument("--symmetric", action="store_true", help="codes of w4 have no zero point")
+    group.add_argument(
+        "--format",
+        choices=("qdq", "matmulnbits"),
+        default="qdq",
+        help="w4 behind DequantizeLinear, or MatMulNBits of com.microsoft (default: qdq)",
+    )
+    group.add_argument(
+        "--reduce-range",
+        action="store_true",
+        help="weights of int8 have 7 bits, for ONNX Runtime on CPUs without VNNI",
     )
 
 
@@ -101,31 +129,21 @@ def run(args: Namespace) -> int:
         if place is not None:
             check_place(place)
     load_plugins(args)
-    from stepwell.dialects.quantization.ranges import Calibration
     from stepwell.tools.quantize.metrics import function_of
-    from stepwell.tools.quantize.options import QuantizeOptions
-    from stepwell.tools.quantize.quantize import quantize
+    from stepwell.tools.quantize.options import quantize_options
+    from stepwell.tools.quantize.quantize import quantized
     from stepwell.tools.quantize.report import summary_lines
 
-    options = QuantizeOptions(
-        scheme=args.scheme,
-        calibration=Calibration(args.calibration, args.percentile, args.global_scale),
-        keep_f32=_names(args.keep_f32),
-        only=_names(args.only),
-        samples=args.samples,
-        seed=args.seed,
-        activation_type=args.activation_type,
-        reduce_range=args.reduce_range,
-        keep_size=args.keep_size,
-        rank=args.report is not None,
-        read_calibration=args.read_calibration,
-        write_calibration=args.write_calibration,
-        threads=args.threads,
-        compile=compile_options(args),
-    )
-    metric = function_of(args.metric) if args.metric and ".py:" in args.metric else args.metric
-    made = quantize(
-        args.model, args.data, options, labels=args.labels, metric=metric, accuracy_drop=args.accuracy_drop
+    keywords = {name: getattr(args, name) for name in _OPTIONS}
+    keywords |= {"keep_f32": _names(args.keep_f32), "only": _names(args.only)}
+    keywords |= {"rank": args.report is not None, "compile": compile_options(args)}
+    made = quantized(
+        args.model,
+        args.data,
+        quantize_options(args.scheme, keywords),
+        labels=args.labels,
+        metric=function_of(args.metric) if args.metric and ".py:" in args.metric else args.metric,
+        accuracy_drop=args.accuracy_drop,
     )
     made.save(args.output)
     if args.report is not None:

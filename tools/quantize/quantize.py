@@ -22,7 +22,7 @@ from stepwell.tools.quantize.choice import kept_in_floats, ranking
 from stepwell.tools.quantize.data import FEW, Data, Samples, made_up_samples, read_labels, read_samples
 from stepwell.tools.quantize.layers import ACCURACY, ASKED, NO_GAIN, layer_rows
 from stepwell.tools.quantize.metrics import Budget, Function, Metric, Outputs, budget_of, metric_of
-from stepwell.tools.quantize.options import OPSETS, QuantizeOptions, matching
+from stepwell.tools.quantize.options import QuantizeOptions, matching
 from stepwell.tools.quantize.page import histograms_of
 from stepwell.tools.quantize.planning import WEIGHTED, Int8, int8_plan
 from stepwell.tools.quantize.report import QuantizationReport, Quantized
@@ -39,10 +39,10 @@ class QuantizeWarning(UserWarning):
     """A doubt about what a quantization is based on."""
 
 
-def quantize(
+def quantized(
     model: str | Path | bytes | ModelProto,
-    data: Data | None = None,
-    options: QuantizeOptions | None = None,
+    data: Data | None,
+    how: QuantizeOptions,
     *,
     labels: str | Path | Array | None = None,
     metric: str | Function | None = None,
@@ -54,9 +54,7 @@ def quantize(
     Raises: StepwellError `missing-data`, `already-quantized`, `nothing-to-quantize`, `accuracy-budget`; of
     data and options.
     """
-    how = options or QuantizeOptions()
-    how.check()
-    source = Source(model, OPSETS[how.scheme], how.compile)
+    source = Source(model, how.about.opset, how.compile)
     samples = _samples(data, source, how)
     known = None if labels is None else read_labels(labels, len(samples.feeds))
     f32 = source.compiled(source.level_0(), how.threads)
@@ -69,8 +67,8 @@ def quantize(
 def _samples(data: Data | None, source: Source, how: QuantizeOptions) -> Samples:
     if data is not None:
         return read_samples(data, source.interface, how.samples)
-    if how.scheme == "int8" and how.calibration.needs_data and how.read_calibration is None:
-        message = "int8 needs samples to find the ranges of activations"
+    if how.needs_table and how.read_calibration is None:
+        message = f"{how.scheme} needs samples to find the ranges of activations"
         help = "--data F.npz, or --calibration global, which needs none"
         raise StepwellError("missing-data", source.name, message, help=help)
     warn("no data: what it costs is measured on random inputs, which says little", QuantizeWarning)
@@ -148,18 +146,18 @@ class _Quantization:
     def _table(self) -> CalibrationTable:
         """The statistics of activations: of a file, or collected."""
         how = self.how
-        if not how.calibration.needs_data:
+        if not how.needs_table:
             return CalibrationTable()
         if how.read_calibration is not None:
-            table = read_table(how.read_calibration)
+            table = read_table(Path(how.read_calibration))
             if table.model != self.source.hash:
                 warn(f"{how.read_calibration} is the calibration of another model", QuantizeWarning)
             return table
         annotate = self._annotate(all_results=True, keep=())
         feeds = self.samples.for_calibration
-        table = calibrated(self.source, feeds, how.calibration, annotate, how.threads)
+        table = calibrated(self.source, feeds, how.ranges, annotate, how.threads)
         if how.write_calibration is not None:
-            table.write(how.write_calibration)
+            table.write(Path(how.write_calibration))
         return table
 
     def _simulation(self) -> Simulation | None:
@@ -171,7 +169,7 @@ class _Quantization:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "table.json"
             self.table.write(path)
-            method, percentile, scale = self.how.calibration
+            method, percentile, scale = self.how.ranges
             options = {"method": method, "percentile": percentile, "global_scale": scale, "switched": True}
             apply = made_pass("apply-calibration", table=str(path), **options)
             program = self.source.level_1(annotate, apply)
@@ -182,7 +180,7 @@ class _Quantization:
         """The model with what is quantized now."""
         program = self.source.level_1(self._annotate())
         how = self.how
-        numbers = Int8(self.table, how.calibration, how.activation_type, 63 if how.reduce_range else 127)
+        numbers = Int8(self.table, how.ranges, how.activation_type, 63 if how.reduce_range else 127)
         self.entries: list[PlanEntry] = int8_plan(self.source, program, numbers)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "plan.json"
@@ -201,9 +199,7 @@ class _Quantization:
     def _drop_without_gain(self, made: ModelProto) -> bool:
         """Keep layers in f32 that are no faster; returns whether there are any, and others beside them."""
         slow = set(self.layers).difference(self.kept)
-        for _ in range(
-            1 if self.how.keep_size else 2
-        ):  # those that are slow twice: others compute, too
+        for _ in range(1 if self.how.keep_size else 2):  # those that are slow twice: others compute, too
             if slow:
                 self._time(made)
                 slow &= self._without_gain()
@@ -263,7 +259,7 @@ class _Quantization:
         least = None if self.budget is None else self.budget.least
         return QuantizationReport(
             self.how.scheme,
-            self.how.calibration.text,
+            self.how.ranges.text,
             len(self.samples.feeds),
             Accuracy(self.measure.name, self.measure.unit, self.measure.reference, value, least, self.ratio),
             rows,
