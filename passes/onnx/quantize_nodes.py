@@ -29,6 +29,7 @@ from stepwell.passes.onnx.initializers import (
     set_value_names,
     value_name,
 )
+from stepwell.passes.onnx.matmul_bits import replace_by_matmul_bits
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.weights import WeightStore
 
@@ -112,7 +113,11 @@ class _Writer:
             message = f"the plan quantizes operand {index}, and there are {len(node.operands)}"
             raise StepwellError("bad-data", node, message)
         value = self.sources.get(node.operands[index], node.operands[index])
-        if entry.role in ("weight", "bias"):
+        if entry.form == "matmulnbits":
+            array = self._weight(node, value, entry)
+            replace_by_matmul_bits(node, array, value_name(value), entry, self.main, self.weights)
+            self.replaced.append(value)
+        elif entry.role in ("weight", "bias"):
             node.operands[index] = self._dequantized_weight(node, value, entry)
         else:
             node.operands[index] = self._pair(value, entry, InsertPoint.before(node), node)
@@ -154,10 +159,7 @@ class _Writer:
         key = value, entry.to, _numbers(entry)
         if key in self.pairs:
             return self.pairs[key]
-        array = constant_array(value, self.weights)
-        if array is None:
-            message = f"the plan quantizes operand {entry.operand} as a weight, and it is computed"
-            raise StepwellError("unsupported", node, message, help="quantize it as an activation")
+        array = self._weight(node, value, entry)
         name = value_name(value)
         operands = [
             self._initializer(codes_of(array.astype(np.float32), entry), f"{name}_quantized"),
@@ -182,6 +184,13 @@ class _Writer:
         self.pairs[key] = made.results[0]
         self.replaced.append(value)
         return made.results[0]
+
+    def _weight(self, node: Operation, value: SSAValue, entry: PlanEntry) -> Array:
+        """The array of a weight. Raises: StepwellError `unsupported` for one that is computed."""
+        if (array := constant_array(value, self.weights)) is None:
+            message = f"the plan quantizes operand {entry.operand} as a weight, and it is computed"
+            raise StepwellError("unsupported", node, message, help="quantize it as an activation")
+        return array
 
     def _initializer(self, array: Array, name: str) -> SSAValue:
         return insert_initializer(self.main, array, name, self.weights)

@@ -99,9 +99,7 @@ def _add_numbers(parser: ArgumentParser) -> None:
 def _add_weights(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("weights", "the codes of weights")
     group.add_argument(
-        "--method",
-        metavar="M",
-        help="rtn rounds, mse takes the range of least error (default: by scheme)",
+        "--method", metavar="M", help="rtn rounds, mse takes the range of least error (default: by scheme)"
     )
     group.add_argument(
         "--block", type=int, default=32, metavar="N", help="elements with one scale, of w4 (default: 32)"

@@ -30,7 +30,7 @@ def layer_rows(
     alone: Mapping[str, tuple[float, float]],
     times: Sequence[Times],
     table: CalibrationTable,
-    scheme: str = "int8",
+    scheme: str,
 ) -> list[Layer]:
     """A row for each node with weights or factors, in the order of the model."""
     by_node: dict[str, list[PlanEntry]] = {}

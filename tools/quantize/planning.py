@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from stepwell.dialects import onnx
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.observers import ObserveOp, observers_of
-from stepwell.dialects.quantization.codes import channel_scales
+from stepwell.dialects.quantization.codes import weight_scales
 from stepwell.dialects.quantization.plan import RESULT, PlanEntry
 from stepwell.dialects.quantization.ranges import Calibration, Statistics
 from stepwell.dialects.quantization.table import CalibrationTable
@@ -26,6 +26,34 @@ Floats = npt.NDArray[np.float32]
 WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 """The operators whose operands a plan of integers quantizes; sums beside them."""
 _MAX_BIAS = 2.0**31 - 1
+
+
+@dataclass(frozen=True)
+class WeightCodes:
+    """The codes of weights alone: `s8` of channels, `u4` or `s4` of blocks."""
+
+    to: str
+    method: str
+    block: int = 0
+    form: str = "qdq"
+
+
+def weights_plan(source: Source, program: Program, how: WeightCodes) -> list[PlanEntry]:
+    """The entries of a plan for the observed weights of a program that are of nodes of the file."""
+    nodes = source.nodes()
+    entries: list[PlanEntry] = []
+    for key, observer in observers_by_key(program).items():
+        name = key.rpartition(":")[0]
+        array = initializer(nodes[name].operands[1], source.weights) if name in nodes else None
+        if observer.role.data != "weight" or array is None or operator_of(nodes[name]) not in WEIGHTED:
+            continue
+        axis = sum_axis(nodes[name], array.ndim) if how.block else channel_axis(nodes[name], array.ndim)
+        scales = weight_scales(array, how.to, axis, block=how.block, method=how.method)
+        points = () if scales.zero_point is None else [int(each) for each in scales.zero_point.ravel()]
+        form = how.form if array.ndim == 2 else "qdq"
+        numbers = scales.scale.ravel().tolist()
+        entries.append(PlanEntry(name, "1", "weight", how.to, numbers, points, axis, how.block, form))
+    return entries
 
 
 @dataclass(frozen=True)
@@ -80,7 +108,7 @@ def _weights(
     if array is None:
         return []
     axis = channel_axis(node, array.ndim)
-    scales = channel_scales(array, axis, how.most)
+    scales = weight_scales(array, "s8", axis, most=how.most).scale
     bias = _bias(node, scales.size, weights)
     if bias is None:
         return [PlanEntry(name, "1", "weight", "s8", scales.tolist(), (), axis)]
@@ -105,6 +133,11 @@ def channel_axis(node: Operation, rank: int) -> int:
             return 0
         case _:
             return rank - 1
+
+
+def sum_axis(node: Operation, rank: int) -> int:
+    """The dimension of a product's weight that is summed over."""
+    return 2 * rank - 3 - channel_axis(node, rank)
 
 
 def _bias(node: Operation, channels: int, weights: WeightStore) -> Floats | None:

@@ -17,6 +17,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.warned import warn
+from stepwell.tools.driver.program import Program
 from stepwell.tools.quantize.calibration import calibrated
 from stepwell.tools.quantize.choice import kept_in_floats, ranking
 from stepwell.tools.quantize.data import FEW, Data, Samples, made_up_samples, read_labels, read_samples
@@ -24,7 +25,7 @@ from stepwell.tools.quantize.layers import ACCURACY, ASKED, NO_GAIN, layer_rows
 from stepwell.tools.quantize.metrics import Budget, Function, Metric, Outputs, budget_of, metric_of
 from stepwell.tools.quantize.options import QuantizeOptions, matching
 from stepwell.tools.quantize.page import histograms_of
-from stepwell.tools.quantize.planning import WEIGHTED, Int8, int8_plan
+from stepwell.tools.quantize.planning import WEIGHTED, Int8, WeightCodes, int8_plan, weights_plan
 from stepwell.tools.quantize.report import QuantizationReport, Quantized
 from stepwell.tools.quantize.result import Accuracy
 from stepwell.tools.quantize.simulation import Simulation, output_ratio, switched_layers
@@ -125,7 +126,7 @@ class _Quantization:
     def _layers(self) -> list[str]:
         """The nodes that may be quantized. Raises: StepwellError `nothing-to-quantize`."""
         nodes = self.source.nodes()
-        found = switched_layers(self.source.level_1(made_pass("annotate-quantization")))
+        found = switched_layers(self.source.level_1(self._pass()))
         self.foreign = [
             name for name in found if name not in nodes or operator_of(nodes[name]) not in WEIGHTED
         ]
@@ -140,8 +141,13 @@ class _Quantization:
         """The pass that observes what is quantized now."""
         known = [*self.layers, *self.foreign]
         keep = tuple(escape(name) for name in known if name in self.kept or name in self.foreign)
-        given = {"activation_type": self.how.activation_type, "keep": keep}
-        return made_pass("annotate-quantization", **(given | options))
+        return self._pass(**({"keep": keep} | options))
+
+    def _pass(self, **options: object) -> ModulePass:
+        """The pass that observes what the scheme quantizes."""
+        how = self.how
+        numbers = {"activation_type": how.activation_type, "block": how.block, "symmetric": how.symmetric}
+        return made_pass("annotate-quantization", scheme=how.scheme, **(numbers | options))
 
     def _table(self) -> CalibrationTable:
         """The statistics of activations: of a file, or collected."""
@@ -171,6 +177,7 @@ class _Quantization:
             self.table.write(path)
             method, percentile, scale = self.how.ranges
             options = {"method": method, "percentile": percentile, "global_scale": scale, "switched": True}
+            options["weights"] = self.how.weight_method
             apply = made_pass("apply-calibration", table=str(path), **options)
             program = self.source.level_1(annotate, apply)
         model = self.source.compiled(program, self.how.threads)
@@ -179,13 +186,23 @@ class _Quantization:
     def _written(self) -> ModelProto:
         """The model with what is quantized now."""
         program = self.source.level_1(self._annotate())
-        how = self.how
-        numbers = Int8(self.table, how.ranges, how.activation_type, 63 if how.reduce_range else 127)
-        self.entries: list[PlanEntry] = int8_plan(self.source, program, numbers)
+        self.entries = self._plan(program)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "plan.json"
             write_plan(path, self.entries)
             return self.source.written(path)
+
+    def _plan(self, program: Program) -> list[PlanEntry]:
+        """The entries for the observers of a program."""
+        how = self.how
+        if how.about.needs_ranges:
+            numbers = Int8(self.table, how.ranges, how.activation_type, 63 if how.reduce_range else 127)
+            return int8_plan(self.source, program, numbers)
+        if how.scheme == "w8":
+            return weights_plan(self.source, program, WeightCodes("s8", how.weight_method))
+        to = "s4" if how.symmetric else "u4"
+        codes = WeightCodes(to, how.weight_method, how.block, how.format)
+        return weights_plan(self.source, program, codes)
 
     def _time(self, made: ModelProto) -> None:
         """Time the model in f32 and quantized."""
@@ -199,11 +216,12 @@ class _Quantization:
     def _drop_without_gain(self, made: ModelProto) -> bool:
         """Keep layers in f32 that are no faster; returns whether there are any, and others beside them."""
         slow = set(self.layers).difference(self.kept)
-        for _ in range(1 if self.how.keep_size else 2):  # those that are slow twice: others compute, too
+        keeps_size = self.how.keep_size or not self.how.about.needs_ranges
+        for _ in range(1 if keeps_size else 2):  # those that are slow twice: others compute, too
             if slow:
                 self._time(made)
                 slow &= self._without_gain()
-        if self.how.keep_size or not slow:
+        if keeps_size or not slow:
             return False
         if slow | set(self.kept) >= set(self.layers):
             message = "no layer is faster when it is quantized"
@@ -215,7 +233,8 @@ class _Quantization:
     def _without_gain(self) -> set[str]:
         """The layers that are no faster by the last times."""
         f32, quantized = (each.layers for each in self.times)
-        return {name for name in self.layers if quantized.get(name, 0.0) > GAIN * f32.get(name, 0.0)}
+        timed = [name for name in self.layers if name in f32]
+        return {name for name in timed if quantized.get(name, 0.0) > GAIN * f32[name]}
 
     def _within_budget(self, made: ModelProto, simulation: Simulation | None) -> tuple[ModelProto, float]:
         """
@@ -254,12 +273,19 @@ class _Quantization:
 
     def _report(self, made: ModelProto, value: float) -> QuantizationReport:
         rows = layer_rows(
-            self.source, self.layers, self.kept, self.entries, self.alone, self.times, self.table
+            self.source,
+            self.layers,
+            self.kept,
+            self.entries,
+            self.alone,
+            self.times,
+            self.table,
+            self.how.scheme,
         )
         least = None if self.budget is None else self.budget.least
         return QuantizationReport(
             self.how.scheme,
-            self.how.ranges.text,
+            self.how.ranges.text if self.how.about.needs_ranges else self.how.weight_method,
             len(self.samples.feeds),
             Accuracy(self.measure.name, self.measure.unit, self.measure.reference, value, least, self.ratio),
             rows,

@@ -54,7 +54,8 @@ def times_of(models: Sequence[CompiledModel], feed: Feed, layers: Sequence[str])
     for model, runs in zip(models, taken, strict=True):
         *kernels, total = (float(least) for least in np.min(runs[1:], axis=0))
         of_layer: dict[str, float] = {}
-        for call, seconds in zip(model.image.main.timed, kernels, strict=True):
+        timed = model.image.main.timed if model.kernel_times is not None else ()
+        for call, seconds in zip(timed, kernels, strict=True):
             if (layer := next((node for node in call.nodes if node in known), None)) is not None:
                 of_layer[layer] = of_layer.get(layer, 0.0) + seconds
         found.append(Times(total, of_layer))
@@ -64,9 +65,9 @@ def times_of(models: Sequence[CompiledModel], feed: Feed, layers: Sequence[str])
 def _run(model: CompiledModel, feed: Mapping[str, Array]) -> list[float]:
     """The seconds of each kernel in a call, and of the call."""
     times = model.kernel_times
-    assert times is not None, "the model is compiled with `profile`"
-    times.clear()
+    if times is not None:
+        times.clear()
     begin = perf_counter()
     model.run(feed)
     total = perf_counter() - begin
-    return [*(float(each) for each in times.seconds()), total]
+    return [*([] if times is None else map(float, times.seconds())), total]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypedDict
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, i8
@@ -28,7 +29,15 @@ from stepwell.runtime.errors import StepwellError
 
 _UI8 = IntegerType(8, Signedness.UNSIGNED)
 _ACTIVATIONS: Mapping[str, Attribute] = {"u8": _UI8, "s8": i8}
-_SCHEMES = ("int8", "w8")
+_SCHEMES = ("int8", "w8", "w4")
+
+
+class _Weights(TypedDict):
+    """The type, axis and block of an observer."""
+
+    to: Attribute
+    axis: int
+    block: int
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ class AnnotateQuantizationPass(FunctionPass):
     ```
     `int8` observes both operands of convolutions and products with constant weights, of products of two
     activations that such an op depends on, and of additions whose sum is quantized; and the result of a
-    convolution that is read in floats too. `w8` observes weights alone.
+    convolution that is read in floats too. `w8` observes weights alone, `w4` those of products, in blocks.
 
     Class: exact.
     """
@@ -58,6 +67,10 @@ class AnnotateQuantizationPass(FunctionPass):
     only: tuple[str, ...] = ()
     """Names and patterns of the only nodes to quantize."""
     activation_type: str = "u8"
+    block: int = 32
+    """The number of elements of `w4` with one scale."""
+    symmetric: bool = False
+    """Whether codes of `w4` have no zero point."""
     all_results: bool = False
     """Whether results of convolutions are observed that no op reads in floats, as of a calibration."""
 
@@ -67,7 +80,12 @@ class AnnotateQuantizationPass(FunctionPass):
             help = f"schemes are {', '.join(_SCHEMES)}, activations {', '.join(_ACTIVATIONS)}"
             raise StepwellError("bad-option", self.name, message, help=help)
         names = names_of_ops(func)
-        found = chosen(candidates_of(func, names), self.keep, self.only)
+        known = candidates_of(func, names)
+        if self.scheme == "w4":
+            known = [
+                each for each in known if isinstance(each.op, graph.MatmulOp) and each.weight is not None
+            ]
+        found = chosen(known, self.keep, self.only)
         adds = residual_adds(func, found) if self.scheme == "int8" else []
         for each in found:
             self._observe_operands(each)
@@ -86,8 +104,15 @@ class AnnotateQuantizationPass(FunctionPass):
             op.operands[index] = _inserted(made, op)
         if (weight := candidate.weight) is not None:
             key = f"{candidate.name}:{weight}"
-            made = graph.ObserveOp(op.operands[weight], key, "weight", to=i8, axis=candidate.axis)
+            made = graph.ObserveOp(op.operands[weight], key, "weight", **self._weights(candidate))
             op.operands[weight] = _inserted(made, op)
+
+    def _weights(self, candidate: Candidate) -> _Weights:
+        """The type, axis and block of the codes of a weight."""
+        if self.scheme != "w4":
+            return {"to": i8, "axis": candidate.axis, "block": 0}
+        sign = Signedness.SIGNLESS if self.symmetric else Signedness.UNSIGNED
+        return {"to": IntegerType(4, sign), "axis": candidate.sum_axis, "block": self.block}
 
     def _observe_results(self, found: Iterable[Candidate], names: Mapping[Operation, str]) -> None:
         """Observe results of convolutions that are read in floats: engines want integers there too."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, f32, i1
+from xdsl.dialects.builtin import FunctionType, IntegerType, Signedness, f32, i1
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
@@ -19,7 +20,8 @@ from stepwell.dialects.graph.relations import is_unsigned
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.graph_ir.state import argument_attributes, named, set_argument_attributes
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.quantization.codes import channel_codes, channel_scales
+from stepwell.dialects.quantization.codes import codes_of, weight_scales
+from stepwell.dialects.quantization.plan import PlanEntry
 from stepwell.dialects.quantization.ranges import Calibration, Statistics
 from stepwell.dialects.quantization.table import CalibrationTable, read_table
 from stepwell.dialects.types import tensor_type
@@ -27,6 +29,12 @@ from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
+_TYPES: Mapping[Attribute, str] = {
+    IntegerType(8): "s8",
+    IntegerType(4): "s4",
+    IntegerType(4, Signedness.UNSIGNED): "u4",
+}
+"""The names of the types of weights in plans."""
 SWITCHES = "quantized_layers"
 """The argument that says which layers are quantized."""
 
@@ -62,6 +70,8 @@ class ApplyCalibrationPass(FunctionPass):
     method: str = "minmax"
     percentile: float = 99.99
     global_scale: float = 8.0
+    weights: str = "rtn"
+    """The codes of weights: `rtn` rounds, `mse` takes the range of the least error."""
     switched: bool = False
     """Whether the last argument of a function, a truth value for each layer, says what is quantized."""
 
@@ -75,7 +85,7 @@ class ApplyCalibrationPass(FunctionPass):
         switches = _Switches(func, weights_of(ctx)) if self.switched else None
         for op in observers_of(func):
             if op.role.data == "weight":
-                made = _quantized_weight(op, weights_of(ctx))
+                made = _quantized_weight(op, self.weights, weights_of(ctx))
             else:
                 made = _quantized_activation(op, calibration, table, weights_of(ctx))
             if switches is not None:
@@ -116,21 +126,23 @@ def _quantized_activation(
     return graph.DequantizeOp(codes, s, z, to=f32)
 
 
-def _quantized_weight(op: graph.ObserveOp, weights: WeightStore) -> graph.DequantizeOp:
+def _quantized_weight(op: graph.ObserveOp, method: str, weights: WeightStore) -> graph.DequantizeOp:
     """The codes of a weight as a constant, dequantized."""
     array = constant_of(op.input, weights)
     if array is None:
         message = f"the weight of {op.key} is no constant"
         raise StepwellError("unsupported", op, message, help="observe it as an activation")
-    axis = op.scale_axis
+    axis, block, to = op.scale_axis or 0, op.block.value.data, _TYPES[op.to]
     numbers = array.astype(np.float32)
-    flat = numbers.reshape(1, -1) if axis is None else numbers
-    scale = channel_scales(flat, axis or 0)
-    codes = channel_codes(flat, scale, axis or 0).reshape(array.shape)
+    scales = weight_scales(numbers, to, axis, block=block, method=method)
+    points = () if scales.zero_point is None else tuple(map(int, scales.zero_point.ravel()))
+    entry = PlanEntry("", "1", "weight", to, scales.scale.ravel().tolist(), points, axis, block)
     name = op.input.name_hint or ""
-    q = _inserted(graph.ConstantOp.of(codes, weights, name), op)
-    s = _inserted(graph.ConstantOp.of(scale.reshape(()) if axis is None else scale, weights, name), op)
-    return graph.DequantizeOp(q, s, to=f32, axis=axis or 0)
+    q = _inserted(graph.ConstantOp.of(codes_of(numbers, entry), weights, name), op)
+    s = _inserted(graph.ConstantOp.of(scales.scale, weights, name), op)
+    zero = entry.zero_points(array.shape)
+    z = None if zero is None else _inserted(graph.ConstantOp.of(zero, weights, name), op)
+    return graph.DequantizeOp(q, s, z, to=f32, axis=axis, block=block)
 
 
 def _inserted(made: Operation, before: Operation) -> SSAValue:
