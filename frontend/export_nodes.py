@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import AttrSizedRegionSegments
 
 from stepwell.dialects import onnx
+from stepwell.dialects.onnx.marks import NODE
 from stepwell.dialects.onnx.structure import with_absent
 from stepwell.dialects.onnx.types import kind_of
 from stepwell.frontend.attributes import KIND_NUMBERS, export_attribute
@@ -17,7 +18,6 @@ from stepwell.frontend.info import metadata_of, restore_doc
 from stepwell.frontend.layout import Layout, layout_of
 from stepwell.frontend.messages import AttributeProto, GraphProto, NodeProto
 from stepwell.frontend.names import Names, strings
-from stepwell.frontend.nodes import NODE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import AttrSizedRegionSegments
 
 from stepwell.dialects import onnx
-from stepwell.dialects.onnx.marks import VALUES
+from stepwell.dialects.onnx.marks import NODE, VALUES
 from stepwell.dialects.onnx.versions import VERSIONS
 from stepwell.frontend.attributes import KINDS, AttributeImporter
 from stepwell.frontend.info import describe, legible, string_array, text_attr
@@ -19,9 +19,6 @@ from stepwell.frontend.messages import AttributeProto, GraphProto, NodeProto
 from stepwell.frontend.sorting import undefined
 from stepwell.frontend.source import Source
 from stepwell.runtime.errors import StepwellError
-
-NODE = "onnx.node"
-"""Attribute of an op: the node's name."""
 
 ANY = onnx.AnyType()
 

@@ -190,7 +190,13 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "pad-by-channel": ("pad the input of a window op one channel at a time",),
         "tile-and-fuse": ("build the tiled loops of each schedule",),
     },
-    "passes.graph.quantize": {"fold-qdq": ("compute ops between dequantize and quantize on integers",)},
+    "passes.graph.quantize": {
+        "annotate-quantization": ("put observers on what a scheme quantizes", "QuantizeAnnotate"),
+        "apply-calibration": ("quantize what is observed, with scales from a table", "QuantizeRealize"),
+        "collect-statistics": ("return the ranges or histograms of what is observed", "CollectStats"),
+        "drop-observers": ("remove observers",),
+        "fold-qdq": ("compute ops between dequantize and quantize on integers",),
+    },
     "passes.tensor.vector": {
         "hoist-accumulators": ("carry accumulators of loops in registers",),
         "unroll-vectors": ("split vectors to the size of registers",),
@@ -235,7 +241,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "raise-to-row-ops": ("recognize softmax, norms and activations that are written out as several ops",)
     },
     "passes.onnx": {
+        "fold-batch-norm": ("multiply batch normalizations into the convolutions before them",),
         "lift-parameters": ("make initializers of floats arguments, so that they can change",),
+        "quantize-nodes": ("quantize operands of nodes as a plan says",),
         "set-input-shapes": ("give open dimensions of inputs a fixed size",),
         "to-training-mode": ("let dropout and batch normalization do what they do in training",),
     },

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from stepwell.tools.api.instruments import Diff as Diff
     from stepwell.tools.api.instruments import Timing as Timing
     from stepwell.tools.api.module import Module as Module
+    from stepwell.tools.api.quantize import quantize as quantize
     from stepwell.tools.api.reading import import_onnx as import_onnx
     from stepwell.tools.api.reading import parse as parse
     from stepwell.tools.api.reading import read as read
@@ -96,6 +97,7 @@ _LAZY = {
     "passes": "stepwell.passes",
     "patterns": "stepwell.patterns",
     "pipelines": "stepwell.tools.api.pipelines",
+    "quantize": "stepwell.tools.api.quantize:quantize",
     "read": "stepwell.tools.api.reading:read",
     "register_backend": "stepwell.runtime.backends:register_backend",
     "register_pass": "stepwell.passes.registry:register_pass",
@@ -144,6 +146,7 @@ __all__ = [
     "passes",
     "patterns",
     "pipelines",
+    "quantize",
     "read",
     "register_backend",
     "register_pass",

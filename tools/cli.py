@@ -34,6 +34,7 @@ COMMANDS = {
     "reduce": "make a program that fails smaller, as long as it fails in the same way",
     "trace": "write the times of a compilation and of calls, by kernel and thread, for ui.perfetto.dev",
     "train": "train the weights of an ONNX model on arrays, and write it with the new ones",
+    "quantize": "write an ONNX model with fewer bits, within a budget of accuracy",
     "rpc": "serve sessions on this machine for others, that run and time artifacts",
     "cache": "show or clear the caches of kernels and models",
     "lsp": "serve an editor: names, errors, documentation of .mlir files",

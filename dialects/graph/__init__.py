@@ -86,6 +86,7 @@ from stepwell.dialects.graph.nbits_products import MatmulNbitsOp as MatmulNbitsO
 from stepwell.dialects.graph.norm import LayerNormOp as LayerNormOp
 from stepwell.dialects.graph.norm import LpNormOp as LpNormOp
 from stepwell.dialects.graph.norm import RmsNormOp as RmsNormOp
+from stepwell.dialects.graph.observers import ObserveOp as ObserveOp
 from stepwell.dialects.graph.ordering import ReverseSequenceOp as ReverseSequenceOp
 from stepwell.dialects.graph.ordering import TopKOp as TopKOp
 from stepwell.dialects.graph.padding import PadOp as PadOp

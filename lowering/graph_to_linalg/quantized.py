@@ -197,6 +197,15 @@ class RequantizeLowering(RewritePattern):
         _replace(op, body, rewriter)
 
 
+class ObserveLowering(RewritePattern):
+    """`graph.observe` → its operand."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ObserveOp, rewriter: PatternRewriter) -> None:
+        """Replace the observer by its operand."""
+        rewriter.replace(op, [], [op.input])
+
+
 class ConvIntegerLowering(RewritePattern):
     """
     `graph.conv_integer` → a `linalg.generic` that widens, subtracts zero points, multiplies and adds.

@@ -50,6 +50,15 @@ class DequantizeExport(OnnxExport):
         replace_by_node(rewriter, op, onnx.DequantizeLinearOp, operands, axis=axis, block_size=block)
 
 
+class ObserveExport(OnnxExport):
+    """`graph.observe` → `Identity`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ObserveOp, rewriter: PatternRewriter) -> None:
+        """Keep the value; its key is lost."""
+        replace_by_node(rewriter, op, onnx.IdentityOp, [op.input])
+
+
 class RequantizeExport(OnnxExport):
     """`graph.requantize` → x · scale in f32, then `QuantizeLinear` with a scale of 1."""
 

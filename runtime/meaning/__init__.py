@@ -44,7 +44,7 @@ GRAPH_OPS: Mapping[str, str] = {
     "norm": "batch_norm layer_norm rms_norm instance_norm group_norm lp_norm lrn",
     "ordering": "top_k reverse_sequence",
     "packed_codes": "matmul_nbits",
-    "quantized": "quantize dequantize requantize words conv_integer",
+    "quantized": "quantize dequantize requantize observe words conv_integer",
     "random_numbers": "random_bits",
     "recurrent": "rnn",
     "reduction": "reduce argmax argmin scan softmax log_softmax",
@@ -62,6 +62,7 @@ HOST_FUNCTIONS: Mapping[str, str] = {
     "linear_algebra": "inverse",
     "maps": "map_values cast_map",
     "random_numbers": "draw_key",
+    "statistics": "histogram",
     "sequences": (
         "identity sequence_construct sequence_at sequence_insert sequence_erase sequence_length "
         "split_to_sequence concat_from_sequence optional optional_has_element optional_get_element "

@@ -13,8 +13,10 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from stepwell.dialects.plugins.operators import OPERATORS, OperatorName, operator_at
-from stepwell.tools.check.reference_ops import CORRECTED
+from stepwell.tools.check.reference_ops import CORRECTED, DequantizeLinear
 
+_DEQUANTIZES = 19
+"""Before this opset, the evaluator has no DequantizeLinear."""
 _ROWS_AS_MATRIX = 13
 """Before this opset, Softmax, LogSoftmax and Hardmax work on rows of all dimensions from `axis` on."""
 
@@ -31,6 +33,7 @@ def reference_evaluator(model: ModelProto) -> ReferenceEvaluator:
     """
     version = max((s.version for s in model.opset_import if s.domain in ("", "ai.onnx")), default=0)
     old = _matrix_ops() if version < _ROWS_AS_MATRIX else []
+    old += [DequantizeLinear] if version < _DEQUANTIZES else []
     return ReferenceEvaluator(model, new_ops=[*CORRECTED, *old, *_ops_of_plugins(model)])
 
 

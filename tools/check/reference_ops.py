@@ -81,6 +81,24 @@ class DynamicQuantizeLinear(OpRun):
         return y.astype(np.uint8), np.asarray(scale), np.asarray(zero_point.astype(np.uint8))
 
 
+class DequantizeLinear(OpRun):
+    """DequantizeLinear below opset 19, which the evaluator does not have."""
+
+    op_domain = ""
+
+    def _run(
+        self, x: Array, scale: Array, zero_point: Array | None = None, axis: int | None = None, **_: object
+    ) -> tuple[Array]:
+        axis = 1 if axis is None else axis
+
+        def spread(parameter: Array) -> Array:
+            return parameter.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+
+        zero_point = np.zeros(()) if zero_point is None else zero_point
+        scale, points = (spread(each) if each.ndim else each for each in (scale, zero_point))
+        return ((x.astype(np.int64) - points.astype(np.int64)).astype(np.float32) * scale,)
+
+
 class GlobalMaxPool(OpRun):
     """GlobalMaxPool over all axes after the channels; of one such axis, the evaluator reduces those too."""
 

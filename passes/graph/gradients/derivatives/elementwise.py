@@ -38,6 +38,12 @@ def cast(op: graph.CastOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
     return [b.cast(dy, tensor_of(op.input).element_type)]
 
 
+@derivative(graph.ObserveOp)
+def observe(op: graph.ObserveOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
+    """dx = dy: an observer is the identity."""
+    return [dy]
+
+
 @derivative(graph.ExpOp)
 def exp(op: graph.ExpOp, dy: SSAValue, b: GradientBuilder) -> Cotangents:
     """dx = dy y."""

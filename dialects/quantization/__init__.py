@@ -1,0 +1,1 @@
+"""Scales, zero points and codes of quantized tensors; the files that have statistics and plans."""

@@ -1,0 +1,113 @@
+"""`collect-statistics`: the ranges or the histograms of observed activations, as results of `@main`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.graph.host import numpy_call
+from stepwell.dialects.graph.observers import observers_of
+from stepwell.dialects.graph_ir.state import named
+from stepwell.dialects.locations import adopt_location
+from stepwell.dialects.quantization.ranges import BINS
+from stepwell.dialects.quantization.table import CalibrationTable, read_table
+from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.passes.base import FunctionPass
+from stepwell.passes.graph.quantize.candidates import source_of
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weights import WeightStore
+
+KINDS = ("range", "histogram")
+_REDUCTIONS = ("min", "max", "mean")
+
+
+@dataclass(frozen=True)
+class CollectStatisticsPass(FunctionPass):
+    """
+    Return the statistics of each observed activation after the results, and drop the observers.
+
+    ```mlir
+    %0 = graph.observe %x key "a:0" role "activation" to ui8 : tensor<8xf32> -> tensor<8xf32>
+    %y = graph.relu %0 : tensor<8xf32> -> tensor<8xf32>
+    func.return %y : tensor<8xf32>
+    // ->
+    %1 = graph.reduce %x kind "min" axes [0] keep_dims false : tensor<8xf32> -> tensor<f32>
+    %2 = graph.reduce %x kind "max" axes [0] keep_dims false : tensor<8xf32> -> tensor<f32>
+    %3 = graph.reduce %x kind "mean" axes [0] keep_dims false : tensor<8xf32> -> tensor<f32>
+    %y = graph.relu %x : tensor<8xf32> -> tensor<8xf32>
+    func.return %y, %1, %2, %3 : tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>
+    ```
+    The results are named `min a:0`, `max a:0` and `mean a:0`. With `of=histogram` there is one for each
+    activation, `counts a:0`: how many numbers are in each of 2048 bins of the range that the `table` says.
+    An activation that only moves the numbers of an observed one has the statistics of that one.
+
+    Class: exact.
+    """
+
+    name = "collect-statistics"
+
+    of: str = "range"
+    table: str = ""
+    """A calibration file with the ranges of histograms."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if self.of not in KINDS:
+            message = f"of is {self.of!r}"
+            raise StepwellError("bad-option", self.name, message, help=f"it is one of {', '.join(KINDS)}")
+        if self.of == "histogram" and not self.table:
+            message = "a histogram is over a range, and no `table` says which"
+            raise StepwellError("bad-option", self.name, message, help="collect ranges first")
+        table = read_table(Path(self.table)) if self.table else CalibrationTable()
+        made: dict[SSAValue, Sequence[tuple[str, SSAValue]]] = {}
+        results: list[tuple[str, SSAValue]] = []
+        observed = {op.input for op in observers_of(func)}
+        for op in observers_of(func):
+            if op.role.data in ("activation", "result"):
+                source = source_of(op.input)
+                value = source if source in observed else op.input
+                if value not in made:
+                    made[value] = self._statistics(op, value, table, weights_of(ctx))
+                results += [(f"{kind} {op.key.data}", each) for kind, each in made[value]]
+            Rewriter.replace_op(op, [], [op.input])
+        _return(func, results)
+
+    def _statistics(
+        self, op: graph.ObserveOp, value: SSAValue, table: CalibrationTable, weights: WeightStore
+    ) -> list[tuple[str, SSAValue]]:
+        """The statistics of a value for an observer, by kind."""
+
+        def inserted(new: Operation) -> SSAValue:
+            adopt_location(new, op.location)
+            Rewriter.insert_op(new, InsertPoint.before(op))
+            return new.results[0]
+
+        if self.of == "range":
+            axes = range(len(dims_of(value.type)))
+            return [(kind, inserted(graph.ReduceOp(value, kind, axes))) for kind in _REDUCTIONS]
+        known = table.of(op.key.data, op)
+        ends = inserted(graph.ConstantOp.of(np.array([known.min, known.max], np.float64), weights))
+        type = tensor_type(i64, [BINS])
+        call = numpy_call("host.histogram", {"bins": BINS}, [value, ends], [type])
+        return [("counts", inserted(call))]
+
+
+def _return(func: FuncOp, results: Sequence[tuple[str, SSAValue]]) -> None:
+    """Let a function return more results with names."""
+    last = func.body.block.last_op
+    assert isinstance(last, ReturnOp)
+    attributes = list(func.res_attrs.data) if func.res_attrs is not None else []
+    attributes += [DictionaryAttr({})] * (len(last.operands) - len(attributes))
+    last.operands = [*last.operands, *(value for _, value in results)]
+    func.properties["res_attrs"] = ArrayAttr([*attributes, *(named(name) for name, _ in results)])
+    types = func.function_type.inputs.data, last.operand_types
+    func.properties["function_type"] = FunctionType.from_lists(*types)

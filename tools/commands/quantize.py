@@ -1,0 +1,156 @@
+"""`stepwell quantize`: a model with fewer bits, and what that costs."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from stepwell.runtime.files.whole_files import check_place
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_seed,
+    add_threads,
+    compile_options,
+    expect_full_start,
+    load_plugins,
+    positive,
+)
+from stepwell.tools.driver.options import check_suffix, expect_source
+
+CALIBRATIONS = ("minmax", "percentile", "entropy", "mse", "global")
+SCHEMES = ("int8", "w8", "w4")
+_OPTIONS = (
+    *("calibration", "percentile", "global_scale", "keep_size", "samples", "seed", "activation_type"),
+    *("reduce_range", "method", "block", "symmetric", "format", "read_calibration", "write_calibration"),
+    "threads",
+)
+"""The options that have the name of an argument."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments: model, scheme, data, budget, layers and output."""
+    parser.add_argument("model", type=Path, metavar="MODEL", help="an .onnx file")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="Q.onnx", help="the file to write"
+    )
+    parser.add_argument("--scheme", choices=SCHEMES, default="int8", help="default: int8")
+    _add_data(parser)
+    _add_numbers(parser)
+    _add_weights(parser)
+    add_seed(parser)
+    add_threads(parser)
+    add_compile_options(parser)
+
+
+def _add_data(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("data", "samples, and what results are measured by")
+    group.add_argument(
+        "--data",
+        type=Path,
+        metavar="D",
+        help="F.npz with an array for each input, samples along the first axis, or a folder of .npz",
+    )
+    group.add_argument("--labels", type=Path, metavar="L.npy", help="a whole number for each sample")
+    group.add_argument(
+        "--metric", metavar="M", help="top1, agreement, sqnr, or FILE.py:FUNCTION (default: by the outputs)"
+    )
+    group.add_argument(
+        "--accuracy-drop",
+        metavar="X",
+        help="0.5%% of the value in f32, 0.005, or at least 30dB: else nothing is written",
+    )
+    group.add_argument(
+        "--report", type=Path, metavar="DIR", help="a folder for report.json and a page, index.html"
+    )
+    group.add_argument("--samples", type=positive, metavar="N", help="use only the first N samples")
+
+
+def _add_numbers(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("numbers", "which layers are quantized, and by which ranges")
+    group.add_argument(
+        "--keep-f32",
+        action="append",
+        default=[],
+        metavar="NODE[,NODE…]",
+        help="nodes that stay in f32, by name or pattern (given again: more)",
+    )
+    group.add_argument(
+        "--only", action="append", default=[], metavar="NODE[,NODE…]", help="the only nodes to quantize"
+    )
+    group.add_argument("--calibration", choices=CALIBRATIONS, default="minmax", help="default: minmax")
+    group.add_argument(
+        "--percentile", type=float, default=99.99, metavar="P", help="of --calibration percentile (99.99)"
+    )
+    group.add_argument(
+        "--global-scale", type=float, default=8.0, metavar="G", help="of --calibration global (8.0)"
+    )
+    group.add_argument("--write-calibration", type=Path, metavar="C.json", help="write the statistics")
+    group.add_argument("--read-calibration", type=Path, metavar="C.json", help="take them from a file")
+    group.add_argument(
+        "--activation-type", choices=("u8", "s8"), default="u8", help="the type of activations (default: u8)"
+    )
+    group.add_argument(
+        "--keep-size",
+        action="store_true",
+        help="quantize layers that are no faster, for the sake of the file's size",
+    )
+
+
+def _add_weights(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("weights", "the codes of weights")
+    group.add_argument(
+        "--method", metavar="M", help="rtn rounds, mse takes the range of least error (default: by scheme)"
+    )
+    group.add_argument(
+        "--block", type=int, default=32, metavar="N", help="elements with one scale, of w4 (default: 32)"
+    )
+    group.add_argument("--symmetric", action="store_true", help="codes of w4 have no zero point")
+    group.add_argument(
+        "--format",
+        choices=("qdq", "matmulnbits"),
+        default="qdq",
+        help="w4 behind DequantizeLinear, or MatMulNBits of com.microsoft (default: qdq)",
+    )
+    group.add_argument(
+        "--reduce-range",
+        action="store_true",
+        help="weights of int8 have 7 bits, for ONNX Runtime on CPUs without VNNI",
+    )
+
+
+def run(args: Namespace) -> int:
+    """Quantize, write the model, and print what it costs; returns the exit status."""
+    expect_full_start(args, {"quantize": True})
+    expect_source(args.model)
+    check_suffix(args.model, (".onnx",))
+    for place in (args.output, args.write_calibration):
+        if place is not None:
+            check_place(place)
+    load_plugins(args)
+    from stepwell.tools.quantize.metrics import function_of
+    from stepwell.tools.quantize.options import quantize_options
+    from stepwell.tools.quantize.quantize import quantized
+    from stepwell.tools.quantize.report import summary_lines
+
+    keywords = {name: getattr(args, name) for name in _OPTIONS}
+    keywords |= {"keep_f32": _names(args.keep_f32), "only": _names(args.only)}
+    keywords |= {"rank": args.report is not None, "compile": compile_options(args)}
+    made = quantized(
+        args.model,
+        args.data,
+        quantize_options(args.scheme, keywords),
+        labels=args.labels,
+        metric=function_of(args.metric) if args.metric and ".py:" in args.metric else args.metric,
+        accuracy_drop=args.accuracy_drop,
+    )
+    made.save(args.output)
+    if args.report is not None:
+        made.report.write(args.report)
+    args.facts |= made.report.to_json() | {"file": str(args.output)}
+    print(*summary_lines(made.report, args.output.name), sep="\n")
+    return 0
+
+
+def _names(given: list[str]) -> list[str]:
+    """The names in options that may be given again, and list several."""
+    return [name for text in given for name in text.split(",") if name]

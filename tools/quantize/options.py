@@ -1,0 +1,164 @@
+"""The options of a quantization, and the nodes that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypedDict
+
+from stepwell.dialects.quantization.ranges import Calibration
+from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.tools.driver.options import CompileOptions
+
+
+class Scheme(NamedTuple):
+    """A scheme: the least opset of its files, its methods for weights, the default first, and its needs."""
+
+    opset: int
+    methods: Sequence[str]
+    needs_ranges: bool = False
+    """Whether it quantizes activations, by ranges from samples."""
+    has_blocks: bool = False
+    """Whether weights have a scale for each block of the sum."""
+
+
+SCHEMES: Mapping[str, Scheme] = {
+    "int8": Scheme(13, ("rtn",), needs_ranges=True),
+    "w8": Scheme(13, ("rtn", "mse")),
+    "w4": Scheme(21, ("mse", "rtn"), has_blocks=True),
+}
+FORMATS = ("qdq", "matmulnbits")
+_BLOCKS = (16, 32, 64, 128, 256)
+
+
+@dataclass(frozen=True)
+class QuantizeOptions:
+    """The options of a quantization; the command line has the same names."""
+
+    scheme: str = "int8"
+    calibration: str = "minmax"
+    """The ranges of activations: `minmax`, `percentile`, `entropy`, `mse` or `global`."""
+    percentile: float = 99.99
+    global_scale: float = 8.0
+    keep_f32: Sequence[str] = ()
+    """Names and patterns of nodes that stay in f32."""
+    only: Sequence[str] = ()
+    """Names and patterns of the only nodes to quantize."""
+    keep_size: bool = False
+    """Whether layers are quantized that are no faster, for the sake of the file's size."""
+    samples: int | None = None
+    """The most samples that are used; default: all."""
+    seed: int = 0
+    """That of samples that are made up."""
+    activation_type: str = "u8"
+    reduce_range: bool = False
+    """Whether weights have 7 bits, for engines whose sums of bytes saturate."""
+    method: str | None = None
+    """The codes of weights: `rtn` rounds, `mse` finds the range of the least error."""
+    block: int = 32
+    symmetric: bool = False
+    """Whether codes of 4 bits have no zero point."""
+    format: str = "qdq"
+    """The form of weights of 4 bits: `qdq`, or `matmulnbits`, an operator of com.microsoft."""
+    read_calibration: str | Path | None = None
+    write_calibration: str | Path | None = None
+    rank: bool = False
+    """Whether each layer is measured alone, for a report, where the budget does not need it."""
+    threads: int | None = None
+    compile: CompileOptions = field(default_factory=CompileOptions)
+
+    @property
+    def about(self) -> Scheme:
+        """The scheme."""
+        return SCHEMES[self.scheme]
+
+    @property
+    def ranges(self) -> Calibration:
+        """The calibration with its numbers."""
+        return Calibration(self.calibration, self.percentile, self.global_scale)
+
+    @property
+    def weight_method(self) -> str:
+        """The method for the codes of weights."""
+        return self.method or self.about.methods[0]
+
+    @property
+    def needs_table(self) -> bool:
+        """Whether ranges of activations come from statistics."""
+        return self.about.needs_ranges and self.ranges.needs_data
+
+    def check(self) -> None:
+        """Require options that there are, and go together. Raises: StepwellError `bad-option`."""
+        _expect(self.scheme, SCHEMES, "scheme")
+        _expect(self.weight_method, self.about.methods, f"method of {self.scheme}")
+        _expect(self.format, FORMATS, "format")
+        _expect(self.activation_type, ("u8", "s8"), "activation type")
+        self.ranges.check()
+        if self.format != "qdq" and not self.about.has_blocks:
+            raise StepwellError(
+                "bad-option", None, f"the format {self.format} is of w4, not of {self.scheme}"
+            )
+        if self.about.has_blocks and self.block not in _BLOCKS:
+            message = f"a block has {', '.join(map(str, _BLOCKS[:-1]))} or {_BLOCKS[-1]} elements"
+            raise StepwellError("bad-option", None, f"{message}, found {self.block}")
+
+
+class QuantizeKeywords(TypedDict, total=False):
+    """The fields of `QuantizeOptions` but the scheme, as keywords."""
+
+    calibration: Literal["minmax", "percentile", "entropy", "mse", "global"]
+    percentile: float
+    global_scale: float
+    keep_f32: Sequence[str]
+    only: Sequence[str]
+    keep_size: bool
+    samples: int | None
+    seed: int
+    activation_type: Literal["u8", "s8"]
+    reduce_range: bool
+    method: str | None
+    block: int
+    symmetric: bool
+    format: Literal["qdq", "matmulnbits"]
+    read_calibration: str | Path | None
+    write_calibration: str | Path | None
+    rank: bool
+    threads: int | None
+    compile: CompileOptions
+
+
+def quantize_options(scheme: str, keywords: Mapping[str, Any]) -> QuantizeOptions:
+    """Options from keywords. Raises: StepwellError `bad-option`."""
+    known = [option.name for option in fields(QuantizeOptions)]
+    if unknown := [name for name in keywords if name not in known]:
+        help = f"{did_you_mean(unknown[0], known)}the options are {', '.join(known)}"
+        raise StepwellError("bad-option", None, f"there is no option {unknown[0]!r}", help=help)
+    made = replace(QuantizeOptions(scheme), **keywords)
+    made.check()
+    return made
+
+
+def matching(patterns: Sequence[str], names: Collection[str], option: str) -> set[str]:
+    """The names that patterns match. Raises: StepwellError `bad-option` for one that matches none."""
+    found: set[str] = set()
+    for pattern in patterns:
+        matched = [name for name in names if fnmatchcase(name, pattern) or name == pattern]
+        if not matched:
+            near = did_you_mean(pattern, names).strip() or f"nodes are {_some(names)}"
+            raise StepwellError("bad-option", None, f"{option} matches no node: {pattern!r}", help=near)
+        found.update(matched)
+    return found
+
+
+def _expect(value: str, known: Collection[str], what: str) -> None:
+    if value not in known:
+        help = f"{did_you_mean(value, known)}there is {', '.join(known)}"
+        raise StepwellError("bad-option", None, f"there is no {what} {value!r}", help=help)
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first names as text."""
+    first = list(names)
+    return ", ".join(first[:8]) + (", …" if len(first) > 8 else "")

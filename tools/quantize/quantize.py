@@ -1,0 +1,299 @@
+"""`stepwell.quantize`: a model with fewer bits, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from glob import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from xdsl.passes import ModulePass
+
+from stepwell.dialects.quantization.plan import PlanEntry, write_plan
+from stepwell.dialects.quantization.table import CalibrationTable, read_table
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.warned import warn
+from stepwell.tools.driver.program import Program
+from stepwell.tools.quantize.calibration import calibrated
+from stepwell.tools.quantize.choice import kept_in_floats, ranking
+from stepwell.tools.quantize.data import FEW, Data, Samples, made_up_samples, read_labels, read_samples
+from stepwell.tools.quantize.layers import ACCURACY, ASKED, NO_GAIN, layer_rows
+from stepwell.tools.quantize.metrics import Budget, Function, Metric, Outputs, budget_of, metric_of
+from stepwell.tools.quantize.options import QuantizeOptions, matching
+from stepwell.tools.quantize.page import histograms_of
+from stepwell.tools.quantize.planning import WEIGHTED, Int8, WeightCodes, int8_plan, weights_plan
+from stepwell.tools.quantize.report import QuantizationReport, Quantized
+from stepwell.tools.quantize.result import Accuracy
+from stepwell.tools.quantize.simulation import Simulation, output_ratio, switched_layers
+from stepwell.tools.quantize.source import Source, made_pass, operator_of
+from stepwell.tools.quantize.timing import GAIN, Times, joined_feed, times_of
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+
+class QuantizeWarning(UserWarning):
+    """A doubt about what a quantization is based on."""
+
+
+def quantized(
+    model: str | Path | bytes | ModelProto,
+    data: Data | None,
+    how: QuantizeOptions,
+    *,
+    labels: str | Path | Array | None = None,
+    metric: str | Function | None = None,
+    accuracy_drop: str | float | None = None,
+) -> Quantized:
+    """
+    Quantize a model, and measure it.
+
+    Raises: StepwellError `missing-data`, `already-quantized`, `nothing-to-quantize`, `accuracy-budget`; of
+    data and options.
+    """
+    source = Source(model, how.about.opset, how.compile)
+    samples = _samples(data, source, how)
+    known = None if labels is None else read_labels(labels, len(samples.feeds))
+    f32 = source.compiled(source.level_0(), how.threads)
+    reference = _run_all(f32, samples)
+    measure = metric_of(metric, known, reference, samples.feeds, f32.interface.outputs)
+    work = _Quantization(source, how, samples, reference, measure, budget_of(accuracy_drop, measure))
+    return work.run()
+
+
+def _samples(data: Data | None, source: Source, how: QuantizeOptions) -> Samples:
+    if data is not None:
+        return read_samples(data, source.interface, how.samples)
+    if how.needs_table and how.read_calibration is None:
+        message = f"{how.scheme} needs samples to find the ranges of activations"
+        help = "--data F.npz, or --calibration global, which needs none"
+        raise StepwellError("missing-data", source.name, message, help=help)
+    warn("no data: what it costs is measured on random inputs, which says little", QuantizeWarning)
+    return made_up_samples(source.interface, how.seed)
+
+
+def _run_all(model: CompiledModel, samples: Samples) -> list[Outputs]:
+    return [dict(model.run(feed)) for feed in samples.feeds]
+
+
+@dataclass
+class _Quantization:
+    """A quantization under way."""
+
+    source: Source
+    how: QuantizeOptions
+    samples: Samples
+    reference: Sequence[Outputs]
+    measure: Metric
+    budget: Budget | None
+    kept: dict[str, str] = field(default_factory=dict[str, str])
+    """The layers that stay in f32, with the reason."""
+    alone: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    times: Sequence[Times] = ()
+    last: float | None = None
+    """The measure of the last mixture that missed the budget."""
+
+    def run(self) -> Quantized:
+        """Choose the layers, write the model and measure it."""
+        self._ask()
+        self.layers = self._layers()
+        self.table = self._table()
+        simulation = self._simulation()
+        if simulation is not None:
+            self.kept |= dict.fromkeys(kept_in_floats(simulation, self.budget), ACCURACY)
+            self.alone = {layer: simulation.alone(layer) for layer in simulation.layers}
+        made = self._written()
+        if self._drop_without_gain(made):
+            made = self._written()
+        timed = made
+        made, value = self._within_budget(made, simulation)
+        if NO_GAIN in self.kept.values() or made is not timed:
+            self._time(made)
+        return Quantized(made, self._report(made, value))
+
+    def _ask(self) -> None:
+        """Keep the nodes that options name."""
+        names = self.source.nodes()
+        asked = matching(self.how.keep_f32, names, "--keep-f32")
+        if self.how.only:
+            asked |= set(names) - matching(self.how.only, names, "--only")
+        self.kept = dict.fromkeys(asked, ASKED)
+
+    def _layers(self) -> list[str]:
+        """The nodes that may be quantized. Raises: StepwellError `nothing-to-quantize`."""
+        nodes = self.source.nodes()
+        found = switched_layers(self.source.level_1(self._pass()))
+        self.foreign = [
+            name for name in found if name not in nodes or operator_of(nodes[name]) not in WEIGHTED
+        ]
+        layers = [name for name in found if name not in self.foreign]
+        if not [name for name in layers if name not in self.kept]:
+            message = "no node of the model can be quantized"
+            help = "convolutions and products with weights in initializers of f32 can"
+            raise StepwellError("nothing-to-quantize", self.source.name, message, help=help)
+        return layers
+
+    def _annotate(self, **options: object) -> ModulePass:
+        """The pass that observes what is quantized now."""
+        known = [*self.layers, *self.foreign]
+        keep = tuple(escape(name) for name in known if name in self.kept or name in self.foreign)
+        return self._pass(**({"keep": keep} | options))
+
+    def _pass(self, **options: object) -> ModulePass:
+        """The pass that observes what the scheme quantizes."""
+        how = self.how
+        numbers = {"activation_type": how.activation_type, "block": how.block, "symmetric": how.symmetric}
+        return made_pass("annotate-quantization", scheme=how.scheme, **(numbers | options))
+
+    def _table(self) -> CalibrationTable:
+        """The statistics of activations: of a file, or collected."""
+        how = self.how
+        if not how.needs_table:
+            return CalibrationTable()
+        if how.read_calibration is not None:
+            table = read_table(Path(how.read_calibration))
+            if table.model != self.source.hash:
+                warn(f"{how.read_calibration} is the calibration of another model", QuantizeWarning)
+            return table
+        annotate = self._annotate(all_results=True, keep=())
+        feeds = self.samples.for_calibration
+        table = calibrated(self.source, feeds, how.ranges, annotate, how.threads)
+        if how.write_calibration is not None:
+            table.write(Path(how.write_calibration))
+        return table
+
+    def _simulation(self) -> Simulation | None:
+        """The simulation, where a budget or a report asks for it."""
+        if self.budget is None and not self.how.rank:
+            return None
+        annotate = self._annotate()
+        layers = switched_layers(self.source.level_1(annotate))
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "table.json"
+            self.table.write(path)
+            method, percentile, scale = self.how.ranges
+            options = {"method": method, "percentile": percentile, "global_scale": scale, "switched": True}
+            options["weights"] = self.how.weight_method
+            apply = made_pass("apply-calibration", table=str(path), **options)
+            program = self.source.level_1(annotate, apply)
+        model = self.source.compiled(program, self.how.threads)
+        return Simulation(model, layers, self.samples, self.measure, self.reference)
+
+    def _written(self) -> ModelProto:
+        """The model with what is quantized now."""
+        program = self.source.level_1(self._annotate())
+        self.entries = self._plan(program)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "plan.json"
+            write_plan(path, self.entries)
+            return self.source.written(path)
+
+    def _plan(self, program: Program) -> list[PlanEntry]:
+        """The entries for the observers of a program."""
+        how = self.how
+        if how.about.needs_ranges:
+            numbers = Int8(self.table, how.ranges, how.activation_type, 63 if how.reduce_range else 127)
+            return int8_plan(self.source, program, numbers)
+        if how.scheme == "w8":
+            return weights_plan(self.source, program, WeightCodes("s8", how.weight_method))
+        to = "s4" if how.symmetric else "u4"
+        codes = WeightCodes(to, how.weight_method, how.block, how.format)
+        return weights_plan(self.source, program, codes)
+
+    def _time(self, made: ModelProto) -> None:
+        """Time the model in f32 and quantized."""
+        compiled = [
+            self.source.compiled(model, self.how.threads, profile=True)
+            for model in (self.source.level_0(), made)
+        ]
+        feed = joined_feed(self.samples, self.source.interface)
+        self.times = times_of(compiled, feed, self.layers)
+
+    def _drop_without_gain(self, made: ModelProto) -> bool:
+        """Keep layers in f32 that are no faster; returns whether there are any, and others beside them."""
+        slow = set(self.layers).difference(self.kept)
+        keeps_size = self.how.keep_size or not self.how.about.needs_ranges
+        for _ in range(1 if keeps_size else 2):  # those that are slow twice: others compute, too
+            if slow:
+                self._time(made)
+                slow &= self._without_gain()
+        if keeps_size or not slow:
+            return False
+        if slow | set(self.kept) >= set(self.layers):
+            message = "no layer is faster when it is quantized"
+            help = "--keep-size quantizes them for the sake of the file's size"
+            raise StepwellError("nothing-to-quantize", self.source.name, message, help=help)
+        self.kept |= {name: NO_GAIN for name in self.layers if name in slow}
+        return True
+
+    def _without_gain(self) -> set[str]:
+        """The layers that are no faster by the last times."""
+        f32, quantized = (each.layers for each in self.times)
+        timed = [name for name in self.layers if name in f32]
+        return {name for name in timed if quantized.get(name, 0.0) > GAIN * f32[name]}
+
+    def _within_budget(self, made: ModelProto, simulation: Simulation | None) -> tuple[ModelProto, float]:
+        """
+        The model, measured; while it misses the budget, the next layer goes back to f32.
+
+        Raises: StepwellError `accuracy-budget` when no layer is left.
+        """
+        ranked = [] if simulation is None else ranking(simulation)
+        while True:
+            if all(name in self.kept for name in self.layers):
+                raise self._missed()
+            found = _run_all(self.source.compiled(made, self.how.threads), self.samples)
+            value = self.measure.function(range(len(found)), found)
+            self.ratio = output_ratio(self.reference, found)
+            if self.budget is None or self.budget.holds(value):
+                return made, value
+            self.last = value
+            self.kept[next(name for name in ranked if name not in self.kept)] = ACCURACY
+            if not all(name in self.kept for name in self.layers):
+                made = self._written()
+
+    def _missed(self) -> StepwellError:
+        assert self.budget is not None
+        message = f"no layer can be quantized within the budget: {self.budget.text} of {self.measure.name}"
+        note = f"f32 has {self.measure.shown(self.measure.reference)}"
+        if self.last is not None:
+            note += f", the last mixture that was measured {self.measure.shown(self.last)}"
+        return StepwellError("accuracy-budget", self.source.name, message, note=note)
+
+    def _notes(self) -> list[str]:
+        """Doubts about the figures."""
+        count = len(self.samples.feeds)
+        if self.samples.is_made_up:
+            return ["measured on random inputs"]
+        return [f"{count} samples calibrate and measure: give {FEW} or more"] if count < FEW else []
+
+    def _report(self, made: ModelProto, value: float) -> QuantizationReport:
+        rows = layer_rows(
+            self.source,
+            self.layers,
+            self.kept,
+            self.entries,
+            self.alone,
+            self.times,
+            self.table,
+            self.how.scheme,
+        )
+        least = None if self.budget is None else self.budget.least
+        return QuantizationReport(
+            self.how.scheme,
+            self.how.ranges.text if self.how.about.needs_ranges else self.how.weight_method,
+            len(self.samples.feeds),
+            Accuracy(self.measure.name, self.measure.unit, self.measure.reference, value, least, self.ratio),
+            rows,
+            sum(tensor.ByteSize() for tensor in self.source.original().graph.initializer),
+            sum(tensor.ByteSize() for tensor in made.graph.initializer),
+            self.times[0].total,
+            self.times[1].total,
+            notes=self._notes(),
+            model=self.source.name,
+            histograms=histograms_of(self.entries, self.table.statistics),
+        )
