@@ -41,7 +41,7 @@ def fusion_kind(op: GraphOp) -> Kind:
     """The fusion kind of an op; opaque if the shape of a result depends on data."""
     types = [cast(Tensor, type) for type in op.result_types if isinstance(type, TensorType)]
     known = all(not dim.is_unknown for type in types for dim in dims_of(type))
-    return op.KIND if known else Kind.OPAQUE
+    return op.fusion_kind if known else Kind.OPAQUE
 
 
 @dataclass(eq=False)

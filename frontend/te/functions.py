@@ -1,0 +1,173 @@
+"""Functions on expressions: mathematics with numpy's meaning, conditions, choices, conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.frontend.te.expressions import (
+    BOOL,
+    Call,
+    Expr,
+    Number,
+    Operand,
+    Read,
+    arithmetic,
+    expression,
+    is_float,
+    of_floats,
+    of_integers,
+    together,
+)
+from stepwell.frontend.te.places import te_error
+from stepwell.runtime.interface import dtype_from_name
+
+FLOAT_FUNCTIONS = (
+    *("exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "erf", "sigmoid", "tanh"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"),
+    *("floor", "ceil", "round", "trunc"),
+)
+"""The functions of one float: each is the `math` op of its name, or a formula of such."""
+
+
+def _function(name: str) -> Callable[[Operand], Expr]:
+    def function(x: Operand) -> Expr:
+        return of_floats(name, x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name}(x) of a float, as numpy's."
+    return function
+
+
+FUNCTIONS = {name: _function(name) for name in FLOAT_FUNCTIONS}
+
+
+def power(x: Operand, y: Operand) -> Expr:
+    """x ** y of floats."""
+    return of_floats("power", x, y)
+
+
+def minimum(a: Operand, b: Operand) -> Expr:
+    """The lesser number; NaN if one is NaN."""
+    return arithmetic("minimum", a, b)
+
+
+def maximum(a: Operand, b: Operand) -> Expr:
+    """The greater number; NaN if one is NaN."""
+    return arithmetic("maximum", a, b)
+
+
+def absolute(x: Operand) -> Expr:
+    """|x|."""
+    return abs(expression(x))
+
+
+def isnan(x: Operand) -> Expr:
+    """Whether a float is NaN."""
+    return Call("isnan", of_floats("isnan", x).parts, BOOL)
+
+
+def floordiv(a: Operand, b: Operand) -> Expr:
+    """⌊a / b⌋ of integers; 0 for b = 0."""
+    return of_integers("floordiv", a, b)
+
+
+def floormod(a: Operand, b: Operand) -> Expr:
+    """a - b * ⌊a / b⌋ of integers, with the sign of b; 0 for b = 0."""
+    return of_integers("floormod", a, b)
+
+
+def truncdiv(a: Operand, b: Operand) -> Expr:
+    """a / b of integers, rounded towards 0; 0 for b = 0."""
+    return of_integers("truncdiv", a, b)
+
+
+def truncmod(a: Operand, b: Operand) -> Expr:
+    """a - b * truncdiv(a, b) of integers, with the sign of a; 0 for b = 0."""
+    return of_integers("truncmod", a, b)
+
+
+def cast_to(x: Operand, dtype: npt.DTypeLike) -> Expr:
+    """A number in another type: floats to integers truncate and saturate, narrower integers wrap."""
+    value, to = expression(x), dtype_named(dtype)
+    return value if value.dtype == to else Call("cast", [value], to)
+
+
+def dtype_named(dtype: npt.DTypeLike) -> np.dtype[np.generic]:
+    """A numpy dtype, also by the names of ml_dtypes. Raises: StepwellError `te-type`."""
+    try:
+        return dtype_from_name(dtype) if isinstance(dtype, str) else np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise te_error("te-type", f"there is no type {dtype!r}") from None
+
+
+def conjunction(*conditions: Expr | bool) -> Expr:
+    """Whether all conditions hold."""
+    return _joined("all", conditions)
+
+
+def disjunction(*conditions: Expr | bool) -> Expr:
+    """Whether any of the conditions holds."""
+    return _joined("any", conditions)
+
+
+def negation(condition: Expr) -> Expr:
+    """Whether a condition does not hold."""
+    return Call("not_", [_condition(condition)], BOOL)
+
+
+def _joined(name: str, conditions: tuple[Expr | bool, ...]) -> Expr:
+    made = [_condition(condition) for condition in conditions]
+    if not made:
+        return Number(name == "all", BOOL)
+    joined = made[0]
+    for each in made[1:]:
+        joined = Call(name, [joined, each], BOOL)
+    return joined
+
+
+def _condition(value: object) -> Expr:
+    made = expression(value)
+    if made.dtype != BOOL:
+        raise te_error("te-type", f"`{made}` is a {made.dtype.name}, expected a condition")
+    return made
+
+
+def select(condition: Expr, a: Operand, b: Operand) -> Expr:
+    """a where the condition holds, else b; both are computed, so that both must be readable."""
+    return _choice("select", condition, a, b)
+
+
+def if_then_else(condition: Expr, a: Operand, b: Operand) -> Expr:
+    """a where the condition holds, else b; the other side reads nothing."""
+    return _choice("if_then_else", condition, a, b)
+
+
+def _choice(name: str, condition: Expr, a: Operand, b: Operand) -> Expr:
+    values = together(f"te.{name}", a, b)
+    return Call(name, [_condition(condition), *values], values[0].dtype)
+
+
+def clamped(read: Expr) -> Expr:
+    """An element of a tensor whose indices, where they are outside, are the nearest ones inside."""
+    return _read(read, "clamped")
+
+
+def checked(read: Expr) -> Expr:
+    """An element of a tensor whose indices are checked when the operator runs."""
+    return _read(read, "checked")
+
+
+def _read(read: object, bounds: str) -> Expr:
+    if not isinstance(read, Read):
+        message = f"te.{bounds} is for an element of a tensor, such as a[idx[i]], found `{cast(Expr, read)}`"
+        raise te_error("te-bounds", message)
+    return Read(read.tensor, read.indices, bounds)
+
+
+def is_narrow(dtype: np.dtype[np.generic]) -> bool:
+    """Whether a type is one of floats of less than 32 bits."""
+    return is_float(dtype) and dtype.itemsize < 4
