@@ -291,8 +291,9 @@ def dtypes() -> Mapping[Attribute, np.dtype[np.generic]]:
 
 def signless(element: Attribute) -> Attribute:
     """The storage type of an element type at level 2: signless integers, and bytes for narrower types."""
-    if isinstance(element, IntegerType) and element.width.data > 1:
-        return IntegerType(max(element.width.data, 8))
+    width = cast(IntegerType, element).width.data if isinstance(element, IntegerType) else 0
+    if width > 1:
+        return IntegerType(max(width, 8))
     is_small = isinstance(element, builtin.AnyFloat) and element.bitwidth <= 8
     return IntegerType(8) if is_small else element
 

@@ -1,31 +1,39 @@
 """Operators as formulas: `from stepwell import te`."""
 
-from stepwell.frontend.te.expressions import Axis as Axis
-from stepwell.frontend.te.expressions import Expr as Expr
-from stepwell.frontend.te.expressions import Size as Size
+from typing import TYPE_CHECKING
+
+from stepwell.frontend.te.expressions import Axis, Expr, Size
 from stepwell.frontend.te.functions import FUNCTIONS as _FUNCTIONS
-from stepwell.frontend.te.functions import checked as checked
-from stepwell.frontend.te.functions import clamped as clamped
-from stepwell.frontend.te.functions import floordiv as floordiv
-from stepwell.frontend.te.functions import floormod as floormod
-from stepwell.frontend.te.functions import if_then_else as if_then_else
-from stepwell.frontend.te.functions import isnan as isnan
-from stepwell.frontend.te.functions import maximum as maximum
-from stepwell.frontend.te.functions import minimum as minimum
-from stepwell.frontend.te.functions import power as power
-from stepwell.frontend.te.functions import select as select
-from stepwell.frontend.te.functions import truncdiv as truncdiv
-from stepwell.frontend.te.functions import truncmod as truncmod
-from stepwell.frontend.te.operator import operator as operator
-from stepwell.frontend.te.reducers import Reducer as Reducer
-from stepwell.frontend.te.reducers import argmax as argmax
-from stepwell.frontend.te.reducers import argmin as argmin
-from stepwell.frontend.te.reducers import reducer as reducer
-from stepwell.frontend.te.tensors import Tensor as Tensor
-from stepwell.frontend.te.tensors import compute as compute
-from stepwell.frontend.te.tensors import placeholder as placeholder
-from stepwell.frontend.te.tensors import reduce_axis as reduce_axis
-from stepwell.frontend.te.tensors import var as var
+from stepwell.frontend.te.functions import (
+    absolute,
+    checked,
+    clamped,
+    floordiv,
+    floormod,
+    if_then_else,
+    isnan,
+    maximum,
+    minimum,
+    power,
+    select,
+    truncdiv,
+    truncmod,
+)
+from stepwell.frontend.te.functions import absolute as abs
+from stepwell.frontend.te.functions import cast_to as cast
+from stepwell.frontend.te.functions import conjunction as all
+from stepwell.frontend.te.functions import disjunction as any
+from stepwell.frontend.te.functions import negation as not_
+from stepwell.frontend.te.operator import operator
+from stepwell.frontend.te.reducers import Reducer, argmax, argmin, reducer
+from stepwell.frontend.te.reducers import greatest as max
+from stepwell.frontend.te.reducers import least as min
+from stepwell.frontend.te.reducers import product_of as prod
+from stepwell.frontend.te.reducers import sum_of as sum
+from stepwell.frontend.te.tensors import Tensor, compute, placeholder, reduce_axis, var
+
+if TYPE_CHECKING:
+    from stepwell.tools.api.formulas import build, interpret, lower
 
 exp = _FUNCTIONS["exp"]
 expm1 = _FUNCTIONS["expm1"]
@@ -51,3 +59,77 @@ floor = _FUNCTIONS["floor"]
 ceil = _FUNCTIONS["ceil"]
 round = _FUNCTIONS["round"]
 trunc = _FUNCTIONS["trunc"]
+
+__all__ = [
+    "Axis",
+    "Expr",
+    "Reducer",
+    "Size",
+    "Tensor",
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "build",
+    "cast",
+    "ceil",
+    "checked",
+    "clamped",
+    "compute",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "expm1",
+    "floor",
+    "floordiv",
+    "floormod",
+    "if_then_else",
+    "interpret",
+    "isnan",
+    "log",
+    "log1p",
+    "lower",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "not_",
+    "operator",
+    "placeholder",
+    "power",
+    "prod",
+    "reduce_axis",
+    "reducer",
+    "round",
+    "rsqrt",
+    "select",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "sum",
+    "tan",
+    "tanh",
+    "trunc",
+    "truncdiv",
+    "truncmod",
+    "var",
+]
+
+
+def __getattr__(name: str) -> object:
+    """`build`, `interpret` or `lower`, which need the compiler: imported when first used."""
+    if name not in ("build", "interpret", "lower"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from stepwell.tools.api import formulas
+
+    return getattr(formulas, name)

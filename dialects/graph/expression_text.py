@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, StringAttr, TensorType
 from xdsl.ir import Attribute, Region, SSAValue
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from stepwell.dialects.types import Tensor, signless, tensor_of
@@ -119,7 +119,7 @@ def _parse_axes(parser: Parser) -> tuple[list[Parser.Argument], Sizes]:
     return [index for index, _ in axes], ArrayAttr([size for _, size in axes])
 
 
-def _parse_input(parser: Parser) -> tuple[Parser.UnresolvedArgument, Parser.UnresolvedOperand, Sizes]:
+def _parse_input(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand, Sizes]:
     """An argument of the body, the input that it stands for, and the sizes: `%a = %x ["m", "8"]`."""
     name = parser.parse_argument(expect_type=False)
     parser.parse_punctuation("=")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from stepwell.frontend.te.expressions import Axis, Call, Expr, Number, Read, Size, size_of
+from stepwell.frontend.te.expressions import Axis, Call, Expr, Number, Read, Size, is_integer, size_of
 from stepwell.frontend.te.places import te_error
 from stepwell.runtime.dims import Dim
 
@@ -167,7 +167,7 @@ def _of_atom(atom: Expr, loose: bool) -> Interval:
             return _of_extremum(atom, loose)
         case Call(op="select" | "if_then_else", parts=(_, a, b)):
             return _joined(interval(a, loose=loose), interval(b, loose=loose))
-        case Call(op="cast", parts=(part,)) if part.dtype.kind in "iu":
+        case Call(op="cast", parts=(part,)) if is_integer(part.dtype):
             return interval(part, loose=loose)
         case _:
             return _NOTHING

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from stepwell.frontend.te.places import te_error, user_place
 from stepwell.runtime.dims import Dim
@@ -13,12 +11,13 @@ from stepwell.runtime.dims import Dim
 if TYPE_CHECKING:
     from stepwell.frontend.te.tensors import Tensor
 
-Dtype: TypeAlias = "np.dtype[np.generic]"
+Dtype: TypeAlias = str
+"""The name of an element type, as numpy and ml_dtypes have it: numpy itself takes long to import."""
 Operand: TypeAlias = "Expr | bool | int | float"
 """An expression, or a Python number, which gets the type of the other operands."""
 
-INDEX: Dtype = np.dtype(np.int64)
-BOOL: Dtype = np.dtype(np.bool_)
+INDEX: Dtype = "int64"
+BOOL: Dtype = "bool"
 
 
 class Expr:
@@ -196,7 +195,7 @@ class Call(Expr):
 
     def __str__(self) -> str:
         if self.op == "cast":
-            return f"te.cast({self.parts[0]}, {self.dtype.name})"
+            return f"te.cast({self.parts[0]}, {self.dtype})"
         if self.op not in _INFIX:
             return f"te.{self.op}({', '.join(map(str, self.parts))})"
         sign, precedence = _INFIX[self.op]
@@ -213,7 +212,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
         if id(current) not in seen:
             seen.add(id(current))
             yield current
-            waiting += current.parts
+            waiting += current.parts[::-1]
 
 
 def is_index(expr: Expr) -> bool:
@@ -237,10 +236,10 @@ def expression(value: object, like: Expr | None = None) -> Expr:
         return value
     if isinstance(value, Dim):
         return Size(value)
-    if isinstance(value, np.generic):
-        return Number(cast(float, value.item()), value.dtype)
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float) and not hasattr(value, "dtype"):
         return Number(value, _default(value) if like is None else _number_type(value, like))
+    if (item := getattr(value, "item", None)) is not None:  # a number of numpy's
+        return Number(cast(float, item()), str(cast("Any", value).dtype.name))
     if (reason := getattr(value, "not_an_operand", None)) is not None:
         raise cast("Callable[[], Exception]", reason)()
     raise te_error("te-type", f"a formula has no {type(value).__name__}: found {value!r}")
@@ -249,17 +248,17 @@ def expression(value: object, like: Expr | None = None) -> Expr:
 def _default(value: float) -> Dtype:
     if isinstance(value, bool):
         return BOOL
-    return INDEX if isinstance(value, int) else np.dtype(np.float32)
+    return INDEX if isinstance(value, int) else "float32"
 
 
 def _number_type(value: float, like: Expr) -> Dtype:
     """The type of a Python number beside an expression. Raises: StepwellError `te-type`."""
-    kind = like.dtype.kind
-    fits = isinstance(value, bool) == (kind == "b") and not (isinstance(value, float) and kind in "iu")
+    is_wrong_float = isinstance(value, float) and is_integer(like.dtype)
+    fits = isinstance(value, bool) == (like.dtype == BOOL) and not is_wrong_float
     if not fits:
         raise te_error(
             "te-type",
-            f"{value!r} is no {like.dtype.name}, which `{like}` is",
+            f"{value!r} is no {like.dtype}, which `{like}` is",
             help=f"write te.cast({like}, dtype) for a type that has both",
         )
     return like.dtype
@@ -274,9 +273,8 @@ def together(name: str, *operands: object) -> list[Expr]:
         first = made[0]
         raise te_error(
             "te-type",
-            f"{name} has operands of one type, found {first.dtype.name} (`{first}`) "
-            f"and {other.dtype.name} (`{other}`)",
-            help=f'convert one of them: te.cast({other}, "{first.dtype.name}")',
+            f"{name} has operands of one type, found {first.dtype} (`{first}`) and {other.dtype} (`{other}`)",
+            help=f'convert one of them: te.cast({other}, "{first.dtype}")',
         )
     return made
 
@@ -292,7 +290,23 @@ def _number(value: Expr) -> Expr:
 
 def is_float(dtype: Dtype) -> bool:
     """Whether a type is one of floats, those of ml_dtypes included."""
-    return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
+    return "float" in dtype
+
+
+def is_integer(dtype: Dtype) -> bool:
+    """Whether a type is one of integers."""
+    return "int" in dtype
+
+
+def is_narrow(dtype: Dtype) -> bool:
+    """Whether a type is one of floats of less than 32 bits."""
+    return is_float(dtype) and dtype not in ("float32", "float64")
+
+
+def integer_range(dtype: Dtype) -> tuple[int, int]:
+    """The least and the greatest number of a type of integers."""
+    bits = int(dtype.rpartition("int")[2])
+    return (0, (1 << bits) - 1) if dtype.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
 
 
 _OF_SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
@@ -308,7 +322,8 @@ _OF_SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
 def arithmetic(op: str, a: object, b: object) -> Expr:
     """An operation on two numbers; one of sizes is a size again. Raises: StepwellError `te-type`."""
     left, right = together(op, a, b)
-    _number(left), _number(right)
+    for each in (left, right):
+        _number(each)
     if op in _OF_SIZES and isinstance(left, Size | Number) and isinstance(right, Size | Number):
         if left.dtype == INDEX and not (isinstance(left, Number) and isinstance(right, Number)):
             return Size(_OF_SIZES[op](size_of(left), size_of(right)))
@@ -326,7 +341,7 @@ def divided(a: object, b: object) -> Expr:
     if not is_float(left.dtype):
         raise te_error(
             "te-type",
-            f"`/` divides floats, found {left.dtype.name} (`{left}`)",
+            f"`/` divides floats, found {left.dtype} (`{left}`)",
             help="integers are divided by te.floordiv or te.truncdiv; te.cast converts to a float",
         )
     return Call("divide", [left, right], left.dtype)
@@ -335,8 +350,8 @@ def divided(a: object, b: object) -> Expr:
 def of_integers(op: str, a: object, b: object) -> Expr:
     """A division of integers. Raises: StepwellError `te-type`."""
     left, right = together(op, a, b)
-    if left.dtype.kind not in "iu":
-        raise te_error("te-type", f"te.{op} divides integers, found {left.dtype.name} (`{left}`)")
+    if not is_integer(left.dtype):
+        raise te_error("te-type", f"te.{op} divides integers, found {left.dtype} (`{left}`)")
     return arithmetic(op, left, right)
 
 
@@ -344,7 +359,7 @@ def of_floats(op: str, *operands: object) -> Expr:
     """A function of floats. Raises: StepwellError `te-type`."""
     made = together(op, *operands)
     if not is_float(made[0].dtype):
-        what = f"te.{op} is a function of floats, found {made[0].dtype.name} (`{made[0]}`)"
+        what = f"te.{op} is a function of floats, found {made[0].dtype} (`{made[0]}`)"
         raise te_error("te-type", what, help=f'te.cast({made[0]}, "float32") converts it')
     return Call(op, made, made[0].dtype)
 

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, cast
 
 from stepwell.frontend.te.expressions import (
     BOOL,
     Call,
+    Dtype,
     Expr,
     Number,
     Operand,
     Read,
     arithmetic,
     expression,
-    is_float,
     of_floats,
     of_integers,
     together,
 )
 from stepwell.frontend.te.places import te_error
-from stepwell.runtime.interface import dtype_from_name
+from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 FLOAT_FUNCTIONS = (
     *("exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "erf", "sigmoid", "tanh"),
@@ -96,12 +97,31 @@ def cast_to(x: Operand, dtype: npt.DTypeLike) -> Expr:
     return value if value.dtype == to else Call("cast", [value], to)
 
 
-def dtype_named(dtype: npt.DTypeLike) -> np.dtype[np.generic]:
-    """A numpy dtype, also by the names of ml_dtypes. Raises: StepwellError `te-type`."""
+def dtype_named(dtype: npt.DTypeLike) -> Dtype:
+    """The name of an element type, by a numpy type or a name. Raises: StepwellError `te-type`."""
+    if dtype in _USUAL:
+        return cast(str, dtype)
+    from stepwell.dialects.types import element_of
+    from stepwell.runtime.interface import dtype_from_name
+
     try:
-        return dtype_from_name(dtype) if isinstance(dtype, str) else np.dtype(dtype)
-    except (TypeError, ValueError):
-        raise te_error("te-type", f"there is no type {dtype!r}") from None
+        found = dtype_from_name(dtype) if isinstance(dtype, str) else np_dtype(dtype)
+        element_of(found)
+    except (TypeError, ValueError, StepwellError):
+        raise te_error("te-type", f"there is no element type {dtype!r}") from None
+    if found.kind == "c":
+        raise te_error("te-type", "formulas have no complex numbers", help="compute the two parts by a tuple")
+    return found.name
+
+
+_USUAL = ("float32", "float64", "float16", "bfloat16", "bool", "int8", "int32", "int64", "uint8")
+
+
+def np_dtype(dtype: npt.DTypeLike) -> np.dtype[np.generic]:
+    """A numpy type. Raises: TypeError."""
+    import numpy as np
+
+    return np.dtype(dtype)
 
 
 def conjunction(*conditions: Expr | bool) -> Expr:
@@ -132,7 +152,7 @@ def _joined(name: str, conditions: tuple[Expr | bool, ...]) -> Expr:
 def _condition(value: object) -> Expr:
     made = expression(value)
     if made.dtype != BOOL:
-        raise te_error("te-type", f"`{made}` is a {made.dtype.name}, expected a condition")
+        raise te_error("te-type", f"`{made}` is a {made.dtype}, expected a condition")
     return made
 
 
@@ -166,8 +186,3 @@ def _read(read: object, bounds: str) -> Expr:
         message = f"te.{bounds} is for an element of a tensor, such as a[idx[i]], found `{cast(Expr, read)}`"
         raise te_error("te-bounds", message)
     return Read(read.tensor, read.indices, bounds)
-
-
-def is_narrow(dtype: np.dtype[np.generic]) -> bool:
-    """Whether a type is one of floats of less than 32 bits."""
-    return is_float(dtype) and dtype.itemsize < 4

@@ -5,19 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
-
-from stepwell.dialects.plugins.operators import onnx_op
-from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.frontend.te.places import te_error
 from stepwell.frontend.te.tensors import UNNAMED, Tensor
-from stepwell.frontend.te.to_graph import emit
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.plugins import place_of
+
+if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+    from xdsl.pattern_rewriter import PatternRewriter
 
 FormulaT = TypeVar("FormulaT", bound=Callable[..., object])
 
@@ -33,6 +30,8 @@ def operator(domain: str, name: str, *, since: int = 1, **defaults: object) -> C
     Raises: StepwellError `bad-plugin`, `name-taken`.
     """
 
+    from stepwell.dialects.plugins.operators import onnx_op
+
     def decorate(function: FormulaT) -> FormulaT:
         onnx_op(domain, name, since=since)(_lowering(function, name, defaults))
         return function
@@ -44,6 +43,8 @@ def _lowering(
     function: Callable[..., object], name: str, defaults: dict[str, object]
 ) -> Callable[..., list[SSAValue]]:
     """The lowering of a node: the function runs on tensors of the types of its inputs."""
+
+    from stepwell.frontend.te.to_graph import emit
 
     @wraps(function)
     def lower(rewriter: PatternRewriter, *inputs: SSAValue | None, **attributes: object) -> list[SSAValue]:
@@ -70,6 +71,10 @@ def _signature(function: Callable[..., object], defaults: dict[str, object]) -> 
 
 def _tensors(function: Callable[..., object], inputs: Sequence[SSAValue | None]) -> list[Tensor | None]:
     """Placeholders for the inputs of a node; equal dimensions that are no symbols share a new one."""
+    from xdsl.dialects.builtin import TensorType
+
+    from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+
     names = [p.name for p in inspect.signature(function).parameters.values()]
     fresh: dict[Dim, str] = {}
     tensors: list[Tensor | None] = []
@@ -81,8 +86,8 @@ def _tensors(function: Callable[..., object], inputs: Sequence[SSAValue | None])
             message = f"input {position} is no tensor of known rank: {value.type}"
             raise te_error("te-operator", message, where=place_of(function))
         name = names[min(position, len(names) - 1)]
-        dims = [_own(dim, fresh, f"{name}_{axis}") for axis, dim in enumerate(dims_of(value.type))]
-        tensors.append(Tensor(name, tuple(dims), dtype_of(tensor_of(value).element_type)))
+        dims = [_own(dim, fresh, f"{name}_{axis}") for axis, dim in enumerate(dims_of(tensor_of(value)))]
+        tensors.append(Tensor(name, tuple(dims), dtype_of(tensor_of(value).element_type).name))
     return tensors
 
 
@@ -100,7 +105,7 @@ def _outputs(returned: object, function: Callable[..., object], name: str) -> li
     outputs = cast("Sequence[object]", returned) if isinstance(returned, tuple | list) else [returned]
     wrong = next((output for output in outputs if not isinstance(output, Tensor)), None)
     if wrong is not None or not outputs:
-        found = "nothing" if returned is None else repr(returned)
+        found = "nothing" if returned is None else repr(cast("object", returned))
         raise te_error(
             "te-operator",
             f"the function of {name} returns {found}, expected tensors of te.compute",

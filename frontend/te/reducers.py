@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import numpy as np
-
 from stepwell.frontend.te.expressions import (
     BOOL,
     INDEX,
@@ -17,6 +15,7 @@ from stepwell.frontend.te.expressions import (
     Expr,
     Number,
     expression,
+    integer_range,
     is_float,
 )
 from stepwell.frontend.te.functions import conjunction, disjunction, isnan, maximum, minimum, negation, select
@@ -24,6 +23,7 @@ from stepwell.frontend.te.places import te_error, user_place
 
 Combine = Callable[[Any, Any], object]
 Identity = Callable[..., object]
+"""The identity for the types of the values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Reducer:
         typed = [expression(r, like=x) for r, x in zip(results, xs, strict=True)]
         for result, x in zip(typed, xs, strict=True):
             if result.dtype != x.dtype:
-                found = f"a {result.dtype.name} from {x.dtype.name}"
+                found = f"a {result.dtype} from {x.dtype}"
                 raise te_error(
                     "te-reducer", f"the reducer {self.name} makes {found}: its results keep the types"
                 )
@@ -65,12 +65,11 @@ class Reducer:
         made = self.identity(*dtypes)
         numbers = cast("Sequence[object]", made) if isinstance(made, tuple) else [made]
         values = [n.value if isinstance(n, Number) else n for n in numbers]
-        if len(values) != len(dtypes) or not all(
-            isinstance(v, bool | int | float | np.generic) for v in values
-        ):
+        items = [v.item() if hasattr(v, "item") else v for v in cast("Sequence[Any]", values)]
+        if len(items) != len(dtypes) or not all(isinstance(v, bool | int | float) for v in items):
             message = f"the identity of the reducer {self.name} is {len(dtypes)} numbers, found {made!r}"
             raise te_error("te-reducer", message)
-        return [cast(float, v.item() if isinstance(v, np.generic) else v) for v in values]
+        return cast("list[float]", items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,17 +135,25 @@ def reduction(
 def _lowest(dtype: Dtype) -> float:
     if dtype == BOOL:
         return False
-    return -float("inf") if is_float(dtype) else int(np.iinfo(cast("Any", dtype)).min)
+    return -float("inf") if is_float(dtype) else integer_range(dtype)[0]
 
 
 def _highest(dtype: Dtype) -> float:
     if dtype == BOOL:
         return True
-    return float("inf") if is_float(dtype) else int(np.iinfo(cast("Any", dtype)).max)
+    return float("inf") if is_float(dtype) else integer_range(dtype)[1]
 
 
-SUM = Reducer("sum", lambda x, y: x + y, lambda t: 0)
-PROD = Reducer("prod", lambda x, y: x * y, lambda t: 1)
+def _zero(dtype: Dtype) -> float:
+    return 0
+
+
+def _one(dtype: Dtype) -> float:
+    return 1
+
+
+SUM = Reducer("sum", lambda x, y: x + y, _zero)
+PROD = Reducer("prod", lambda x, y: x * y, _one)
 MAX = Reducer("max", maximum, _lowest)
 MIN = Reducer("min", minimum, _highest)
 
@@ -177,7 +184,10 @@ def _extremum(name: str, is_better: Callable[[Expr, Expr], Expr], worst: Callabl
             second = disjunction(conjunction(negation(isnan(a)), second), only, conjunction(both, earlier))
         return select(second, b, a), select(second, j, i)
 
-    return Reducer(name, combine, lambda t, p: (worst(t), _highest(p)))
+    def identity(value: Dtype, position: Dtype) -> tuple[float, float]:
+        return worst(value), _highest(position)
+
+    return Reducer(name, combine, identity)
 
 
 ARGMAX = _extremum("argmax", lambda a, b: a > b, _lowest)

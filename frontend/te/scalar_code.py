@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, math, scf, tensor
 from xdsl.dialects.builtin import IndexType, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.ir_builder import IRBuilder
@@ -15,14 +15,29 @@ from stepwell.dialects.linalg_builder import activation
 from stepwell.dialects.linalg_builder.scalars import Scalars, signless
 from stepwell.dialects.types import element_of
 from stepwell.frontend.te.bounds import is_inside, is_nonnegative
-from stepwell.frontend.te.expressions import Axis, Call, Expr, Number, Read, Size, is_index, walk
+from stepwell.frontend.te.expressions import Axis, Call, Dtype, Expr, Number, Read, Size, is_index, walk
 from stepwell.frontend.te.tensors import Tensor
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import InternalError
+from stepwell.runtime.interface import dtype_from_name
 
 
-def _math(op_type: Callable[[SSAValue], Operation]) -> Callable[..., SSAValue]:
-    return lambda scalars, x: op_type(x).results[0]
+def element_named(dtype: Dtype) -> Attribute:
+    """The element type of a name."""
+    return element_of(dtype_from_name(dtype))
+
+
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+def _compare(predicate: str) -> Callable[[Scalars, SSAValue, SSAValue], SSAValue]:
+    return lambda scalars, a, b: scalars.compare(predicate, a, b)
+
+
+def _floor_quotient(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
+    """⌊a / b⌋ of integers, 0 for b = 0: without the remainder of b's sign, the division is exact."""
+    rest = scalars.remainder(a, b, floor=True)
+    return scalars.divide(scalars.subtract(a, rest), b)
 
 
 _MATH: Mapping[str, Callable[[SSAValue], Operation]] = {
@@ -33,37 +48,29 @@ _MATH: Mapping[str, Callable[[SSAValue], Operation]] = {
     **{"asinh": math.AsinhOp, "acosh": math.AcoshOp, "atanh": math.AtanhOp},
     **{"floor": math.FloorOp, "ceil": math.CeilOp, "trunc": math.TruncOp, "round": math.RoundEvenOp},
 }
-
-OPERATIONS: Mapping[str, Callable[..., SSAValue]] = {
-    **{name: _math(op_type) for name, op_type in _MATH.items()},
+_UNARY: Mapping[str, Callable[[Scalars, SSAValue], SSAValue]] = {
+    "negate": Scalars.negate,
+    "absolute": Scalars.absolute,
+    "isnan": Scalars.is_nan,
+    "sigmoid": activation.sigmoid,
+    "not_": lambda scalars, a: arith.XOrIOp(a, scalars.constant(1)).result,
+}
+_BINARY: Mapping[str, Callable[[Scalars, SSAValue, SSAValue], SSAValue]] = {
     "add": Scalars.add,
     "subtract": Scalars.subtract,
     "multiply": Scalars.multiply,
     "divide": Scalars.divide,
     "minimum": Scalars.minimum,
     "maximum": Scalars.maximum,
-    "negate": Scalars.negate,
-    "absolute": Scalars.absolute,
-    "isnan": Scalars.is_nan,
-    "sigmoid": activation.sigmoid,
     "power": lambda scalars, a, b: math.PowFOp(a, b).result,
     "floordiv": lambda scalars, a, b: _floor_quotient(scalars, a, b),
     "floormod": lambda scalars, a, b: scalars.remainder(a, b, floor=True),
     "truncdiv": Scalars.divide,
     "truncmod": lambda scalars, a, b: scalars.remainder(a, b, floor=False),
-    "not_": lambda scalars, a: arith.XOrIOp(a, scalars.constant(1)).result,
     "all": lambda scalars, a, b: arith.AndIOp(a, b).result,
     "any": lambda scalars, a, b: arith.OrIOp(a, b).result,
+    **{name: _compare(name) for name in COMPARISONS},
 }
-"""The emitters of operations, on `Scalars` of the first operand's type."""
-
-_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-
-
-def _floor_quotient(scalars: Scalars, a: SSAValue, b: SSAValue) -> SSAValue:
-    """⌊a / b⌋ of integers, 0 for b = 0: without the remainder of b's sign, the division is exact."""
-    rest = scalars.remainder(a, b, floor=True)
-    return scalars.divide(scalars.subtract(a, rest), b)
 
 
 class ScalarCode:
@@ -93,7 +100,7 @@ class ScalarCode:
         """The value of an expression in the storage type of its element type."""
         value = self.value(expr)
         with ImplicitBuilder(self._block):
-            return Scalars(element_of(expr.dtype)).narrow(value)
+            return Scalars(element_named(expr.dtype)).narrow(value)
 
     def value(self, expr: Expr) -> SSAValue:
         """The value of an expression in the type that its element type computes in."""
@@ -108,7 +115,7 @@ class ScalarCode:
         return known
 
     def _made(self, expr: Expr) -> SSAValue:
-        scalars = Scalars(element_of(expr.dtype))
+        scalars = Scalars(element_named(expr.dtype))
         match expr:
             case Number(value=number):
                 return self._here(lambda: scalars.constant(number))
@@ -126,15 +133,20 @@ class ScalarCode:
                 raise InternalError(None, f"expression {expr}")
 
     def _call(self, expr: Call, scalars: Scalars) -> SSAValue:
+        if expr.op in COMPARISONS and all(map(is_index, expr.parts)):
+            left, right = map(self.index, expr.parts)
+            return self._here(lambda: Scalars(IndexType()).compare(expr.op, left, right))
         values = [self.value(part) for part in expr.parts]
-        own = Scalars(element_of(expr.parts[0].dtype))
+        own = Scalars(element_named(expr.parts[0].dtype))
         if expr.op == "cast":
             return self._here(lambda: own.convert(values[0], scalars))
         if expr.op == "select":
             return self._here(lambda: scalars.select(*values))
-        if expr.op in _COMPARISONS:
-            return self._here(lambda: own.compare(expr.op, *values))
-        return self._here(lambda: OPERATIONS[expr.op](own, *values))
+        if (function := _MATH.get(expr.op)) is not None:
+            return self._here(lambda: function(values[0]).results[0])
+        if (unary := _UNARY.get(expr.op)) is not None:
+            return self._here(lambda: unary(own, values[0]))
+        return self._here(lambda: _BINARY[expr.op](own, *values))
 
     def _here(self, emit: Callable[[], SSAValue]) -> SSAValue:
         with ImplicitBuilder(self._block):
@@ -144,13 +156,13 @@ class ScalarCode:
         """The value of the side that a condition chooses; indices of the other one are led inside."""
         condition = self.value(expr.parts[0])
         was_guarded, self._is_guarded = self._is_guarded, True
-        scalars = Scalars(element_of(expr.dtype))
+        scalars = Scalars(element_named(expr.dtype))
         if all(self._has_elements(read) for side in expr.parts[1:] for read in _reads(side)):
             sides = [self.value(side) for side in expr.parts[1:]]
             made = self._here(lambda: scalars.select(condition, *sides))
         else:
             regions = [self._nested(side) for side in expr.parts[1:]]
-            made = self._here(lambda: scf.IfOp(condition, [scalars.type], *regions).results[0])
+            made = self._here(lambda: scf.IfOp(condition, [scalars.type], regions[0], regions[1]).results[0])
         self._is_guarded = was_guarded
         return made
 
@@ -178,7 +190,7 @@ class ScalarCode:
                 for axis, index in enumerate(indices)
             ]
         op = tensor.ExtractOp.create(
-            operands=[argument, *indices], result_types=[signless(element_of(read.dtype))]
+            operands=[argument, *indices], result_types=[signless(element_named(read.dtype))]
         )
         self._block.add_op(op)
         return op.result
@@ -203,7 +215,7 @@ class ScalarCode:
                 return emit.materialize(_INDEX_OPERATIONS[expr.op](emit, left, right))
             case _:
                 value = self.value(expr)
-                wide = self._here(lambda: Scalars(element_of(expr.dtype)).convert(value, Scalars(i64)))
+                wide = self._here(lambda: Scalars(element_named(expr.dtype)).convert(value, Scalars(i64)))
                 return self._here(lambda: arith.IndexCastOp(wide, IndexType()).result)
 
     def size_of_input(self, name: str) -> SSAValue:

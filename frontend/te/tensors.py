@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-import numpy.typing as npt
-
 from stepwell.frontend.te.bounds import expect_inside
 from stepwell.frontend.te.expressions import (
     Axis,
@@ -19,13 +17,17 @@ from stepwell.frontend.te.expressions import (
     Read,
     Size,
     expression,
+    is_integer,
+    is_narrow,
     size_of,
 )
-from stepwell.frontend.te.functions import cast_to, dtype_named, is_narrow
+from stepwell.frontend.te.functions import cast_to, dtype_named
 from stepwell.frontend.te.places import te_error, user_place
 from stepwell.runtime.dims import Dim
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from stepwell.frontend.te.reducers import Reduction
 
 SizeLike: TypeAlias = "int | str | Size | Dim"
@@ -75,7 +77,7 @@ class Tensor:
         return te_error("te-type", f"{self.name} is a tensor; one element is {self.name}[{axes}]")
 
     def __repr__(self) -> str:
-        return f"<te.Tensor {self.name}: {'x'.join(map(str, self.dims))} {self.dtype.name}>"
+        return f"<te.Tensor {self.name}: {'x'.join(map(str, self.dims))} {self.dtype}>"
 
 
 @dataclass(eq=False)
@@ -107,8 +109,8 @@ class Stage:
 
 def _index(index: object) -> Expr:
     made = expression(index)
-    if made.dtype.kind not in "iu":
-        message = f"an index is an integer, found {made.dtype.name} (`{made}`)"
+    if not is_integer(made.dtype):
+        message = f"an index is an integer, found {made.dtype} (`{made}`)"
         raise te_error("te-type", message, help="te.cast(…, 'int64') converts it")
     return made
 
@@ -125,7 +127,7 @@ def dim_of(size: object) -> Dim:
     match size:
         case Size():
             return size.dim
-        case Number() if size.dtype.kind in "iu":
+        case Number() if is_integer(size.dtype):
             dim = size_of(size)
         case int() | str() | Dim():
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from xdsl.builder import ImplicitBuilder
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
@@ -11,11 +12,11 @@ from stepwell.dialects import graph
 from stepwell.dialects.graph.expression_text import argument_type, sizes_attr
 from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.linalg_builder.scalars import Scalars, signless
-from stepwell.dialects.types import element_of, tensor_type
+from stepwell.dialects.types import tensor_type
 from stepwell.frontend.te.bounds import positive_extents
 from stepwell.frontend.te.expressions import Axis, Expr, Read, Size, walk
 from stepwell.frontend.te.places import te_error
-from stepwell.frontend.te.scalar_code import ScalarCode
+from stepwell.frontend.te.scalar_code import ScalarCode, element_named
 from stepwell.frontend.te.tensors import Stage, Tensor
 from stepwell.runtime.dims import Dim
 
@@ -33,7 +34,7 @@ def emit(outputs: Sequence[Tensor], inputs: Mapping[Tensor, SSAValue], insert: I
         op = _Emitted(stage, values).op()
         insert(op)
         for tensor, result in zip(stage.outputs, op.results, strict=True):
-            result.name_hint = tensor.name.replace(".", "_")
+            result.name_hint = hint(tensor.name)
             values[tensor] = result
     return [_value(tensor, values) for tensor in outputs]
 
@@ -67,6 +68,17 @@ def _value(tensor: Tensor, values: Mapping[Tensor, SSAValue]) -> SSAValue:
     return value
 
 
+def hint(name: str) -> str | None:
+    """A name as that of a value in text; None for one that cannot be."""
+    plain = name.replace(".", "_")
+    return plain if plain.isidentifier() and plain.isascii() else None
+
+
+def _argument_type(tensor: Tensor) -> Attribute:
+    type = tensor_type(element_named(tensor.dtype), tensor.dims)
+    return argument_type(type, sizes_attr(tensor.dims))
+
+
 class _Emitted:
     """The op of a stage, made."""
 
@@ -79,14 +91,11 @@ class _Emitted:
         """The `graph.expression` of the stage."""
         stage = self._stage
         axes = (*stage.axes, *stage.reduce_axes)
-        types = [
-            argument_type(tensor_type(element_of(t.dtype), t.dims), sizes_attr(t.dims)) for t in self._inputs
-        ]
+        types = [_argument_type(tensor) for tensor in self._inputs]
         block = Block(arg_types=[*[IndexType()] * len(axes), *types])
-        for argument, name in zip(
-            block.args, [*(axis.name for axis in axes), *(t.name for t in self._inputs)], strict=True
-        ):
-            argument.name_hint = name.replace(".", "_") if name.replace(".", "_").isidentifier() else None
+        names = [*(axis.name for axis in axes), *(tensor.name for tensor in self._inputs)]
+        for argument, name in zip(block.args, names, strict=True):
+            argument.name_hint = hint(name)
         indices: dict[Axis, SSAValue] = dict(zip(axes, block.args, strict=False))
         tensors = dict(zip(self._inputs, block.args[len(axes) :], strict=True))
         code = ScalarCode(block, indices, tensors, positive=positive_extents(stage))
@@ -96,7 +105,7 @@ class _Emitted:
             self._operands,
             [tensor.dims for tensor in self._inputs],
             [axis.extent for axis in stage.axes],
-            [element_of(value.dtype) for value in stage.values],
+            [element_named(value.dtype) for value in stage.values],
             Region(block),
             reduce=[axis.extent for axis in stage.reduce_axes],
             identity=self._identity(),
@@ -110,7 +119,7 @@ class _Emitted:
         dtypes = [value.dtype for value in self._stage.values]
         numbers = reduction.reducer.start(dtypes)
         return [
-            number_attr(number, signless(element_of(dtype)))
+            number_attr(number, signless(element_named(dtype)))
             for number, dtype in zip(numbers, dtypes, strict=True)
         ]
 
@@ -119,7 +128,7 @@ class _Emitted:
         reduction, values = self._stage.reduction, self._stage.values
         if reduction is None:
             return None
-        types = [signless(element_of(value.dtype)) for value in values]
+        types = [signless(element_named(value.dtype)) for value in values]
         block = Block(arg_types=[*types, *types])
         sides = [[_Argument(value) for value in values] for _ in range(2)]
         bound: dict[Expr, SSAValue] = dict(zip([*sides[0], *sides[1]], _widened(block, values), strict=True))
@@ -141,10 +150,8 @@ class _Argument(Expr):
 
 def _widened(block: Block, values: Sequence[Expr]) -> list[SSAValue]:
     """The arguments of a combining region in the types that they compute in."""
-    from xdsl.builder import ImplicitBuilder
-
     with ImplicitBuilder(block):
-        scalars = [Scalars(element_of(value.dtype)) for value in values] * 2
+        scalars = [Scalars(element_named(value.dtype)) for value in values] * 2
         return [s.widen(argument) for s, argument in zip(scalars, block.args, strict=True)]
 
 

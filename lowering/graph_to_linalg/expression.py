@@ -124,15 +124,13 @@ class _Formula:
         if len(indices) < len(found) or not all(map(_moves_forward, indices)):
             return None
         value = self._inputs[op.tensor]
-        offsets, sizes, kept = [], [], []
-        for index, dim in zip(indices, dims_of(value.type), strict=True):
-            offset, size, rest = self._window(index, dim)
-            offsets.append(offset)
-            sizes.append(size)
-            kept.append(rest)
-        whole = all(size == dim for size, dim in zip(sizes, dims_of(value.type), strict=True))
-        read = value if whole else self._cut(value, offsets, sizes)
-        return read, AffineMap(len(self._extents), 0, tuple(kept))
+        dims = dims_of(value.type)
+        windows = [self._window(index, dim) for index, dim in zip(indices, dims, strict=True)]
+        offsets, sizes = [window[0] for window in windows], [window[1] for window in windows]
+        moved = AffineMap(len(self._extents), 0, tuple(index for _, _, index in windows))
+        if all(size == dim for size, dim in zip(sizes, dims, strict=True)):
+            return value, moved
+        return cut(value, offsets, sizes, [1] * len(sizes), self._rewriter), moved
 
     def _window(self, index: AffineExpr, dim: Dim) -> tuple[Dim, Dim, AffineExpr]:
         """The first index along a dimension, the number of indices from there on, and the index from it."""
@@ -146,9 +144,6 @@ class _Formula:
         if form.constant == 0:
             return Dim.of(0), dim, index
         return Dim.of(form.constant), dim - form.constant, index - form.constant
-
-    def _cut(self, value: SSAValue, offsets: Sequence[Dim], sizes: Sequence[Dim]) -> SSAValue:
-        return cut(value, offsets, sizes, [1] * len(sizes), self._rewriter)
 
     def _missing_extents(self, maps: Sequence[AffineMap]) -> Read | None:
         """A tensor of the extents of axes that no operand has by itself, which only gives their sizes."""
