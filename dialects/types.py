@@ -295,7 +295,7 @@ def signless(element: Attribute) -> Attribute:
     if width > 1:
         return IntegerType(max(width, 8))
     is_small = isinstance(element, builtin.AnyFloat) and element.bitwidth <= 8
-    return IntegerType(8) if is_small else element
+    return cast(Attribute, IntegerType(8) if is_small else element)
 
 
 def element_bytes(element: Attribute) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import IntegerAttr
@@ -16,8 +16,6 @@ from stepwell.runtime.dims import Dim, same_dims
 if TYPE_CHECKING:
     from stepwell.dialects.graph.expression import ExpressionOp
 
-Divide: TypeAlias = Callable[[AffineExpr, AffineExpr], AffineExpr]
-
 
 def affine_index(value: SSAValue, axes: Mapping[SSAValue, int]) -> AffineExpr | None:
     """An index of the body as an affine expression of the axes; None for any other."""
@@ -26,20 +24,14 @@ def affine_index(value: SSAValue, axes: Mapping[SSAValue, int]) -> AffineExpr | 
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return AffineExpr.constant(owner.value.value.data)
-    if not isinstance(owner, arith.AddiOp | arith.SubiOp | arith.MuliOp | arith.FloorDivSIOp):
+    if not isinstance(owner, arith.AddiOp | arith.SubiOp | arith.MuliOp):
         return None
     left, right = (affine_index(operand, axes) for operand in owner.operands)
     if left is None or right is None:
         return None
-    match owner:
-        case arith.AddiOp():
-            return left + right
-        case arith.SubiOp():
-            return left - right
-        case arith.MuliOp():
-            return left * right if not (left.used_dims() and right.used_dims()) else None
-        case _:
-            return None if right.used_dims() else left.floor_div(right)
+    if isinstance(owner, arith.MuliOp):
+        return None if left.used_dims() and right.used_dims() else left * right
+    return left + right if isinstance(owner, arith.AddiOp) else left - right
 
 
 def extracts_in(op: Operation) -> list[tensor.ExtractOp]:

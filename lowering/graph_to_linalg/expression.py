@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects import arith, tensor
@@ -63,9 +63,9 @@ class _Formula:
         operands = list(dict.fromkeys(self._reads.values()))
         maps = [map for _, map in operands]
         sources = [value for value, _ in operands]
-        if (shape := self._missing_extents(maps)) is not None:
-            sources.append(shape[0])
-            maps.append(shape[1])
+        for value, map in self._missing_extents(maps):
+            sources.append(value)
+            maps.append(map)
         block = Block(arg_types=[_element(value) for value in (*sources, *inits)])
         made = dict(zip(operands, block.args, strict=False))
         known: dict[SSAValue, SSAValue] = {
@@ -145,14 +145,25 @@ class _Formula:
             return Dim.of(0), dim, index
         return Dim.of(form.constant), dim - form.constant, index - form.constant
 
-    def _missing_extents(self, maps: Sequence[AffineMap]) -> Read | None:
-        """A tensor of the extents of axes that no operand has by itself, which only gives their sizes."""
+    def _missing_extents(self, maps: Sequence[AffineMap]) -> Iterator[Read]:
+        """Operands that only give the extents of reduced axes, where no read is along one by itself."""
         alone = {single_dim(index) for map in maps for index in map.results}
-        missing = [axis for axis in range(len(self._op.axes), len(self._extents)) if axis not in alone]
-        if not missing:
-            return None
-        type = tensor_type(self._op.elements.data[0], [self._extents[axis] for axis in missing])
-        return empty(type, self._rewriter), projection(len(self._extents), missing)
+        for axis in range(len(self._op.axes), len(self._extents)):
+            if axis not in alone:
+                yield self._of_extent(self._extents[axis], axis)
+
+    def _of_extent(self, extent: Dim, axis: int) -> Read:
+        """An input with an extent, and its map, at the first element of other dimensions; or a new tensor."""
+        rank = len(self._extents)
+        for value in self._op.inputs:
+            dims = dims_of(value.type)
+            for position, dim in enumerate(dims):
+                if dim.proves_equal(extent):
+                    indices = [AffineExpr.constant(0)] * len(dims)
+                    indices[position] = AffineExpr.dimension(axis)
+                    return value, AffineMap(rank, 0, tuple(indices))
+        type = tensor_type(self._op.elements.data[0], [extent])
+        return empty(type, self._rewriter), projection(rank, [axis])
 
 
 def _moves_forward(index: AffineExpr) -> bool:
