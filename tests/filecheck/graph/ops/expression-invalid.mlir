@@ -81,16 +81,6 @@ func.func @numbers(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @terminator(%x: tensor<4xf32>) {
-  // expected-error: the region must end in graph.yield, found arith.constant
-  %y = graph.expression "f" (%i < "n") reads (%a = %x ["n"]) : (tensor<4xf32>) -> tensor<4xf32> {
-    %0 = arith.constant 0.0 : f32
-  }
-  func.return
-}
-
-// -----
-
 func.func @whole(%x: tensor<4xf32>) {
   // expected-error: a formula has no tensor.empty: it computes numbers from numbers
   %y = graph.expression "f" (%i < "n") reads (%a = %x ["n"]) : (tensor<4xf32>) -> tensor<4xf32> {

@@ -58,7 +58,7 @@ class Program:
             Extent(number, number) for number in program.random.sample(SIZES[1:], 2)
         ]
         for extent in program._extents[:2]:
-            program._input("float32", (extent,))  # each symbol is a dimension by itself
+            program.read_from("float32", (extent,))  # each symbol is a dimension by itself
         for _ in range(program.random.randint(1, 3)):
             program._stage()
         return program
@@ -66,16 +66,15 @@ class Program:
     def _extent(self, name: str) -> Extent:
         return Extent(te.var(name), self.random.choice(SIZES))
 
-    def _input(self, dtype: str, extents: tuple[Extent, ...], high: int | None = None) -> Known:
+    def read_from(self, dtype: str, extents: tuple[Extent, ...], high: int | None = None) -> Known:
         """A new placeholder; integers are small, or below `high`."""
         shape = [extent.number for extent in extents]
         draw = np.random.default_rng(self.random.randrange(1 << 30))
         if "float" in dtype:
             array: Array = draw.standard_normal(shape).astype(dtype)
         else:
-            array = draw.integers(0 if dtype == "uint8" else -9, 9 if high is None else high, shape).astype(
-                dtype
-            )
+            low = 0 if dtype == "uint8" else -9
+            array = draw.integers(low, 9 if high is None else high, shape).astype(dtype)
         tensor = te.placeholder([extent.size for extent in extents], dtype, name=f"x{len(self.inputs)}")
         self.inputs.append(Known(tensor, array, extents))
         return self.inputs[-1]
@@ -93,14 +92,10 @@ class Program:
             point = Point(self, axes, extents)
             pairs = [point.expression(dtype, 2) for _ in range(1 + (kind == "pair"))]
             values[:] = [point.whole(pair) for pair in pairs]
-            exprs = [
-                te.cast(pair.expr, dtype) if not hasattr(pair.expr, "dtype") else pair.expr for pair in pairs
-            ]
+            exprs = [pair.expr for pair in pairs]
             return tuple(exprs) if kind == "pair" else exprs[0]
 
-        self._add(
-            te.compute([e.size for e in extents], formula, name=f"t{len(self.stages)}"), values, extents
-        )
+        self._add(formula, values, extents)
 
     def _reduction(self, dtype: str, extents: tuple[Extent, ...]) -> None:
         over = tuple(self.random.choices(self._extents, k=self.random.randint(1, 2)))
@@ -122,13 +117,13 @@ class Program:
             where = None if condition is None else condition.expr
             return getattr(te, reducer)(pair.expr, axis=reduced, where=where)
 
-        self._add(
-            te.compute([e.size for e in extents], formula, name=f"t{len(self.stages)}"), values, extents
-        )
+        self._add(formula, values, extents)
 
     def _add(
-        self, made: te.Tensor | tuple[te.Tensor, ...], values: list[Array], extents: tuple[Extent, ...]
+        self, formula: Callable[..., object], values: Sequence[Array], extents: tuple[Extent, ...]
     ) -> None:
+        """Compute a stage; the formula, when it runs, puts what it should be into `values`."""
+        made = te.compute([e.size for e in extents], formula, name=f"t{len(self.stages)}")
         tensors = made if isinstance(made, tuple) else (made,)
         self.stages += [Known(t, v.astype(t.dtype), extents) for t, v in zip(tensors, values, strict=True)]
 
@@ -248,7 +243,7 @@ class Point:
         known = [k for k in self._program.readable(dtype) if str(k.extents) == str(extents)]
         if known and self._random.random() < 0.6:
             return self._random.choice(known)
-        return self._program._input(dtype, extents)
+        return self._program.read_from(dtype, extents)
 
     def _point(self, dtype: str) -> Pair:
         return self._along(dtype, range(len(self._axes)))
@@ -264,7 +259,7 @@ class Point:
         """A read of a longer tensor at an offset, as stencils have it."""
         axes, by = self._some(), self._random.randint(0, 3)
         extents = tuple(Extent(self._extents[a].size + 3, self._extents[a].number + 3) for a in axes)
-        known = self._program._input(dtype, extents)
+        known = self._program.read_from(dtype, extents)
         return self._read(known, [self._axes[a] + by for a in axes], [self._grid[a] + by for a in axes])
 
     def _strided(self, dtype: str) -> Pair:
@@ -272,7 +267,7 @@ class Point:
         a, b = self._random.choices(range(len(self._axes)), k=2)
         size, number = (2 * (self._extents[a]).size + self._extents[b].size, 0)
         number = 2 * self._extents[a].number + self._extents[b].number
-        known = self._program._input(dtype, (Extent(size, number),))
+        known = self._program.read_from(dtype, (Extent(size, number),))
         return self._read(known, [2 * self._axes[a] + self._axes[b]], [2 * self._grid[a] + self._grid[b]])
 
     def _padded(self, dtype: str) -> Pair:
@@ -289,17 +284,33 @@ class Point:
         """A read at a quotient and a remainder."""
         axis, by = self._random.randrange(len(self._axes)), self._random.choice([2, 3])
         extent = self._extents[axis]
-        known = self._program._input(dtype, (extent, Extent(by, by)))
+        known = self._program.read_from(dtype, (extent, Extent(by, by)))
         index, at = self._axes[axis], self._grid[axis]
         return self._read(known, [index // by, index % by], [at // by, at % by])
 
     def _gathered(self, dtype: str) -> Pair:
         """A read at an index from another tensor, led inside."""
         axis, size = self._random.randrange(len(self._axes)), self._random.choice([1, 4, 9])
-        places = self._program._input("int64", (self._extents[axis],), high=size + 3)
-        known = self._program._input(dtype, (Extent(size, size),))
+        places = self._program.read_from("int64", (self._extents[axis],), high=size + 3)
+        known = self._program.read_from(dtype, (Extent(size, size),))
         index, at = places.tensor[self._axes[axis]], places.array[self._grid[axis]]
         return Pair(te.clamped(known.tensor[index]), known.array[np.clip(at, 0, size - 1)])
+
+
+def check_formula(seed: int) -> tuple[str, str]:
+    """The outcome of a program: interpreted on level 1, and compiled, against numpy."""
+    program = Program.of(seed)
+    inputs, outputs = ([known.tensor for known in side] for side in (program.inputs, program.stages))
+    arrays = [known.array for known in program.inputs]
+    module = te.lower(inputs, outputs, "graph")
+    interpreted = module.interpret(*arrays)
+    compiled: Any = module.compile(threads=1)(*arrays)
+    for way, results in ("interpreted", interpreted), ("compiled", compiled):
+        found = list(results) if isinstance(results, list | tuple) else [results]
+        for known, array in zip(program.stages, found, strict=True):
+            if difference := mismatch(known, array):
+                return "wrong", f"{way}: {difference}"
+    return "native", ""
 
 
 def tolerance(dtype: str) -> float:
@@ -310,7 +321,7 @@ def tolerance(dtype: str) -> float:
 def mismatch(known: Known, found: Array) -> str:
     """The difference of a result from its meaning, as text; empty where there is none."""
     if found.dtype != known.array.dtype or found.shape != known.array.shape:
-        return f"{known.tensor}: found {found.dtype}{found.shape}, expected {known.array.dtype}{known.array.shape}"
+        return f"{known.tensor}: found {found.dtype}{found.shape}, expected {known.array.shape}"
     wide: Any = np.float64 if found.dtype.kind == "f" else found.dtype
     a, b = found.astype(wide), known.array.astype(wide)
     same = (a == b) | ((a != a) & (b != b))
