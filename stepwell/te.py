@@ -6,7 +6,6 @@ from stepwell.frontend.te.expressions import Axis, Expr, Size
 from stepwell.frontend.te.functions import FUNCTIONS as _FUNCTIONS
 from stepwell.frontend.te.functions import (
     absolute,
-    checked,
     clamped,
     floordiv,
     floormod,
@@ -81,7 +80,6 @@ __all__ = [
     "build",
     "cast",
     "ceil",
-    "checked",
     "clamped",
     "compute",
     "cos",

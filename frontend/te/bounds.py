@@ -31,11 +31,11 @@ _NOTHING = Interval(None, None)
 
 
 def expect_inside(stage: Stage) -> None:
-    """Require all reads of a stage to be inside, guarded, or checked. Raises: StepwellError `te-bounds`."""
+    """Require all reads of a stage to be inside, guarded, or clamped. Raises: StepwellError `te-bounds`."""
     positive = positive_extents(stage)
     for value in stage.values:
         for read, is_guarded in _reads(value, is_guarded=False, seen=set()):
-            if not is_guarded and read.bounds == "proved":
+            if not is_guarded and not read.is_clamped:
                 _expect_inside(read, positive)
 
 
@@ -84,7 +84,7 @@ def _expect_inside(read: Read, positive: Mapping[str, Dim]) -> None:
             raise te_error(
                 "te-bounds",
                 f"`{read}`: nothing bounds the index `{index}`, the extent is {size}",
-                help=f"te.clamped({read}) reads the nearest element, te.checked({read}) stops the call",
+                help=f"te.clamped({read}) reads the nearest element inside",
                 where=read.where,
             )
         is_low = not is_nonnegative(low, positive)

@@ -156,13 +156,12 @@ class Size(Expr):
 
 class Read(Expr):
     """
-    An element of a tensor. `bounds` says of an index outside that there is none (proved), that the nearest
-    one is read (clamped), or that the call fails (checked).
+    An element of a tensor. Its indices are proved to be inside; or are `clamped` to the nearest ones inside.
     """
 
-    def __init__(self, tensor: Tensor, indices: Sequence[Expr], bounds: str = "proved"):
+    def __init__(self, tensor: Tensor, indices: Sequence[Expr], *, is_clamped: bool = False):
         super().__init__(tensor.dtype, indices)
-        self.tensor, self.bounds = tensor, bounds
+        self.tensor, self.is_clamped = tensor, is_clamped
         self.where = user_place()
 
     @property

@@ -173,16 +173,8 @@ def _choice(name: str, condition: Expr, a: Operand, b: Operand) -> Expr:
 
 def clamped(read: Expr) -> Expr:
     """An element of a tensor whose indices, where they are outside, are the nearest ones inside."""
-    return _read(read, "clamped")
-
-
-def checked(read: Expr) -> Expr:
-    """An element of a tensor whose indices are checked when the operator runs."""
-    return _read(read, "checked")
-
-
-def _read(read: object, bounds: str) -> Expr:
-    if not isinstance(read, Read):
-        message = f"te.{bounds} is for an element of a tensor, such as a[idx[i]], found `{cast(Expr, read)}`"
+    if not isinstance(cast("object", read), Read):
+        message = f"te.clamped is for an element of a tensor, such as a[idx[i]], found `{read}`"
         raise te_error("te-bounds", message)
-    return Read(read.tensor, read.indices, bounds)
+    found = cast(Read, read)
+    return Read(found.tensor, found.indices, is_clamped=True)

@@ -8,7 +8,7 @@ from os.path import dirname, realpath
 from stepwell.runtime.errors import StepwellError
 
 _OURS = (dirname(realpath(__file__)), dirname(__file__))
-_FACADE = "stepwell/te.py"
+_FACADES = ("stepwell/te.py", "tools/api/formulas.py")
 
 
 def user_place() -> str:
@@ -16,7 +16,7 @@ def user_place() -> str:
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_OURS) and not file.endswith(_FACADE):
+        if not file.startswith(_OURS) and not file.endswith(_FACADES):
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

@@ -38,7 +38,7 @@ class Reducer:
     combine: Combine
     identity: Identity
     is_known: bool = True
-    """Whether it is associative and commutative; lanes and other orders are for those alone."""
+    """Whether it is known to be associative and commutative, or else tested with samples."""
 
     def __call__(self, values: object, axis: Axis | Sequence[Axis], where: Expr | None = None) -> Reduction:
         return reduction(self, values, axis, where)
@@ -129,6 +129,10 @@ def reduction(
         raise te_error("te-type", f"`where` is a condition, found `{where}`")
     if accumulate not in (None, "same"):
         raise te_error("te-reduction", f'accumulate is "same" or left out, found {accumulate!r}')
+    if not reducer.is_known:
+        from stepwell.frontend.te.samples import expect_reducer
+
+        expect_reducer(reducer, [value.dtype for value in made])
     return Reduction(reducer, made, axes, where, accumulate, user_place())
 
 
@@ -218,4 +222,4 @@ def reducer(combine: Combine, identity: Identity, name: str = "reducer", *, assu
     It must be associative and commutative, which is tested with samples when it meets its types; `assume`
     skips that.
     """
-    return Reducer(name, combine, identity, not assume)
+    return Reducer(name, combine, identity, assume)

@@ -184,7 +184,7 @@ class ScalarCode:
         """The element of a tensor, at the nearest index inside where the read says so."""
         argument = self._tensors[read.tensor]
         indices = [self.index(index) for index in read.indices]
-        if read.bounds == "clamped" or self._is_guarded:
+        if read.is_clamped or self._is_guarded:
             indices = [
                 index if is_inside(read, axis, self._positive) else self._clamped(index, read.tensor, axis)
                 for axis, index in enumerate(indices)

@@ -15,6 +15,7 @@ from stepwell.frontend.te.places import te_error
 from stepwell.frontend.te.scalar_code import element_named
 from stepwell.frontend.te.tensors import Tensor
 from stepwell.frontend.te.to_graph import emit, hint
+from stepwell.runtime.interface import dtype_from_name
 from stepwell.tools.api.module import Module
 
 if TYPE_CHECKING:
@@ -80,4 +81,7 @@ def interpret(
     inputs: Sequence[Tensor], outputs: Tensor | Sequence[Tensor], *arrays: np.ndarray[Any, Any]
 ) -> list[np.ndarray[Any, Any]]:
     """The tensors for arrays as inputs, by the interpreter on level 2. Raises: as `lower`."""
-    return cast("list[np.ndarray[Any, Any]]", lower(inputs, outputs).interpret(*arrays))
+    results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    signed = [array.view(f"i{array.itemsize}") if array.dtype.kind == "u" else array for array in arrays]
+    found = cast("list[np.ndarray[Any, Any]]", lower(inputs, results).interpret(*signed))
+    return [array.view(dtype_from_name(t.dtype)) for array, t in zip(found, results, strict=True)]
