@@ -114,5 +114,5 @@ def _outputs(returned: object, function: Callable[..., object], name: str) -> li
     tensors = cast("list[Tensor]", list(outputs))
     for stage in (tensor.stage for tensor in tensors):
         if stage is not None and stage.name == UNNAMED:
-            stage.name = name
+            stage.rename(name)
     return tensors

@@ -93,13 +93,15 @@ class Stage:
     outputs: tuple[Tensor, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        names = (
-            [self.name] if len(self.values) == 1 else [f"{self.name}.{i}" for i in range(len(self.values))]
-        )
         dims = tuple(axis.extent for axis in self.axes)
-        self.outputs = tuple(
-            Tensor(name, dims, value.dtype, self) for name, value in zip(names, self.values, strict=True)
-        )
+        self.outputs = tuple(Tensor("", dims, value.dtype, self) for value in self.values)
+        self.rename(self.name)
+
+    def rename(self, name: str) -> None:
+        """Give the stage and the tensors that it computes a name."""
+        self.name = name
+        for position, tensor in enumerate(self.outputs):
+            tensor.name = name if len(self.outputs) == 1 else f"{name}.{position}"
 
     @property
     def reduce_axes(self) -> tuple[Axis, ...]:
