@@ -289,6 +289,15 @@ def dtypes() -> Mapping[Attribute, np.dtype[np.generic]]:
     return {element: dtype_of(element) for element in _NAMES}
 
 
+def signless(element: Attribute) -> Attribute:
+    """The storage type of an element type at level 2: signless integers, and bytes for narrower types."""
+    width = cast(IntegerType, element).width.data if isinstance(element, IntegerType) else 0
+    if width > 1:
+        return IntegerType(max(width, 8))
+    is_small = isinstance(element, builtin.AnyFloat) and element.bitwidth <= 8
+    return cast(Attribute, IntegerType(8) if is_small else element)
+
+
 def element_bytes(element: Attribute) -> int:
     """
     The size of an element in memory, in whole bytes: i1 and i4 occupy a byte as in numpy; `index` has eight.

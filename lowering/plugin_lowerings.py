@@ -18,6 +18,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import is_upstream, plugged_in_dialects, running_weights
 from stepwell.dialects.constants import array_of, inline_attr, is_inline
 from stepwell.dialects.graph.base import expect_type
+from stepwell.dialects.graph.expression import outside_formulas
 from stepwell.dialects.types import WeightAttr, dtype_of, tensor_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -157,7 +158,7 @@ class Call:
 
     def _expect_known_level(self, made: Sequence[Operation]) -> None:
         known = {graph.Graph.name, *plugged_in_dialects()}
-        for op in (inner for root in made for inner in root.walk()):
+        for op in (inner for root in made for inner in outside_formulas(root)):
             name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
             if name.partition(".")[0] not in known:
                 what = f"the lowering builds {name}, which is neither of `graph` nor of a plugin"

@@ -76,7 +76,7 @@ def class_test(name: str) -> OpTest:
 
 def kind_of(op: Operation) -> Kind | None:
     """The fusion kind of an op of level 1; None for other ops."""
-    return op.KIND if isinstance(op, GraphOp) else None
+    return op.fusion_kind if isinstance(op, GraphOp) else None
 
 
 @cache

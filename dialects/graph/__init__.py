@@ -49,6 +49,7 @@ from stepwell.dialects.graph.elementwise import NotOp as NotOp
 from stepwell.dialects.graph.elementwise import RoundOp as RoundOp
 from stepwell.dialects.graph.elementwise import SignOp as SignOp
 from stepwell.dialects.graph.elementwise import TruncOp as TruncOp
+from stepwell.dialects.graph.expression import ExpressionOp as ExpressionOp
 from stepwell.dialects.graph.functions import CallOp as CallOp
 from stepwell.dialects.graph.functions import ClosureOp as ClosureOp
 from stepwell.dialects.graph.functions import FunctionOp as FunctionOp

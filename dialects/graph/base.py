@@ -99,6 +99,11 @@ class GraphOp(IRDLOperation, ABC):
 
     KIND: ClassVar[Kind]
 
+    @property
+    def fusion_kind(self) -> Kind:
+        """The fusion kind of this op: that of its class, unless its formula decides."""
+        return self.KIND
+
     def initialize(
         self,
         operands: Sequence[SSAValue | Operation | Sequence[SSAValue | Operation] | None],

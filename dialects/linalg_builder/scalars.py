@@ -12,15 +12,9 @@ from xdsl.ir import Attribute, SSAValue
 from stepwell.dialects.graph.relations import is_bool, is_float, is_integer, is_unsigned
 from stepwell.dialects.linalg_builder.small_floats import SMALL_FLOATS
 from stepwell.dialects.types import dtype_of
+from stepwell.dialects.types import signless as signless
 
 Constant: TypeAlias = FloatAttr[AnyFloat] | IntegerAttr[IntegerType]
-
-
-def signless(element: Attribute) -> Attribute:
-    """The storage type of an element type at level 2: signless integers, and bytes for narrower types."""
-    if element in SMALL_FLOATS:
-        return i8
-    return IntegerType(max(_width(element), 8)) if is_integer(element) else element
 
 
 def _width(element: Attribute) -> int:

@@ -185,6 +185,8 @@ def prepare_extract(op: Operation, compiler: Compiler) -> Step:
 
     def extract(frame: Frame, array: Array, *indices: Value) -> Value:
         if frame.grid and any(is_grid(index) for index in indices):
+            if frame.mask is not None and 0 in array.shape:  # no point of the grid reads it
+                return np.zeros(np.broadcast_shapes(*map(np.shape, indices)), array.dtype)
             return array[_gathered(indices, array.shape, frame.mask)]
         return array[checked(indices, array.shape)]
 

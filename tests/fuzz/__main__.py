@@ -32,6 +32,7 @@ SIZES = {
     "artifact": 2000,
     "object": 500,
     "bytecode": 2000,
+    "formula": 2000,
     **dict.fromkeys(KEPT, 500),
 }
 """How many seeds there are of each kind; for `zoo`, models."""

@@ -79,6 +79,12 @@ def _bytecode(seed: str) -> tuple[str, str]:
     return check_bytecode(int(seed))
 
 
+def _formula(seed: str) -> tuple[str, str]:
+    from tests.fuzz.formulas import check_formula
+
+    return check_formula(int(seed))
+
+
 def _kept(kind: str) -> Callable[[str], tuple[str, str]]:
     def check(seed: str) -> tuple[str, str]:
         from tests.fuzz.mutate_kept import check_kept
@@ -96,6 +102,7 @@ _CASES: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "artifact": _artifact,
     "object": _object,
     "bytecode": _bytecode,
+    "formula": _formula,
     **{kind: _kept(kind) for kind in KEPT},
 }
 

@@ -21,6 +21,7 @@ SAMPLE = {
     "artifact": range(24),
     "object": range(7),
     "bytecode": range(100),
+    "formula": range(2),
 }
 
 

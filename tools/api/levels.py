@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from stepwell.dialects.graph.expression import outside_formulas
 from stepwell.dialects.sched import UNROLLED
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model_info import TensorInfo
@@ -22,7 +23,7 @@ def level_of(module: ModuleOp) -> str:
     functions = functions_in(module).values()
     if any(isinstance(function, llvm.FuncOp) for function in functions):
         return "llvm"
-    dialects = {op.name.partition(".")[0] for op in module.walk()}
+    dialects = {op.name.partition(".")[0] for op in outside_formulas(module)}
     if "memref" in dialects or any(_is_on_buffers(function) for function in functions):
         return "loops"
     if any(UNROLLED in function.attributes for function in functions):

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.expression_reads import reads_rows
 from stepwell.dialects.graph.symbols import symbol_sources
 from stepwell.dialects.graph_ir.annotations import STOP_FUSION
 from stepwell.dialects.graph_ir.in_place import is_written_in_place
@@ -41,7 +42,7 @@ def fusion_kind(op: GraphOp) -> Kind:
     """The fusion kind of an op; opaque if the shape of a result depends on data."""
     types = [cast(Tensor, type) for type in op.result_types if isinstance(type, TensorType)]
     known = all(not dim.is_unknown for type in types for dim in dims_of(type))
-    return op.KIND if known else Kind.OPAQUE
+    return op.fusion_kind if known else Kind.OPAQUE
 
 
 @dataclass(eq=False)
@@ -100,6 +101,10 @@ def edge_kind(producer: Node, consumer: Node) -> Kind:
             return Kind.ELEMENTWISE if same else Kind.BROADCAST
         case Kind.INJECTIVE:
             return Kind.INJECTIVE
+        case Kind.REDUCTION if isinstance(consumer.op, graph.ExpressionOp):
+            reads = [value for value in consumer.op.inputs if value.owner is producer.op]
+            on_rows = all(reads_rows(consumer.op, value, len(consumer.op.axes)) for value in reads)
+            return Kind.REDUCTION if on_rows else Kind.OPAQUE
         case Kind.REDUCTION | Kind.ROW:
             reads = [i for i, value in enumerate(consumer.op.operands) if value.owner is producer.op]
             return Kind.REDUCTION if reads == [0] else Kind.OPAQUE

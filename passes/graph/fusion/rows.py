@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
+from stepwell.dialects.graph.expression_reads import reads_rows, whole_input
 from stepwell.dialects.graph.norm import RowNormOp
 from stepwell.dialects.graph.reduction import RowOp
 from stepwell.dialects.types import dims_of
@@ -57,6 +58,8 @@ def rows_of(op: Operation) -> RowShape | None:
             dims, axes = dims_of(op.input.type), op.axes.get_values()
             innermost = list(axes) == list(range(len(dims) - len(axes), len(dims)))
             return RowShape(dims, frozenset(axes)) if axes and innermost else None
+        case graph.ExpressionOp():
+            return _rows_of_expression(op)
         case RowOp():
             return RowShape(dims_of(op.input.type), frozenset([op.axis.value.data]))
         case RowNormOp():
@@ -64,6 +67,13 @@ def rows_of(op: Operation) -> RowShape | None:
             return RowShape(dims, frozenset(range(op.axis.value.data, len(dims))))
         case _:
             return None
+
+
+def _rows_of_expression(op: graph.ExpressionOp) -> RowShape | None:
+    if not len(op.reduce) or (whole := whole_input(op)) is None:
+        return None
+    dims = dims_of(whole.type)
+    return RowShape(dims, frozenset(range(len(op.axes), len(dims))))
 
 
 def stays_on_rows(rows: RowShape, op: GraphOp, kind: Kind, inside: set[Operation]) -> bool:
@@ -76,8 +86,17 @@ def stays_on_rows(rows: RowShape, op: GraphOp, kind: Kind, inside: set[Operation
         result = op.results[0]
         reads = [value for value in op.operands if value.owner in inside]
         if rows.is_whole(result):
-            return all(rows.is_whole(value) or rows.broadcasts(value) for value in reads)
+            return all(rows.is_whole(value) or _is_spread(rows, op, value) for value in reads)
         shape = dims_of(result.type)
         return rows.is_number_a_row(result) and all(same_dims(dims_of(v.type), shape) for v in reads)
     own = rows_of(op)
     return own is not None and own.same(rows)
+
+
+def _is_spread(rows: RowShape, op: GraphOp, value: SSAValue) -> bool:
+    """Whether an op on whole rows reads, for all elements of a row, one number of it from a tensor."""
+    if rows.broadcasts(value):
+        return True
+    first = len(rows.dims) - len(rows.axes)
+    innermost = rows.axes == frozenset(range(first, len(rows.dims)))
+    return isinstance(op, graph.ExpressionOp) and innermost and reads_rows(op, value, first)

@@ -236,7 +236,7 @@ class CutConstant(VectorPattern):
         if not isinstance(op.result.type, VectorType):
             return
         layout = self.vectors.layout(op.result)
-        if not layout.leading and len(layout.positions) == 1:
+        if len(op.result.type.get_shape()) == 1 and len(layout.positions) == 1:
             return
         assert isinstance(op.value, DenseIntOrFPElementsAttr)
         numbers = cast(Sequence[float], op.value.get_values())

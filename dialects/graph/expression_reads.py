@@ -1,0 +1,112 @@
+"""Reads of elements in an expression: indices as sums of axes, and the fusion kind that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from stepwell.dialects.graph.base import Kind
+from stepwell.runtime.dims import Dim, same_dims
+
+if TYPE_CHECKING:
+    from stepwell.dialects.graph.expression import ExpressionOp
+
+
+def affine_index(value: SSAValue, axes: Mapping[SSAValue, int]) -> AffineExpr | None:
+    """An index of the body as an affine expression of the axes; None for any other."""
+    if (axis := axes.get(value)) is not None:
+        return AffineExpr.dimension(axis)
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return AffineExpr.constant(owner.value.value.data)
+    if not isinstance(owner, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+        return None
+    left, right = (affine_index(operand, axes) for operand in owner.operands)
+    if left is None or right is None:
+        return None
+    if isinstance(owner, arith.MuliOp):
+        return None if left.used_dims() and right.used_dims() else left * right
+    return left + right if isinstance(owner, arith.AddiOp) else left - right
+
+
+def extracts_in(op: Operation) -> list[tensor.ExtractOp]:
+    """The reads of elements in an op's regions."""
+    return [inner for inner in op.walk() if isinstance(inner, tensor.ExtractOp)]
+
+
+def axes_read(op: ExpressionOp, value: SSAValue) -> list[tuple[int, ...] | None]:
+    """For each read of an input the axes that are its indices, of the dimensions' extents; else None."""
+    axes = {index: axis for axis, index in enumerate(op.indices)}
+    extents = [*op.axis_dims, *op.reduce_dims]
+    positions = {op.tensors[i]: i for i, operand in enumerate(op.inputs) if operand is value}
+    found: list[tuple[int, ...] | None] = []
+    for read in (read for read in extracts_in(op) if read.tensor in positions):
+        at = [axes.get(index) for index in read.indices]
+        dims = op.input_dims(positions[read.tensor])
+        known = tuple(axis for axis, dim in zip(at, dims, strict=True) if _is_along(axis, dim, extents))
+        found.append(known if len(known) == len(at) else None)
+    return found
+
+
+def _is_along(axis: int | None, dim: Dim, extents: Sequence[Dim]) -> bool:
+    return axis is not None and dim.proves_equal(extents[axis])
+
+
+def reads_rows(op: ExpressionOp, value: SSAValue, kept: int) -> bool:
+    """Whether all reads of an input are at the point itself, or at its place along the first axes."""
+    rank = len(op.axes) + len(op.reduce)
+    return all(axes in (tuple(range(rank)), tuple(range(kept))) for axes in axes_read(op, value))
+
+
+def whole_input(op: ExpressionOp) -> SSAValue | None:
+    """The first input that is only read at the point itself, over all axes; None where there is none."""
+    point = tuple(range(len(op.axes) + len(op.reduce)))
+    for value in op.inputs:
+        if (reads := axes_read(op, value)) and all(axes == point for axes in reads):
+            return value
+    return None
+
+
+def kind_of_expression(op: ExpressionOp) -> Kind:
+    """
+    The fusion kind of an expression, by its reads.
+
+    Elementwise and broadcast ones read their inputs at some of the axes, in order, injective ones at any
+    other indices. Over axes that are reduced it is a reduction of rows where it reads an input at the point
+    itself, and else a contraction.
+    """
+    if len(op.outputs) != 1:
+        return Kind.OPAQUE
+    if len(op.reduce):
+        return Kind.CONTRACTION if whole_input(op) is None else Kind.REDUCTION
+    axes = {index: axis for axis, index in enumerate(op.indices)}
+    dims = {tensor: op.input_dims(position) for position, tensor in enumerate(op.tensors)}
+    kinds = [_kind_of_read(read, axes, dims[read.tensor], op.axis_dims) for read in extracts_in(op)]
+    return max(kinds, default=Kind.BROADCAST)
+
+
+def _kind_of_read(
+    read: tensor.ExtractOp, axes: Mapping[SSAValue, int], dims: Sequence[Dim], shape: Sequence[Dim]
+) -> Kind:
+    """The kind of a read: of the point itself, along some of the axes in order, or any other."""
+    at = [axes.get(index) for index in read.indices]
+    along = [axis for axis, dim in zip(at, dims, strict=True) if axis is not None and dim != 1]
+    ones = sum(dim == 1 for dim in dims)
+    if along != sorted(set(along)) or len(along) + ones < len(dims):
+        return Kind.INJECTIVE
+    if not all(_is_along(axis, dim, shape) for axis, dim in zip(at, dims, strict=True) if dim != 1):
+        return Kind.INJECTIVE
+    if not same_dims(dims, shape):
+        return Kind.BROADCAST
+    # A tensor of the same shape is read at the point, or it is moved.
+    return Kind.ELEMENTWISE if len(along) + ones == len(shape) and _in_place(at, dims) else Kind.INJECTIVE
+
+
+def _in_place(at: Sequence[int | None], dims: Sequence[Dim]) -> bool:
+    pairs = enumerate(zip(at, dims, strict=True))
+    return all(axis == position or dim == 1 for position, (axis, dim) in pairs)

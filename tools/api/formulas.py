@@ -1,0 +1,87 @@
+"""Formulas of `stepwell.te` as programs: lowered, compiled, interpreted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region
+
+from stepwell.dialects.types import tensor_type
+from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.scalar_code import element_named
+from stepwell.frontend.te.tensors import Tensor
+from stepwell.frontend.te.to_graph import emit, hint
+from stepwell.runtime.interface import dtype_from_name
+from stepwell.tools.api.module import Module
+
+if TYPE_CHECKING:
+    from stepwell.runtime.model import CompiledModel
+    from stepwell.tools.driver.options import CompileKeywords
+
+_NAME = "graph.name"
+
+
+def lower(inputs: Sequence[Tensor], outputs: Tensor | Sequence[Tensor], level: str = "linalg") -> Module:
+    """
+    A program that computes tensors from inputs, on a level from `graph` on.
+
+    Raises: StepwellError `te-operator`, `bad-option`, `type-mismatch`.
+    """
+    given, results = list(inputs), [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    if wrong := [t for t in (*given, *results) if not isinstance(cast("object", t), Tensor)]:
+        raise te_error(
+            "te-operator", f"expected tensors of te.placeholder and te.compute, found {wrong[0]!r}"
+        )
+    if computed := [t for t in given if t.stage is not None]:
+        raise te_error("te-operator", f"an input is a te.placeholder, and {computed[0].name} is computed")
+    block = Block(arg_types=[tensor_type(element_named(t.dtype), t.dims) for t in given])
+    for argument, tensor in zip(block.args, given, strict=True):
+        argument.name_hint = hint(tensor.name)
+    values = emit(results, dict(zip(given, block.args, strict=True)), block.add_op)
+    block.add_op(ReturnOp(*values))
+    types = list(block.arg_types), [value.type for value in values]
+    main = FuncOp("main", types, Region(block), arg_attrs=_names(given), res_attrs=_names(results))
+    module = Module(ModuleOp([main])).verify()
+    return module if level == "graph" else module.to(level)
+
+
+def _names(tensors: Sequence[Tensor]) -> ArrayAttr[DictionaryAttr]:
+    """The names of inputs or outputs, each once."""
+    taken: set[str] = set()
+    names: list[str] = []
+    for tensor in tensors:
+        number, name = 1, tensor.name
+        while name in taken:
+            name, number = f"{tensor.name}_{number}", number + 1
+        taken.add(name)
+        names.append(name)
+    return ArrayAttr([DictionaryAttr({_NAME: StringAttr(name)}) for name in names])
+
+
+def build(
+    inputs: Sequence[Tensor],
+    outputs: Tensor | Sequence[Tensor],
+    *,
+    threads: int | None = None,
+    **keywords: Unpack[CompileKeywords],
+) -> CompiledModel:
+    """
+    A compiled model that computes tensors from inputs; keywords are those of `stepwell.compile`.
+
+    Raises: as `lower` and `stepwell.compile`.
+    """
+    return lower(inputs, outputs, "graph").compile(threads=threads, **keywords)
+
+
+def interpret(
+    inputs: Sequence[Tensor], outputs: Tensor | Sequence[Tensor], *arrays: np.ndarray[Any, Any]
+) -> list[np.ndarray[Any, Any]]:
+    """The tensors for arrays as inputs, by the interpreter on level 2. Raises: as `lower`."""
+    results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    signed = [array.view(f"i{array.itemsize}") if array.dtype.kind == "u" else array for array in arrays]
+    found = cast("list[np.ndarray[Any, Any]]", lower(inputs, results).interpret(*signed))
+    return [array.view(dtype_from_name(t.dtype)) for array, t in zip(found, results, strict=True)]
