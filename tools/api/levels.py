@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from stepwell.dialects.foreign.model_dialect import MODEL_DIALECTS
 from stepwell.dialects.sched import UNROLLED
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model_info import TensorInfo
@@ -16,7 +17,7 @@ from stepwell.tools.driver.model_interface import named_types, tensor_spec
 
 
 def level_of(module: ModuleOp) -> str:
-    """The level of a module: `onnx`, `graph`, `linalg`, `vector`, `loops` or `llvm`, by its ops."""
+    """The level of a module: `onnx` (level 0 of any model), `graph`, `linalg`, `vector`, `loops` or `llvm`, by its ops."""
     if is_on_loops(module):
         return "llvm" if is_on_machine(module) else "loops"
     functions = functions_in(module).values()
@@ -29,7 +30,7 @@ def level_of(module: ModuleOp) -> str:
         return "vector"
     if kernels_of(module) or dialects & {"linalg", "tensor", "vector"}:
         return "linalg"
-    return "onnx" if "onnx" in dialects else "graph"
+    return "onnx" if dialects.intersection(MODEL_DIALECTS) else "graph"
 
 
 def _is_on_buffers(function: FuncOp | llvm.FuncOp) -> bool:

@@ -27,6 +27,7 @@ from stepwell.tools.driver.options import (
     WINOGRAD,
     CompileOptions,
     check_suffix,
+    source_suffixes,
 )
 from stepwell.tools.limits import add_limits, limits_of
 
@@ -271,7 +272,7 @@ def _option_text(value: object) -> str:
 def ready_model(args: Namespace) -> CompiledModel:
     """The model of parsed arguments, compiled unless it is an artifact. Raises: StepwellError."""
     compiled = (".stepwell", ".so")
-    check_suffix(args.model, (".onnx", ".mlir", *compiled))
+    check_suffix(args.model, source_suffixes(*compiled))
     load_plugins(args)
     if args.model.suffix in compiled:
         expect_no_compilation(args)
