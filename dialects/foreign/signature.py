@@ -1,4 +1,4 @@
-"""Signatures of foreign ops as text: `aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`."""
+"""Signatures of foreign ops as text: `aten.add.Tensor(Tensor self, *, Scalar alpha=1) -> Tensor`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Argument:
 
     name: str
     base: str
-    """The type of one element: `Tensor`, `int`, `SymInt`, `float`, `Scalar`, `bool`, `str`, `ScalarType`, …."""
+    """The type of one element: `Tensor`, `int`, `float`, `Scalar`, `bool`, `str`, `ScalarType`, …."""
     is_list: bool = False
     is_optional: bool = False
     """Whether the whole argument may be None."""

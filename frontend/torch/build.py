@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -155,10 +156,21 @@ class _Builder:
                 operands=[operands], result_types=[types], properties={"target": StringAttr(node.target)}
             )
         try:
+            op_class = dialect.TABLE.op_class(node.target)
+            known = op_class.SIGNATURE.by_name
             arguments = {name: self._argument(value, node) for name, value in node.arguments.items()}
-            return dialect.TABLE.op_class(node.target).make(arguments, types)
+            for name, value in arguments.items():
+                if _is_number(value) and name in known and known[name].is_tensor:
+                    arguments[name] = self._number(value)
+            return op_class.make(arguments, types)
         except (TypeError, ValueError) as error:
             raise self._invalid(node, str(error)) from None
+
+    def _number(self, value: object) -> SSAValue:
+        """A number where the overload has a tensor, as one of rank 0."""
+        op = dialect.WeightOp(constant_attr(np.array(value), "", self._weights))
+        self._block.add_op(op)
+        return op.result
 
     def _argument(self, value: object, node: Node) -> object:
         match value:
@@ -222,6 +234,10 @@ def _refs(values: Iterable[object]) -> Iterable[Ref]:
             yield value
         elif isinstance(value, list | tuple):
             yield from _refs(cast("Sequence[object]", value))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, bool | int | float)
 
 
 def _symbol_names(program: TorchProgram) -> Mapping[str, Dim]:

@@ -17,7 +17,7 @@ from stepwell.tools.driver.model_interface import named_types, tensor_spec
 
 
 def level_of(module: ModuleOp) -> str:
-    """The level of a module: `onnx` (level 0 of any model), `graph`, `linalg`, `vector`, `loops` or `llvm`, by its ops."""
+    """The level of a module by its ops: `onnx` (0), `graph`, `linalg`, `vector`, `loops` or `llvm`."""
     if is_on_loops(module):
         return "llvm" if is_on_machine(module) else "loops"
     functions = functions_in(module).values()

@@ -1,5 +1,7 @@
 """
-Writes `dialects/torch/signatures.txt` from an installed torch: `python -m stepwell.tools.generators.generate_torch`.
+Writes `dialects/torch/signatures.txt` from an installed torch.
+
+Run `python -m stepwell.tools.generators.generate_torch` after choosing another version of torch.
 """
 
 from __future__ import annotations
