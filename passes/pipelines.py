@@ -187,7 +187,10 @@ def text_of(steps: Iterable[Step]) -> str:
     return ",".join(step.text for step in steps)
 
 
-FROM_MODELS: Mapping[str, str] = {"onnx": text_of(MODEL), "torch": "convert-torch-to-graph"}
+FROM_MODELS: Mapping[str, str] = {
+    "onnx": text_of(MODEL),
+    "torch": "functionalize-torch,convert-torch-to-graph",
+}
 """The conversion of each dialect of models to level 1."""
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = FROM_MODELS["onnx"], text_of(WORK), text_of(KERNELS)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)

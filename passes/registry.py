@@ -121,6 +121,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-plugins-to-graph": ("lower ops of plugins to graph ops",),
         "linalg-to-loops": ("lower linalg ops on buffers to loops",),
     },
+    "passes.torch": {
+        "functionalize-torch": ("replace writes into values of PyTorch programs by new values",)
+    },
     "passes.graph.simplify": {
         "canonicalize-cast": ("clone widening casts for each of their users", "CanonicalizeCast"),
         "canonicalize-ops": ("write bias_add as an addition that broadcasts", "CanonicalizeOps"),

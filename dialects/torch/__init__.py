@@ -12,8 +12,9 @@ from stepwell.dialects.torch.structure import WeightOp as WeightOp
 if TYPE_CHECKING:
     Torch: Dialect
 
-NODE, MODULE = "torch.node", "torch.module"
-"""Attributes of an op: the name of its node, and the path and class of the module that it belongs to."""
+NODE, MODULE, NAME = "torch.node", "torch.module", "torch.name"
+"""Attributes of an op: the name of its node, and the path and class of the module that it
+belongs to; of a weight: its name in the program."""
 TABLE = OpTable("torch", Path(__file__).with_name("signatures.txt"))
 """The overloads by name (`aten.add.Tensor`)."""
 
@@ -27,4 +28,4 @@ def __getattr__(name: str) -> object:
     return value
 
 
-__all__ = ["MODULE", "NODE", "TABLE", "OperatorOp", "Torch", "WeightOp"]
+__all__ = ["MODULE", "NAME", "NODE", "TABLE", "OperatorOp", "Torch", "WeightOp"]

@@ -106,6 +106,7 @@ class _Builder:
         for name, attribute in zip(weights, attributes, strict=True):
             op = dialect.WeightOp(attribute)
             op.location = NameLoc(StringAttr(weights[name][0]), NoneAttr())
+            op.attributes[dialect.NAME] = StringAttr(weights[name][0])
             self._block.add_op(op)
             self._define(name, op.result)
 
@@ -249,9 +250,11 @@ def _symbol_names(program: TorchProgram) -> Mapping[str, Dim]:
             (name,) = dim.symbols() if len(dim.symbols()) == 1 else ("",)
             if not name or name in names or dim != Dim.symbol(name):
                 continue
-            given = program.symbol_names.get(name) or f"{_NOT_A_NAME.sub('_', each.label)}_{axis}"
-            while given in taken:
-                given += "_"
+            given = program.symbol_names.get(name, "")
+            if not given:
+                given = f"{_NOT_A_NAME.sub('_', each.label)}_{axis}"
+                while given in taken:
+                    given += "_"
             taken.add(given)
             names[name] = Dim.symbol(given)
     return names

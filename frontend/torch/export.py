@@ -27,8 +27,7 @@ def exported_program(
     args, kwargs = _arguments(example_inputs)
     if module.training:
         warn("the module is in training mode: call .eval() for inference", ExportWarning)
-    names: list[str] = []
-    shapes = _with_dims(dynamic_shapes, torch, names)
+    shapes = _with_dims(dynamic_shapes, torch)
     try:
         with torch.no_grad():
             program = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
@@ -48,13 +47,12 @@ def _arguments(example_inputs: object) -> tuple[tuple[object, ...], dict[str, ob
     raise StepwellError("bad-model", None, message, help="for one argument x: example_inputs=(x,)")
 
 
-def _with_dims(shapes: object, torch: Any, names: list[str]) -> Any:
-    """The shapes with a size of torch's for each name, one a name."""
-    known: dict[str, Any] = {}
+def _with_dims(shapes: object, torch: Any) -> Any:
+    """The shapes with an open size of torch's for each name, whose range torch finds."""
 
     def replaced(value: object) -> object:
         if isinstance(value, str):
-            return known.setdefault(value, torch.export.Dim(value))
+            return torch.export.Dim.DYNAMIC
         if isinstance(value, Mapping):
             return {key: replaced(item) for key, item in cast("Mapping[object, object]", value).items()}
         if isinstance(value, list | tuple):

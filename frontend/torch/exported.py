@@ -14,9 +14,9 @@ from stepwell.frontend.torch.build import build_module
 from stepwell.frontend.torch.expressions import UnknownExpression, combined
 from stepwell.frontend.torch.records import Input, Node, Output, Ref, TensorRecord, TorchProgram
 from stepwell.frontend.torch.stack import module_text, user_line
-from stepwell.frontend.torch.targets import KEPT, LEFT_OUT_ARGUMENTS, is_check, is_size
+from stepwell.frontend.torch.targets import LEFT_OUT_ARGUMENTS, is_check, is_size, kept
 from stepwell.frontend.torch.tensors import array_of, dtype_name
-from stepwell.frontend.torch.trees import input_names, output_names
+from stepwell.frontend.torch.trees import input_names, output_names, tree_of_spec
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import dtype_from_name
@@ -62,10 +62,10 @@ def read_torch(program: Any, ctx: StepwellContext, symbol_names: Mapping[str, st
 
 
 def decompositions() -> Mapping[Any, Any]:
-    """Torch's rules that write operators as simpler ones, but for operators with a conversion of their own."""
+    """Torch's rules that write operators as simpler ones, but for those with a conversion of their own."""
     torch = torch_package()
     table = torch.export.default_decompositions()
-    for name in KEPT:
+    for name in kept():
         library, packet, overload = name.split(".")
         op = getattr(getattr(getattr(torch.ops, library), packet, None), overload, None)
         if op is not None:
@@ -80,13 +80,11 @@ class _Reader:
         self._program = program
         self._signature = program.graph_signature
         call = program.module_call_graph[0].signature
-        tree = import_module("torch.utils._pytree")
         self._inputs: list[str] = []
         self._outputs: list[str] = []
         if call is not None:
-            names = call.forward_arg_names or []
-            self._inputs = input_names(tree.treespec_dumps(call.in_spec), names, NAME)
-            self._outputs = output_names(tree.treespec_dumps(call.out_spec), NAME)
+            self._inputs = input_names(tree_of_spec(call.in_spec), call.forward_arg_names or [])
+            self._outputs = output_names(tree_of_spec(call.out_spec))
 
     def program(self) -> TorchProgram:
         """The whole program as records."""

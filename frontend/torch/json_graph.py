@@ -11,7 +11,7 @@ from stepwell.frontend.torch.records import Array, Input, Node, Output, Ref, Ten
 from stepwell.frontend.torch.stack import module_text, user_line
 from stepwell.frontend.torch.stored_weights import element_type
 from stepwell.frontend.torch.targets import LEFT_OUT_ARGUMENTS, is_check, is_size
-from stepwell.frontend.torch.trees import input_names, output_names
+from stepwell.frontend.torch.trees import input_names, output_names, tree_of_text
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
@@ -102,10 +102,11 @@ class GraphReader:
         for call in self._module.children("module_call_graph"):
             if call.string("fqn") == "" and "signature" in call:
                 signature = call.child("signature")
+                tree = tree_of_text(signature.string(spec), signature.where)
                 if spec == "out_spec":
-                    return output_names(signature.string(spec), signature.where)
+                    return output_names(tree)
                 given = signature.items("forward_arg_names") if "forward_arg_names" in signature else []
-                return input_names(signature.string(spec), list(map(str, given)), signature.where)
+                return input_names(tree, list(map(str, given)))
         return []
 
     def _node(self, node: Fields) -> Iterable[Node]:

@@ -1,5 +1,10 @@
 """Operators of PyTorch that a module of level 0 does not have: arithmetic of sizes, and checks."""
 
+from functools import cache
+from pathlib import Path
+
+from stepwell.dialects import torch
+
 LEFT_OUT_ARGUMENTS = frozenset(
     {"device", "layout", "pin_memory", "generator", "memory_format", "non_blocking"}
 )
@@ -30,4 +35,8 @@ def is_check(target: str) -> bool:
     return target in _CHECKS
 
 
-KEPT = frozenset()
+@cache
+def kept() -> frozenset[str]:
+    """The overloads with a conversion of their own, which are not decomposed (`aten.linear.default`)."""
+    text = Path(torch.__file__).with_name("converted.txt").read_text(encoding="utf-8")
+    return frozenset(line for line in text.splitlines() if not line.startswith("#"))

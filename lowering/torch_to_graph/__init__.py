@@ -22,7 +22,24 @@ from stepwell.runtime.errors import StepwellError, describe_location
 
 __all__ = ["ConvertTorchToGraphPass", "converted_overloads"]
 
-FAMILIES = ("contraction", "movement", "norm", "padding", "pieces", "reduction", "unary", "window")
+FAMILIES = (
+    "attention",
+    "binary",
+    "contraction",
+    "creation",
+    "indexing",
+    "movement",
+    "norm",
+    "padding",
+    "pieces",
+    "recurrent",
+    "reduction",
+    "resize",
+    "scatter",
+    "selection",
+    "unary",
+    "window",
+)
 """The files of conversions, one family of ops each."""
 
 

@@ -16,7 +16,7 @@ from stepwell.runtime.dims import Dim
 
 @converts("view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints", "unflatten.int")
 @converts("squeeze.default", "squeeze.dim", "squeeze.dims", "view_as.default", "reshape_as.default")
-@converts("ravel.default", "_reshape_alias.default", "atleast_1d.default", "atleast_2d.default")
+@converts("ravel.default", "atleast_1d.default", "atleast_2d.default")
 @converts("atleast_3d.default")
 def reshaped(call: Call) -> Value:
     """The elements in the shape that the program records."""
@@ -246,9 +246,11 @@ def channel_shuffle(call: Call) -> Value:
 def unfold(call: Call) -> Value:
     """Windows along an axis, as a last dimension."""
     x = call.tensor()
+    if x.rank == 0:
+        return x.reshape(call.dims)
     axis = call.axis("dimension")
     size, step = call.integer("size"), call.integer("step")
-    count = call.dims[axis] if x.rank else Dim.of(1)
+    count = call.dims[axis]
     starts = call.at.iota(count, i64) * step
     positions = starts.unsqueeze(1) + call.at.iota(size, i64)
     gathered = x.gather(positions, axis)

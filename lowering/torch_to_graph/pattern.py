@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import ComplexType, TensorType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.utils.exceptions import VerifyException
@@ -82,6 +83,8 @@ class TorchLowering(RewritePattern):
         """Convert the call, and compare the types of the results."""
         if not isinstance(op, ForeignOp):
             return
+        if any(isinstance(_element(value), ComplexType) for value in (*op.operands, *op.results)):
+            raise StepwellError("unsupported", op, f"{op.SIGNATURE.name}: complex numbers are not supported")
         call = Call(op, Formula(self, rewriter))
         try:
             converted = CONVERSIONS[op.SIGNATURE.name](call)
@@ -94,6 +97,10 @@ class TorchLowering(RewritePattern):
             )
             raise StepwellError("type-mismatch", op, message)
         rewriter.replace(op, [], _agreed(op, values))
+
+
+def _element(value: SSAValue) -> Attribute | None:
+    return tensor_of(value).element_type if isinstance(value.type, TensorType) else None
 
 
 def _agreed(op: ForeignOp, values: Sequence[Value | None]) -> list[SSAValue | None]:

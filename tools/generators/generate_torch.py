@@ -16,6 +16,7 @@ import stepwell.dialects.torch
 from stepwell.runtime.packages import needed
 
 SIGNATURES = Path(stepwell.dialects.torch.__file__).with_name("signatures.txt")
+CONVERTED = SIGNATURES.with_name("converted.txt")
 _HEAD = "# Written by stepwell/tools/generators/generate_torch.py. Overloads of torch's aten library:\n"
 _LEFT_OUT = re.compile(
     r"_?foreach|.*quantize|.*qint|.*mkldnn|cudnn|_cudnn|miopen|_?fused_|.*sparse|.*nested|.*_cuda|_fw_|.*onednn|"
@@ -34,6 +35,15 @@ def main() -> None:
     lines = sorted(signatures())
     SIGNATURES.write_text(_HEAD + "".join(f"{line}\n" for line in lines), encoding="utf-8")
     print(f"{SIGNATURES}: {len(lines)} overloads")
+    CONVERTED.write_text(converted_text(), encoding="utf-8")
+
+
+def converted_text() -> str:
+    """The contents of `converted.txt`: the overloads with a conversion, which the reader leaves whole."""
+    from stepwell.lowering.torch_to_graph import converted_overloads
+
+    head = "# Written by stepwell/tools/generators/generate_torch.py. Overloads with a conversion:\n"
+    return head + "".join(f"{name}\n" for name in sorted(converted_overloads()))
 
 
 def signatures() -> Iterator[str]:
