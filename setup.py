@@ -11,6 +11,6 @@ setup(
     package_dir={"stepwell": "stepwell", **{f"stepwell.{layer}": layer for layer in LAYERS}},
     package_data={
         "stepwell": ["py.typed"],
-        "": ["*.mlir", "*.csv", "*.pyi", "page/*.js", "page/*.css", "package/*", "*.mjs"],
+        "": ["*.mlir", "*.csv", "*.txt", "*.pyi", "page/*.js", "page/*.css", "package/*", "*.mjs"],
     },
 )

@@ -169,12 +169,8 @@ ON_LLVM = (
 
 NEEDED = frozenset(
     (
-        *(
-            "append-to-states",
-            "convert-onnx-to-graph",
-            "convert-plugins-to-graph",
-            *(step.name for step in PARTITION),
-        ),
+        *("append-to-states", "convert-onnx-to-graph", "convert-torch-to-graph"),
+        *("convert-plugins-to-graph", *(step.name for step in PARTITION)),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
         *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
         "convert-loops-to-llvm",
@@ -196,7 +192,12 @@ def text_of(steps: Iterable[Step]) -> str:
     return ",".join(step.text for step in steps)
 
 
-FROM_ONNX, WORK_PIPELINE, TO_KERNELS = text_of(MODEL), text_of(WORK), text_of(KERNELS)
+FROM_MODELS: Mapping[str, str] = {
+    "onnx": text_of(MODEL),
+    "torch": "functionalize-torch,convert-torch-to-graph",
+}
+"""The conversion of each dialect of models to level 1."""
+FROM_ONNX, WORK_PIPELINE, TO_KERNELS = FROM_MODELS["onnx"], text_of(WORK), text_of(KERNELS)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
 REFERENCE_PIPELINE = text_of(PROGRAM[:3])
 """What the interpreter needs of `PROGRAM`."""
@@ -212,7 +213,7 @@ C_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *C_STACK, *MAIN))
 """The same for C source."""
 
 NEEDED_BELOW = {
-    FROM_ONNX: "every later pass works on the ops that it makes",
+    **dict.fromkeys(FROM_MODELS.values(), "every later pass works on the ops that it makes"),
     "fuse-ops": "it decides what becomes a kernel, and kernels alone are lowered",
 }
 """Passes that nothing below level 1 does without, and why."""

@@ -122,9 +122,13 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-loops-to-emitc": ("lower loops on buffers to the operators and statements of C",),
         "convert-loops-to-llvm": ("lower loops on buffers to the llvm dialect",),
         "convert-onnx-to-graph": ("lower each ONNX operator to graph ops",),
+        "convert-torch-to-graph": ("lower each overload of PyTorch to graph ops",),
         "convert-vm-to-llvm": ("lower instructions on registers to native functions",),
         "convert-plugins-to-graph": ("lower ops of plugins to graph ops",),
         "linalg-to-loops": ("lower linalg ops on buffers to loops",),
+    },
+    "passes.torch": {
+        "functionalize-torch": ("replace writes into values of PyTorch programs by new values",)
     },
     "passes.graph.simplify": {
         "canonicalize-cast": ("clone widening casts for each of their users", "CanonicalizeCast"),

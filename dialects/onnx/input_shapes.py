@@ -8,12 +8,18 @@ from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType, UnrankedTensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.dialects.foreign import ForeignOp
+from stepwell.dialects.graph.structure import AssertOp
+from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
+
+_TYPED = ("graph", "torch")
+"""Dialects whose values have their types before the conversion to level 1."""
+_HELP_OF_GRAPH = "give the sizes where the model's own file is compiled"
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,15 @@ def set_input_shapes(main: FuncOp, shapes: Mapping[str, Sequence[int]]) -> list[
         resized += _fix(inputs[name], name, shape, symbols)
     for value in (*main.args, *(result for op in main.walk() for result in op.results)):
         _retype(value, symbols)
+    for op in main.walk():
+        _substitute_attributes(op, symbols)
     main.properties["function_type"] = FunctionType.from_lists(
         [arg.type for arg in main.args], [_substituted(t, symbols) for t in main.function_type.outputs]
     )
-    if resized and any(op.dialect_name() == "graph" for op in main.walk()):
-        help = "give the sizes where the model's own file is compiled"
-        message = f"{resized[0]}: types of level 1 are not inferred again"
+    if resized and (typed := next((o for o in main.walk() if o.dialect_name() in _TYPED), None)):
+        is_graph = typed.dialect_name() == "graph"
+        help = _HELP_OF_GRAPH if is_graph else "export the program with an open size there"
+        message = f"{resized[0]}: the types of its values are not inferred again"
         raise StepwellError("shape-mismatch", main, message, help=help)
     return resized
 
@@ -107,6 +116,18 @@ def _expect_fit(dims: Sequence[Dim], name: str, shape: Sequence[int], symbols: d
 
 def _retype(value: SSAValue, symbols: Mapping[str, Dim]) -> None:
     set_type(value, _substituted(value.type, symbols))
+
+
+def _substitute_attributes(op: Operation, symbols: Mapping[str, Dim]) -> None:
+    """Put sizes in place of symbols in the attributes of an op that are dimensions."""
+    for table in (op.properties, op.attributes):
+        for name, attribute in table.items():
+            if isinstance(attribute, DimsAttr):
+                table[name] = DimsAttr.of([dim.substitute(symbols) for dim in attribute.get()])
+            elif isinstance(op, AssertOp) and name in ("lhs", "rhs") and isinstance(attribute, StringAttr):
+                table[name] = StringAttr(str(Dim.of(attribute.data).substitute(symbols)))
+    if isinstance(op, ForeignOp):
+        op.substitute(symbols)
 
 
 def _substituted(type: Attribute, symbols: Mapping[str, Dim]) -> Attribute:

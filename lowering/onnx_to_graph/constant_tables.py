@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy.typing as npt
 from xdsl.dialects.builtin import i64
 
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
+from stepwell.lowering.to_graph import Formula, Value
 
 Table: TypeAlias = npt.NDArray[Any]
 

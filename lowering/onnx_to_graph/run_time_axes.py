@@ -11,8 +11,8 @@ from xdsl.ir import Attribute
 from stepwell.dialects import graph
 from stepwell.dialects.graph_ir.annotations import STOP_FUSION
 from stepwell.dialects.types import dtype_of
-from stepwell.lowering.onnx_to_graph.expressions import Value
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
+from stepwell.lowering.to_graph import Value
 from stepwell.runtime.dims import Dim
 
 # The stages of a reduction: the op on each element, the accumulation, the op on the result.

@@ -15,8 +15,8 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph_ir.annotations import STOP_FUSION, in_bounds
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.shape_values import bound_elements, extents
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 
 

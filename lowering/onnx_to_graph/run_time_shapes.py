@@ -8,10 +8,10 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects import onnx
 from stepwell.dialects.advice import on_open_size
-from stepwell.lowering.onnx_to_graph.expressions import Value
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering
 from stepwell.lowering.onnx_to_graph.support import normalized_axis, shape_of
+from stepwell.lowering.to_graph import Value
 from stepwell.passes.analysis.symbolic_values import symbolic_dims
 from stepwell.runtime.errors import StepwellError
 

@@ -18,6 +18,7 @@ from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.types import dims_of, tensor_of
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.lowering.to_graph import Constants
 from stepwell.passes.analysis.symbolic_values import partly_symbolic_dims, symbolic_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
@@ -156,7 +157,7 @@ def renamed(
     return rewriter.insert(graph.ReshapeOp(value, names)).result
 
 
-def extents(dims: Sequence[Dim], lowering: OnnxLowering, rewriter: PatternRewriter) -> SSAValue:
+def extents(dims: Sequence[Dim], lowering: Constants, rewriter: PatternRewriter) -> SSAValue:
     """Known dimensions as an i64 tensor: a constant if all are numbers."""
     if all(dim.is_static for dim in dims):
         return lowering.constant(np.array([dim.value for dim in dims], np.int64), rewriter)

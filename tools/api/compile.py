@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
 
+from stepwell.frontend.formats import with_keywords
+from stepwell.runtime.errors import StepwellError
 from stepwell.tools.api.building import built
 from stepwell.tools.api.source import SameFile
 from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
@@ -17,9 +19,11 @@ if TYPE_CHECKING:  # the compiler itself is imported when something is to be com
 
 
 def compile(
-    model: ModelFile | Module,
+    model: ModelFile | Module | object,
     options: CompileOptions | None = None,
     *,
+    example_inputs: object = None,
+    dynamic_shapes: object = None,
     threads: int | None = None,
     progress: Progress | None = None,
     **keywords: Unpack[CompileKeywords],
@@ -27,8 +31,10 @@ def compile(
     """
     Compile a model.
 
-    Args: `model` is a path to an .onnx or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto` or a
-    `stepwell.Module`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels may
+    Args: `model` is a path to an .onnx, .pt2 or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto`,
+    a `torch.export.ExportedProgram`, a `torch.nn.Module` or a `stepwell.Module`; `example_inputs` are
+    arguments of a PyTorch module, a tuple or a dictionary by name, and `dynamic_shapes` its open sizes, such
+    as `{"x": {0: "N"}}`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels may
     use when it runs (default: all cores); `progress(step, done, total)` is called while kernels compile.
     Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
     answers by numpy until its code is there: `stage`, `wait`.
@@ -36,9 +42,13 @@ def compile(
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
     if _is_module(model):
+        if example_inputs is not None or dynamic_shapes is not None:
+            raise StepwellError("bad-model", None, "a stepwell.Module has types: it needs no example_inputs")
         return model.compile(options, threads=threads, progress=progress, **keywords)
-    chosen = options_with(options, keywords, ("threads", "progress"))
-    return built(SameFile(cast("ModelFile", model)), chosen, threads, progress)
+    taken = ("example_inputs", "dynamic_shapes", "threads", "progress")
+    chosen = options_with(options, keywords, taken)
+    source = with_keywords(model, {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes})
+    return built(SameFile(cast("ModelFile", source)), chosen, threads, progress)
 
 
 def _is_module(model: object) -> TypeGuard[Module]:

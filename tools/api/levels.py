@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from stepwell.dialects.foreign.model_dialect import MODEL_DIALECTS
 from stepwell.dialects.graph.expression import outside_formulas
 from stepwell.dialects.sched import UNROLLED
 from stepwell.runtime.errors import StepwellError
@@ -17,7 +18,7 @@ from stepwell.tools.driver.model_interface import named_types, tensor_spec
 
 
 def level_of(module: ModuleOp) -> str:
-    """The level of a module: `onnx`, `graph`, `linalg`, `vector`, `loops` or `llvm`, by its ops."""
+    """The level of a module by its ops: `onnx` (0), `graph`, `linalg`, `vector`, `loops` or `llvm`."""
     if is_on_loops(module):
         return "llvm" if is_on_machine(module) else "loops"
     functions = functions_in(module).values()
@@ -30,7 +31,7 @@ def level_of(module: ModuleOp) -> str:
         return "vector"
     if kernels_of(module) or dialects & {"linalg", "tensor", "vector"}:
         return "linalg"
-    return "onnx" if "onnx" in dialects else "graph"
+    return "onnx" if dialects.intersection(MODEL_DIALECTS) else "graph"
 
 
 def _is_on_buffers(function: FuncOp | llvm.FuncOp) -> bool:

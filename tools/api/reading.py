@@ -4,45 +4,61 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.frontend.formats import with_keywords
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.api.module import Module
-from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.driver.options import check_suffix, source_suffixes
 from stepwell.tools.driver.reading import read_module
 from stepwell.tools.driver.written_program import verify_written
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from stepwell.tools.driver.options import ModelFile
+
     Target = str | TargetDescription | None
 
 
 def read(
-    path: str | os.PathLike[str], *, target: Target = None, context: StepwellContext | None = None
+    source: str | os.PathLike[str] | object,
+    *,
+    example_inputs: object = None,
+    dynamic_shapes: object = None,
+    target: Target = None,
+    context: StepwellContext | None = None,
 ) -> Module:
     """
-    A file as a module: a model (.onnx), or IR as text (.mlir) with the weight file beside it.
+    A model of any kind as a module of level 0; or a file of IR as text (.mlir) with the weight file beside it.
 
-    Raises: StepwellError `unknown-file-type`, `no-file`, `invalid-model`, `syntax`, `invalid-ir`.
+    Args: `source` is a path, or a model in memory; `example_inputs` and `dynamic_shapes` are as for
+    `stepwell.compile`.
+    Raises: StepwellError `unknown-file-type`, `bad-model`, `no-file`, `invalid-model`, `syntax`, `invalid-ir`.
     """
-    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
-        help = "stepwell.import_onnx takes bytes and messages, stepwell.parse takes text"
-        message = f"path must name a file, found {type(path).__name__}"
-        raise StepwellError("type-mismatch", None, message, help=help)
-    file = Path(path)
+    context = StepwellContext() if context is None else context
+    keywords = {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes}
+    if isinstance(source, str | os.PathLike):
+        file = _checked_path(Path(cast("str | os.PathLike[str]", source)))
+        model: object = with_keywords(file, keywords)
+    else:
+        model = with_keywords(source, keywords)
+    with collector_paused():
+        return Module(read_module(cast("ModelFile", model), context), target=target, context=context)
+
+
+def _checked_path(file: Path) -> Path:
+    """The path of a file that is a model or IR. Raises: StepwellError `unknown-file-type`."""
     if file.suffix == ".stepwell":
         help = "load it with stepwell.load, or read the model's own file"
         raise StepwellError("unknown-file-type", str(file), "an artifact is compiled already", help=help)
-    check_suffix(file, (".onnx", ".mlir"))
-    context = StepwellContext() if context is None else context
-    with collector_paused():
-        return Module(read_module(file, context), target=target, context=context)
+    check_suffix(file, source_suffixes())
+    return file
 
 
 def parse(

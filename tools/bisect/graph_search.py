@@ -13,7 +13,7 @@ from stepwell.passes import PassContext, parse_passes, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import module_text
 from stepwell.passes.pass_limit import PassRun, RewriteLimit, is_skippable
-from stepwell.passes.pipelines import FROM_ONNX, text_of
+from stepwell.passes.pipelines import text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.tools.bisect.finding import Finding
@@ -22,8 +22,8 @@ from stepwell.tools.check.conversion import judged_conversion
 from stepwell.tools.check.model_values import ModelValues
 from stepwell.tools.check.rows import WRONG, Row
 from stepwell.tools.check.validation import Validate, numerics_of, roundings_of
-from stepwell.tools.driver.compilation import Compilation, main_of
-from stepwell.tools.driver.levels import from_onnx, steps_of
+from stepwell.tools.driver.compilation import Compilation, conversion_of, main_of
+from stepwell.tools.driver.levels import steps_of, to_graph
 from stepwell.tools.driver.model_interface import read_interface
 
 if TYPE_CHECKING:
@@ -51,21 +51,22 @@ class GraphSearch:
         self._values = ModelValues(main_of(compilation.module))
         self._validate = Validate(compilation.ctx, {}, values=self._values, full=True)
 
-    def from_onnx(self, wanted: Mapping[str, Array] | None) -> Finding | None:
+    def to_graph(self, wanted: Mapping[str, Array] | None) -> Finding | None:
         """Convert to level 1; the finding where values are not the `wanted` ones, if these are known."""
         self.last += 1
         self.runs += 2
+        conversion = conversion_of(self.compilation.module)
         row, known = judged_conversion(self.compilation, self._values, self.inputs, wanted)
         self.numerics = roundings_of(self.compilation.module)
         functions = {} if known is None else {"main": known}
         ctx, values = self.compilation.ctx, self._values
         self._validate = Validate(ctx, functions, least=self.numerics, values=values, full=True)
         is_wrong = wanted and row is not None and row.status in WRONG
-        return self._finding(FROM_ONNX, row) if is_wrong else None
+        return self._finding(conversion, row) if is_wrong else None
 
     def unjudged(self, context: PassContext) -> None:
         """Convert to level 1 and run its passes under a context; they count as runs, and none is judged."""
-        from_onnx(self.compilation)
+        to_graph(self.compilation)
         self.numerics = roundings_of(self.compilation.module)
         steps = steps_of(self.options, self.compilation.ctx.target, context)
         self.compilation.run("graph", text_of(steps))

@@ -84,7 +84,7 @@ class Search:
         found = None
         with context.active():
             if "graph" in self.levels:
-                found = graph.from_onnx(wanted) or graph.passes(context)
+                found = graph.to_graph(wanted) or graph.passes(context)
             else:
                 graph.unjudged(context)
         self.runs += graph.runs

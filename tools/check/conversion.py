@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from stepwell.dialects.foreign.model_dialect import model_dialect
 from stepwell.passes import PassContext
 from stepwell.passes.base import Numerics
-from stepwell.passes.pipelines import FROM_ONNX
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
 from stepwell.tools.check.judgement import judged
 from stepwell.tools.check.model_values import ModelValues
 from stepwell.tools.check.rows import Row, Status
 from stepwell.tools.check.validation import Known, judged_row, refused_row, roundings_of
-from stepwell.tools.driver.compilation import Compilation, main_of
-from stepwell.tools.driver.levels import from_onnx
+from stepwell.tools.driver.compilation import Compilation, conversion_of, main_of
+from stepwell.tools.driver.levels import to_graph
 from stepwell.tools.driver.model_interface import read_interface
 
 _SIZES = "shape-mismatch"
@@ -35,10 +35,11 @@ def judged_conversion(
     Raises: StepwellError of the conversion.
     """
     begin = perf_counter()
-    has_nodes = any(op.name.startswith("onnx.") for op in main_of(compilation.module).walk())
+    has_nodes = model_dialect(compilation.module) is not None
+    conversion = conversion_of(compilation.module)
     with PassContext.current().watched_by([values.origins]):
-        from_onnx(compilation)
-    row = Row("graph", FROM_ONNX, None, Status.UNJUDGED)
+        to_graph(compilation)
+    row = Row("graph", conversion, None, Status.UNJUDGED)
     names = [spec.name for spec in read_interface(main_of(compilation.module)).outputs]
     try:
         known = Known(inputs, *values.start(compilation.module, compilation.ctx, inputs))

@@ -35,7 +35,7 @@ from stepwell.tools.check.validation import (
 from stepwell.tools.check.whole_call import whole_results
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
 from stepwell.tools.driver.compile import compile
-from stepwell.tools.driver.levels import chosen_passes, from_onnx, steps_of, to_kernel_functions
+from stepwell.tools.driver.levels import chosen_passes, steps_of, to_graph, to_kernel_functions
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.reading import start
 
@@ -121,7 +121,7 @@ class ModelValidation:
         """
         module, ctx = compilation.module, compilation.ctx
         if "graph" not in self.levels:
-            from_onnx(compilation)
+            to_graph(compilation)
             numerics = roundings_of(module)
             compilation.run("graph", text_of(steps_of(self.options, ctx.target, context)))
             return numerics

@@ -84,7 +84,7 @@ def _level_1(args: Namespace) -> tuple[ModuleOp, StepwellContext]:
     from stepwell.dialects.verify import verify_module
     from stepwell.tools.driver.compilation import is_lowered
     from stepwell.tools.driver.ir_files import read_ir
-    from stepwell.tools.driver.levels import from_onnx
+    from stepwell.tools.driver.levels import to_graph
     from stepwell.tools.driver.reading import start
 
     if args.model.suffix == ".mlir":
@@ -96,5 +96,5 @@ def _level_1(args: Namespace) -> tuple[ModuleOp, StepwellContext]:
             raise StepwellError("bad-option", str(args.model), message)
         return module, ctx
     compilation = start(args.model, compile_options(args))
-    from_onnx(compilation)
+    to_graph(compilation)
     return compilation.module, compilation.ctx

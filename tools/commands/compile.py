@@ -22,7 +22,7 @@ from stepwell.tools.commands.options import (
     watched,
 )
 from stepwell.tools.driver.compile import build_image
-from stepwell.tools.driver.options import CompileOptions, check_suffix
+from stepwell.tools.driver.options import CompileOptions, check_suffix, source_suffixes
 from stepwell.tools.json_facts import STANDARD_OUTPUT, Facts, tensor_facts
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
@@ -82,7 +82,7 @@ def run(args: Namespace) -> int:
         return 0
     expect_full_start(args, {"-o": args.output, "--emit": args.emit, "`stepwell compile`": True})
     options = compile_options(args)
-    check_suffix(args.model, (".onnx", ".mlir"))
+    check_suffix(args.model, source_suffixes())
     if args.output == Path("-"):
         _expect_text(args.emit)
         args.output = None

@@ -21,7 +21,7 @@ from stepwell.tools.commands.options import (
     positive,
     watched,
 )
-from stepwell.tools.driver.options import CompileOptions, check_suffix, expect_source
+from stepwell.tools.driver.options import CompileOptions, check_suffix, expect_source, source_suffixes
 from stepwell.tools.inputs import read_arrays
 from stepwell.tools.progress import shown_progress
 
@@ -196,7 +196,7 @@ def _other(args: Namespace, options: CompileOptions) -> Mapping[str, object]:
 
     if args.compare.suffix == ".json":
         return read_data(args.compare)
-    check_suffix(args.compare, (".onnx", ".mlir"))
+    check_suffix(args.compare, source_suffixes())
     return collect(
         args.compare, options, command=str(args.compare), run=not args.no_run, threads=args.threads
     )

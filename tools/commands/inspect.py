@@ -31,7 +31,7 @@ from stepwell.tools.commands.options import (
 )
 from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.model_interface import KINDS, named_types, tensor_spec
-from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.driver.options import check_suffix, source_suffixes
 from stepwell.tools.driver.reading import read_module
 from stepwell.tools.json_facts import tensor_facts
 from stepwell.tools.onnx_support import MEANINGS, MISSING, operators_of
@@ -82,7 +82,7 @@ def _size(text: str) -> tuple[str, int]:
 
 def run(args: Namespace) -> int:
     """Print the contents of the file; returns the exit status: 1 when an operator is not supported."""
-    check_suffix(args.model, (".onnx", ".mlir", ".stepwell", LIBRARY_SUFFIX))
+    check_suffix(args.model, source_suffixes(".stepwell", LIBRARY_SUFFIX))
     if args.kernels or args.memory or args.passes:
         return _inspect_compilation(args)
     load_plugins(args)
@@ -120,7 +120,7 @@ def _inspect_compilation(args: Namespace) -> int:
 
     shows_memory, args.memory = args.memory, "low" if args.low_memory else "normal"
     expect_full_start(args, {"a table of `stepwell inspect`": True})
-    check_suffix(args.model, (".onnx", ".mlir"))
+    check_suffix(args.model, source_suffixes())
     with watched(args):
         found = tables.inspected(args.model, compile_options(args), passes=args.passes)
     args.facts["schema"] = "stepwell-inspect/1"

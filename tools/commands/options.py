@@ -27,6 +27,7 @@ from stepwell.tools.driver.options import (
     WINOGRAD,
     CompileOptions,
     check_suffix,
+    source_suffixes,
 )
 from stepwell.tools.limits import add_limits, limits_of
 
@@ -297,7 +298,7 @@ def ready_model(args: Namespace, *, here: bool = True) -> CompiledModel:
     Raises: StepwellError; `wrong-cpu` before anything is compiled.
     """
     compiled = (".stepwell", ".so")
-    check_suffix(args.model, (".onnx", ".mlir", *compiled))
+    check_suffix(args.model, source_suffixes(*compiled))
     load_plugins(args)
     if args.model.suffix in compiled:
         expect_no_compilation(args)

@@ -24,7 +24,7 @@ from stepwell.tools.commands.options import (
     watched,
 )
 from stepwell.tools.driver.compile import compile
-from stepwell.tools.driver.options import check_suffix
+from stepwell.tools.driver.options import check_suffix, source_suffixes
 from stepwell.tools.inputs import FILLS, made_up_inputs
 from stepwell.tools.json_facts import Facts
 from stepwell.tools.measure.calibrate import machine_limits
@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Compile, run, and write the trace; returns the exit status."""
     expect_full_start(args, {"`stepwell trace`": True})
-    check_suffix(args.model, (".onnx", ".mlir"))
+    check_suffix(args.model, source_suffixes())
     check_place(args.output)
     options = replace(compile_options(args), profile=True)
     limits = machine_limits()

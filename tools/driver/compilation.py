@@ -14,12 +14,14 @@ from xdsl.ir import Operation
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.foreign.model_dialect import model_dialect
 from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.sched_kernel import is_kernel, symbols_of
 from stepwell.dialects.type_variables import types_inside
 from stepwell.dialects.types import Tensor, check_extents, dims_of
 from stepwell.lowering.main_to_buffers import inputs_of
 from stepwell.passes import run_pipeline
+from stepwell.passes.pipelines import FROM_MODELS
 from stepwell.passes.reproducer import Reproducer
 from stepwell.passes.trace_events import span
 from stepwell.runtime.errors import StepwellError
@@ -71,6 +73,15 @@ def main_of(module: ModuleOp) -> func.FuncOp:
             note=f"functions: {', '.join(f'@{f.sym_name.data}' for f in functions) or 'none'}",
         )
     return main
+
+
+def conversion_of(module: ModuleOp) -> str:
+    """
+    The pipeline that converts a module of level 0 to level 1: by the dialect of its model.
+
+    Raises: StepwellError `mixed-dialects`.
+    """
+    return FROM_MODELS[model_dialect(module) or "onnx"]
 
 
 def check_main(module: ModuleOp) -> None:

@@ -25,7 +25,7 @@ from stepwell.tools.driver.compilation import (
     main_of,
 )
 from stepwell.tools.driver.ir_files import write_ir
-from stepwell.tools.driver.levels import chosen_passes, from_onnx, to_level_1
+from stepwell.tools.driver.levels import chosen_passes, to_graph, to_level_1
 from stepwell.tools.driver.model_attribute import described_entry, is_on_machine, to_loops
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
@@ -109,7 +109,7 @@ def bytecode_of(model: Path | Program, options: CompileOptions) -> Compilation:
         if is_bytecode(compilation.module):
             return compilation
         if not is_functional(compilation.module):
-            from_onnx(compilation)
+            to_graph(compilation)
         without_functions(compilation)
         to_bytecode(compilation)
     return compilation

@@ -23,7 +23,7 @@ from stepwell.runtime.files.weights import NumberedWeights
 from stepwell.runtime.interface import Array, Interface, checked_input, checked_object
 from stepwell.tools.driver.compilation import is_lowered, main_of
 from stepwell.tools.driver.kept_models import expect_unchanged, stamp_of
-from stepwell.tools.driver.levels import from_onnx
+from stepwell.tools.driver.levels import to_graph
 from stepwell.tools.driver.model_interface import read_interface, with_initial_values
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import start
@@ -53,7 +53,7 @@ class FirstStage:
                 raise NoFirstStage
             if not isinstance(model, Program):  # else the module would be copied (15 us an op)
                 compilation.reproducer = Reproducer(lambda: start(model, options, ctx.weights).module)
-            from_onnx(compilation, ",convert-plugins-to-graph" if plugged_in_dialects() else "")
+            to_graph(compilation, ",convert-plugins-to-graph" if plugged_in_dialects() else "")
             self._weights = compilation.ctx.weights
             main = main_of(compilation.module)
             self.interface, self.initial = with_initial_values(main, _interface(main), self._weights, first=0)

@@ -21,7 +21,7 @@ from stepwell.runtime.vm.machine import MAX_DEPTH, Limits, expect_arguments, pub
 from stepwell.runtime.vm.objects import TUPLE_TAG, Closure, Tag, Value, tags_of
 from stepwell.runtime.vm.program import Function, Type
 from stepwell.tools.driver.compilation import Compilation, is_bytecode, is_functional, is_lowered
-from stepwell.tools.driver.levels import from_onnx
+from stepwell.tools.driver.levels import to_graph
 from stepwell.tools.driver.reading import check_program, start
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def interpreted_model(model: Model, options: CompileOptions) -> InterpretedProgr
         message = "the interpreter runs programs of level 1, and this one has been lowered"
         raise StepwellError("unsupported", None, message, help='use executor="auto"')
     if not is_functional(module):
-        from_onnx(compilation)
+        to_graph(compilation)
     compilation.run("functions", REFERENCE_PIPELINE)
     if not is_functional(module):
         check_program(compilation, options)

@@ -44,15 +44,22 @@ class Part:
 
     def read(self, ctx: StepwellContext) -> ModuleOp:
         """The part as a module, not verified yet. Raises: StepwellError `syntax`, or one of the importer."""
-        if self.path is not None and self.path.suffix == ".onnx":
-            from stepwell.frontend import import_onnx
+        if self.path is not None and is_model_file(self.path):
+            from stepwell.frontend.formats import read_model
 
-            return import_onnx(self.path, ctx)
+            return read_model(self.path, ctx)
         if self.path is not None:
             for weights in (weights_beside(self.path), self.path.with_name(SHARED_WEIGHTS)):
                 if weights.exists():
                     ctx.weights.load(weights)
         return parse_module(ctx, self.text, self.name)
+
+
+def is_model_file(path: Path) -> bool:
+    """Whether a file is a model, not IR as text."""
+    from stepwell.frontend.formats import model_suffixes
+
+    return path.suffix in model_suffixes()
 
 
 def weights_beside(path: Path) -> Path:
@@ -89,7 +96,7 @@ def read_parts(file: str, *, split: bool = False) -> list[Part]:
     Raises: StepwellError `no-file`, `syntax`.
     """
     path = None if file == STDIN else Path(file)
-    if path is not None and path.suffix == ".onnx":
+    if path is not None and is_model_file(path):
         return [Part(path, "")]
     text = sys.stdin.read() if path is None else _read_text(path)
     if not split:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from stepwell.passes.context import PassContext
 from stepwell.passes.pipelines import (
-    FROM_ONNX,
     TO_KERNELS,
     Step,
     expect_needed_passes,
@@ -13,7 +12,7 @@ from stepwell.passes.pipelines import (
     text_of,
 )
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.tools.driver.compilation import Compilation, is_lowered
+from stepwell.tools.driver.compilation import Compilation, conversion_of, is_lowered
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends
 from stepwell.tools.driver.resized import resizing
@@ -27,14 +26,14 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
         return
     context = chosen_passes(options).at_level(options.opt_level)
     with context.active():
-        from_onnx(compilation)
+        to_graph(compilation)
         compilation.run("graph", text_of(steps_of(options, compilation.ctx.target, context)))
 
 
-def from_onnx(compilation: Compilation, more: str = "") -> None:
+def to_graph(compilation: Compilation, more: str = "") -> None:
     """Convert a module of level 0 to level 1, and run more passes; nothing is optimized."""
     with resizing(compilation):
-        compilation.run("onnx to graph", FROM_ONNX + more)
+        compilation.run("model to graph", conversion_of(compilation.module) + more)
 
 
 def chosen_passes(options: CompileOptions) -> PassContext:

@@ -13,7 +13,7 @@ from stepwell.runtime.image import ModelImage
 from stepwell.tools.driver.compilation import is_bytecode, is_functional
 from stepwell.tools.driver.image import Progress
 from stepwell.tools.driver.kept_models import KeptModel
-from stepwell.tools.driver.levels import from_onnx
+from stepwell.tools.driver.levels import to_graph
 from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import check_program, is_ir, start
 from stepwell.tools.driver.requested_backends import expect_backends
@@ -32,16 +32,22 @@ def lower_and_compile(
 
     Raises: StepwellError of the step that failed.
     """
+    from stepwell.frontend.formats import is_onnx
     from stepwell.frontend.source import open_model
 
     expect_backends(options)
-    source = None if isinstance(model, Program) or is_ir(model) else open_model(model)
-    nodes = 0 if source is None else len(source.model.graph.node)
+    is_program = isinstance(model, Program) or is_ir(model)
+    source = open_model(model) if not is_program and is_onnx(model) else None
+    nodes = 0 if is_program else _MANY_NODES if source is None else len(source.model.graph.node)
     with collector_paused(), numbered(), started(workers_for(nodes, options.processes)) as children:
         image = _lowered(model if source is None else source, options, children, progress)
-    if kept is not None and source is not None and not source.warned:  # a warning is repeated each time
-        kept.store(image, source.files.opened)
+    if kept is not None and not (source is not None and source.warned):  # a warning is repeated each time
+        kept.store(image, {} if source is None else source.files.opened)
     return image
+
+
+_MANY_NODES = 1000
+"""The nodes of a model whose file does not tell their number before it is read."""
 
 
 def _lowered(
@@ -55,7 +61,7 @@ def _lowered(
         if is_bytecode(compilation.module):
             return compile_functional(compilation, options)
         if not is_functional(compilation.module):
-            from_onnx(compilation)
+            to_graph(compilation)
         if not without_functions(compilation) or options.executor == "vm":
             return compile_functional(compilation, options)
         check_program(compilation, options)

@@ -258,9 +258,13 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 """Maps each option to the description and the test of its values."""
 
 
-def check_suffix(path: Path, known: Sequence[str] = (".onnx", ".mlir", ".stepwell")) -> None:
+def check_suffix(path: Path, known: Sequence[str] = ()) -> None:
     """Refuse a file by its name, unless it is a model, IR or an artifact. Raises: StepwellError."""
+    known = known or source_suffixes(".stepwell")
     if path.suffix not in known:
+        from stepwell.frontend.formats import expect_not_refused
+
+        expect_not_refused(path)
         raise StepwellError(
             "unknown-file-type",
             str(path),
@@ -269,6 +273,13 @@ def check_suffix(path: Path, known: Sequence[str] = (".onnx", ".mlir", ".stepwel
             if path.suffix == ".stepwell"
             else "give a model a name that says what it is",
         )
+
+
+def source_suffixes(*more: str) -> tuple[str, ...]:
+    """The suffixes of files that are compiled: those of models of all kinds, IR as text, and `more`."""
+    from stepwell.frontend.formats import model_suffixes
+
+    return (*model_suffixes(), ".mlir", *more)
 
 
 def expect_source(path: Path) -> None:

@@ -19,6 +19,7 @@ from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.tools.driver.compilation import (
     Compilation,
     check_main,
+    conversion_of,
     is_bytecode,
     is_functional,
     is_lowered,
@@ -97,7 +98,7 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
     if is_lowered(compilation.module) or all(d.is_static for spec in interface.inputs for d in spec.dims):
         return interface
     with suppress(StepwellError):  # whoever compiles it says what it is
-        run_pipeline(compilation.module, "convert-onnx-to-graph", compilation.ctx)
+        run_pipeline(compilation.module, conversion_of(compilation.module), compilation.ctx)
         return read_interface(main_of(compilation.module))
     return interface
 
@@ -139,6 +140,13 @@ def read_module(model: ModelFile | Source, ctx: StepwellContext) -> ModuleOp:
         module = read_ir(Path(model), ctx)
         verify_written(module)
         return module
-    from stepwell.frontend import import_onnx
+    from stepwell.frontend.formats import PythonModel, read_model
+    from stepwell.frontend.source import Source
 
-    return import_onnx(model, ctx)
+    if isinstance(model, Source):
+        from stepwell.frontend.importer import import_onnx
+
+        return import_onnx(model, ctx)
+    if isinstance(model, PythonModel):
+        return read_model(model.model, ctx, model.keywords)
+    return read_model(model, ctx)

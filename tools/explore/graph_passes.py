@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from stepwell.dialects.locations import node_names
 from stepwell.passes.context import Remark
 from stepwell.passes.instruments import PASS_SECONDS, Instrument, module_text
+from stepwell.passes.pipelines import FROM_MODELS
 from stepwell.passes.text_diff import text_diff
 from stepwell.tools.explore.kernel_steps import Data
 from stepwell.tools.explore.model_graph import result_types
@@ -21,8 +22,8 @@ from stepwell.tools.explore.structure import Structure, structure
 
 _REFUSED = re.compile(r"not fused with \S+ \((?P<reader>.*?)\): (?P<why>.*)", re.DOTALL)
 _NODE = re.compile(r'node "((?:[^"])*)"')
-TYPED_BY = "convert-onnx-to-graph"
-"""The pass after which all values have types."""
+TYPED_BY = tuple(FROM_MODELS.values())
+"""The passes after which all values have types."""
 
 
 @dataclass
@@ -56,7 +57,7 @@ class GraphPasses(Instrument):
         row["diff"] = text_diff(self._text, text) if text != self._text else ""
         self.rows.append(row)
         self._text, self._names = text, names
-        if step.name == TYPED_BY:
+        if step.name in TYPED_BY:
             for op in module.ops:
                 self.types |= result_types(op) if isinstance(op, func.FuncOp) else {}
 

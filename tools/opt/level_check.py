@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from stepwell.dialects.foreign.model_dialect import MODEL_DIALECTS
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.passes.instruments import Instrument
 
@@ -16,6 +17,7 @@ _FOLDERS: Mapping[str, str] = {
     "stepwell.passes.onnx": "onnx",
     "stepwell.frontend": "onnx",
     "stepwell.lowering.onnx_to_graph": "onnx",
+    "stepwell.lowering.torch_to_graph": "onnx",
     "stepwell.passes.graph": "graph",
     "stepwell.lowering.plugins_to_graph": "graph",
     "stepwell.lowering.graph_to_linalg": "graph",
@@ -37,14 +39,14 @@ _ON_ANY_LEVEL = frozenset(
     }
 )
 _DIALECTS = {
-    "onnx": ("onnx",),
+    "onnx": MODEL_DIALECTS,
     "graph": ("graph",),
     "linalg": ("linalg", "tensor", "vector"),
     "loops": ("memref",),
     "llvm": ("llvm",),
 }
 _NUMBERS = {
-    "onnx": "0 (onnx)",
+    "onnx": "0 (model)",
     "graph": "1 (graph)",
     "linalg": "2 (linalg)",
     "loops": "3 (loops)",

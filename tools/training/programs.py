@@ -14,7 +14,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import TensorSpec
 from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.compile import TURN
-from stepwell.tools.driver.levels import from_onnx
+from stepwell.tools.driver.levels import to_graph
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
@@ -87,7 +87,7 @@ class Training:
             mode = f"to-training-mode{{nodes={mode or self.training_mode} seed={self.seed}}}"
             run_pipeline(compilation.module, f"lift-parameters{{names={names}}},{mode}", compilation.ctx)
             self._note_states(state_pairs(main_of(compilation.module)))
-            from_onnx(compilation, ",count-draws")
+            to_graph(compilation, ",count-draws")
             self.outputs = list(read_interface(main_of(compilation.module)).public.outputs)
             run_pipeline(compilation.module, passes, compilation.ctx)
             return Program(compilation.module, compilation.ctx)

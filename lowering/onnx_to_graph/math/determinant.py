@@ -9,9 +9,9 @@ from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.loops import INDEX_TYPE
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 
 MOST_STEPS = 32

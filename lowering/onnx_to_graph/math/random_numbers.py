@@ -14,9 +14,9 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import element_of as element_named
 from stepwell.dialects.types import tensor_type
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.host_calls import host_results
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, element_type, emit, shape_of
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.meaning.philox import PART_BITS
 

@@ -9,9 +9,9 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, bound_elements, defined_sizes
 from stepwell.lowering.onnx_to_graph.support import element_type, normalized_axis, rank_of
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 
 MEL = 2595 / log(10)  # the factor of the mel scale, for the natural logarithm

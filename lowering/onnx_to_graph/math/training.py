@@ -8,8 +8,8 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.lowering.onnx_to_graph.broadcasting import conforming
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.lowering.to_graph import Formula, Value
 
 
 class OptimizerLowering(OnnxLowering):

@@ -11,9 +11,9 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.host_calls import STRING, host_results
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.errors import StepwellError
 
 Labels: TypeAlias = "tuple[int, ...] | tuple[str, ...]"

@@ -15,7 +15,6 @@ from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of, dtype_of, tensor_type
 from stepwell.lowering.onnx_to_graph.constant_tables import Table, constant_table, found_in
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.host_calls import STRING, host_results
 from stepwell.lowering.onnx_to_graph.support import (
     OnnxLowering,
@@ -26,6 +25,7 @@ from stepwell.lowering.onnx_to_graph.support import (
     required_attribute,
     shape_of,
 )
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

@@ -13,10 +13,10 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import tensor_type
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.host_calls import host_results
 from stepwell.lowering.onnx_to_graph.ml.class_scores import class_labels, label_of, post_transform
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, as_f32, shape_of
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.errors import StepwellError
 
 Table = npt.NDArray[np.float32]

@@ -9,9 +9,9 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.shape_values import assume_equal, defined_sizes, renamed
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

@@ -12,11 +12,11 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import onnx
 from stepwell.dialects.types import dims_of
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.nn.convolution import kernel_of, known_filters
 from stepwell.lowering.onnx_to_graph.shape_values import renamed
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.lowering.onnx_to_graph.tensor.sampling import neighbours
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 
 

@@ -12,10 +12,10 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dtype_of
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.nn.convolution import padded_input
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, rank_of, shape_of
 from stepwell.lowering.onnx_to_graph.window_attributes import Windows, spatial_rank, windows_of
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

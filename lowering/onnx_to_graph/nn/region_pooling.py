@@ -6,9 +6,9 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

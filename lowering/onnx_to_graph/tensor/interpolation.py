@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepwell.lowering.onnx_to_graph.expressions import Value
+from stepwell.lowering.to_graph import Value
 
 TAPS = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}
 """Offsets of the neighbours from the position rounded down (nearest: to the nearest)."""

@@ -12,8 +12,8 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import is_integer
 from stepwell.lowering.onnx_to_graph.constant_tables import Table, constant_table, found_in
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, has_strings, shape_of
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import i64
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal, defined_sizes
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, normalized_axis, rank_of
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 
 

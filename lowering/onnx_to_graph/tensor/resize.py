@@ -12,7 +12,6 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.advice import on_open_size
-from stepwell.lowering.onnx_to_graph.expressions import Formula
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, renamed
 from stepwell.lowering.onnx_to_graph.support import normalized_axis, shape_of
 from stepwell.lowering.onnx_to_graph.tensor.resize_by_data import (
@@ -21,6 +20,7 @@ from stepwell.lowering.onnx_to_graph.tensor.resize_by_data import (
     request_by_sizes,
     resize_by,
 )
+from stepwell.lowering.to_graph import Formula
 from stepwell.passes.analysis.symbolic_values import symbolic_dims
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError

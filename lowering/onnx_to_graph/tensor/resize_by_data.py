@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import f32, f64, i64
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import is_float
-from stepwell.lowering.onnx_to_graph.expressions import Value
 from stepwell.lowering.onnx_to_graph.shape_values import bound_elements
 from stepwell.lowering.onnx_to_graph.tensor.interpolation import TAPS, cubic
+from stepwell.lowering.to_graph import Value
 from stepwell.runtime.dims import Dim
 
 

@@ -10,10 +10,10 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import is_float
-from stepwell.lowering.onnx_to_graph.expressions import Formula, Value
 from stepwell.lowering.onnx_to_graph.shape_values import ShapeLowering, assume_equal
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, shape_of
 from stepwell.lowering.onnx_to_graph.tensor.interpolation import TAPS, cubic
+from stepwell.lowering.to_graph import Formula, Value
 from stepwell.runtime.dims import Dim
 
 CUBIC_A = -0.75  # ONNX's value

@@ -15,9 +15,9 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.relations import is_bool, is_float
 from stepwell.dialects.types import dims_of
-from stepwell.lowering.onnx_to_graph.expressions import Value
 from stepwell.lowering.onnx_to_graph.run_time_numbers import Numbers
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit, normalized_axis, shape_of
+from stepwell.lowering.to_graph import Value
 from stepwell.runtime.dims import Dim
 
 

@@ -35,12 +35,12 @@ def stderr_of(capsys: Capture, file: Path, *arguments: str) -> str:
         (
             ONNX,
             "simplify-expr",
-            "simplify-expr works on level 1 (graph), and the program is on level 0 (onnx)",
+            "simplify-expr works on level 1 (graph), and the program is on level 0 (model)",
         ),
         (ONNX, "fuse-ops", ": run convert-onnx-to-graph first"),
         (GRAPH, "vectorize", ": run fuse-ops,convert-graph-to-linalg first"),
         (GRAPH, "convert-graph-to-linalg,vectorize", ": run fuse-ops,convert-graph-to-linalg first"),
-        (GRAPH, "convert-onnx-to-graph", "works on level 0 (onnx), and the program is on level 1 (graph)\n"),
+        (GRAPH, "convert-onnx-to-graph", "works on level 0 (model), and the program is on level 1 (graph)\n"),
         (GRAPH, "fuse-ops,convert-graph-to-linalg,fuse-ops", "fuse-ops works on level 1 (graph), and"),
     ],
 )

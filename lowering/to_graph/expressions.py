@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter
@@ -17,17 +18,31 @@ from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.mixed import DimLike
 from stepwell.dialects.graph.relations import broadcast
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
-from stepwell.lowering.onnx_to_graph.support import OnnxLowering
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.files.weights import WeightStore
 
 Operand: TypeAlias = "Value | float"
+
+
+class Constants(Protocol):
+    """A pattern that makes constants, with their store."""
+
+    weights: WeightStore
+
+    def constant(self, array: npt.NDArray[np.generic], rewriter: PatternRewriter) -> SSAValue:
+        """An array as a constant of the graph."""
+        ...
+
+    def scalar(self, number: float, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
+        """A number as a constant of rank 0."""
+        ...
 
 
 @dataclass(frozen=True)
 class Formula:
     """The insertion point of a formula's ops, and the pattern that creates its constants."""
 
-    lowering: OnnxLowering
+    lowering: Constants
     rewriter: PatternRewriter
 
     def value(self, value: SSAValue) -> Value:
@@ -36,11 +51,14 @@ class Formula:
 
     def number(self, number: float, element: Attribute) -> Value:
         """A number as a constant of rank 0."""
-        return self.value(self.lowering.scalar(number, element, self.rewriter))
+        return self.constant(np.array(number).astype(dtype_of(element)))
 
     def array(self, numbers: Sequence[float], element: Attribute) -> Value:
         """Numbers as a constant of rank 1."""
-        array = np.array(numbers).astype(dtype_of(element))
+        return self.constant(np.array(numbers).astype(dtype_of(element)))
+
+    def constant(self, array: npt.NDArray[np.generic]) -> Value:
+        """An array as a constant."""
         return self.value(self.lowering.constant(array, self.rewriter))
 
     def iota(self, size: DimLike, element: Attribute) -> Value:

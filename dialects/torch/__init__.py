@@ -1,0 +1,31 @@
+"""The `torch` dialect: level 0 of a PyTorch program, one op an overload, on tensors of named dimensions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.ir import Dialect
+
+from stepwell.dialects.foreign import OpTable
+from stepwell.dialects.torch.structure import OperatorOp as OperatorOp
+from stepwell.dialects.torch.structure import WeightOp as WeightOp
+
+if TYPE_CHECKING:
+    Torch: Dialect
+
+NODE, MODULE, NAME = "torch.node", "torch.module", "torch.name"
+"""Attributes of an op: the name of its node, and the path and class of the module that it
+belongs to; of a weight: its name in the program."""
+TABLE = OpTable("torch", Path(__file__).with_name("signatures.txt"))
+"""The overloads by name (`aten.add.Tensor`)."""
+
+
+def __getattr__(name: str) -> object:
+    """The dialect, with all classes, made when it is first used."""
+    if name != "Torch":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = Dialect("torch", [WeightOp, OperatorOp, *TABLE.op_classes()])
+    globals()[name] = value
+    return value
+
+
+__all__ = ["MODULE", "NAME", "NODE", "TABLE", "OperatorOp", "Torch", "WeightOp"]

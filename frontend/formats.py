@@ -1,0 +1,154 @@
+"""
+The table of the kinds of models that are read: by the suffix of a file, or by the class of an object.
+
+Nothing of a framework is imported to find a kind: classes are compared by name. Other packages add kinds by
+entry points of group `stepwell.frontends`, each the place of a `Format` (`module:NAME`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.packages import entry_points
+
+ENTRY_POINTS = "stepwell.frontends"
+
+
+class Format(NamedTuple):
+    """A kind of model."""
+
+    name: str
+    """The kind for a reader (`a PyTorch module`)."""
+    reader: str
+    """The function (`module:name`) that makes a module of level 0 of the model, a context, and keywords."""
+    suffixes: Sequence[str] = ()
+    classes: Sequence[str] = ()
+    """The classes of objects of the kind, or of bases of these, by module and name."""
+    keywords: Sequence[str] = ()
+    """The keywords of `READ_KEYWORDS` that the reader takes."""
+    required: Sequence[str] = ()
+    """The keywords without which there is no model yet."""
+
+
+@dataclass(frozen=True)
+class PythonModel:
+    """A model that is a program of Python, with what its reader needs to know besides."""
+
+    model: object
+    keywords: Mapping[str, object]
+
+
+READ_KEYWORDS = ("example_inputs", "dynamic_shapes")
+"""The keywords of `compile` and `read` for models that are programs of Python."""
+FORMATS: Sequence[Format] = (
+    Format(
+        "an ONNX model",
+        "stepwell.frontend.importer:import_onnx",
+        (".onnx",),
+        ("onnx.onnx_ml_pb2.ModelProto", "onnx.ModelProto", "builtins.bytes"),
+    ),
+    Format("an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",)),
+    Format(
+        "an exported PyTorch program",
+        "stepwell.frontend.torch.exported:read_torch",
+        classes=("torch.export.exported_program.ExportedProgram",),
+    ),
+    Format(
+        "a PyTorch module",
+        "stepwell.frontend.torch.exported:read_module",
+        classes=("torch.nn.modules.module.Module",),
+        keywords=READ_KEYWORDS,
+        required=("example_inputs",),
+    ),
+)
+_PICKLED = (
+    "a pickle of weights or TorchScript, neither of which is read",
+    'write `torch.export.save(torch.export.export(module, args), "m.pt2")`',
+)
+NOT_READ: Mapping[str, tuple[str, str]] = {
+    ".pt": _PICKLED,
+    ".pth": _PICKLED,
+    ".ckpt": _PICKLED,
+    ".caffemodel": ("a model of Caffe", "convert it to ONNX"),
+    ".gguf": ("weights without a graph", "export the program itself with torch.export"),
+}
+"""Kinds of files that are recognized and not read: a description, and the help."""
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """All kinds, ours first."""
+    return (*FORMATS, *(cast(Format, point.load()) for point in entry_points(ENTRY_POINTS)))
+
+
+def model_suffixes() -> tuple[str, ...]:
+    """The suffixes of the files of models."""
+    return tuple(dict.fromkeys(suffix for each in formats() for suffix in each.suffixes))
+
+
+def format_of(model: object) -> Format:
+    """
+    The kind of a model: by its suffix if it is a path, else by its class.
+
+    Raises: StepwellError `unknown-file-type`, `bad-model`.
+    """
+    if isinstance(model, str | os.PathLike):
+        path = Path(cast("str | os.PathLike[str]", model))
+        expect_not_refused(path)
+        found = (each for each in formats() if path.suffix in each.suffixes)
+        return next(found, FORMATS[0])  # whose reader says what is wrong with the file
+    names = {f"{base.__module__}.{base.__qualname__}" for base in type(model).__mro__}
+    for each in formats():
+        if not names.isdisjoint(each.classes):
+            return each
+    kinds = ", ".join(dict.fromkeys(each.name for each in formats()))
+    message = f"a model is a path, the bytes of an ONNX file, {kinds}; found {type(model).__name__}"
+    raise StepwellError("bad-model", None, message)
+
+
+def with_keywords(model: object, keywords: Mapping[str, object]) -> object:
+    """A model with the keywords of its reader that are given; the model itself where none are."""
+    given = {name: value for name, value in keywords.items() if value is not None}
+    return PythonModel(model, given) if given else model
+
+
+def is_onnx(model: object) -> bool:
+    """Whether a model is one of ONNX. Raises: StepwellError as `format_of`."""
+    return not isinstance(model, PythonModel) and format_of(model) is FORMATS[0]
+
+
+def expect_not_refused(path: Path) -> None:
+    """Refuse a file of a kind that is recognized and not read. Raises: StepwellError `unknown-file-type`."""
+    if (refused := NOT_READ.get(path.suffix)) is not None:
+        note, help = refused
+        message = f"a file that ends in {path.suffix} cannot be compiled"
+        raise StepwellError("unknown-file-type", str(path), message, note=f"it is {note}", help=help)
+
+
+def read_model(model: object, ctx: object, keywords: Mapping[str, object] | None = None) -> Any:
+    """
+    A model of any kind as a module of level 0, with its weights in the context's store.
+
+    Args: `ctx` is a `StepwellContext`; `keywords` are those of `READ_KEYWORDS` that were given.
+    Raises: StepwellError of the reader; `bad-model` for a keyword that the kind does not take, or needs;
+    `missing-package`.
+    """
+    kind = format_of(model)
+    given = {name: value for name, value in (keywords or {}).items() if value is not None}
+    if wrong := [name for name in given if name not in kind.keywords]:
+        message = f"{wrong[0]} is for programs of Python, and the model is {kind.name}"
+        raise StepwellError("bad-model", None, message, help=f"leave {wrong[0]} out")
+    if missing := [name for name in kind.required if name not in given]:
+        message = f"{kind.name} is compiled for inputs like examples of them, and {missing[0]} is missing"
+        help = f"stepwell.compile(model, {missing[0]}=(x,)), a tuple with one value for each argument"
+        raise StepwellError("bad-model", None, message, help=help)
+    module, _, function = kind.reader.partition(":")
+    source = Path(cast(str, model)) if isinstance(model, str | os.PathLike) else model
+    return getattr(import_module(module), function)(source, ctx, **given)

@@ -1,0 +1,74 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+from xdsl.dialects.builtin import i64
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import is_bool
+from stepwell.lowering.to_graph import Value
+from stepwell.lowering.torch_to_graph.support import Call, converts
+
+
+def _attention(call: Call, mask: Value | None) -> Value:
+    """softmax(q kᵀ scale + mask) v; each head of keys serves a group of heads of queries."""
+    q, k, v = (call.tensor(name) for name in ("query", "key", "value"))
+    if call.number("dropout_p") != 0:
+        raise call.unsupported("attention with dropout", "call .eval() on the module before it is exported")
+    if call.flag("is_causal"):
+        mask = _causal(q, k)
+    elif mask is not None and is_bool(mask.element):
+        zero = call.at.number(0, q.element)
+        mask = call.at.where(mask, zero, call.at.number(-inf, q.element))
+    elif mask is not None:
+        mask = mask.cast(q.element)
+    scale = call.value("scale")
+    if scale is None:
+        (depth,) = (q.dims[-1],)
+        if not depth.is_static:
+            raise call.unsupported(f"attention over the open depth {depth} without a scale")
+        scale = 1 / sqrt(depth.value) if depth.value else 1.0
+    heads = _grouped(q, k, v, mask) if call.flag("enable_gqa") else (q, k, v, mask)
+    op = graph.AttentionOp(
+        *(each.ssa for each in heads[:3]),
+        None if heads[3] is None else heads[3].ssa,
+        scale=float(str(scale)),
+        zero_masked=True,
+    )
+    return call.at.op(op).reshape(call.dims)
+
+
+def _grouped(q: Value, k: Value, v: Value, mask: Value | None) -> tuple[Value, Value, Value, Value | None]:
+    """Queries in groups, each with the head of keys that it uses."""
+    heads, shared = q.dims[-3], k.dims[-3]
+    if heads == shared:
+        return q, k, v, mask
+    group = heads // shared
+    q = q.reshape([*q.dims[:-3], shared, group, *q.dims[-2:]])
+    k, v = (each.unsqueeze(each.rank - 2) for each in (k, v))
+    if mask is not None and mask.rank > 2:
+        own = mask.dims[-3]
+        split = [1, 1] if own == 1 else [shared, group]
+        mask = mask.reshape([*mask.dims[:-3], *split, *mask.dims[-2:]])
+    return q, k, v, mask
+
+
+def _causal(q: Value, k: Value) -> Value:
+    """-inf for the keys after a query's own position."""
+    at = q.formula
+    rows, columns = at.iota(q.dims[-2], i64).unsqueeze(1), at.iota(k.dims[-2], i64)
+    return at.where(columns <= rows, at.number(0, q.element), at.number(-inf, q.element))
+
+
+@converts("scaled_dot_product_attention.default")
+def attention(call: Call) -> Value:
+    """Attention with a mask of truth values or of numbers."""
+    return _attention(call, call.optional("attn_mask"))
+
+
+@converts("_scaled_dot_product_flash_attention_for_cpu.default")
+def flash_attention(call: Call) -> list[Value | None]:
+    """Attention; the logarithms of the sums, which training needs, are not computed."""
+    return [_attention(call, call.optional("attn_mask")), None]

@@ -1,0 +1,145 @@
+"""Normalizations."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import f32, f64
+
+from stepwell.dialects import graph
+from stepwell.lowering.to_graph import Value
+from stepwell.lowering.torch_to_graph.support import Call, converts
+
+
+def _batch_norm(call: Call) -> Value:
+    """(x - mean) / sqrt(variance + eps), scaled for each channel, with recorded statistics."""
+    x, mean, variance = call.tensor("input"), call.optional("running_mean"), call.optional("running_var")
+    if call.flag("training") or call.flag("use_input_stats") or mean is None or variance is None:
+        help = "call .eval() on the module before it is exported"
+        raise call.unsupported("batch normalization with the statistics of the batch", help)
+    scale, bias = call.optional("weight"), call.optional("bias")
+    op = graph.BatchNormOp(
+        x.ssa,
+        mean.ssa,
+        variance.ssa,
+        None if scale is None else scale.ssa,
+        None if bias is None else bias.ssa,
+        eps=call.number("eps"),
+    )
+    return call.at.op(op)
+
+
+@converts("batch_norm.default")
+def batch_norm(call: Call) -> Value:
+    """Batch normalization in inference."""
+    return _batch_norm(call)
+
+
+@converts("_native_batch_norm_legit_no_training.default", "native_batch_norm.default")
+@converts("_native_batch_norm_legit.default")
+def native_batch_norm(call: Call) -> list[Value | None]:
+    """Batch normalization in inference, and statistics that are empty then."""
+    return [_batch_norm(call), None, None]
+
+
+@converts("layer_norm.default")
+def layer_norm(call: Call) -> Value:
+    """Normalization over the last dimensions."""
+    x, scale, bias = call.tensor("input"), call.optional("weight"), call.optional("bias")
+    return call.at.op(
+        graph.LayerNormOp(
+            x.ssa,
+            None if scale is None else scale.ssa,
+            None if bias is None else bias.ssa,
+            axis=x.rank - len(call.sizes("normalized_shape")),
+            eps=call.number("eps"),
+            compute_type=f64 if x.element == f64 else f32,
+        )
+    )
+
+
+@converts("native_layer_norm.default")
+def native_layer_norm(call: Call) -> list[Value]:
+    """Normalization over the last dimensions, with the mean and the inverse deviation of the rows."""
+    x, scale, bias = call.tensor("input"), call.optional("weight"), call.optional("bias")
+    results = call.insert(
+        graph.LayerNormOp(
+            x.ssa,
+            None if scale is None else scale.ssa,
+            None if bias is None else bias.ssa,
+            axis=x.rank - len(call.sizes("normalized_shape")),
+            eps=call.number("eps"),
+            compute_type=f64 if x.element == f64 else f32,
+            statistics=True,
+        )
+    )
+    return results
+
+
+@converts("rms_norm.default")
+def rms_norm(call: Call) -> Value:
+    """Division by the root of the mean square over the last dimensions."""
+    x, scale, eps = call.tensor("input"), call.optional("weight"), call.value("eps")
+    return call.at.op(
+        graph.RmsNormOp(
+            x.ssa,
+            None if scale is None else scale.ssa,
+            axis=x.rank - len(call.sizes("normalized_shape")),
+            eps=1.1920928955078125e-07 if eps is None else call.number("eps"),
+            compute_type=f64 if x.element == f64 else f32,
+        )
+    )
+
+
+@converts("group_norm.default")
+def group_norm(call: Call) -> Value:
+    """Normalization over groups of channels."""
+    x, scale, bias = call.tensor("input"), call.optional("weight"), call.optional("bias")
+    return _group_norm(call, x, scale, bias, call.integer("num_groups"))
+
+
+def _group_norm(call: Call, x: Value, scale: Value | None, bias: Value | None, groups: int) -> Value:
+    """Group normalization; feature maps without spatial axes get one."""
+    dims = x.dims
+    if x.rank == 2:
+        x = x.unsqueeze(2)
+    ones = call.at.full(1, [dims[1]], x.element) if scale is None else scale
+    zeros = call.at.full(0, [dims[1]], x.element) if bias is None else bias
+    op = graph.GroupNormOp(x.ssa, ones.ssa, zeros.ssa, groups=groups, eps=call.number("eps"))
+    return call.at.op(op).reshape(dims)
+
+
+@converts("native_group_norm.default")
+def native_group_norm(call: Call) -> list[Value | None]:
+    """Normalization over groups of channels; statistics are not computed."""
+    x, scale, bias = call.tensor("input"), call.optional("weight"), call.optional("bias")
+    return [_group_norm(call, x, scale, bias, call.integer("group")), None, None]
+
+
+@converts("instance_norm.default")
+def instance_norm(call: Call) -> Value:
+    """Normalization of each channel of each feature map, or with recorded statistics."""
+    x, scale, bias = call.tensor("input"), call.optional("weight"), call.optional("bias")
+    if not call.flag("use_input_stats"):
+        return _batch_norm(call)
+    ones = call.at.full(1, [x.dims[1]], x.element) if scale is None else scale
+    zeros = call.at.full(0, [x.dims[1]], x.element) if bias is None else bias
+    return call.at.op(graph.InstanceNormOp(x.ssa, ones.ssa, zeros.ssa, eps=call.number("eps")))
+
+
+@converts("linalg_vector_norm.default")
+def vector_norm(call: Call) -> Value:
+    """The p-norm over some axes."""
+    x, order = call.tensor().cast(call.element), float(call.number("ord"))
+    axes, keep = call.axes(), call.flag("keepdim")
+    if order == float("inf"):
+        return abs(x).reduce("max", axes, keep_dims=keep)
+    if order == float("-inf"):
+        return abs(x).reduce("min", axes, keep_dims=keep)
+    if order == 0:
+        return call.at.where(x.equals(0), 0, call.at.number(1, x.element)).reduce("sum", axes, keep_dims=keep)
+    if order == 1:
+        return abs(x).reduce("sum", axes, keep_dims=keep)
+    if order == 2:
+        return (x * x).reduce("sum", axes, keep_dims=keep).apply(graph.SqrtOp)
+    power = call.at.op(graph.PowerOp(abs(x).ssa, call.at.number(order, x.element).ssa))
+    total = power.reduce("sum", axes, keep_dims=keep)
+    return call.at.op(graph.PowerOp(total.ssa, call.at.number(1 / order, x.element).ssa))

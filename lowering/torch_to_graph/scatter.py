@@ -1,0 +1,93 @@
+"""Writing at indices."""
+
+from __future__ import annotations
+
+from stepwell.dialects import graph
+from stepwell.lowering.to_graph import Value
+from stepwell.lowering.torch_to_graph.indexing import flattened, spread_masks
+from stepwell.lowering.torch_to_graph.promotion import operand
+from stepwell.lowering.torch_to_graph.support import Call, converts
+
+_REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "add": "add", "multiply": "mul"}
+
+
+@converts("scatter.src", "scatter.value", "scatter_add.default", "scatter.reduce", "scatter.value_reduce")
+@converts("scatter_reduce.two")
+def scatter(call: Call) -> Value:
+    """A copy with elements at indices of an axis replaced or combined."""
+    x, indices = call.tensor(), call.tensor("index")
+    name = "src" if call.has("src") else "value"
+    combine = "add" if "scatter_add" in call.op.SIGNATURE.name else "none"
+    if call.has("reduce"):
+        combine = _REDUCTIONS.get(str(call.value("reduce")), "")
+        if not combine or (call.has("include_self") and not call.flag("include_self")):
+            raise call.unsupported(f"the reduction {call.value('reduce')} without the value itself")
+    updates = operand(call, name, call.element)
+    if x.rank == 0 or indices.rank == 0:
+        x, indices = x.reshape([*x.dims] or [1]), indices.reshape([*indices.dims] or [1])
+        updates = updates.reshape([*updates.dims] or [1])
+    if updates.rank == 0 or not call.op.SIGNATURE.by_name[name].is_tensor:
+        updates = updates.broadcast_to(indices.dims)
+    for axis, (own, wanted) in enumerate(zip(updates.dims, indices.dims, strict=True)):
+        if own != wanted:
+            updates = updates.slice(axis, 0, wanted)
+    axis = call.axis(rank=x.rank)
+    op = graph.ScatterElementsOp(x.ssa, indices.ssa, updates.ssa, axis, combine)
+    return call.at.op(op).reshape(call.dims)
+
+
+@converts("index_put.default", "_unsafe_index_put.default")
+def index_put(call: Call) -> Value:
+    """A copy with the elements at indices of some axes replaced, or with values added to them."""
+    x, indices = spread_masks(call, call.tensor())
+    axes = [axis for axis, each in enumerate(indices) if each is not None]
+    given = [each for each in indices if each is not None]
+    flat, positions, others = flattened(x, axes, given)
+    values = call.tensor("values").cast(call.element)
+    shape = [*positions.dims, *(x.dims[axis] for axis in others)]
+    if axes == list(range(axes[0], axes[-1] + 1)) and axes[0] > 0:
+        # The values have the indexed dimensions in the place of the axes, the result's order has them first.
+        front = len([axis for axis in others if axis < axes[0]])
+        rank = positions.rank
+        ordered = [x.dims[axis] for axis in others[:front]]
+        placed = [*ordered, *positions.dims, *(x.dims[axis] for axis in others[front:])]
+        values = values.broadcast_to(placed)
+        moved = [*range(front, front + rank), *range(front), *range(front + rank, len(placed))]
+        values = values.transpose(moved)
+    values = values.broadcast_to(shape)
+    combine = "add" if call.flag("accumulate") else "none"
+    made = call.at.op(
+        graph.ScatterNdOp(flat.ssa, positions.unsqueeze(positions.rank).ssa, values.ssa, combine)
+    )
+    order = [*axes, *others]
+    shaped = made.reshape([x.dims[axis] for axis in order])
+    return shaped.transpose([order.index(axis) for axis in range(x.rank)])
+
+
+@converts("index_add.default")
+def index_add(call: Call) -> Value:
+    """A copy with slices at indices of an axis added to, or replaced."""
+    x, indices, source = call.tensor(), call.tensor("index"), call.tensor("source").cast(call.element)
+    axis = call.axis(rank=max(x.rank, 1))
+    if "index_add" in call.op.SIGNATURE.name and call.value("alpha") != 1:
+        source = source * operand(call, "alpha", call.element)
+    if x.rank == 0:
+        x, source = x.reshape([1]), source.reshape([1])
+    indices = indices.reshape([source.dims[axis]])
+    shape = [dim if i == axis else 1 for i, dim in enumerate(source.dims)]
+    spread = indices.reshape(shape).broadcast_to(source.dims)
+    combine = "add" if "index_add" in call.op.SIGNATURE.name else "none"
+    op = graph.ScatterElementsOp(x.ssa, spread.ssa, source.ssa, axis, combine)
+    return call.at.op(op).reshape(call.dims)
+
+
+@converts("index_fill.int_Scalar", "index_fill.int_Tensor")
+def index_fill(call: Call) -> Value:
+    """A copy with slices at indices of an axis filled with a number."""
+    x, indices = call.tensor(), call.tensor("index")
+    axis = call.axis()
+    indices = indices.reshape([*indices.dims] or [1])
+    shape = [indices.dims[0] if i == axis else dim for i, dim in enumerate(x.dims)]
+    spread = indices.reshape([dim if i == axis else 1 for i, dim in enumerate(shape)]).broadcast_to(shape)
+    values = operand(call, "value", call.element).broadcast_to(shape)
+    return call.at.op(graph.ScatterElementsOp(x.ssa, spread.ssa, values.ssa, axis))

@@ -1,0 +1,146 @@
+"""Pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i64
+
+from stepwell.dialects import graph
+from stepwell.lowering.to_graph import Value
+from stepwell.lowering.torch_to_graph.support import Call, converts
+from stepwell.runtime.dims import Dim
+
+
+def _batched(x: Value, rank: int) -> Value:
+    """Feature maps with a batch, which may be a new one."""
+    return x.unsqueeze(0) if x.rank == rank + 1 else x
+
+
+def _max_pool(call: Call, rank: int, *, indices: bool) -> list[Value]:
+    """The maximum of each window, and its position in the feature map."""
+    x = call.tensor()
+    kernel = call.integers("kernel_size", rank)
+    op = graph.PoolOp(
+        _batched(x, rank).ssa,
+        "max",
+        kernel,
+        strides=call.integers("stride", rank) or kernel,
+        dilations=call.integers("dilation", rank),
+        pads=[*call.integers("padding", rank)] * 2,
+        ceil=call.flag("ceil_mode"),
+        indices="row" if indices else "none",
+    )
+    results = call.insert(op)
+    if indices:
+        results[1] = _in_a_feature_map(results[1], _batched(x, rank))
+    return [each.reshape(each.dims[1:]) for each in results] if x.rank == rank + 1 else results
+
+
+def _in_a_feature_map(flat: Value, x: Value) -> Value:
+    """Positions in a whole tensor as positions in their own feature map."""
+    size = flat.formula.number(1, i64)
+    for dim in x.dims[2:]:
+        size = size * flat.formula.extent(dim, i64)
+    return flat % size
+
+
+@converts("max_pool1d.default", "max_pool2d.default", "max_pool3d.default")
+def max_pool(call: Call) -> Value:
+    """The maximum of each window."""
+    return _max_pool(call, _rank(call), indices=False)[0]
+
+
+@converts("max_pool1d_with_indices.default", "max_pool2d_with_indices.default")
+@converts("max_pool3d_with_indices.default")
+def max_pool_with_indices(call: Call) -> list[Value | None]:
+    """The maximum of each window, with its position where that is used."""
+    has_uses = any(True for _ in call.op.results[1].uses)
+    results = _max_pool(call, _rank(call), indices=has_uses)
+    return [*results, *[None] * (2 - len(results))]
+
+
+def _rank(call: Call) -> int:
+    """The number of pooled axes, from the name of the overload (`aten.max_pool2d`)."""
+    return int(call.op.SIGNATURE.name.partition("pool")[2][0])
+
+
+@converts("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default")
+def avg_pool(call: Call) -> Value:
+    """The mean of each window."""
+    x, rank = call.tensor(), _rank(call)
+    kernel = call.integers("kernel_size", rank)
+    op = graph.PoolOp(
+        _batched(x, rank).ssa,
+        "avg",
+        kernel,
+        strides=call.integers("stride", rank) or kernel,
+        pads=[*call.integers("padding", rank)] * 2,
+        ceil=call.flag("ceil_mode"),
+        count_include_pad=call.flag("count_include_pad"),
+    )
+    divisor = call.value("divisor_override")
+    if divisor is not None:
+        raise call.unsupported("`divisor_override`")
+    result = call.at.op(op)
+    return result.reshape(result.dims[1:]) if x.rank == rank + 1 else result
+
+
+@converts("adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default", "adaptive_avg_pool3d.default")
+@converts("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default")
+def adaptive_avg_pool(call: Call) -> Value:
+    """The mean of windows that divide each axis into a number of parts."""
+    return _adaptive(call, "avg")
+
+
+@converts("adaptive_max_pool1d.default", "adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
+def adaptive_max_pool(call: Call) -> list[Value | None]:
+    """The maximum of windows that divide each axis into a number of parts; positions are not computed."""
+    return [_adaptive(call, "max"), None]
+
+
+def _adaptive(call: Call, kind: str) -> Value:
+    """A pool whose window i of n covers floor(i * size / n) .. ceil((i + 1) * size / n)."""
+    x, rank = call.tensor(), _rank(call)
+    sizes = _output_sizes(call, x, rank)
+    if all(size == 1 for size in sizes):
+        reduced = "mean" if kind == "avg" else "max"
+        return x.reduce(reduced, list(range(x.rank - rank, x.rank)), keep_dims=True)
+    extents = x.dims[x.rank - rank :]
+    if not all(extent.is_static for extent in extents):
+        raise call.unsupported(
+            f"an adaptive pool of {sizes} over an open size {', '.join(map(str, extents))}"
+        )
+    pairs = [(extent.value, size) for extent, size in zip(extents, sizes, strict=True)]
+    if all(extent % size == 0 for extent, size in pairs):
+        kernel = [extent // size for extent, size in pairs]
+        result = call.at.op(graph.PoolOp(_batched(x, rank).ssa, kind, kernel, strides=kernel))
+        return result.reshape(result.dims[1:]) if x.rank == rank + 1 else result
+    for offset, (extent, size) in enumerate(pairs):
+        x = _adaptive_axis(x, x.rank - rank + offset, extent, size, kind)
+    return x
+
+
+def _output_sizes(call: Call, x: Value, rank: int) -> list[int]:
+    """The number of windows of each axis; None stands for the axis's own size."""
+    value = call.value("output_size")
+    items = list(value) if isinstance(value, Sequence) else [value] * rank
+    sizes: list[int] = []
+    for item, own in zip(items, x.dims[x.rank - rank :], strict=True):
+        size = own if item is None else item
+        if isinstance(size, Dim) and not size.is_static:
+            raise call.unsupported(f"an adaptive pool of the open size {size}")
+        sizes.append(size.value if isinstance(size, Dim) else int(str(size)))
+    return sizes
+
+
+def _adaptive_axis(x: Value, axis: int, extent: int, size: int, kind: str) -> Value:
+    """The windows of one axis, each a slice and a reduction."""
+    reduced = "mean" if kind == "avg" else "max"
+    parts = [
+        x.slice(axis, i * extent // size, -(-(i + 1) * extent // size)).reduce(
+            reduced, [axis], keep_dims=True
+        )
+        for i in range(size)
+    ]
+    return x.formula.concat(parts, axis)

@@ -1,0 +1,1 @@
+"""Passes on level 0 of PyTorch programs."""

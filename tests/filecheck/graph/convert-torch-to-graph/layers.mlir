@@ -1,0 +1,46 @@
+// RUN: stepwell-opt %s -p convert-torch-to-graph | filecheck %s
+
+// CHECK-LABEL: @pools
+// CHECK: graph.pool %x kind "max" kernel [2, 2] strides [2, 2] dilations [1, 1] pads [1, 1, 1, 1]
+// CHECK: graph.pool %x kind "avg" kernel [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] count_include_pad true
+// Windows of an adaptive pool of 3 over 8: 0..3, 2..6, 5..8.
+// CHECK: graph.slice %x starts <[0, 0, 0, 0]> limits <[1, 2, 3, 8]>
+// CHECK: graph.slice %x starts <[0, 0, 2, 0]> limits <[1, 2, 6, 8]>
+// CHECK: graph.slice %x starts <[0, 0, 5, 0]> limits <[1, 2, 8, 8]>
+// CHECK: graph.reduce %x kind "mean" axes [2, 3] keep_dims true
+func.func @pools(%x: tensor<1x2x8x8xf32>) {
+  %0 = "torch.aten.max_pool2d.default"(%x) {kernel_size = [2, 2], padding = [1, 1]} : (tensor<1x2x8x8xf32>) -> tensor<1x2x5x5xf32>
+  %1 = "torch.aten.avg_pool2d.default"(%x) {kernel_size = [3, 3], stride = [1, 1], padding = [1, 1]} : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %2 = "torch.aten.adaptive_avg_pool2d.default"(%x) {output_size = [3, 8]} : (tensor<1x2x8x8xf32>) -> tensor<1x2x3x8xf32>
+  %3 = "torch.aten.adaptive_avg_pool2d.default"(%x) {output_size = [1, 1]} : (tensor<1x2x8x8xf32>) -> tensor<1x2x1x1xf32>
+  func.return
+}
+// CHECK-LABEL: @norms
+// CHECK: graph.batch_norm %x mean %m variance %v scale %m bias %v eps 1.000000e-05 axis 1
+// CHECK: graph.layer_norm %x axis 2 eps 1.000000e-05 compute_type f32
+// CHECK: graph.group_norm %x
+func.func @norms(%x: tensor<1x2x8x8xf32>, %m: tensor<2xf32>, %v: tensor<2xf32>) {
+  %0 = "torch.aten.batch_norm.default"(%x, %m, %v, %m, %v) {training = false, momentum = 0.1 : f64, eps = 1.0e-5 : f64, cudnn_enabled = false, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>} : (tensor<1x2x8x8xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32>
+  %1 = "torch.aten.layer_norm.default"(%x) {normalized_shape = [8, 8], operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %2 = "torch.aten.group_norm.default"(%x) {num_groups = 2, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  func.return
+}
+// A mask of truth values becomes -inf where it is false; one scale is from the depth.
+// CHECK-LABEL: @attention
+// CHECK: %[[M:.*]] = graph.where %m
+// CHECK: graph.attention %q, %q, %q mask %[[M]] : tensor<5x5xf32> scale 5.000000e-01 zero_masked true
+func.func @attention(%q: tensor<1x2x5x4xf32>, %m: tensor<5x5xi1>) {
+  %0 = "torch.aten.scaled_dot_product_attention.default"(%q, %q, %q, %m) : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<5x5xi1>) -> tensor<1x2x5x4xf32>
+  func.return
+}
+// The gates i f g o of torch become i o f c.
+// CHECK-LABEL: @lstm
+// CHECK: graph.slice %w starts <[0, 0]> limits <[2, 3]>
+// CHECK: graph.slice %w starts <[6, 0]> limits <[8, 3]>
+// CHECK: graph.slice %w starts <[2, 0]> limits <[4, 3]>
+// CHECK: graph.slice %w starts <[4, 0]> limits <[6, 3]>
+// CHECK: graph.rnn {{.*}} cell "lstm" direction "forward"
+func.func @lstm(%x: tensor<5x1x3xf32>, %h: tensor<1x1x2xf32>, %w: tensor<8x3xf32>, %r: tensor<8x2xf32>) {
+  %0:3 = "torch.aten.lstm.input"(%x, %h, %h, %w, %r) {has_biases = false, num_layers = 1, dropout = 0.0 : f64, train = false, bidirectional = false, batch_first = false, operandSegmentSizes = array<i32: 1, 2, 2>} : (tensor<5x1x3xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>, tensor<8x3xf32>, tensor<8x2xf32>) -> (tensor<5x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>)
+  func.return
+}

@@ -1,0 +1,41 @@
+// RUN: stepwell-opt %s -p functionalize-torch --split-input-file | filecheck %s
+
+// A write of a part of a buffer: later readers get the new value, and the buffer is a state.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%k: tensor<4x3xf32> {graph.name = "k", graph.state = "k", graph.initial = dense<0.000000e+00> : tensor<4x3xf32>}, %x: tensor<3xf32>
+// CHECK-NOT: add_.Tensor
+// CHECK: %[[V:.*]] = "torch.aten.select.int"(%k) {dim = 0 : i64, index = 1 : i64}
+// CHECK: %[[S:.*]] = "torch.aten.add.Tensor"(%[[V]], %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK: %[[K:.*]] = "torch.aten.select_scatter.default"(%k, %[[S]]) {dim = 0 : i64, index = 1 : i64}
+// CHECK: %[[R:.*]] = "torch.aten.relu.default"(%[[K]])
+// CHECK: func.return %[[R]], %[[K]]
+func.func @main(%x: tensor<3xf32> {graph.name = "x"}) -> (tensor<4x3xf32> {graph.name = "y"}) {
+  %k = "torch.weight"() <{value = dense<0.0> : tensor<4x3xf32>}> {torch.name = "k"} : () -> tensor<4x3xf32>
+  %v = "torch.aten.select.int"(%k) {dim = 0 : i64, index = 1 : i64} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %s = "torch.aten.add_.Tensor"(%v, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %y = "torch.aten.relu.default"(%k) : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return %y : tensor<4x3xf32>
+}
+// -----
+// A write through two views, and a view that was made before the write and is read after it.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[F:.*]] = "torch.aten.clone.default"(%x)
+// CHECK: %[[T:.*]] = "torch.aten.t.default"(%[[F]])
+// CHECK: %[[O:.*]] = "torch.aten.slice.Tensor"(%[[F]]) {end = 1 : i64}
+// CHECK: %[[P:.*]] = "torch.aten.select.int"(%[[T]]) {dim = 0 : i64, index = 2 : i64}
+// CHECK: %[[N:.*]] = "torch.aten.mul.Tensor"(%[[P]], %{{.*}})
+// CHECK: %[[B:.*]] = "torch.aten.t.default"(%[[F]])
+// CHECK: %[[W:.*]] = "torch.aten.select_scatter.default"(%[[B]], %[[N]]) {dim = 0 : i64, index = 2 : i64}
+// CHECK: %[[C:.*]] = "torch.aten.t.default"(%[[W]])
+// CHECK: %[[O2:.*]] = "torch.aten.slice.Tensor"(%[[C]]) {end = 1 : i64}
+// CHECK: "torch.aten.relu.default"(%[[O2]])
+func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}) -> (tensor<1x3xf32> {graph.name = "y"}) {
+  %two = "torch.weight"() <{value = dense<2.0> : tensor<f64>}> : () -> tensor<f64>
+  %f = "torch.aten.clone.default"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %t = "torch.aten.t.default"(%f) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %o = "torch.aten.slice.Tensor"(%f) {end = 1 : i64} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  %p = "torch.aten.select.int"(%t) {dim = 0 : i64, index = 2 : i64} : (tensor<3x2xf32>) -> tensor<2xf32>
+  %m = "torch.aten.mul_.Tensor"(%p, %two) : (tensor<2xf32>, tensor<f64>) -> tensor<2xf32>
+  %y = "torch.aten.relu.default"(%o) : (tensor<1x3xf32>) -> tensor<1x3xf32>
+  func.return %y : tensor<1x3xf32>
+}
