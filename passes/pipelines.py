@@ -107,6 +107,7 @@ GRAPH = (
     Step("eliminate-common-subexpr", "keeps one copy of weights that were packed for several users", 2),
     Step("dead-code-elimination", "erases what nothing reads, so that fusion does not see it as a reader"),
     Step("canonicalize-cast", "gives each reader its own cast, which then joins the kernel of the reader"),
+    Step("bind-kernels", "takes the matches of kernels that plugins bring, before kernels are formed"),
     Step("fuse-ops", "decides the kernels; nothing moves an op from one to another after it"),
     Step("check-indices", "checks the indices of gathers and scatters before their kernels"),
 )

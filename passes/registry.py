@@ -113,6 +113,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
             "ToMixedPrecision",
         ),
     },
+    "passes.graph.kernels": {"bind-kernels": ("bind kernels that users wrote as text to their ops",)},
     "lowering": {
         "bufferize": ("turn tensors of kernels into buffers",),
         "convert-graph-to-linalg": ("outline kernels and lower them to linalg",),

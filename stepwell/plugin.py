@@ -71,6 +71,7 @@ from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.plugin_lowerings import constant, lower, value_of
 from stepwell.passes import FunctionPass, Pass, remark
 from stepwell.passes.graph.gradients.rules import derivative
+from stepwell.passes.graph.kernels.templates import kernel
 from stepwell.passes.registry import register_pass
 from stepwell.patterns import (
     Rule,
@@ -145,6 +146,7 @@ __all__ = [
     "irdl_op_definition",
     "is_constant",
     "is_op",
+    "kernel",
     "lower",
     "onnx",
     "onnx_op",

@@ -26,6 +26,9 @@ def in_bounds(op: _Op) -> _Op:
     return op
 
 
+BOUND_KERNEL = "graph.kernel"
+"""Attribute of a composite or kernel: the function on tensors that computes it, which a user wrote."""
+
 FLOPS = "graph.flops"
 BYTES = "graph.bytes"
 ARITHMETIC = "graph.arithmetic"

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     ModuleOp,
+    StringAttr,
     SymbolRefAttr,
     TensorType,
 )
@@ -25,13 +26,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects.advice import on_open_size
 from stepwell.dialects.graph.symbols import defined_symbols
-from stepwell.dialects.graph_ir.annotations import WORK
+from stepwell.dialects.graph_ir.annotations import BOUND_KERNEL, WORK
 from stepwell.dialects.linalg_builder.support import symbol_arguments
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import KernelAttr, set_kernel, symbols_of
 from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.lowering.graph_to_linalg.objects import hand_over_objects
+from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -58,9 +60,10 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
     func.func private @k0(%a: tensor<?xf32, …>, %N: index) -> tensor<?xf32, …>
         attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>} { … }
     ```
-    Kernels that compute the same share a function.
+    Kernels that compute the same share a function. Those that `bind-kernels` has bound have one already.
     """
     kernels: dict[Hashable, FuncOp] = {}
+    bound = _bound_functions(module)
     for function in [f for f in module.ops if isinstance(f, FuncOp) and not f.is_declaration]:
         _hoist_constants(function)
         hand_over_objects(function)
@@ -80,12 +83,42 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
             function.attributes[PROGRAM] = ProgramAttr.of_symbols(arguments)
         values = dict(symbol_arguments(function)) | defined
         for op in fused_ops:
-            content = (_content(op.body.block, {}), tuple(op.result_types))
+            written = bound.get(op)
+            content = written or (_content(op.body.block, {}), tuple(op.result_types))
             if (kernel := kernels.get(content)) is None:
-                kernel = kernels[content] = _outline(op, f"k{len(kernels)}", symbols[op])
+                name = f"k{len(kernels)}"
+                kernel = _adopt(written, op, name) if written else _outline(op, name, symbols[op])
+                kernels[content] = kernel
             here = values | carried[op]
             _call(op, kernel, [here[name] for name in symbols[op]])
     return ModuleOp(list(kernels.values()))
+
+
+def _bound_functions(module: ModuleOp) -> dict[Operation, FuncOp]:
+    """The functions of kernels that name one, which leave the module. Raises: StepwellError `invalid-ir`."""
+    functions = functions_by_name(module)
+    found: dict[Operation, FuncOp] = {}
+    for op in module.walk():
+        if isinstance(op, graph.FusedOp) and isinstance(
+            named := op.attributes.get(BOUND_KERNEL), SymbolRefAttr
+        ):
+            function = functions.get(named.string_value())
+            types = FunctionType.from_lists(op.operand_types, op.result_types)
+            if function is None or function.function_type != types:
+                message = f"expected a function @{named.string_value()} of type {types}"
+                raise StepwellError("invalid-ir", op, message, help="bind-kernels makes such functions")
+            found[op] = function
+    for function in dict.fromkeys(found.values()):
+        function.detach()
+    return found
+
+
+def _adopt(function: FuncOp, op: graph.FusedOp, name: str) -> FuncOp:
+    """A function that a user wrote, as a kernel."""
+    function.properties["sym_name"] = StringAttr(name)
+    set_kernel(function, KernelAttr(len(function.args), len(op.results)))
+    adopt_location(function, op.location)
+    return function
 
 
 def _content(block: Block, numbers: dict[SSAValue, int]) -> Hashable:

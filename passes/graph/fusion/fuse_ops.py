@@ -18,6 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.symbols import symbol_sources
+from stepwell.dialects.graph_ir.annotations import BOUND_KERNEL
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location, fused_location
 from stepwell.dialects.types import WeightAttr, tensor_of
@@ -114,8 +115,9 @@ def _claim(composite: graph.CompositeOp) -> None:
         list(composite.operands), composite.result_types, composite.detach_region(composite.body)
     )
     fused.attributes["kind"] = StringAttr("pattern")
-    if (name := composite.attributes.get("pattern")) is not None:
-        fused.attributes["pattern"] = name
+    for name in ("pattern", BOUND_KERNEL):
+        if (value := composite.attributes.get(name)) is not None:
+            fused.attributes[name] = value
     adopt_location(fused, composite.location)
     Rewriter.replace_op(composite, fused)
 

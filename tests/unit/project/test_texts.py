@@ -1,4 +1,4 @@
-"""Texts of every level become the code that the model has: kernels of each family, and the tool for models."""
+"""Texts of every level become the model's code: kernels of each family, and the tool for models."""
 
 from __future__ import annotations
 
