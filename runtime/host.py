@@ -8,8 +8,8 @@ are read-only arrays (views of the buffers of the memory plan, valid during the 
 puts the result there. An exception ends the call of the model, with the node's location. Several threads that
 run the model may call it at the same time.
 
-The kind `numpy` runs functions of `stepwell.runtime.meaning`; every other kind is the name of a backend
-(`stepwell.runtime.backends`), which loads its own.
+The kind `numpy` runs functions of `stepwell.runtime.meaning`, `ffi` those that are registered; every other
+kind is the name of a backend (`stepwell.runtime.backends`), which loads its own.
 """
 
 from __future__ import annotations
@@ -37,10 +37,14 @@ NUMPY = "numpy"
 FALLBACK = "fallback"
 """The kind of partitions with kernels of Stepwell's as a fallback for a missing backend."""
 
+FFI = "ffi"
+"""The kind of functions that this process has registered, by their name."""
+
 # Built-in kinds; nothing is imported before a model needs it.
 BUILT_IN: Mapping[str, str] = {
     NUMPY: "stepwell.runtime.host:load_numpy",
     FALLBACK: "stepwell.runtime.fallback:load_with_fallback",
+    FFI: "stepwell.runtime.ffi.callees:load_function",
 }
 
 Loader: TypeAlias = "Callable[[bytes], HostFunction]"
@@ -109,8 +113,16 @@ def load_callee(callee: Callee) -> HostFunction:
         raise StepwellError("bad-artifact", callee.where, message) from error
 
 
-def host_failure(callee: Callee, error: Exception) -> StepwellError:
-    """The error of a call for an exception of a callee, located at its node."""
+def host_failure(callee: Callee, error: Exception) -> Exception:
+    """
+    The error of a call for an exception of a callee, located at its node.
+
+    An exception of a registered function stays as it is, with the node as a note.
+    """
+    if callee.kind == FFI and not isinstance(error, StepwellError):
+        if (note := f"in {callee.name} of {callee.where}") not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+        return error
     if isinstance(error, StepwellError):
         return error.at(callee.where)
     return StepwellError("host-failed", callee.where, f"{callee.name}: {type(error).__name__}: {error}")

@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -239,6 +239,25 @@ class CompiledModel(ModelInfo):
             self._collect(frame, binding, outputs)
         frames.append(frame)
         return tuple(outputs)
+
+    def output_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Shapes:
+        """The shapes of outputs for shapes of inputs; empty for those that depend on data."""
+        key = tuple(shapes)
+        return (self._bindings.get(key) or self._bind(key)).array_shapes
+
+    def invoke_into(self, values: Sequence[object], targets: Targets) -> None:
+        """Call the code on all of its inputs, with memory for outputs. Raises: as calling does."""
+        self._invoke(values, targets)
+
+    def as_function(self) -> Any:
+        """
+        The model for other languages, a `tvm_ffi.Function` of inputs and memory of outputs.
+
+        Raises: StepwellError `unsupported-interface`, `missing-package`.
+        """
+        from stepwell.runtime.ffi.functions import function_of
+
+        return function_of(self)
 
     def _outputs_in(self, targets: Targets, binding: Binding, frame: CallFrame) -> list[Array]:
         """The memory of outputs, of which some are given."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from stepwell.passes.instruments import VerifyEach as VerifyEach
     from stepwell.passes.registry import register_pass as register_pass
     from stepwell.passes.trace_events import TraceEvents as TraceEvents
+    from stepwell.runtime import ffi as ffi
     from stepwell.runtime import rpc as rpc
     from stepwell.runtime import serve as serve
     from stepwell.runtime.backends import register_backend as register_backend
@@ -83,6 +84,7 @@ _LAZY = {
     "debug": "stepwell.tools.debug.session:debug",
     "explore": "stepwell.tools.api.explore:explore",
     "export": "stepwell.tools.api.export:export",
+    "ffi": "stepwell.runtime.ffi",
     "generate": "stepwell.runtime.sessions.generation:generate",
     "graph": "stepwell.dialects.graph",
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
@@ -132,6 +134,7 @@ __all__ = [
     "debug",
     "explore",
     "export",
+    "ffi",
     "generate",
     "graph",
     "import_onnx",

@@ -15,7 +15,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.onnx.base import domain_of
 from stepwell.dialects.onnx.marks import INITIALIZER
 from stepwell.dialects.plugins.operators import operator_of
-from stepwell.lowering.onnx_to_graph import CONTRIB, contrib_on_host, converted_operators
+from stepwell.lowering.onnx_to_graph import CONTRIB, FUNCTIONS, contrib_on_host, converted_operators
 
 if TYPE_CHECKING:
     from stepwell.frontend import ModelSource
@@ -55,6 +55,8 @@ def support_of(op: onnx.OnnxOp | onnx.CallOp) -> str:
         functions = [f for f in module.ops if isinstance(f, onnx.FunctionOp)]
         if operator_of(op) is not None:
             return NATIVE
+        if op.domain.data == FUNCTIONS:
+            return HOST
         local = any((f.domain, f.op_type) == (op.domain, op.op_type) for f in functions)
         if not local and (on_host := contrib_on_host(op)) is not None:
             return HOST if on_host else NATIVE

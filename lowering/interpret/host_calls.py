@@ -29,7 +29,8 @@ def prepare_host_call(op: graph.HostCallOp, compiler: Compiler) -> Step:
         try:
             function(values, outputs)
         except Exception as error:
-            raise host_failure(callee, error) from error
+            failure = host_failure(callee, error)
+            raise failure from (None if failure is error else error)
         sizes = _sizes_of(op, outputs)
         frame.scope.symbols |= {name: sizes[name] for name in names}
         results = [*outputs, *(sizes[name] for name in names)]

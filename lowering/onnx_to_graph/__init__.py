@@ -23,6 +23,7 @@ from stepwell.lowering.onnx_to_graph.agreement import check_agreement
 from stepwell.lowering.onnx_to_graph.contrib import DOMAIN as CONTRIB
 from stepwell.lowering.onnx_to_graph.declared import check_declared
 from stepwell.lowering.onnx_to_graph.elementwise_tables import UNARY
+from stepwell.lowering.onnx_to_graph.host import FUNCTIONS
 from stepwell.lowering.onnx_to_graph.host.string_movement import move_strings
 from stepwell.lowering.onnx_to_graph.pattern_files import FILES, OnnxPatterns, operators_of, patterns_in_file
 from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
@@ -35,6 +36,7 @@ from stepwell.runtime.plugins import described
 
 __all__ = [
     "CONTRIB",
+    "FUNCTIONS",
     "ELEMENT_NUMBERS",
     "UNARY",
     "ConvertOnnxToGraphPass",
@@ -129,7 +131,7 @@ def _hint(op: Operation) -> str:
 def _missing_plugin(ops: Sequence[Operation]) -> str | None:
     """The help for operators of domains that are neither ONNX's nor ours; None without such operators."""
     found = {op.domain.data for op in ops if isinstance(op, onnx.CallOp) and operator_of(op) is None}
-    domains = sorted(found - onnx.PREFIXES.keys() - {"ai.onnx", CONTRIB})
+    domains = sorted(found - onnx.PREFIXES.keys() - {"ai.onnx", CONTRIB, FUNCTIONS})
     if not domains:
         return None
     return (

@@ -17,6 +17,7 @@ from stepwell.runtime.files.weights import WeightStore
 FILES: Mapping[str, str] = {
     "operators": "Call",
     "contrib.patterns": "Call",
+    "host.functions": "Call",
     "control.loops": "Loop",
     "control.regions": "If Yield",
     "control.scans": "Scan",

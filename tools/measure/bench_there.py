@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc import Connection
-from stepwell.tools.api.compile import compile
+from stepwell.tools.driver.compile import compile
 from stepwell.tools.inputs import completed_inputs
 
 
