@@ -16,6 +16,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import onnx
@@ -45,8 +46,10 @@ def nbits_model(steps: int, columns: int, bits: int = 4, block: int = 32, level:
     random, blocks = np.random.default_rng(0), -(-steps // block)
     codes = random.integers(0, 256, (columns, blocks, block * bits // 8), dtype=np.uint8)
     scales = random.uniform(0.001, 0.01, (columns, blocks)).astype(np.float32)
-    sizes = {"K": steps, "N": columns, "bits": bits, "block_size": block, "accuracy_level": level}
-    node = helper.make_node("MatMulNBits", ["x", "b", "s"], ["y"], domain="com.microsoft", **sizes)
+    sizes: dict[str, Any] = {"K": steps, "N": columns, "bits": bits, "block_size": block}
+    node = helper.make_node(
+        "MatMulNBits", ["x", "b", "s"], ["y"], domain="com.microsoft", accuracy_level=level, **sizes
+    )
     x, y = (
         helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", width])
         for name, width in (("x", steps), ("y", columns))
@@ -77,7 +80,7 @@ def measure(
 
 def _expect_equal(runners: Mapping[str, Runner]) -> None:
     """Require our result to be that of f32 activations."""
-    wanted, found = (np.asarray(runners[name]()[0]) for name in ("0", "stepwell"))
+    wanted, found = (np.asarray(runners[name]()[0], np.float64) for name in ("0", "stepwell"))
     if not np.allclose(found, wanted, rtol=1e-3, atol=1e-5 * np.abs(wanted).max()):
         raise SystemExit(f"results differ by {np.abs(found - wanted).max()}")
 
