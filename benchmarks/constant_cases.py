@@ -85,12 +85,12 @@ def _gelu(m: int, n: int, k: int) -> Case:
     return Case(f"{m}x{n}x{k} and Gelu", nodes, {"x": [m, k]}, {"w": [k, n]})
 
 
-def _dequantized(rows: int) -> Case:
-    """A product with weights of 8 bits, 32 to a scale."""
-    nodes = [node("DequantizeLinear", "w s -> f", axis=0, block_size=32), node("MatMul", "x f")]
+def _dequantized(rows: int, block: int = 8) -> Case:
+    """A product with weights of 8 bits in blocks: from 16 on these stay packed, shorter ones become floats."""
+    nodes = [node("DequantizeLinear", "w s -> f", axis=0, block_size=block), node("MatMul", "x f")]
     weights = np.random.default_rng(0).integers(-128, 127, (1024, 1024), np.int8)
-    held = {"w": weights, "s": np.full((32, 1024), 0.01, np.float32)}
-    return Case(f"{rows}x1024x1024, weights of 8 bits", nodes, {"x": [rows, 1024]}, constants=held)
+    held = {"w": weights, "s": np.full((1024 // block, 1024), 0.01, np.float32)}
+    return Case(f"{rows}x1024x1024, {block} to a scale", nodes, {"x": [rows, 1024]}, constants=held)
 
 
 def _bytes(rows: int, columns: int, steps: int) -> Case:
@@ -318,6 +318,13 @@ WAYS: Mapping[str, Way] = {
     "attention.max_groups": Way("", [_attention(12, 128, 128), _attention(4, 512, 1024)], threads=2),
     "attention.softmax_lanes": Way("", [_attention(12, 128, 128), _attention(12, 197, 197)]),
     "attention.softmax_chains": Way("", [_attention(12, 128, 128), _attention(12, 197, 197)]),
+    **dict.fromkeys(
+        [f"nbits.{name}" for name in ("panel_registers", "chains", "few_rows")],
+        Way("", [_dequantized(rows, 32) for rows in (1, 2, 4)]),
+    ),
+    **dict.fromkeys(
+        [f"nbits.{name}" for name in ("panel_steps", "groups")], Way("", [_dequantized(16, 32)], threads=2)
+    ),
     "tiles.max_rows": Way("2048x16x2048", [product(2048, 16, 256)]),
     "tiles.max_vectors": Way("4x4096x1024; 1x4096x4096; 16x768x768"),
     "tiles.measured_sums": Way(reason=_CALIBRATED),

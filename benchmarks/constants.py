@@ -21,7 +21,7 @@ from time import perf_counter, process_time
 from benchmarks.constant_cases import WAYS, Way
 from benchmarks.kernel_cases import Case
 from stepwell.dialects.costs.kernels import COMPILER, POOLS, SEARCHES, THREADS, TREES
-from stepwell.dialects.costs.layouts import ATTENTION, LAYOUTS, WINOGRAD
+from stepwell.dialects.costs.layouts import ATTENTION, LAYOUTS, NBITS, WINOGRAD
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.costs.schedules import BUFFERS, ELEMENTWISE, PRODUCTS, ROWS, TILES, VECTORS
 from stepwell.dialects.costs.table import ZEN4, Table, overridden
@@ -41,6 +41,7 @@ TABLES: Mapping[str, Table] = {
     "layouts": LAYOUTS,
     "winograd": WINOGRAD,
     "attention": ATTENTION,
+    "nbits": NBITS,
     "tiles": TILES,
     "products": PRODUCTS,
     "rows": ROWS,

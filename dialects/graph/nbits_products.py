@@ -86,8 +86,8 @@ class MatmulNbitsOp(GraphOp):
         self.initialize([x, codes, scales, zero_points], {"columns": columns, "bits": bits, "block": block})
 
     def check(self) -> None:
-        numbers = (attr.value.data for attr in (self.columns, self.bits, self.block))
-        check_nbits(self.x, self.codes, self.scales, self.zero_points, *numbers)
+        columns, bits, block = (attr.value.data for attr in (self.columns, self.bits, self.block))
+        check_nbits(self.x, self.codes, self.scales, self.zero_points, columns, bits, block)
 
     def infer(self) -> Sequence[Attribute]:  # (C5)
         return [tensor_type(f32, (*dims_of(self.x.type)[:-1], Dim.of(self.columns.value.data)))]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +31,7 @@ from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.meaning.packed_codes import pack_codes, panels_of
 
+_Arrange: TypeAlias = Callable[[Array], Array]
 _WIDTHS = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "int8": 8, "uint8": 8}
 
 
@@ -122,7 +125,9 @@ def _by_column(transposed: bool, array: Array) -> Array:
     return array if transposed else array.T
 
 
-def _arranged(by_column, codes: Array, scale: Array, point: Array | None, bits: int, block: int) -> _Weights:
+def _arranged(
+    by_column: _Arrange, codes: Array, scale: Array, point: Array | None, bits: int, block: int
+) -> _Weights:
     """Weights with unsigned codes and a zero point for each scale, unless all are the middle code."""
     middle, is_signed = 1 << bits - 1, not codes.dtype.name.startswith("u")
 

@@ -27,11 +27,9 @@ def nbits_by_rows(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Consta
     rows, few = emit.materialize(dim_size(emit, op.x, 0)), emit.materialize(sizes["few"])
     is_few = emit.compare("sle", rows, few)
     then, otherwise = Block(), Block()
-    for block, made in (
-        (then, lambda e: rows_in_registers(e, op, sizes["chains"], op.init)),
-        (otherwise, lambda e: all_by_panels(e, op, sizes["depth"], sizes["groups"], op.init)),
-    ):
-        inside = emit.inside(block)
-        inside.insert(scf.YieldOp(made(inside)))
+    inside = emit.inside(then)
+    inside.insert(scf.YieldOp(rows_in_registers(inside, op, sizes["chains"], op.init)))
+    inside = emit.inside(otherwise)
+    inside.insert(scf.YieldOp(all_by_panels(inside, op, sizes["depth"], sizes["groups"], op.init)))
     branches = scf.IfOp(is_few, [op.init.type], Region(then), Region(otherwise))
     return emit.insert(branches).results[0]

@@ -22,7 +22,7 @@ from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.tiles import dim_size
-from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
+from stepwell.dialects.tensor_ir.transfers import read, vector_of, vector_type, write
 from stepwell.dialects.vector import MultiReductionOp
 from stepwell.passes.tensor.forms.tree_loops import element, inserted
 from stepwell.runtime.meaning.packed_codes import codes_in_element, first_bit
@@ -88,7 +88,7 @@ class _Row:
 
     def run(self, emit: IRBuilder, y: SSAValue) -> SSAValue:
         """The tensor `y` with the row written: whole panels, then one that has fewer columns."""
-        panels, _, panel = tensor_shape(self.op.codes)
+        panel = tensor_shape(self.op.codes)[-1]
         numbers, sums = self._scaled(emit)
         whole, rest = divmod(self.op.columns, panel)
 
@@ -213,8 +213,7 @@ def code_at(emit: IRBuilder, elements: SSAValue, number: int, bits: int, *, in_p
 
 def as_floats(emit: IRBuilder, integers: SSAValue) -> SSAValue:
     """Vectors of integers as f32: of bytes without a sign, or of i32."""
-    type = integers.type
-    assert isinstance(type, vector.VectorType)
+    type = vector_of(integers)
     op_type = arith.SIToFPOp if type.element_type == i32 else arith.UIToFPOp
     floats = vector_type(f32, type.get_shape())
     return emit.value(vector_form(op_type).create(operands=[integers], result_types=[floats]))
