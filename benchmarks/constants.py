@@ -18,8 +18,8 @@ from functools import cache
 from importlib import import_module
 from time import perf_counter, process_time
 
-from benchmarks.constant_cases import WAYS, Way
-from benchmarks.kernel_cases import Case
+from benchmarks.cases.constants import WAYS, Way
+from benchmarks.cases.kernels import Case
 from stepwell.dialects.costs.kernels import COMPILER, POOLS, SEARCHES, THREADS, TREES
 from stepwell.dialects.costs.layouts import ATTENTION, LAYOUTS, NBITS, WINOGRAD
 from stepwell.dialects.costs.machine import MACHINE

@@ -22,8 +22,8 @@ from time import process_time
 import numpy as np
 import onnx
 
-from benchmarks.kernel_cases import CHANNELS_LAST, CONV, MATMUL, RECURRENT, SMALL_FLOATS, Case
-from benchmarks.movement_cases import ELEMENTWISE, MOVEMENT, ROWS
+from benchmarks.cases.kernels import CHANNELS_LAST, CONV, MATMUL, RECURRENT, SMALL_FLOATS, Case
+from benchmarks.cases.movement import ELEMENTWISE, MOVEMENT, ROWS
 from stepwell.runtime.interface import Array
 from stepwell.runtime.rpc.interleaved import interleave
 from stepwell.tools.driver.compile import compile

@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.kernel_cases import Case
+from benchmarks.cases.kernels import Case
 from benchmarks.kernels import GROUPS
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel

@@ -62,7 +62,7 @@ HOST_FUNCTIONS: Mapping[str, str] = {
     "linear_algebra": "inverse",
     "maps": "map_values cast_map",
     "random_numbers": "draw_key",
-    "statistics": "histogram",
+    "quantized": "histogram",
     "sequences": (
         "identity sequence_construct sequence_at sequence_insert sequence_erase sequence_length "
         "split_to_sequence concat_from_sequence optional optional_has_element optional_get_element "

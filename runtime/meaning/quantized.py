@@ -159,3 +159,10 @@ def _width(filters: Array, kernel_layout: str) -> tuple[int]:
     """The number of filters, as a shape."""
     layout = parse_layout(kernel_layout)
     return (filters.shape[layout.axis("O")] * layout.block("O"),)
+
+
+@meaning("host.histogram")
+def histogram(x: Array, ends: Array, *, bins: int) -> Array:
+    """The numbers of elements in equal bins between two ends, which are finite; others are left out."""
+    counts, _ = np.histogram(x, bins, (float(ends[0]), float(ends[1])))
+    return counts.astype(np.int64)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from benchmarks.constant_cases import WAYS
+from benchmarks.cases.constants import WAYS
 from benchmarks.constants import IN_PLACE, Measured, changes_code, main, measure, report, row_named, rows
 from stepwell.dialects.costs.kernels import THREADS
 from stepwell.dialects.costs.schedules import TILES
@@ -172,7 +172,7 @@ def test_every_number_is_a_row_or_has_a_reason() -> None:
 def test_every_row_has_a_unit_a_cpu_and_a_way_to_measure_it() -> None:
     for row in rows():
         assert row.unit and row.cpu and type(row.value) in (int, float), row
-        assert row.key in WAYS, f"benchmarks.constant_cases has no way to measure {row.key}"
+        assert row.key in WAYS, f"benchmarks.cases.constants has no way to measure {row.key}"
     assert len({row.key for row in rows()}) == len(rows()) > 100
     assert {*WAYS} <= {row.key for row in rows()}
 

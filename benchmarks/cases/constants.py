@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import onnx
 
-from benchmarks.kernel_cases import (
+from benchmarks.cases.kernels import (
     CHANNELS_LAST,
     CONV,
     MATMUL,
@@ -24,7 +24,7 @@ from benchmarks.kernel_cases import (
     transposed_conv,
     two_inputs,
 )
-from benchmarks.movement_cases import ELEMENTWISE, MOVEMENT, ROWS
+from benchmarks.cases.movement import ELEMENTWISE, MOVEMENT, ROWS
 from stepwell.runtime.files.model_cache import digest_of
 from stepwell.runtime.files.weight_check import WeightCheck, checksum
 from stepwell.runtime.files.weights import WeightStore

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 
-from benchmarks.kernel_cases import Case, node
+from benchmarks.cases.kernels import Case, node
 
 _SMALL, _LARGE = [192, 256], [4096, 1024]  # 2 x 192 KiB stay in L2, 2 x 16 MiB do not
 

@@ -1,0 +1,1 @@
+"""Cases of the benchmarks of kernels and of tuned constants."""
