@@ -15,10 +15,14 @@ _UNPACKED = 3
 
 def nbits_choices(op: MatmulNbitsOp, target: TargetDescription) -> list[Choice]:
     """All forms, first the one for the rows of the op; both bodies where their number is open."""
-    return [
+    choices = [
         Choice(name, form.defaults(), _cycles(op, name, form.defaults().get("few"), target))
         for name, form in op.forms().items()
+        if form.refusal is None
     ]
+    if op.x_scales is not None and not target.has_byte_products:
+        choices.reverse()
+    return choices
 
 
 def _cycles(op: MatmulNbitsOp, form: str, few: int | None, target: TargetDescription) -> float | None:

@@ -42,7 +42,7 @@ func.func private @one_row(%x: tensor<1x32xf32>, %c: tensor<3x8x4xi32>, %s: tens
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x32xf32>, tensor<32x4xf32>)
 func.func private @open(%x: tensor<?x32xf32> {graph.dims = #graph.dims<["M", 32]>}, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %z: tensor<2x2x4xi8>, %M: index) -> tensor<?x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 4, outputs = 1, symbols = ["M"]>} {
   %e = tensor.empty(%M) : tensor<?x8xf32>
-  %y = linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z bits 4 block 16 : (tensor<?x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<?x8xf32>, tensor<2x2x4xi8>) -> tensor<?x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z : tensor<2x2x4xi8> bits 4 block 16 : (tensor<?x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   func.return %y : tensor<?x8xf32>
 }
 
