@@ -99,7 +99,10 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
     return interface
 
 
-_OF_LEVEL_1 = ("input_shapes", "backends", "disabled_passes", "required_passes", "opt_level", "winograd")
+_OF_LEVEL_1 = (
+    *("input_shapes", "backends", "disabled_passes", "required_passes"),
+    *("opt_level", "winograd", "activations"),
+)
 
 
 def _expect_defaults(options: CompileOptions, module: ModuleOp) -> None:
