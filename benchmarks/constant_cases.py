@@ -323,6 +323,11 @@ WAYS: Mapping[str, Way] = {
         Way("", [_dequantized(rows, 32) for rows in (1, 2, 4)]),
     ),
     **dict.fromkeys(
+        [f"nbits.{name}" for name in ("parts", "rows", "unrolled")],
+        Way(reason="of int8 activations: `python -m benchmarks.low_precision --activations int8`"),
+    ),
+    "nbits.unpacked_ops": Way(reason="decides about no code: remarks have the estimate"),
+    **dict.fromkeys(
         [f"nbits.{name}" for name in ("panel_steps", "groups")], Way("", [_dequantized(16, 32)], threads=2)
     ),
     "tiles.max_rows": Way("2048x16x2048", [product(2048, 16, 256)]),

@@ -33,6 +33,8 @@ from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.meaning.packed_codes import pack_codes, panels_of
 
+_MOST_STEPS = (1 << 31) // (255 * 128)
+"""The most products of a code and a byte whose sum fits 32 bits."""
 ACTIVATIONS = ("f32", "int8")
 _Arrange: TypeAlias = Callable[[Array], Array]
 _WIDTHS = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "int8": 8, "uint8": 8}
@@ -76,7 +78,13 @@ class PackNbitsPass(FunctionPass):
         weights, panel = weights_of(ctx), self.lanes * NBITS.panel_registers
         for op in list(func.walk()):
             if isinstance(op, graph.MatmulOp) and (found := _Weights.of(op, weights, self.min_elems)):
-                _rewrite(op, found, panel, weights, in_bytes=self.activations == "int8")
+                _rewrite(
+                    op,
+                    found,
+                    panel,
+                    weights,
+                    in_bytes=self.activations == "int8" and found.block <= _MOST_STEPS,
+                )
                 count("products packed")
 
 

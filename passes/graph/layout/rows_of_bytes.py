@@ -36,7 +36,7 @@ def rows_of_bytes(
     if fill:
         zero = insert(graph.ConstantOp.of(np.array(0, np.float32), weights))
         pads = [0] * (2 * rank + 1) + [fill]
-        x = insert(graph.PadOp(x, pads, zero))
+        x = insert(graph.PadOp(x, pads, value=zero))
     parts = insert(graph.ReshapeOp(x, [*leading, (steps.value + fill) // block, block]))
     greatest = insert(graph.ReduceOp(insert(graph.AbsOp(parts)), "max", [rank + 1], keep_dims=False))
     share = insert(graph.ConstantOp.of(np.array(1 / _GREATEST, np.float32), weights))

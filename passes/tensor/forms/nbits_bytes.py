@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import DotBytesOp, DotPairsOp, DotShortsOp
+from stepwell.dialects.costs.layouts import NBITS
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
@@ -24,8 +25,6 @@ from stepwell.runtime.meaning.packed_codes import BYTES_IN_ELEMENT, codes_in_ele
 
 Carried: TypeAlias = Sequence[SSAValue]
 _ONE_BYTES, _ONE_SHORTS = 0x01010101, 0x00010001
-_UNROLLED = 4
-"""Elements that are written out where sums are of 32 bits."""
 
 
 def nbits_of_bytes(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
@@ -162,7 +161,7 @@ class _Rows:
     def _of_block(self, emit: IRBuilder, rows: Sequence[SSAValue], first: int, block: SSAValue) -> Carried:
         """For each row the sum of a block's products, as integers."""
         elements = self.op.block.value.data // (self._parts * BYTES_IN_ELEMENT)
-        most = max(1, self.pairs // self._parts) if self.pairs else _UNROLLED
+        most = max(1, self.pairs // self._parts) if self.pairs else NBITS.unrolled
         unit = max(n for n in range(1, min(most, elements) + 1) if elements % n == 0)
         start, zero = emit.times(block, elements), emit.number(0, vector_type(i32, (self.columns,)))
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from math import ceil
 
+from stepwell.dialects.costs.layouts import NBITS
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.passes.tensor.schedule.form_choice import Choice
 from stepwell.runtime.machine.target import TargetDescription
-
-_UNPACKED = 3
-"""The vector instructions of a code: mask, conversion, product; or the scale in place of the product."""
 
 
 def nbits_choices(op: MatmulNbitsOp, target: TargetDescription) -> list[Choice]:
@@ -32,5 +30,5 @@ def _cycles(op: MatmulNbitsOp, form: str, few: int | None, target: TargetDescrip
     rows = op.rows.value
     vectors = ceil(op.columns / target.f32_lanes) * op.steps
     if form == "registers" or (few is not None and rows <= few):
-        return rows * vectors * _UNPACKED / MACHINE.multiply_adds
-    return (rows + _UNPACKED) * vectors / MACHINE.multiply_adds
+        return rows * vectors * NBITS.unpacked_ops / MACHINE.multiply_adds
+    return (rows + NBITS.unpacked_ops) * vectors / MACHINE.multiply_adds
