@@ -70,17 +70,18 @@ def measure(
     for level in LEVELS:
         onnx.save(nbits_model(*shape, args.bits, args.block, level), path)
         runners[f"{level}"] = engine_named("onnxruntime").load(path, args.threads, {"x": x})
-    model = compile(nbits_model(*shape, args.bits, args.block), threads=args.threads)
+    made = nbits_model(*shape, args.bits, args.block)
+    model = compile(made, threads=args.threads, activations=args.activations)
     runners["stepwell"] = partial(lambda model, x: [model(x)], model, x)
-    _expect_equal(runners)
+    _expect_equal(runners, "4" if args.activations == "int8" else "0")
     found = interleave(runners, args.rounds, perf_counter)
     least = {name: min(latency.rounds) for name, latency in found.items()}
     return least["stepwell"], {level: least[f"{level}"] for level in LEVELS}
 
 
-def _expect_equal(runners: Mapping[str, Runner]) -> None:
-    """Require our result to be that of f32 activations."""
-    wanted, found = (np.asarray(runners[name]()[0], np.float64) for name in ("0", "stepwell"))
+def _expect_equal(runners: Mapping[str, Runner], level: str) -> None:
+    """Require our result to be that of the level with the same activations."""
+    wanted, found = (np.asarray(runners[name]()[0], np.float64) for name in (level, "stepwell"))
     if not np.allclose(found, wanted, rtol=1e-3, atol=1e-5 * np.abs(wanted).max()):
         raise SystemExit(f"results differ by {np.abs(found - wanted).max()}")
 
@@ -90,6 +91,7 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 128])
     parser.add_argument("--bits", type=int, default=4, choices=(2, 4, 8))
     parser.add_argument("--block", type=int, default=32)
+    parser.add_argument("--activations", default="f32", choices=("f32", "int8"), help="ours")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--shapes", nargs="+", default=[f"{k}x{n}" for k, n in SHAPES], metavar="KxN")

@@ -221,6 +221,34 @@ class DotShortsOp(IRDLOperation):
 
 
 @irdl_op_definition
+class DotPairsOp(IRDLOperation):
+    """
+    Add to each 16-bit half of a sum two products of bytes: unsigned ones of `lhs`, signed ones of `rhs`.
+
+    ```mlir
+    %r = arith.dot_pairs %a, %b, %acc : vector<8xi32>
+    ```
+    The lower two bytes of a lane go to its lower half. Sums are modulo 2^16; two products alone must fit 16
+    bits, as they do for unsigned bytes up to 127: the instruction of x86 saturates there.
+    """
+
+    name = "arith.dot_pairs"
+
+    T: ClassVar = VarConstraint("T", VectorType.constr(eq(i32)))
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    acc = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, acc: SSAValue):
+        super().__init__(operands=[lhs, rhs, acc], result_types=[acc.type])
+
+
+@irdl_op_definition
 class DotBfloatsOp(IRDLOperation):
     """
     Add to a sum two products of bf16: of the upper halves, then of the lower ones, rounding after each.
@@ -290,6 +318,13 @@ def vector_form(op_type: type[Operation]) -> type[Operation]:
 
 Arith = Dialect(
     "arith",
-    [*(vector_form(op) for op in upstream.Arith.operations), DotBytesOp, DotShortsOp, DotBfloatsOp, ScaleOp],
+    [
+        *(vector_form(op) for op in upstream.Arith.operations),
+        DotBytesOp,
+        DotShortsOp,
+        DotPairsOp,
+        DotBfloatsOp,
+        ScaleOp,
+    ],
     list(upstream.Arith.attributes),
 )

@@ -100,7 +100,7 @@ GRAPH = (
     Step("pack-integers{lanes=LANES shorts=SHORTS}", "packs bytes for instructions that sum 4 products", 2),
     Step("convert-layout{block=LANES winograd=REDUCED}", "stores feature maps in blocks of a vector", 2),
     Step("winograd-conv{mode=WINOGRAD lanes=LANES}", "saves products of 3x3 convolutions on blocks", 2),
-    Step("pack-nbits{lanes=LANES}", "keeps weights of a few bits packed until products read them", 2),
+    Step("pack-nbits{lanes=LANES activations=ACTIVATIONS}", "keeps weights of a few bits packed", 2),
     Step("pack-weights{lanes=LANES}", "stores the matrices that are left in panels, which kernels read", 2),
     Step("fold-constant", "computes the packed weights", 2),
     Step("pack-narrow-weights", "stores weights of 2 and 4 bits packed, when no pass computes them any more"),
@@ -323,6 +323,7 @@ def graph_steps(
     backends: Sequence[str] = (),
     *,
     low_memory: bool = False,
+    activations: str = "f32",
     required: Sequence[str] = (),
     disabled: Container[str] = (),
 ) -> list[Step]:
@@ -330,7 +331,8 @@ def graph_steps(
     The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ.
 
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model;
-    `low_memory` allows no packed weights that are larger than the model's; passes
+    `low_memory` allows no packed weights that are larger than the model's; `activations` are those of
+    `pack-nbits`; passes
     named in `required` run although their level is higher, and those of plugins among them run in this order;
     passes in `disabled` never do.
     Raises: StepwellError `bad-option` for `winograd` "fast" where `winograd-conv` does not run.
@@ -339,6 +341,7 @@ def graph_steps(
     shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
     is_direct = winograd == "off" or low_memory or "winograd-conv" in disabled
     numbers = {"LANES": lanes, "SHORTS": shorts, "WINOGRAD": winograd, "REDUCED": str(not is_direct).lower()}
+    numbers["ACTIVATIONS"] = activations
     steps: list[Step] = []
     for step in GRAPH:
         off = step.name in disabled or (step.name == "winograd-conv" and is_direct)

@@ -86,7 +86,7 @@ def _gelu(m: int, n: int, k: int) -> Case:
 
 
 def _dequantized(rows: int, block: int = 8) -> Case:
-    """A product with weights of 8 bits in blocks: from 16 on these stay packed, shorter ones become floats."""
+    """A product with weights of 8 bits, which stay packed if a scale is for 16 or more."""
     nodes = [node("DequantizeLinear", "w s -> f", axis=0, block_size=block), node("MatMul", "x f")]
     weights = np.random.default_rng(0).integers(-128, 127, (1024, 1024), np.int8)
     held = {"w": weights, "s": np.full((1024 // block, 1024), 0.01, np.float32)}
@@ -322,6 +322,11 @@ WAYS: Mapping[str, Way] = {
         [f"nbits.{name}" for name in ("panel_registers", "chains", "few_rows")],
         Way("", [_dequantized(rows, 32) for rows in (1, 2, 4)]),
     ),
+    **dict.fromkeys(
+        [f"nbits.{name}" for name in ("parts", "rows", "unrolled")],
+        Way(reason="of int8 activations: `python -m benchmarks.low_precision --activations int8`"),
+    ),
+    "nbits.unpacked_ops": Way(reason="decides about no code: remarks have the estimate"),
     **dict.fromkeys(
         [f"nbits.{name}" for name in ("panel_steps", "groups")], Way("", [_dequantized(16, 32)], threads=2)
     ),

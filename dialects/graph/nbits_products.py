@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, f32, i32, i64
@@ -23,7 +24,7 @@ from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
 from stepwell.dialects.graph.relations import differ, element_of_value, shape_text
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.meaning.packed_codes import WIDTHS, codes_in_element
+from stepwell.runtime.meaning.packed_codes import BYTES_IN_ELEMENT, WIDTHS, codes_in_element
 
 U8 = IntegerType(8, Signedness.UNSIGNED)
 LEAST_BLOCK = 16
@@ -43,12 +44,20 @@ class MatmulNbitsOp(GraphOp):
     The weight of step k for a column is (code - zero point) · scale of the block ⌊k / block⌋. A lane is a
     column: the 32 bits of an element are consecutive codes of a column. Four of them are in the lowest bits
     of the four bytes, the next four in the bits above. Without zero points, the middle code stands for 0.
+
+    With `x_scales` the rows are signed bytes, in blocks with a scale each; four of them are an element:
+    ```mlir
+    %y = graph.matmul_nbits %q, %codes, %scales x_scales %t : tensor<?x3xf32> columns 60 bits 4 block 32
+      : (tensor<?x24xi32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<?x60xf32>
+    ```
     Constraints:
-      (C1) `x` and `scales` are f32, `codes` are i32, `zero_points` are ui8; `bits` is 2, 4 or 8.
+      (C1) `x` and scales are f32, `codes` are i32, `zero_points` are ui8; `bits` is 2, 4 or 8; with
+           `x_scales`, `x` is i32.
       (C2) `block` is a positive multiple of 16.
       (C3) `codes` is [panels, ⌈K / block⌉ · block · bits / 32, panel], with `columns` in its last panel.
       (C4) `scales` and `zero_points` are [panels, ⌈K / block⌉, panel].
-      (C5) `result` is `x` with `columns` instead of K.
+      (C5) `x_scales` is `x` with a number for each of the whole blocks that `x` has.
+      (C6) `result` is `x` with `columns` instead of K.
     Source: MatMulNBits of ONNX Runtime's com.microsoft, version 1.
     """
 
@@ -59,6 +68,7 @@ class MatmulNbitsOp(GraphOp):
     codes = operand_def(AnyTensor)
     scales = operand_def(AnyTensor)
     zero_points = opt_operand_def(AnyTensor)
+    x_scales = opt_operand_def(AnyTensor)
     result = result_def(AnyTensor)
     columns = prop_def(IntegerAttr.constr(i64))
     bits = prop_def(IntegerAttr.constr(i64))
@@ -67,7 +77,8 @@ class MatmulNbitsOp(GraphOp):
     traits = traits_def(Pure())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$x `,` $codes `,` $scales (`zero_points` $zero_points^ `:` type($zero_points))? `columns` $columns "
+        "$x `,` $codes `,` $scales (`zero_points` $zero_points^ `:` type($zero_points))? "
+        "(`x_scales` $x_scales^ `:` type($x_scales))? `columns` $columns "
         "`bits` $bits `block` $block attr-dict `:` "
         "`(` type($x) `,` type($codes) `,` type($scales) `)` `->` type($result)"
     )
@@ -78,55 +89,85 @@ class MatmulNbitsOp(GraphOp):
         codes: SSAValue,
         scales: SSAValue,
         zero_points: SSAValue | None = None,
+        x_scales: SSAValue | None = None,
         *,
         columns: int,
         bits: int,
         block: int,
     ):
-        self.initialize([x, codes, scales, zero_points], {"columns": columns, "bits": bits, "block": block})
+        self.initialize(
+            [x, codes, scales, zero_points, x_scales], {"columns": columns, "bits": bits, "block": block}
+        )
 
     def check(self) -> None:
         columns, bits, block = (attr.value.data for attr in (self.columns, self.bits, self.block))
-        check_nbits(self.x, self.codes, self.scales, self.zero_points, columns, bits, block)
+        operands = NbitsOperands(self.x, self.codes, self.scales, self.zero_points, self.x_scales)
+        operands.check(columns, bits, block)
 
-    def infer(self) -> Sequence[Attribute]:  # (C5)
+    def infer(self) -> Sequence[Attribute]:  # (C6)
         return [tensor_type(f32, (*dims_of(self.x.type)[:-1], Dim.of(self.columns.value.data)))]
 
 
-def check_nbits(
-    x: SSAValue,
-    codes: SSAValue,
-    scales: SSAValue,
-    zero_points: SSAValue | None,
-    columns: int,
-    bits: int,
-    block: int,
-    byte: Attribute = U8,
-) -> None:
-    """
-    Require operands of such a product to fit, as (C1) to (C4) say; `byte` is the type of zero points.
+@dataclass(frozen=True)
+class NbitsOperands:
+    """The operands of such a product, on level 1 or 2."""
 
-    Raises: VerifyException.
-    """
-    points = [] if zero_points is None else [(zero_points, "zero_points", byte)]
-    for value, name, wanted in ((x, "x", f32), (codes, "codes", i32), (scales, "scales", f32), *points):
-        if (found := element_of_value(value)) != wanted:  # (C1)
-            raise VerifyException(f"{name} must be {wanted}, found {found}")
-    if bits not in WIDTHS:
-        raise VerifyException(f"bits must be one of {list(WIDTHS)}, found {bits}")
-    if block <= 0 or block % LEAST_BLOCK:  # (C2)
-        raise VerifyException(f"block must be a positive multiple of {LEAST_BLOCK}, found {block}")
-    steps, found = dims_of(x.type)[-1:], dims_of(codes.type)
-    if not steps or not steps[0].is_static or len(found) != len("PEC"):
-        raise VerifyException(f"x must have K known steps, and codes three dimensions: {shape_text(found)}")
-    blocks, panel = steps[0].ceildiv(block), found[2].value if found[2].is_static else 0
-    panels = Dim.of(columns).ceildiv(panel) if panel > 0 and columns > 0 else Dim.of(0)
-    elements = blocks * block // codes_in_element(bits)
-    for value, name, count in (  # (C3), (C4)
-        (codes, "codes", elements),
-        (scales, "scales", blocks),
-        *((value, name, blocks) for value, name, _ in points),
-    ):
-        own, wanted = dims_of(value.type), (panels, count, Dim.of(panel))
-        if len(own) != len(wanted) or any(map(differ, own, wanted)):
-            raise VerifyException(f"{name} must be {shape_text(wanted)}, found {shape_text(own)}")
+    x: SSAValue
+    codes: SSAValue
+    scales: SSAValue
+    zero_points: SSAValue | None
+    x_scales: SSAValue | None
+
+    def check(self, columns: int, bits: int, block: int, byte: Attribute = U8) -> None:
+        """
+        Require operands to fit, as (C1) to (C5) say; `byte` is the type of zero points.
+
+        Raises: VerifyException.
+        """
+        for value, name, wanted in (
+            (self.x, "x", f32 if self.x_scales is None else i32),
+            (self.codes, "codes", i32),
+            (self.scales, "scales", f32),
+            (self.zero_points, "zero_points", byte),
+            (self.x_scales, "x_scales", f32),
+        ):
+            if value is not None and (found := element_of_value(value)) != wanted:  # (C1)
+                raise VerifyException(f"{name} must be {wanted}, found {found}")
+        if bits not in WIDTHS:
+            raise VerifyException(f"bits must be one of {list(WIDTHS)}, found {bits}")
+        if block <= 0 or block % LEAST_BLOCK:  # (C2)
+            raise VerifyException(f"block must be a positive multiple of {LEAST_BLOCK}, found {block}")
+        steps, found = dims_of(self.x.type)[-1:], dims_of(self.codes.type)
+        if not steps or not steps[0].is_static or len(found) != len("PEC"):
+            raise VerifyException(f"x must have known steps, and codes three dimensions: {shape_text(found)}")
+        self._check_panels(columns, bits, block)
+        self._check_bytes(block)
+
+    def steps(self) -> int:
+        """The steps of a sum."""
+        own = dims_of(self.x.type)[-1].value
+        return own if self.x_scales is None else own * BYTES_IN_ELEMENT
+
+    def _check_panels(self, columns: int, bits: int, block: int) -> None:  # (C3), (C4)
+        blocks, width = -(-self.steps() // block), dims_of(self.codes.type)[2]
+        panel = width.value if width.is_static else 0
+        panels = -(-columns // panel) if panel > 0 and columns > 0 else 0
+        elements = blocks * block // codes_in_element(bits)
+        for value, name, count in (
+            (self.codes, "codes", elements),
+            (self.scales, "scales", blocks),
+            (self.zero_points, "zero_points", blocks),
+        ):
+            if value is None:
+                continue
+            own, wanted = dims_of(value.type), tuple(map(Dim.of, (panels, count, panel)))
+            if len(own) != len(wanted) or any(map(differ, own, wanted)):
+                raise VerifyException(f"{name} must be {shape_text(wanted)}, found {shape_text(own)}")
+
+    def _check_bytes(self, block: int) -> None:  # (C5)
+        if self.x_scales is None:
+            return
+        own, steps = dims_of(self.x_scales.type), self.steps()
+        wanted = (*dims_of(self.x.type)[:-1], Dim.of(steps // block))
+        if steps % block or len(own) != len(wanted) or any(map(differ, own, wanted)):
+            raise VerifyException(f"x_scales must be {shape_text(wanted)}, found {shape_text(own)}")

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i8, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
+    AttrSizedOperandSegments,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -22,14 +23,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.layouts import NBITS
 from stepwell.dialects.graph.nbits_products import MatmulNbitsOp as GraphMatmulNbitsOp
-from stepwell.dialects.graph.nbits_products import check_nbits
+from stepwell.dialects.graph.nbits_products import NbitsOperands
 from stepwell.dialects.graph.relations import differ, shape_text
 from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
 
-MOST_CHAINS, MOST_FEW, MOST_GROUPS, MOST_DEPTH = 4, 64, 64, 1 << 14
+MOST_CHAINS, MOST_FEW, MOST_GROUPS, MOST_DEPTH, MOST_ROWS, MOST_PAIRS = 4, 64, 64, 1 << 14, 8, 8
 """The largest sizes of forms: they bound code, which is written out for chains, and scratch memory."""
 
 
@@ -47,6 +48,9 @@ class MatmulNbitsOp(FormsOp):
     - `registers`: a row after the other; codes become floats in registers, in `chains` of sums.
     - `panels`: codes of `depth` steps and a panel of columns become weights in memory, once for all rows.
     - `by-rows`: `registers` for at most `few` rows, `panels` for more.
+    - `bytes`, of rows that are bytes: `rows` of them share unpacked codes, for `columns` of a panel at once;
+      four products are added in 32 bits.
+    - `short-bytes`: the same, with `pairs` sums of two products added in 16 bits before they become 32 bits.
 
     Constraints:
       (C1) operands are those of `graph.matmul_nbits`, with `zero_points` as i8; `x` has rank 2.
@@ -62,20 +66,23 @@ class MatmulNbitsOp(FormsOp):
     scales = operand_def(TensorType)
     init = operand_def(T)
     zero_points = opt_operand_def(TensorType)
+    x_scales = opt_operand_def(TensorType)
     result = result_def(T)
     bits = prop_def(IntegerAttr.constr(i64))
     block = prop_def(IntegerAttr.constr(i64))
 
     traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
-        "$x `,` $codes `,` $scales `into` $init (`zero_points` $zero_points^)? `bits` $bits `block` $block "
-        "attr-dict `:` functional-type(operands, results)"
+        "$x `,` $codes `,` $scales `into` $init (`zero_points` $zero_points^ `:` type($zero_points))? "
+        "(`x_scales` $x_scales^ `:` type($x_scales))? `bits` $bits `block` $block attr-dict `:` "
+        "`(` type($x) `,` type($codes) `,` type($scales) `,` type($init) `)` `->` type($result)"
     )
 
-    def __init__(self, op: GraphMatmulNbitsOp, x: SSAValue, init: SSAValue):
+    def __init__(self, op: GraphMatmulNbitsOp, x: SSAValue, x_scales: SSAValue | None, init: SSAValue):
         """The op that writes what `op` computes of a matrix into `init`."""
         super().__init__(
-            operands=[x, op.codes, op.scales, init, op.zero_points],
+            operands=[x, op.codes, op.scales, init, op.zero_points, x_scales],
             result_types=[init.type],
             properties={"bits": op.bits, "block": op.block},
         )
@@ -86,16 +93,8 @@ class MatmulNbitsOp(FormsOp):
             raise VerifyException(
                 f"x and the result must be matrices of known columns, found {self.x.type}, {self.result.type}"
             )
-        check_nbits(
-            self.x,
-            self.codes,
-            self.scales,
-            self.zero_points,
-            found[1].value,
-            self.bits.value.data,
-            self.block.value.data,
-            i8,
-        )
+        operands = NbitsOperands(self.x, self.codes, self.scales, self.zero_points, self.x_scales)
+        operands.check(found[1].value, self.bits.value.data, self.block.value.data, i8)
         wanted = (self.rows, found[1])
         if tensor_element(self.result) != f32 or any(map(differ, found, wanted)):  # (C2)
             raise VerifyException(f"the result must be f32 {shape_text(wanted)}, found {self.result.type}")
@@ -116,6 +115,31 @@ class MatmulNbitsOp(FormsOp):
         return tensor_shape(self.result)[1]
 
     def forms(self) -> Mapping[str, Form]:
+        if self.x_scales is not None:
+            return self._forms_of_bytes()
+        return self._forms_of_floats()
+
+    def _forms_of_bytes(self) -> Mapping[str, Form]:
+        panel = tensor_shape(self.codes)[-1]
+        columns = panel // NBITS.parts if panel % NBITS.parts == 0 else panel
+        sizes = {"rows": Size(NBITS.rows, MOST_ROWS), "columns": Size(columns, panel)}
+        # Two products of a code and a byte are at most 2 · 128 · the largest code.
+        most = min(MOST_PAIRS, ((1 << 15) - 1) // (2 * 128 * ((1 << self.bits.value.data) - 1)))
+        refusal = None if most else "sums of 8-bit codes do not fit 16 bits"
+        pairs = {"pairs": Size(max(1, most), max(1, most))}
+        forms = {"bytes": sizes, "short-bytes": {**sizes, **pairs}}
+        return {
+            name: Form(own, refusal if own is not sizes else None, self._misfit)
+            for name, own in forms.items()
+        }
+
+    def _misfit(self, sizes: Mapping[str, int]) -> str | None:
+        panel = tensor_shape(self.codes)[-1]
+        if panel % sizes["columns"] == 0:
+            return None
+        return f"columns must divide the {panel} columns of a panel, found {sizes['columns']}"
+
+    def _forms_of_floats(self) -> Mapping[str, Form]:
         block, blocks = self.block.value.data, tensor_shape(self.scales)[1]
         whole = block * blocks
         depth = min(whole, max(block, NBITS.panel_steps // block * block))

@@ -124,16 +124,21 @@ class MatmulNbitsLowering(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulNbitsOp, rewriter: PatternRewriter) -> None:
         """Replace the op."""
-        *leading, steps = dims_of(op.x.type)
-        leading = leading or [Dim.of(1)]
+        leading = dims_of(op.x.type)[:-1] or (Dim.of(1),)
         columns = Dim.of(op.columns.value.data)
-        x = op.x if len(dims_of(op.x.type)) > 1 else split_dims(op.x, [[Dim.of(1), steps]], rewriter)
-        x = join_dims(x, [leading, [steps]], rewriter)
-        rows = dims_of(x.type)[0]
-        made = rewriter.insert(
-            linalg_ext.MatmulNbitsOp(op, x, empty(tensor_type(f32, [rows, columns]), rewriter))
-        )
+        x = _as_matrix(op.x, rewriter)
+        x_scales = None if op.x_scales is None else _as_matrix(op.x_scales, rewriter)
+        init = empty(tensor_type(f32, [dims_of(x.type)[0], columns]), rewriter)
+        made = rewriter.insert(linalg_ext.MatmulNbitsOp(op, x, x_scales, init))
         y = split_dims(made.result, [leading, [columns]], rewriter)
         if len(dims_of(op.x.type)) == 1:
             y = join_dims(y, [[Dim.of(1), columns]], rewriter)
         rewriter.replace(op, [], [y])
+
+
+def _as_matrix(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A tensor with its leading dimensions joined to rows; a vector is one row."""
+    *leading, columns = dims_of(value.type)
+    if not leading:
+        return split_dims(value, [[Dim.of(1), columns]], rewriter)
+    return join_dims(value, [leading, [columns]], rewriter)

@@ -36,10 +36,12 @@ def prepare_winograd_conv(op: linalg_ext.WinogradConvOp) -> Step:
 @implements("linalg_ext.matmul_nbits")
 def prepare_matmul_nbits(op: linalg_ext.MatmulNbitsOp) -> Step:
     """The product with unpacked weights, as a new array."""
-    properties = {**plain_properties(op), "columns": op.columns}
+    properties = {"bits": op.bits.value.data, "block": op.block.value.data, "columns": op.columns}
+    before = [] if op.zero_points is not None else [None]
 
-    def run(x: Value, codes: Value, scales: Value, _init: Value, points: Value | None = None) -> Value:
-        return evaluate("graph.matmul_nbits", [x, codes, scales, points], properties)[0]
+    def run(x: Value, codes: Value, scales: Value, _init: Value, *others: Value) -> Value:
+        points, x_scales = [*before, *others, None][:2]
+        return evaluate("graph.matmul_nbits", [x, codes, scales, points, x_scales], properties)[0]
 
     return run
 

@@ -12,7 +12,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp, ScaleOp
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotPairsOp, DotShortsOp, ScaleOp
 from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.engine import Binary, Unary, Value, implement_all, implements
 
@@ -235,6 +235,22 @@ def prepare_dot_shorts(op: DotShortsOp) -> Callable[[Value, Value, Value], Value
         halves = [np.ascontiguousarray(np.asarray(x, np.int32)[..., None]).view(np.int16) for x in (a, b)]
         products = halves[0].astype(np.int64) * halves[1].astype(np.int64)
         return (products.sum(-1) + np.asarray(acc, np.int64)).astype(np.int32)[()]
+
+    return dot
+
+
+@implements("arith.dot_pairs")
+def prepare_dot_pairs(op: DotPairsOp) -> Callable[[Value, Value, Value], Value]:
+    """A sum in each 16-bit half plus two products of bytes, unsigned times signed."""
+
+    def dot(a: Value, b: Value, acc: Value) -> Value:
+        numbers, others, sums = (
+            np.ascontiguousarray(np.asarray(x, np.int32)[..., None]).view(dtype)
+            for x, dtype in ((a, np.uint8), (b, np.int8), (acc, np.int16))
+        )
+        products = numbers.astype(np.int32) * others.astype(np.int32)
+        halves = products.reshape(*sums.shape, 2).sum(-1) + sums
+        return np.ascontiguousarray(halves.astype(np.int16)).view(np.int32)[..., 0]
 
     return dot
 

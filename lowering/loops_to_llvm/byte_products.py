@@ -1,5 +1,5 @@
 """
-`arith.dot_bytes`, `dot_shorts`, `dot_bfloats` → the target's dot-product instructions, or exact products.
+`arith.dot_bytes`, `dot_shorts`, `dot_pairs`, `dot_bfloats` → the target's instructions, or exact products.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DenseArrayBase, StringAttr, VectorType, bf16, 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
+from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotPairsOp, DotShortsOp
 from stepwell.dialects.llvm.instructions import PoisonOp
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.half import like, splat
@@ -47,6 +47,17 @@ def short_dot(target: TargetDescription, lanes: int) -> str | None:
     if lanes == 8 and "avx2" in target.features:
         return "llvm.x86.avx2.pmadd.wd"
     return "llvm.x86.sse2.pmadd.wd" if lanes == 4 else None
+
+
+def pair_dot(target: TargetDescription, lanes: int) -> str | None:
+    """The intrinsic that adds two byte products in each 16-bit half of `lanes` lanes, saturating."""
+    if target.arch != "x86_64":
+        return None
+    if lanes == 16 and "avx512bw" in target.features:
+        return "llvm.x86.avx512.pmaddubs.w.512"
+    if lanes == 8 and "avx2" in target.features:
+        return "llvm.x86.avx2.pmadd.ub.sw"
+    return "llvm.x86.ssse3.pmadd.ub.sw.128" if lanes == 4 and "ssse3" in target.features else None
 
 
 class DotBytesLowering(LoopsToLLVMPattern):
@@ -95,6 +106,39 @@ class DotShortsLowering(LoopsToLLVMPattern):
                 product = code.make(llvm.MulOp, [code.make(llvm.AShrOp, [x, half]) for x in factors])
                 total = code.make(llvm.AddOp, [total, product])
         rewriter.replace(op, code.ops, [total])
+
+
+class DotPairsLowering(LoopsToLLVMPattern):
+    """
+    ```mlir
+    %r = arith.dot_pairs %a, %b, %acc : vector<8xi32>
+    // ->
+    %u = llvm.bitcast %a : vector<8xi32> to vector<32xi8>
+    %s = llvm.bitcast %b : vector<8xi32> to vector<32xi8>
+    %p = llvm.call_intrinsic "llvm.x86.avx2.pmadd.ub.sw"(%u, %s) …
+    %t = llvm.add %acc16, %p : vector<16xi16>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DotPairsOp, rewriter: PatternRewriter) -> None:
+        """Use the intrinsic for pairs of bytes, else multiply the even and the odd bytes in 16 bits."""
+        code, type = self.code_at(op), op.acc.type
+        halves = VectorType(i16, [2 * lane_count(type)])
+        total = code.make(llvm.BitcastOp, [op.acc], halves)
+        if (name := pair_dot(self.state.target, lane_count(type))) is not None:
+            bytes = VectorType(i8, [4 * lane_count(type)])
+            operands = [code.make(llvm.BitcastOp, [x], bytes) for x in (op.lhs, op.rhs)]
+            total = code.make(llvm.AddOp, [total, call_intrinsic(code, name, operands, halves)])
+        else:
+            eight = splat(code, 8, halves)
+            a, b = (code.make(llvm.BitcastOp, [x], halves) for x in (op.lhs, op.rhs))
+            low = code.make(llvm.LShrOp, [code.make(llvm.ShlOp, [a, eight]), eight])
+            signed = code.make(llvm.AShrOp, [code.make(llvm.ShlOp, [b, eight]), eight])
+            high = code.make(llvm.LShrOp, [a, eight]), code.make(llvm.AShrOp, [b, eight])
+            for factors in ([low, signed], [*high]):
+                total = code.make(llvm.AddOp, [total, code.make(llvm.MulOp, factors)])
+        rewriter.replace(op, code.ops, [code.make(llvm.BitcastOp, [total], type)])
 
 
 class DotBfloatsLowering(LoopsToLLVMPattern):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,12 @@ from stepwell.runtime.meaning import Array, meaning
 
 WIDTHS = (2, 4, 8)
 """The bits of a code."""
-_ELEMENT_BITS, _BYTES, _BYTE_BITS = 32, 4, 8
+ELEMENT_BITS, BYTES_IN_ELEMENT, _BYTE_BITS = 32, 4, 8
 
 
 def codes_in_element(bits: int) -> int:
     """The number of codes that share a 32-bit element."""
-    return _ELEMENT_BITS // bits
+    return ELEMENT_BITS // bits
 
 
 def first_bit(number: int, bits: int) -> int:
@@ -25,7 +25,7 @@ def first_bit(number: int, bits: int) -> int:
 
     Four consecutive codes occupy the same bits of the four bytes, so that a mask gives a vector of bytes.
     """
-    part, byte = divmod(number, _BYTES)
+    part, byte = divmod(number, BYTES_IN_ELEMENT)
     return _BYTE_BITS * byte + bits * part
 
 
@@ -63,17 +63,26 @@ def panels_of(values: Array, panel: int) -> Array:
 
 @meaning("graph.matmul_nbits")
 def matmul_nbits(
-    x: npt.NDArray[np.float32],
+    x: Array,
     codes: Array,
     scales: npt.NDArray[np.float32],
     zero_points: Array | None = None,
+    x_scales: npt.NDArray[np.float32] | None = None,
     *,
     columns: int,
     bits: int,
     block: int,
 ) -> Array:
-    """Matrix product with (codes - zero points) · scales; without zero points, the middle code is 0."""
-    steps = x.shape[-1]
+    """
+    Matrix product with (codes - zero points) · scales; without zero points, the middle code is 0.
+
+    With `x_scales` the rows are bytes, four to an element, each times the scale of its block.
+    """
+    rows = cast("npt.NDArray[np.float32]", x)
+    if x_scales is not None:
+        bytes = np.ascontiguousarray(x).view(np.int8).astype(np.float32)
+        rows = bytes * np.repeat(x_scales, block, axis=-1)
+    steps = rows.shape[-1]
 
     def spread(parameter: Array) -> npt.NDArray[Any]:
         by_column = parameter.swapaxes(1, 2).reshape(-1, parameter.shape[1])
@@ -82,4 +91,4 @@ def matmul_nbits(
     points = 1 << bits - 1 if zero_points is None else spread(zero_points.view(np.uint8)).astype(np.int32)
     numbers = unpack_codes(codes, bits)[:columns, :steps].astype(np.int32) - points
     with np.errstate(all="ignore"):
-        return x @ (numbers.astype(np.float32) * spread(scales)).T
+        return rows @ (numbers.astype(np.float32) * spread(scales)).T

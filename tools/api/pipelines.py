@@ -29,6 +29,7 @@ def graph(
     *,
     opt_level: int = 2,
     winograd: Literal["auto", "fast", "off"] = "auto",
+    activations: Literal["f32", "int8"] = "f32",
     memory: Literal["normal", "low"] = "normal",
     backends: str | Sequence[str] = (),
     disabled_passes: Sequence[str] = (),
@@ -44,6 +45,7 @@ def graph(
     options = CompileOptions(
         opt_level=opt_level,
         winograd=winograd,
+        activations=activations,
         memory=memory,
         backends=backends,
         disabled_passes=disabled_passes,

@@ -19,6 +19,7 @@ from stepwell.runtime.values.loading import load
 from stepwell.tools.arguments import positive
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import (
+    ACTIVATIONS,
     EXECUTORS,
     MEMORY,
     OPT_LEVELS,
@@ -71,6 +72,13 @@ def add_compile_options(parser: ArgumentParser) -> None:
         choices=WINOGRAD,
         default="auto",
         help="3x3 convolutions with fewer products and larger weights; not with --memory low (default: auto)",
+    )
+    group_of["activations"].add_argument(
+        "--activations",
+        choices=ACTIVATIONS,
+        default="f32",
+        help="int8: products with weights of 2, 4 or 8 bits take bytes, with a scale for each block of a row "
+        "(default: f32)",
     )
     group_of["memory"].add_argument(
         "--memory",
@@ -243,6 +251,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         capacity=args.capacity,
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
+        activations=args.activations,
         memory=args.memory,
         executor=args.executor,
         backends=args.backend,

@@ -54,6 +54,7 @@ def steps_of(options: CompileOptions, target: TargetDescription, context: PassCo
         options.winograd,
         available_backends(options),
         low_memory=options.memory == "low",
+        activations=options.activations,
         required=context.required_pass,
         disabled=context.disabled_pass,
     )

@@ -24,6 +24,7 @@ OPT_LEVELS = (0, 1, 2, 3)
 Start: TypeAlias = Literal["full", "now"]
 STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
+ACTIVATIONS = ("f32", "int8")
 MEMORY = ("normal", "low")
 EXECUTORS = ("auto", "native", "vm", "interpreter")
 OPTION_GROUPS = {
@@ -68,6 +69,10 @@ class CompileOptions:
     """
     Winograd for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast` whatever the
     size of the weights, or `off`. Errors stay below 1e-5 of each convolution's range.
+    """
+    activations: str = field(default="f32", metadata=_about("numerics"))
+    """
+    Products with constant weights of 2, 4 or 8 bits take `f32`, or `int8`: a scale for each block of a row.
     """
     memory: str = field(default="normal", metadata=_about("sizes"))
     """
@@ -170,6 +175,7 @@ class CompileKeywords(TypedDict, total=False):
     states: str | Sequence[str]
     capacity: int | None
     winograd: Literal["auto", "fast", "off"]
+    activations: Literal["f32", "int8"]
     memory: Literal["normal", "low"]
     executor: Literal["auto", "native", "vm", "interpreter"]
     backends: str | Sequence[str]
@@ -247,6 +253,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "start": _one_of(STARTS),
     "input_shapes": ("shapes by name, such as {'x': (1, 3, 224, 224)}", _are_shapes),
     "winograd": _one_of(WINOGRAD),
+    "activations": _one_of(ACTIVATIONS),
     "memory": _one_of(MEMORY),
     "executor": _one_of(EXECUTORS),
     **dict.fromkeys(_LISTS, _NAMES),

@@ -27,10 +27,15 @@ from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count
+from stepwell.passes.graph.layout.rows_of_bytes import rows_of_bytes
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.meaning.packed_codes import pack_codes, panels_of
 
+_MOST_STEPS = (1 << 31) // (255 * 128)
+"""The most products of a code and a byte whose sum fits 32 bits."""
+ACTIVATIONS = ("f32", "int8")
 _Arrange: TypeAlias = Callable[[Array], Array]
 _WIDTHS = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "int8": 8, "uint8": 8}
 
@@ -61,14 +66,25 @@ class PackNbitsPass(FunctionPass):
     """The elements of a vector register."""
     min_elems: int = 4096
     """Weights with fewer elements stay what they are."""
+    activations: str = "f32"
+    """`f32`, or `int8`: each block of a row becomes bytes with a scale before the product."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if self.activations not in ACTIVATIONS:
+            message = f"pack-nbits takes activations {' or '.join(ACTIVATIONS)}, found {self.activations!r}"
+            raise StepwellError("bad-option", None, message)
         if self.lanes == 1:  # a target without vectors
             return
         weights, panel = weights_of(ctx), self.lanes * NBITS.panel_registers
         for op in list(func.walk()):
             if isinstance(op, graph.MatmulOp) and (found := _Weights.of(op, weights, self.min_elems)):
-                _rewrite(op, found, panel, weights)
+                _rewrite(
+                    op,
+                    found,
+                    panel,
+                    weights,
+                    in_bytes=self.activations == "int8" and found.block <= _MOST_STEPS,
+                )
                 count("products packed")
 
 
@@ -146,19 +162,23 @@ def _arranged(
     return _Weights(unsigned(codes), scales, None if is_middle else points, bits, block)
 
 
-def _rewrite(op: graph.MatmulOp, found: _Weights, panel: int, weights: WeightStore) -> None:
-    """Replace a product by one with packed weights."""
+def _rewrite(
+    op: graph.MatmulOp, found: _Weights, panel: int, weights: WeightStore, *, in_bytes: bool
+) -> None:
+    """Replace a product by one with packed weights, of floats or of bytes."""
     blocks, insert = found.scales.shape[1], IRBuilder.before(op).value
 
     def constant(array: Array, name: str) -> SSAValue:
         return insert(graph.ConstantOp.of(array, weights, name))
 
     name = op.b.name_hint or "weights"
+    x, x_scales = rows_of_bytes(op.a, found.block, weights, insert) if in_bytes else (op.a, None)
     product = graph.MatmulNbitsOp(
-        op.a,
+        x,
         constant(pack_codes(found.codes, found.bits, panel, blocks * found.block), f"{name}.codes"),
         constant(panels_of(found.scales, panel), f"{name}.scales"),
         None if found.points is None else constant(panels_of(found.points, panel), f"{name}.points"),
+        x_scales,
         columns=len(found.codes),
         bits=found.bits,
         block=found.block,

@@ -27,6 +27,7 @@ from stepwell.passes.base import FunctionPass
 from stepwell.passes.tensor.forms.attention import attention_by_blocks
 from stepwell.passes.tensor.forms.graph_ops import by_graph_op, drop_names
 from stepwell.passes.tensor.forms.nbits import nbits_by_rows
+from stepwell.passes.tensor.forms.nbits_bytes import nbits_of_bytes
 from stepwell.passes.tensor.forms.nbits_panels import nbits_by_panels
 from stepwell.passes.tensor.forms.nbits_registers import nbits_in_registers
 from stepwell.passes.tensor.forms.pool_rows import pool_by_rows
@@ -41,7 +42,13 @@ _Expansion = Callable[[Any, Mapping[str, int], Constants], SSAValue | Sequence[S
 
 EXPANSIONS: Mapping[type[FormsOp], Mapping[str, _Expansion]] = {
     AttentionOp: {"softmax": attention_by_blocks, "online-softmax": attention_by_blocks},
-    MatmulNbitsOp: {"registers": nbits_in_registers, "panels": nbits_by_panels, "by-rows": nbits_by_rows},
+    MatmulNbitsOp: {
+        "registers": nbits_in_registers,
+        "panels": nbits_by_panels,
+        "by-rows": nbits_by_rows,
+        "bytes": nbits_of_bytes,
+        "short-bytes": nbits_of_bytes,
+    },
     PoolOp: {"rows": pool_by_rows},
     ResizeOp: {
         "repeat": by_graph_op(resize_by_repeats),

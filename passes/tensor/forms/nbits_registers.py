@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import vector_form
+from stepwell.dialects.graph.nbits_products import LEAST_BLOCK
 from stepwell.dialects.ir_builder import Constants, IRBuilder, dense_attr
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
@@ -25,12 +26,9 @@ from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.tensor_ir.transfers import read, vector_of, vector_type, write
 from stepwell.dialects.vector import MultiReductionOp
 from stepwell.passes.tensor.forms.tree_loops import element, inserted
-from stepwell.runtime.meaning.packed_codes import codes_in_element, first_bit
+from stepwell.runtime.meaning.packed_codes import ELEMENT_BITS, codes_in_element, first_bit
 
 Carried: TypeAlias = Sequence[SSAValue]
-_ELEMENT_BITS = 32
-_LANES = 16
-"""Numbers of the row that are scaled together: the codes of one element of 2 bits, and the least block."""
 
 
 def nbits_in_registers(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
@@ -112,9 +110,9 @@ class _Row:
         Without zero points that is the sum of the block's numbers times the middle code, negative; with them,
         they are still to be multiplied.
         """
-        blocks, type = tensor_shape(self.op.scales)[1], vector_type(f32, (_LANES,))
+        blocks, type = tensor_shape(self.op.scales)[1], vector_type(f32, (LEAST_BLOCK,))
         zero = emit.number(0.0, type)
-        factors = emit.constant(dense_attr(type, [self._factor(k) for k in range(_LANES)]), type)
+        factors = emit.constant(dense_attr(type, [self._factor(k) for k in range(LEAST_BLOCK)]), type)
         origin = -1.0 if self.op.zero_points is not None else -float(1 << self._bits - 1)
         is_whole = self.op.steps % self._block == 0
 
@@ -130,7 +128,7 @@ class _Row:
                 return [write(emit, scaled, numbers, [at], (0,)), emit.value(arith.AddfOp(total, x))]
 
             numbers, sums = carried
-            numbers, total = emit.loop(0, self._block, _LANES, [numbers, zero], one_vector)
+            numbers, total = emit.loop(0, self._block, LEAST_BLOCK, [numbers, zero], one_vector)
             kind = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
             total = emit.value(MultiReductionOp(kind, total, emit.number(0.0, f32), [0]))
             total = emit.value(arith.MulfOp(total, emit.number(origin, f32)))
@@ -144,7 +142,7 @@ class _Row:
         """The power of two by which the code of a number in its element is too large, inverted."""
         low = first_bit(number % codes_in_element(self._bits), self._bits)
         # The highest code is shifted down, as its sign would be wrong.
-        return 1.0 if low + self._bits == _ELEMENT_BITS else 2.0**-low
+        return 1.0 if low + self._bits == ELEMENT_BITS else 2.0**-low
 
     def _total(self, emit: IRBuilder, panel: SSAValue, numbers: SSAValue, sums: SSAValue) -> SSAValue:
         """The products of the row with a panel of columns, summed over all blocks."""
@@ -201,7 +199,7 @@ def code_at(emit: IRBuilder, elements: SSAValue, number: int, bits: int, *, in_p
     `in_place` they are 2^first bit too large, but for the highest code.
     """
     low, type = first_bit(number, bits), elements.type
-    is_last = low + bits == _ELEMENT_BITS
+    is_last = low + bits == ELEMENT_BITS
     if low and (is_last or not in_place):
         elements = emit.value(arith.ShRUIOp(elements, emit.number(low, type)))
         low = 0

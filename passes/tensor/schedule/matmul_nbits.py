@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from math import ceil
 
+from stepwell.dialects.costs.layouts import NBITS
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.passes.tensor.schedule.form_choice import Choice
 from stepwell.runtime.machine.target import TargetDescription
 
-_UNPACKED = 3
-"""The vector instructions of a code: mask, conversion, product; or the scale in place of the product."""
-
 
 def nbits_choices(op: MatmulNbitsOp, target: TargetDescription) -> list[Choice]:
     """All forms, first the one for the rows of the op; both bodies where their number is open."""
-    return [
+    choices = [
         Choice(name, form.defaults(), _cycles(op, name, form.defaults().get("few"), target))
         for name, form in op.forms().items()
+        if form.refusal is None
     ]
+    if op.x_scales is not None and not target.has_byte_products:
+        choices.reverse()
+    return choices
 
 
 def _cycles(op: MatmulNbitsOp, form: str, few: int | None, target: TargetDescription) -> float | None:
@@ -28,5 +30,5 @@ def _cycles(op: MatmulNbitsOp, form: str, few: int | None, target: TargetDescrip
     rows = op.rows.value
     vectors = ceil(op.columns / target.f32_lanes) * op.steps
     if form == "registers" or (few is not None and rows <= few):
-        return rows * vectors * _UNPACKED / MACHINE.multiply_adds
-    return (rows + _UNPACKED) * vectors / MACHINE.multiply_adds
+        return rows * vectors * NBITS.unpacked_ops / MACHINE.multiply_adds
+    return (rows + NBITS.unpacked_ops) * vectors / MACHINE.multiply_adds

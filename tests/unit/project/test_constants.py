@@ -48,6 +48,9 @@ OTHERS: Mapping[str, str] = {
         lowering/loops_to_llvm/memory.py _STACK_ALIGNMENT
         lowering/loops_to_llvm/tiles.py _CONFIGURATION_BYTES _PALETTE _FIRST_WIDTH _FIRST_HEIGHT _WORD_BYTES
         passes/graph/layout/pack_shorts.py _PARTS
+        passes/graph/layout/pack_nbits.py _WIDTHS _MOST_STEPS
+        passes/graph/layout/rows_of_bytes.py _GREATEST
+        passes/tensor/forms/nbits_bytes.py _ONE_BYTES _ONE_SHORTS
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES _LINE_BYTES
         passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func private @k0
 // CHECK: %[[X:.*]] = tensor.collapse_shape %a {{\[\[0 : i64, 1 : i64\], \[2 : i64\]\]}} : tensor<2x?x32xf32> into tensor<?x32xf32>
 // CHECK: %[[INIT:.*]] = tensor.empty(%{{.*}}) : tensor<?x8xf32>
-// CHECK: %[[Y:.*]] = linalg_ext.matmul_nbits %[[X]], %b, %t into %[[INIT]] zero_points %d bits 4 block 16 :
+// CHECK: %[[Y:.*]] = linalg_ext.matmul_nbits %[[X]], %b, %t into %[[INIT]] zero_points %d : tensor<2x2x4xi8> bits 4 block 16 :
 // CHECK: tensor.expand_shape %[[Y]] {{\[\[0 : i64, 1 : i64\], \[2 : i64\]\]}}
 func.func @main(%x: tensor<2x?x32xf32, #graph.dims<[2, "S", 32]>>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %z: tensor<2x2x4xui8>) -> tensor<2x?x8xf32, #graph.dims<[2, "S", 8]>> {
   %0 = graph.fused (%a = %x : tensor<2x?x32xf32, #graph.dims<[2, "S", 32]>>, %b = %c : tensor<2x4x4xi32>, %t = %s : tensor<2x2x4xf32>, %d = %z : tensor<2x2x4xui8>) -> (tensor<2x?x8xf32, #graph.dims<[2, "S", 8]>>) {

@@ -3,6 +3,10 @@
 // RUN: stepwell-opt %s -p 'pack-nbits{lanes=2 min-elems=1},pack-nbits{lanes=2 min-elems=1}' | filecheck %s
 // RUN: stepwell-opt %s -p pack-nbits | filecheck %s --check-prefix=SMALL
 
+// RUN: stepwell-opt %s -p 'pack-nbits{lanes=2 min-elems=1 activations=int8}' | filecheck %s --check-prefix=BYTES
+// RUN: not stepwell-opt %s -p 'pack-nbits{activations=int4}' 2>&1 | filecheck %s --check-prefix=BAD
+// BAD: error[bad-option]: pack-nbits takes activations f32 or int8, found 'int4'
+
 // A panel of 12 columns, of which 2 exist; eight codes share an element. A block of 16 has 8 steps.
 // CHECK-LABEL: @four_bits
 // CHECK: %[[C:.*]] = graph.constant {{.*}} : tensor<1x2x12xi32>
@@ -12,6 +16,16 @@
 // SMALL-LABEL: @four_bits
 // SMALL: graph.dequantize
 // SMALL: graph.matmul %
+// Rows become bytes, padded to whole blocks: the greatest number of a block is 127 scales.
+// BYTES-LABEL: @four_bits
+// BYTES: %[[X:.*]] = graph.pad %x with %{{.*}} pads <[0, 0, 0, 8]>
+// BYTES: %[[PARTS:.*]] = graph.reshape %[[X]] {{.*}} -> tensor<?x1x16xf32
+// BYTES: %[[ABS:.*]] = graph.abs %[[PARTS]]
+// BYTES: %[[MAX:.*]] = graph.reduce %[[ABS]] {{.*}}"max"
+// BYTES: %[[T:.*]] = graph.multiply %[[MAX]]
+// BYTES: %[[Q:.*]] = graph.quantize %[[X]], %[[T]] axis 1 block 16 to i8
+// BYTES: %[[E:.*]] = graph.words %[[Q]] : tensor<?x16xi8, {{.*}}> -> tensor<?x4xi32
+// BYTES: graph.matmul_nbits %[[E]], %{{.*}} zero_points %{{.*}} x_scales %[[T]] : tensor<?x1xf32, {{.*}}> columns 2
 // SCALAR-LABEL: @four_bits
 // SCALAR: graph.dequantize
 func.func @four_bits(%x: tensor<?x8xf32, #graph.dims<["M", 8]>>) -> tensor<?x2xf32, #graph.dims<["M", 2]>> {

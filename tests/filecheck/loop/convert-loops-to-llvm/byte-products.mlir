@@ -57,6 +57,25 @@ func.func @short(%a: i32, %b: i32, %c: i32) -> i32 {
   func.return %r : i32
 }
 
+// Sums in both halves of a lane: where there is an instruction, else even and odd bytes in 16 bits.
+// CHECK-LABEL: @pairs
+// CHECK: llvm.mul {{.*}} : vector<24xi16>
+// CHECK: llvm.mul {{.*}} : vector<24xi16>
+// V3-LABEL: @pairs
+// V3: llvm.mul
+func.func @pairs(%a: vector<12xi32>, %b: vector<12xi32>, %c: vector<12xi32>) -> vector<12xi32> {
+  %r = arith.dot_pairs %a, %b, %c : vector<12xi32>
+  func.return %r : vector<12xi32>
+}
+
+// V3-LABEL: @eight_pairs
+// V3: %[[P:.*]] = llvm.call_intrinsic "llvm.x86.avx2.pmadd.ub.sw"(%{{.*}}, %{{.*}}) : (vector<32xi8>, vector<32xi8>) -> vector<16xi16>
+// V3: llvm.add %{{.*}}, %[[P]] : vector<16xi16>
+func.func @eight_pairs(%a: vector<8xi32>, %b: vector<8xi32>, %c: vector<8xi32>) -> vector<8xi32> {
+  %r = arith.dot_pairs %a, %b, %c : vector<8xi32>
+  func.return %r : vector<8xi32>
+}
+
 // Two products of bf16: without their instruction in f32, which has them exactly; upper halves first.
 // CHECK-LABEL: @bfloats
 // CHECK-SAME: (%[[A:.*]]: vector<16xi32>, %{{.*}}: vector<16xi32>, %[[C:.*]]: vector<16xf32>)

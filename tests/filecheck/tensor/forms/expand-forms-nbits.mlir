@@ -42,7 +42,7 @@ func.func private @one_row(%x: tensor<1x32xf32>, %c: tensor<3x8x4xi32>, %s: tens
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x32xf32>, tensor<32x4xf32>)
 func.func private @open(%x: tensor<?x32xf32> {graph.dims = #graph.dims<["M", 32]>}, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %z: tensor<2x2x4xi8>, %M: index) -> tensor<?x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 4, outputs = 1, symbols = ["M"]>} {
   %e = tensor.empty(%M) : tensor<?x8xf32>
-  %y = linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z bits 4 block 16 : (tensor<?x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<?x8xf32>, tensor<2x2x4xi8>) -> tensor<?x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z : tensor<2x2x4xi8> bits 4 block 16 : (tensor<?x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   func.return %y : tensor<?x8xf32>
 }
 
@@ -54,4 +54,28 @@ func.func private @edited(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tenso
   %e = tensor.empty() : tensor<5x8xf32>
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 16, groups = 1}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
   func.return %y : tensor<5x8xf32>
+}
+
+// Rows of bytes: two share unpacked codes, the third is on its own; two sums of two products are added in 16 bits.
+// CHECK-LABEL: @bytes
+// CHECK-DAG: %[[LOW:.*]] = arith.constant dense<252645135> : vector<4xi32>
+// CHECK-DAG: %[[ONES:.*]] = arith.constant dense<65537> : vector<4xi32>
+// CHECK: arith.dot_bytes
+// CHECK: scf.for %[[PANEL:.*]] = %c0 to %c1 step %c1
+// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c2
+// CHECK: %[[CODES:.*]] = vector.transfer_read %c[%[[PANEL]],
+// CHECK: %[[A:.*]] = arith.andi %[[CODES]], %[[LOW]]
+// CHECK: %[[S0:.*]] = arith.dot_pairs %[[A]],
+// CHECK: %[[S1:.*]] = arith.dot_pairs %[[A]],
+// CHECK: %[[H:.*]] = arith.shrui %[[CODES]],
+// CHECK: %[[B:.*]] = arith.andi %[[H]], %[[LOW]]
+// CHECK: %[[T0:.*]] = arith.dot_pairs %[[B]], %{{.*}}, %[[S0]]
+// CHECK: %[[T1:.*]] = arith.dot_pairs %[[B]], %{{.*}}, %[[S1]]
+// CHECK: arith.dot_shorts %[[T0]], %[[ONES]],
+// CHECK: arith.dot_shorts %[[T1]], %[[ONES]],
+// CHECK: scf.for %{{.*}} = %c2 to %c3 step %c1
+func.func private @bytes(%x: tensor<3x8xi32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %t: tensor<3x2xf32>) -> tensor<3x8xf32> {
+  %e = tensor.empty() : tensor<3x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<3x2xf32> bits 4 block 16 {sched.schedule = #sched.schedule<form = "short-bytes", sizes = {rows = 2, pairs = 2}>} : (tensor<3x8xi32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+  func.return %y : tensor<3x8xf32>
 }

@@ -52,7 +52,7 @@ func.func private @resize(%x: tensor<4x6xi8>) -> tensor<8x6xi8> {
 func.func private @nbits(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>, %z: tensor<2x2x4xi8>) {
   // CHECK: linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 16}>} :
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 16}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
-  // CHECK: linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z bits 4 block 16 :
-  %v = linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z bits 4 block 16 : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>, tensor<2x2x4xi8>) -> tensor<5x8xf32>
+  // CHECK: linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z : tensor<2x2x4xi8> bits 4 block 16 :
+  %v = linalg_ext.matmul_nbits %x, %c, %s into %e zero_points %z : tensor<2x2x4xi8> bits 4 block 16 : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
   func.return
 }

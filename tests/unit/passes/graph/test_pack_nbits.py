@@ -16,6 +16,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
 from stepwell.passes import run_pipeline
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning.packed_codes import first_bit, pack_codes, panels_of, unpack_codes
 from tests.support.samples import examples
 
@@ -104,6 +105,31 @@ def test_any_number_of_rows(bits: int, block: int, steps: int, rows: int, points
     for count in (1, 2, 3, 9):
         x = np.random.default_rng(count).standard_normal((count, steps)).astype(np.float32)
         expect(model(x), x, weights)
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("points", [False, True])
+@pytest.mark.parametrize(("bits", "block", "steps", "rows"), [
+    (4, 32, 320, 200), (4, 128, 205, 130), (8, 64, 200, 150), (2, 16, 330, 110)
+])  # fmt: skip
+def test_rows_of_bytes(bits: int, block: int, steps: int, rows: int, points: bool) -> None:
+    """The product with rows rounded to 127 steps of a block's greatest number, and nothing else rounded."""
+    proto, weights = matmul_nbits(rows, steps, bits, block, points)
+    model = stepwell.compile(proto, threads=2, activations="int8")
+    for count in (1, 5):
+        x = np.random.default_rng(count).standard_normal((count, steps)).astype(np.float32)
+        x[0, :block] = 0
+        parts = np.pad(x, ((0, 0), (0, -steps % block))).reshape(count, -1, block).astype(float)
+        scales = np.abs(parts).max(-1, keepdims=True) / 127
+        rounded = np.rint(parts / np.where(scales, scales, 1)) * scales
+        expect(model(x), rounded.reshape(count, -1)[:, :steps], weights)
+
+
+def test_activations_are_checked() -> None:
+    proto, _ = matmul_nbits(130, 205, 4, 32, False)
+    with pytest.raises(StepwellError, match="activations") as error:
+        stepwell.compile(proto, activations="int4")  # pyright: ignore[reportArgumentType]
+    assert error.value.code == "bad-option"
 
 
 def test_small_and_large_numbers() -> None:

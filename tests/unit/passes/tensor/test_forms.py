@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -179,10 +179,32 @@ def nbits(draw: Callable[..., Any]) -> Case:
     return Case(build, arrays, dims, tolerance=1e-3 if bits == 8 else 1e-4)
 
 
+def nbits_of_bytes(draw: Callable[..., Any]) -> Case:
+    """The same product with rows of bytes, some of them the least and the greatest."""
+    floats = nbits(draw)
+    build = cast("partial[graph.MatmulNbitsOp]", floats.build)
+    (rows, steps), block, rng = floats.arrays[0].shape, build.keywords["block"], np.random.default_rng(5)
+    blocks = -(-steps // block)
+    numbers = rng.integers(-128, 128, (rows, blocks * block)).astype(np.int8)
+    numbers[0, : block // 2] = -128
+    x, x_scales = numbers.view(np.int32), rng.uniform(0.01, 0.1, (rows, blocks)).astype(np.float32)
+    others = [*floats.arrays[1:], *[None] * (4 - len(floats.arrays))]
+    has_points = others[2] is not None
+
+    def made(x: Any, codes: Any, scales: Any, *rest: Any) -> graph.MatmulNbitsOp:
+        points, x_scales = rest if has_points else (None, *rest)
+        return graph.MatmulNbitsOp(x, codes, scales, points, x_scales, **build.keywords)
+
+    arrays = [x, *(other for other in others if other is not None), x_scales]
+    dims = [["M", x.shape[1]], *[None] * (len(arrays) - 2), ["M", blocks]] if floats.dims else None
+    return Case(made, arrays, dims, tolerance=1e-3)
+
+
 _WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
 FAMILIES: Mapping[str, Callable[..., Case]] = {
     "attention": attention,
     "nbits": nbits,
+    "nbits of bytes": nbits_of_bytes,
     "pool": pool,
     "resize": resize,
     "rnn": rnn,

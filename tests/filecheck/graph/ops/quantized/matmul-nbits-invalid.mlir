@@ -65,7 +65,15 @@ func.func @scales(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x
 // -----
 
 func.func @open(%x: tensor<4x?xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>) {
-  // expected-error: x must have K known steps
+  // expected-error: x must have known steps
   %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : (tensor<4x?xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @x_scales(%x: tensor<4x24xi32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>, %t: tensor<4x2xf32>) {
+  // expected-error: x_scales must be (4, 3), found (4, 2)
+  %0 = graph.matmul_nbits %x, %c, %s x_scales %t : tensor<4x2xf32> columns 60 bits 4 block 32 : (tensor<4x24xi32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
   func.return
 }
