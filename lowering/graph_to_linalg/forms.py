@@ -114,3 +114,21 @@ class ResizeLowering(RewritePattern):
         for axis in axes:
             neighbour_offsets(op, dims, shape, axis)  # raises
         rewriter.replace(op, linalg_ext.ResizeOp.writing(op, [empty(tensor_of(op.result), rewriter)]))
+
+
+class TopKLowering(RewritePattern):
+    """`graph.top_k` → `linalg_ext.top_k` into empty tensors."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.TopKOp, rewriter: PatternRewriter) -> None:
+        """Replace the op."""
+        rewriter.replace(op, linalg_ext.TopKOp.writing(op, [empty_like(r, rewriter) for r in op.results]))
+
+
+class ScanLowering(RewritePattern):
+    """`graph.scan` → `linalg_ext.scan` into an empty tensor."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ScanOp, rewriter: PatternRewriter) -> None:
+        """Replace the op."""
+        rewriter.replace(op, linalg_ext.ScanOp.writing(op, [empty_like(op.result, rewriter)]))

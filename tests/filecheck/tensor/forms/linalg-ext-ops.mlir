@@ -47,3 +47,12 @@ func.func private @resize(%x: tensor<4x6xi8>) -> tensor<8x6xi8> {
   %y = linalg_ext.resize %x into %e of ui8 scales [2.0, 1.0] mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 antialias extrapolation 0.0 {sched.schedule = #sched.schedule<form = "last-axis-first">} : (tensor<4x6xi8>, tensor<8x6xi8>) -> tensor<8x6xi8>
   func.return %y : tensor<8x6xi8>
 }
+
+// CHECK-LABEL: @ordering
+func.func private @ordering(%x: tensor<2x40xi8>, %v0: tensor<2x3xi8>, %i0: tensor<2x3xi64>) {
+  // CHECK: linalg_ext.top_k %x into %v0, %i0 of ui8 axis 1 largest true {sched.schedule = #sched.schedule<form = "rounds", sizes = {block = 8}>} : (tensor<2x40xi8>, tensor<2x3xi8>, tensor<2x3xi64>) -> (tensor<2x3xi8>, tensor<2x3xi64>)
+  %v, %i = linalg_ext.top_k %x into %v0, %i0 of ui8 axis 1 largest true {sched.schedule = #sched.schedule<form = "rounds", sizes = {block = 8}>} : (tensor<2x40xi8>, tensor<2x3xi8>, tensor<2x3xi64>) -> (tensor<2x3xi8>, tensor<2x3xi64>)
+  // CHECK: linalg_ext.scan %x into %x kind "max" axis 1 exclusive true reverse false : (tensor<2x40xi8>, tensor<2x40xi8>) -> tensor<2x40xi8>
+  %y = linalg_ext.scan %x into %x kind "max" axis 1 exclusive true reverse false : (tensor<2x40xi8>, tensor<2x40xi8>) -> tensor<2x40xi8>
+  func.return
+}

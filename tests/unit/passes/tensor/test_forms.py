@@ -163,12 +163,49 @@ def rnn(draw: Callable[..., Any]) -> Case:
     return Case(build, [*arrays, *(optional[name] for name in names)], dims)
 
 
+def numbers_of(draw: Callable[..., Any], shape: Sequence[int]) -> Any:
+    """Numbers with equal ones among them, of a type with or without sign; of floats some are NaN."""
+    dtype = np.dtype(draw(st.sampled_from(["f4", "f2", "f8", "i1", "u1", "u2", "u4", "i8"])))
+    found = (normal(*shape) * 3).round()
+    if dtype.kind == "f":
+        found.reshape(-1)[::7] = np.nan
+    return found.astype(dtype) if dtype.kind == "f" else found.astype(np.int8).astype(dtype)
+
+
+def top_k(draw: Callable[..., Any]) -> Case:
+    """The first elements of rows along some axis, of a known or an open number of rows."""
+    shape, axis = (
+        [draw(st.integers(1, 60)), draw(st.integers(1, 60)), draw(st.sampled_from([1, 3]))],
+        draw(_AXES),
+    )
+    x, k = numbers_of(draw, shape), draw(st.integers(1, shape[axis]))
+    dims: list[Any] = [*shape]
+    dims[1 - axis] = draw(st.sampled_from(["N", shape[1 - axis]]))
+    largest = draw(st.booleans())
+    return Case(lambda v: graph.TopKOp(v, k, axis, largest), [x], [dims])
+
+
+def scan(draw: Callable[..., Any]) -> Case:
+    """A scan along some axis, in both directions, with or without the element itself."""
+    shape, axis = (
+        [draw(st.integers(1, 9)), draw(st.integers(1, 40)), draw(st.sampled_from([1, 50]))],
+        draw(_AXES),
+    )
+    options = {"exclusive": draw(st.booleans()), "reverse": draw(st.booleans())}
+    kind = draw(st.sampled_from(["sum", "max", "min"]))
+    dims: list[Any] = [draw(st.sampled_from(["N", shape[0]])), *shape[1:]]
+    return Case(lambda v: graph.ScanOp(v, kind, axis, **options), [numbers_of(draw, shape)], [dims])
+
+
+_AXES = st.sampled_from([0, 1])
 _WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
 FAMILIES: Mapping[str, Callable[..., Case]] = {
     "attention": attention,
     "pool": pool,
     "resize": resize,
     "rnn": rnn,
+    "scan": scan,
+    "top-k": top_k,
     "winograd": winograd,
 }
 
