@@ -91,6 +91,8 @@ class ThreadCosts(Table):
     Work below which a loop stays on one thread: about 10 µs. Waking a second thread costs up to 1 µs when it
     spins and 30 µs when it sleeps.
     """
+    start_cycles: float = tuned(3000.0, "cycles")
+    """The start and the end of a parallel loop whose threads spin: 1 µs."""
     unknown_trips: int = tuned(16, "iterations")
     """Iterations assumed for a loop of unknown length."""
     memory_cost: int = tuned(2, "additions")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,7 @@ from stepwell.lowering.interpret import interpret
 from stepwell.lowering.kernels.kernel import canonical_text
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SCHEDULE_PIPELINE, schedule_steps, text_of
+from stepwell.passes.tensor.schedule.winograd import winograd_choices
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.meaning import Array
@@ -288,3 +289,14 @@ def test_text_with_schedules_goes_through_all_passes_of_level_2(family: str, dat
 def _kernel_text(module: ModuleOp) -> str:
     (text,) = (canonical_text(op) for op in module.ops if isinstance(op, FuncOp) and is_kernel(op))
     return text
+
+
+@pytest.mark.parametrize(("size", "chosen"), [(14, "channels"), (56, "channels"), (224, "blocks")])
+def test_the_form_of_winograd_takes_fewer_cycles_on_two_cores(size: int, chosen: str) -> None:
+    """Few tiles are one block, whose channels threads share; many are blocks for threads of their own."""
+    x, u = normal(1, 4, size, size, 8), normal(36, 2, 32, 16)
+    case = Case(partial(graph.WinogradConvOp, tile=4, pads=[1, 1, 1, 1]), [x, u])
+    target = replace(target_from("x86-64-v3"), cores=2)
+    first, second = winograd_choices(op_of(case.module()), target)
+    assert first.form == chosen
+    assert first.cycles is not None and second.cycles is not None and first.cycles < second.cycles
