@@ -19,7 +19,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.recurrent import DIRECTIONS, FUNCTIONS, GATES
 from stepwell.dialects.graph.resize import COORDINATES
-from stepwell.dialects.linalg_ext import FormsOp
+from stepwell.dialects.linalg_ext import FormsOp, WinogradConvOp
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.sched import SCHEDULE, Schedule
 from stepwell.dialects.sched_kernel import is_kernel
@@ -297,6 +297,8 @@ def test_the_form_of_winograd_takes_fewer_cycles_on_two_cores(size: int, chosen:
     x, u = normal(1, 4, size, size, 8), normal(36, 2, 32, 16)
     case = Case(partial(graph.WinogradConvOp, tile=4, pads=[1, 1, 1, 1]), [x, u])
     target = replace(target_from("x86-64-v3"), cores=2)
-    first, second = winograd_choices(op_of(case.module()), target)
+    op = op_of(case.module())
+    assert isinstance(op, WinogradConvOp)
+    first, second = winograd_choices(op, target)
     assert first.form == chosen
     assert first.cycles is not None and second.cycles is not None and first.cycles < second.cycles
