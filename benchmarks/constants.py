@@ -20,7 +20,7 @@ from time import perf_counter, process_time
 
 from benchmarks.constant_cases import WAYS, Way
 from benchmarks.kernel_cases import Case
-from stepwell.dialects.costs.kernels import COMPILER, POOLS, SEARCHES, THREADS, TREES
+from stepwell.dialects.costs.kernels import CELLS, COMPILER, POOLS, SEARCHES, THREADS, TREES
 from stepwell.dialects.costs.layouts import ATTENTION, LAYOUTS, WINOGRAD
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.costs.schedules import BUFFERS, ELEMENTWISE, PRODUCTS, ROWS, TILES, VECTORS
@@ -48,6 +48,7 @@ TABLES: Mapping[str, Table] = {
     "vectors": VECTORS,
     "buffers": BUFFERS,
     "pools": POOLS,
+    "cells": CELLS,
     "searches": SEARCHES,
     "trees": TREES,
     "threads": THREADS,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil, log, prod
 
+from xdsl.dialects.builtin import i64
+
 from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.linalg_ext.ordering import ScanOp, TopKOp
@@ -13,8 +15,6 @@ from stepwell.dialects.tensor_ir.structured import tensor_element
 from stepwell.dialects.types import dims_of, element_bytes
 from stepwell.passes.tensor.schedule.form_choice import Choice, choices_of
 from stepwell.runtime.machine.target import TargetDescription
-
-_RANK_BYTES = 8
 
 
 def top_k_choices(op: TopKOp, target: TargetDescription) -> list[Choice]:
@@ -38,7 +38,7 @@ def _cycles_of_top_k(
     row, k, block = op.row.value, op.k.value, sizes.get("block")
     if form == "rounds":
         assert block is not None
-        lanes = target.lanes(_RANK_BYTES)
+        lanes = target.lanes(element_bytes(i64))
         ranks = row * SEARCHES.rank_ops / lanes
         each = ranks + k * ((block + ceil(row / block)) / lanes + SEARCHES.round_ops)
     else:
