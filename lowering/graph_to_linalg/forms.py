@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import bf16, f16, f32
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.dialects.builtin import bf16, f16, f32, i32, i64
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, linalg_ext
@@ -11,10 +11,11 @@ from stepwell.dialects.costs.kernels import POOLS
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value, shape_text
+from stepwell.dialects.linalg_builder.scalars import Scalars
 from stepwell.dialects.linalg_builder.slices import copied
-from stepwell.dialects.linalg_builder.support import empty, empty_like, is_returned
+from stepwell.dialects.linalg_builder.support import elementwise, empty, empty_like, is_returned
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
-from stepwell.dialects.types import dims_of, tensor_of
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.runtime.errors import StepwellError
 
@@ -95,7 +96,19 @@ class RnnLowering(RewritePattern):
         """Replace the op. Raises: StepwellError `unsupported` for a state of unknown size."""
         if not op.hidden.is_static:
             raise StepwellError("unsupported", op, f"graph.rnn whose state has the unknown size {op.hidden}")
+        if op.lengths is not None:
+            op.operands[list(op.operands).index(op.lengths)] = _with_sign(op.lengths, op, rewriter)
         rewriter.replace(op, linalg_ext.RnnOp.writing(op, [empty_like(r, rewriter) for r in op.outputs]))
+
+
+def _with_sign(value: SSAValue, op: Operation, rewriter: PatternRewriter) -> SSAValue:
+    """Integers as i64, if level 2 would store them without their sign or their width."""
+    element = element_of_value(value)
+    if element in (i32, i64):
+        return value
+    numbers, wide = Scalars(element), Scalars(i64)
+    type = tensor_type(i64, dims_of(value.type))
+    return elementwise(type, [value], lambda s: numbers.convert(s[0], wide), op, rewriter)
 
 
 class ResizeLowering(RewritePattern):

@@ -147,7 +147,7 @@ def rnn(draw: Callable[..., Any]) -> Case:
     steps, batch = draw(st.sampled_from([1, 6, 12])), draw(st.integers(1, 3))
     optional: dict[str, Any] = {
         "bias": normal(count, 2 * rows, seed=3),
-        "lengths": np.arange(batch, dtype=np.int32) + steps - 1,
+        "lengths": draw(st.sampled_from(_LENGTHS))[:batch] + steps,
         "h0": normal(count, batch, 4, seed=4),
     }
     names = draw(st.lists(st.sampled_from(list(optional)), unique=True))
@@ -198,6 +198,7 @@ def scan(draw: Callable[..., Any]) -> Case:
     return Case(lambda v: graph.ScanOp(v, kind, axis, **options), [numbers_of(draw, shape)], [dims])
 
 
+_LENGTHS = [np.arange(-1, 2, dtype=np.int32), np.array([200, 0, 200], np.uint8)]
 _AXES = st.sampled_from([0, 1])
 _WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
 FAMILIES: Mapping[str, Callable[..., Case]] = {
