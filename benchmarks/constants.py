@@ -20,7 +20,7 @@ from time import perf_counter, process_time
 
 from benchmarks.cases.constants import WAYS, Way
 from benchmarks.cases.kernels import Case
-from stepwell.dialects.costs.kernels import COMPILER, POOLS, SEARCHES, THREADS, TREES
+from stepwell.dialects.costs.kernels import CELLS, COMPILER, POOLS, SEARCHES, THREADS, TREES
 from stepwell.dialects.costs.layouts import ATTENTION, LAYOUTS, NBITS, WINOGRAD
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.costs.schedules import BUFFERS, ELEMENTWISE, PRODUCTS, ROWS, TILES, VECTORS
@@ -49,6 +49,7 @@ TABLES: Mapping[str, Table] = {
     "vectors": VECTORS,
     "buffers": BUFFERS,
     "pools": POOLS,
+    "cells": CELLS,
     "searches": SEARCHES,
     "trees": TREES,
     "threads": THREADS,

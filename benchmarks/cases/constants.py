@@ -262,6 +262,8 @@ _TRANSPOSED = "transpose [1, 0] of 1000x333; transpose [0, 2, 3, 1] of 1x64x56x5
 _ALTERNATING = "transpose [0, 2, 3, 1] of 1x3x224x224; transpose [0, 3, 1, 2] of 1x224x224x3"
 _PARALLEL = "Add 192x256 to 192x256; Relu 192x256; 16x768x768"
 
+_REMARKS = "remarks say estimates by it, of forms that are chosen otherwise: `stepwell-opt --remarks`"
+
 WAYS: Mapping[str, Way] = {
     "machine.multiply_adds": Way(_PRODUCTS),
     "machine.loads": Way(_PRODUCTS),
@@ -396,6 +398,10 @@ WAYS: Mapping[str, Way] = {
     "searches.one_block": Way("", [_top_k(5, [512, n]) for n in (100, 200, 400)]),
     "searches.open_block": Way("", [_OPEN_TOP_K]),
     "searches.many": Way("", [_top_k(k, [16, 32000]) for k in (8, 12, 20, 30)]),
+    **dict.fromkeys(
+        [f"searches.{name}" for name in ("rank_ops", "round_ops", "compare_ops", "shift_ops")],
+        Way(reason=_REMARKS),
+    ),
     "searches.scanned_bytes": Way("cumsum first of 512x1024"),
     "searches.kept_block": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
     "searches.digit_bits": Way("", [_suppression(2000, 20), _suppression(200, 80)]),
@@ -408,6 +414,7 @@ WAYS: Mapping[str, Way] = {
         Way("", [_trees(5, rows) for rows in (8, 16, 24, 32)]),
     ),
     "threads.worth": Way("", [_one("Exp", [n, 256]) for n in (32, 64, 128, 256)], threads=2),
+    "threads.start_cycles": Way(reason=_REMARKS),
     "threads.unknown_trips": Way(
         "", [_opened(_one("Exp", [n, 256]), x=[n, "n"]) for n in (8, 12, 24, 48)], threads=2
     ),
@@ -417,6 +424,7 @@ WAYS: Mapping[str, Way] = {
     "threads.few": Way("", [_grouped(n) for n in (2, 3, 6)], threads=2),
     "threads.caller_spins": Way(_PARALLEL, threads=2),
     "threads.spins_a_yield": Way(_PARALLEL, threads=2),
+    "cells.block_bytes": Way(reason=_REMARKS),
     "compiler.least_shared": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.worker_pays": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),
     "compiler.nodes_a_worker": Way(reason="a time of the compiler: `python -m benchmarks.compiler`"),

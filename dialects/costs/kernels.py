@@ -38,6 +38,14 @@ class SearchCosts(Table):
     """The size of blocks where the row size is unknown."""
     many: int = tuned(2048, "elements")
     """With this many elements for each of the k or more, the search of `top_k` skips nearly all of them."""
+    rank_ops: float = tuned(8.0, "instructions a vector")
+    """A vector of ranks made from elements and their positions."""
+    round_ops: float = tuned(60.0, "instructions")
+    """A round, beside the ranks that it reads: two maxima of a register's lanes, one after the other."""
+    compare_ops: float = tuned(3.0, "instructions")
+    """An element of a block that is compared with the k-th alone."""
+    shift_ops: float = tuned(8.0, "instructions")
+    """An element that one which comes before it shifts, with its index."""
     scanned_bytes: int = tuned(1024, "bytes")
     """Size of a block of columns that one loop scans: half of the registers of the larger targets."""
     kept_block: int = tuned(16, "boxes")
@@ -83,6 +91,8 @@ class ThreadCosts(Table):
     Work below which a loop stays on one thread: about 10 µs. Waking a second thread costs up to 1 µs when it
     spins and 30 µs when it sleeps.
     """
+    start_cycles: float = tuned(3000.0, "cycles")
+    """The start and the end of a parallel loop whose threads spin: 1 µs."""
     unknown_trips: int = tuned(16, "iterations")
     """Iterations assumed for a loop of unknown length."""
     memory_cost: int = tuned(2, "additions")

@@ -16,14 +16,14 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     f64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, traits_def
 from xdsl.traits import Pure
 
 from stepwell.dialects.graph.resize import ResizeOp as GraphResizeOp
 from stepwell.dialects.linalg_ext.forms import Form
 from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
-from stepwell.dialects.tensor_ir.sizes import size_of
+from stepwell.dialects.tensor_ir.sizes import size_through_views
 from stepwell.dialects.tensor_ir.structured import tensor_element
 from stepwell.dialects.types import dims_attr, dims_of
 from stepwell.runtime.dims import Dim
@@ -83,9 +83,12 @@ class ResizeOp(GraphFormsOp):
     @property
     def sizes(self) -> tuple[list[Dim], list[Dim]]:
         """The dimensions of the input, and those of the result."""
+        source = self.input
+        if isinstance(source, OpResult) and isinstance(before := source.op, GraphFormsOp):
+            source = before.inits[source.index]
         input, result = (
-            [size_of(value, d) or dims_of(value.type)[d] for d in range(len(dims_of(value.type)))]
-            for value in (self.input, self.inits[0])
+            [size_through_views(value, d) or dims_of(value.type)[d] for d in range(len(dims_of(value.type)))]
+            for value in (source, self.inits[0])
         )
         return input, result
 

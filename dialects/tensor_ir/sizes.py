@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import prod
 from typing import cast
 
 from xdsl.dialects import arith, tensor
@@ -54,6 +55,15 @@ def size_of(value: SSAValue, position: int) -> Dim | None:
     if isinstance(size, tuple):
         return declared_size(*size)
     return Dim.of(size) if isinstance(size, int) else index_of(size)
+
+
+def size_through_views(value: SSAValue, position: int) -> Dim | None:
+    """As `size_of`, and of tensors with joined dimensions."""
+    size = known_size(value, position)
+    if not isinstance(size, tuple) or not isinstance(owner := size[0].owner, tensor.CollapseShapeOp):
+        return size_of(value, position)
+    joined = [size_through_views(owner.src, at.value.data) for at in owner.reassociation.data[size[1]]]
+    return None if None in joined else prod((dim for dim in joined if dim is not None), start=Dim.of(1))
 
 
 def declared_size(value: SSAValue, position: int) -> Dim | None:

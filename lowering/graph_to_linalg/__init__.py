@@ -30,7 +30,7 @@ from stepwell.lowering.graph_to_linalg.calls import refuse_calls
 from stepwell.lowering.graph_to_linalg.constants import ConstantLowering
 from stepwell.lowering.graph_to_linalg.outline import outline_kernels
 from stepwell.lowering.graph_to_linalg.plain_types import drop_names_and_signs
-from stepwell.lowering.graph_to_linalg.vectors import scan, suppression, top_k
+from stepwell.lowering.graph_to_linalg.vectors import suppression
 from stepwell.patterns.driver.conversion import convert
 from stepwell.patterns.driver.pattern_set import patterns_in
 from stepwell.runtime.errors import StepwellError
@@ -55,9 +55,7 @@ _PATTERNS: list[type[RewritePattern]] = patterns_in(
     ordering,
     quantized,
     reduction,
-    scan,
     suppression,
-    top_k,
     window,
 )
 GRAPH_TO_LINALG = [pattern() for pattern in _PATTERNS]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import bf16, f16, f32
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.dialects.builtin import bf16, f16, f32, i32, i64
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, linalg_ext
@@ -11,8 +11,9 @@ from stepwell.dialects.costs.kernels import POOLS
 from stepwell.dialects.costs.machine import MACHINE
 from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value, shape_text
+from stepwell.dialects.linalg_builder.scalars import Scalars
 from stepwell.dialects.linalg_builder.slices import copied
-from stepwell.dialects.linalg_builder.support import empty, empty_like, is_returned
+from stepwell.dialects.linalg_builder.support import elementwise, empty, empty_like, is_returned
 from stepwell.dialects.linalg_builder.views import join_dims, split_dims
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
@@ -97,7 +98,19 @@ class RnnLowering(RewritePattern):
         """Replace the op. Raises: StepwellError `unsupported` for a state of unknown size."""
         if not op.hidden.is_static:
             raise StepwellError("unsupported", op, f"graph.rnn whose state has the unknown size {op.hidden}")
+        if op.lengths is not None:
+            op.operands[list(op.operands).index(op.lengths)] = _with_sign(op.lengths, op, rewriter)
         rewriter.replace(op, linalg_ext.RnnOp.writing(op, [empty_like(r, rewriter) for r in op.outputs]))
+
+
+def _with_sign(value: SSAValue, op: Operation, rewriter: PatternRewriter) -> SSAValue:
+    """Integers as i64, if level 2 would store them without their sign or their width."""
+    element = element_of_value(value)
+    if element in (i32, i64):
+        return value
+    numbers, wide = Scalars(element), Scalars(i64)
+    type = tensor_type(i64, dims_of(value.type))
+    return elementwise(type, [value], lambda s: numbers.convert(s[0], wide), op, rewriter)
 
 
 class ResizeLowering(RewritePattern):
@@ -142,3 +155,21 @@ def _as_matrix(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
     if not leading:
         return split_dims(value, [[Dim.of(1), columns]], rewriter)
     return join_dims(value, [leading, [columns]], rewriter)
+
+
+class TopKLowering(RewritePattern):
+    """`graph.top_k` → `linalg_ext.top_k` into empty tensors."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.TopKOp, rewriter: PatternRewriter) -> None:
+        """Replace the op."""
+        rewriter.replace(op, linalg_ext.TopKOp.writing(op, [empty_like(r, rewriter) for r in op.results]))
+
+
+class ScanLowering(RewritePattern):
+    """`graph.scan` → `linalg_ext.scan` into an empty tensor."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.ScanOp, rewriter: PatternRewriter) -> None:
+        """Replace the op."""
+        rewriter.replace(op, linalg_ext.ScanOp.writing(op, [empty_like(op.result, rewriter)]))

@@ -70,7 +70,7 @@ def prepare_tree_ensemble(op: linalg_ext.TreeEnsembleOp) -> Step:
     return run
 
 
-@implements("linalg_ext.resize", "linalg_ext.rnn")
+@implements("linalg_ext.resize", "linalg_ext.rnn", "linalg_ext.scan", "linalg_ext.top_k")
 def prepare_graph_op(op: linalg_ext.GraphFormsOp) -> Step:
     """The results of the graph op, as new arrays; elements that are stored as another type are views."""
     properties = {name: value for name, value in plain_properties(op).items() if name != "of"}

@@ -14,6 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects.costs.kernels import SEARCHES
+from stepwell.dialects.linalg_builder.ranks import key_of
 from stepwell.dialects.linalg_builder.row_loops import counted_loop as scalar_loop
 from stepwell.dialects.linalg_builder.row_loops import row_by_row
 from stepwell.dialects.linalg_builder.scalars import Scalars
@@ -32,7 +33,6 @@ from stepwell.dialects.linalg_builder.support import (
 )
 from stepwell.dialects.sched import PARALLEL as INDEPENDENT
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.vectors.top_k_rounds import key_of
 from stepwell.runtime.dims import Dim
 
 _FLOATS, _KEYS, _ENTRIES = Scalars(f32), Scalars(i32), Scalars(i64)

@@ -19,6 +19,8 @@ from stepwell.dialects.linalg_ext import (
     PoolOp,
     ResizeOp,
     RnnOp,
+    ScanOp,
+    TopKOp,
     TreeEnsembleOp,
     WinogradConvOp,
     form_of,
@@ -33,6 +35,8 @@ from stepwell.passes.tensor.forms.nbits_registers import nbits_in_registers
 from stepwell.passes.tensor.forms.pool_rows import pool_by_rows
 from stepwell.passes.tensor.forms.recurrent import rnn_by_steps
 from stepwell.passes.tensor.forms.resize import resize_by_axes, resize_by_gather, resize_by_repeats
+from stepwell.passes.tensor.forms.scan import scan_by_columns, scan_by_layers, scan_by_rows
+from stepwell.passes.tensor.forms.top_k_search import top_k_by_rounds, top_k_by_search
 from stepwell.passes.tensor.forms.tree_bits import trees_by_bits
 from stepwell.passes.tensor.forms.tree_walk import trees_by_walks
 from stepwell.passes.tensor.forms.winograd import winograd_by_blocks
@@ -57,6 +61,12 @@ EXPANSIONS: Mapping[type[FormsOp], Mapping[str, _Expansion]] = {
         "first-axis-first": by_graph_op(resize_by_axes(last_first=False)),
     },
     RnnOp: {"whole": by_graph_op(rnn_by_steps), "blocks": by_graph_op(rnn_by_steps)},
+    ScanOp: {
+        "rows": by_graph_op(scan_by_rows),
+        "columns": by_graph_op(scan_by_columns),
+        "layers": by_graph_op(scan_by_layers),
+    },
+    TopKOp: {"rounds": by_graph_op(top_k_by_rounds), "search": by_graph_op(top_k_by_search)},
     TreeEnsembleOp: {"walk": trees_by_walks, "bits": trees_by_bits},
     WinogradConvOp: {"blocks": winograd_by_blocks, "channels": winograd_by_blocks},
 }

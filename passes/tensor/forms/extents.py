@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched_kernel import symbols_of
-from stepwell.dialects.tensor_ir.sizes import size_of
+from stepwell.dialects.tensor_ir.sizes import size_through_views
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.runtime.dims import Dim
 
@@ -27,7 +27,7 @@ class Extents:
 
     def of(self, value: SSAValue, position: int) -> Dim:
         """The size of a dimension: an expression over symbols of the kernel, else a symbol of its own."""
-        if (known := size_of(value, position)) is not None:
+        if (known := size_through_views(value, position)) is not None:
             return known
         if isinstance(size := dim_size(self.emit, value, position), int):
             return Dim.of(size)

@@ -17,6 +17,8 @@ from stepwell.dialects.linalg_ext import (
     PoolOp,
     ResizeOp,
     RnnOp,
+    ScanOp,
+    TopKOp,
     TreeEnsembleOp,
     WinogradConvOp,
     form_of,
@@ -28,6 +30,7 @@ from stepwell.passes.context import remark
 from stepwell.passes.tensor.schedule.attention import attention_choices
 from stepwell.passes.tensor.schedule.form_choice import Choice
 from stepwell.passes.tensor.schedule.matmul_nbits import nbits_choices
+from stepwell.passes.tensor.schedule.ordering import scan_choices, top_k_choices
 from stepwell.passes.tensor.schedule.pool import pool_choices
 from stepwell.passes.tensor.schedule.recurrent import rnn_choices
 from stepwell.passes.tensor.schedule.resize import resize_choices
@@ -41,6 +44,8 @@ _CHOICES: Mapping[type[FormsOp], Callable[[Any, TargetDescription], Sequence[Cho
     PoolOp: pool_choices,
     ResizeOp: resize_choices,
     RnnOp: rnn_choices,
+    ScanOp: scan_choices,
+    TopKOp: top_k_choices,
     TreeEnsembleOp: tree_choices,
     WinogradConvOp: winograd_choices,
 }

@@ -21,6 +21,7 @@ from stepwell.runtime.rpc.interleaved import Latency
 from tests.support.imports import ROOT
 
 FOLDERS = (
+    "dialects/linalg_builder",
     "dialects/tensor_ir",
     "passes",
     "lowering/bufferize",
@@ -69,7 +70,6 @@ OTHERS: Mapping[str, str] = {
         lowering/graph_to_linalg/reduction.py _ABOVE_ALL
         dialects/linalg_builder/small_floats.py _F32_FRACTION _F32_BIAS
         lowering/graph_to_linalg/vectors/suppression.py _POSITION_BITS
-        lowering/graph_to_linalg/vectors/top_k_rounds.py _LAST_POSITION
         lowering/loops_to_llvm/half.py _SIGN _REBIAS _F32_INFINITY
         passes/graph/constant_operands.py _RELATIVE_WIDE _RELATIVE_NARROW
         passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF

@@ -66,16 +66,10 @@ func.func @argmax(%x: tensor<2x3xi8>) -> tensor<2xi64> {
   func.return %y : tensor<2xi64>
 }
 
-// A running sum keeps blocks of columns in registers on their way down: 256 of them, and the two that are left.
+// A running sum, and the first elements of unsigned rows: ops into tensors.
 // CHECK-LABEL: func.func private @k4
-// CHECK: scf.for %[[FIRST:.*]] = %{{.*}} to %c256 step %c256
-// CHECK: scf.for %[[ROW:.*]] = %{{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %[[RESULT:.*]] = %{{.*}}) -> (vector<256xf32>, tensor<3x258xf32>)
-// CHECK: %[[X:.*]] = vector.transfer_read %{{.*}}[%[[ROW]], %[[FIRST]]]
-// CHECK: %[[NEXT:.*]] = arith.addf %[[SUM]], %[[X]] : vector<256xf32>
-// CHECK: %[[MORE:.*]] = vector.transfer_write %[[NEXT]], %[[RESULT]][%[[ROW]], %[[FIRST]]]
-// CHECK: scf.yield %[[NEXT]], %[[MORE]]
-// CHECK: {sched.parallel}
-// CHECK: scf.for {{.*}} -> (vector<2xf32>, tensor<3x258xf32>)
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<3x258xf32>
+// CHECK: linalg_ext.scan %{{.*}} into %[[E]] kind "sum" axis 0 exclusive false reverse false
 func.func @scan(%x: tensor<3x258xf32>) -> tensor<3x258xf32> {
   %y = graph.fused (%p = %x : tensor<3x258xf32>) -> (tensor<3x258xf32>) {
     %0 = graph.scan %p kind "sum" axis 0 exclusive false reverse false : tensor<3x258xf32> -> tensor<3x258xf32>
@@ -84,21 +78,15 @@ func.func @scan(%x: tensor<3x258xf32>) -> tensor<3x258xf32> {
   func.return %y : tensor<3x258xf32>
 }
 
-// Along the innermost axis each row is walked by itself; a reversed one from its end.
 // CHECK-LABEL: func.func private @k5
-// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} iter_args(%{{.*}} = %{{.*}}) -> (tensor<2x3xf16>)
-// CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %[[RESULT:.*]] = %{{.*}}) -> (f32, tensor<2x3xf16>)
-// CHECK: %[[AT:.*]] = arith.subi %{{.*}}, %[[I]] : index
-// CHECK: tensor.extract %p[%[[ROW]], %[[AT]]] : tensor<2x3xf16>
-// CHECK: %[[NEXT:.*]] = arith.addf %[[SUM]], %{{.*}} : f32
-// CHECK: tensor.insert %{{.*}} into %[[RESULT]][%[[ROW]], %[[AT]]]
-// CHECK: scf.yield %[[NEXT]]
-func.func @scan_of_rows(%x: tensor<2x3xf16>) -> tensor<2x3xf16> {
-  %y = graph.fused (%p = %x : tensor<2x3xf16>) -> (tensor<2x3xf16>) {
-    %0 = graph.scan %p kind "sum" axis 1 exclusive false reverse true : tensor<2x3xf16> -> tensor<2x3xf16>
-    graph.yield %0 : tensor<2x3xf16>
+// CHECK: linalg_ext.top_k %{{.*}} into %{{.*}}, %{{.*}} of ui8 axis 1 largest true
+// CHECK-SAME: (tensor<2x9xi8>, tensor<2x3xi8>, tensor<2x3xi64>) -> (tensor<2x3xi8>, tensor<2x3xi64>)
+func.func @top_k(%x: tensor<2x9xui8>) -> tensor<2x3xui8> {
+  %y = graph.fused (%p = %x : tensor<2x9xui8>) -> (tensor<2x3xui8>) {
+    %0, %1 = graph.top_k %p k <[3]> axis 1 largest true : tensor<2x9xui8> -> (tensor<2x3xui8>, tensor<2x3xi64>)
+    graph.yield %0 : tensor<2x3xui8>
   }
-  func.return %y : tensor<2x3xf16>
+  func.return %y : tensor<2x3xui8>
 }
 
 // Logarithms of softmax: differences from the maximum, the sum of their powers, and its logarithm taken off.

@@ -162,6 +162,30 @@ func.func private @resize_element(%x: tensor<4x6xf32>) -> tensor<8x6xf32> {
 
 // -----
 
+func.func private @top_k_many(%x: tensor<2x2xf32>, %v0: tensor<2x3xf32>, %i0: tensor<2x3xi64>) {
+  // expected-error: k must be at most 2, found 3
+  %v, %i = linalg_ext.top_k %x into %v0, %i0 axis 1 largest true : (tensor<2x2xf32>, tensor<2x3xf32>, tensor<2x3xi64>) -> (tensor<2x3xf32>, tensor<2x3xi64>)
+  func.return
+}
+
+// -----
+
+func.func private @top_k_result(%x: tensor<2x40xf32>, %v0: tensor<2x3xf32>, %i0: tensor<2x3xi32>) {
+  // expected-error: result and init must be (2, 3) of i64, found tensor<2x3xi32>
+  %v, %i = linalg_ext.top_k %x into %v0, %i0 axis 1 largest true : (tensor<2x40xf32>, tensor<2x3xf32>, tensor<2x3xi32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  func.return
+}
+
+// -----
+
+func.func private @scan_axis(%x: tensor<3x258xf32>, %e: tensor<3x258xf32>) -> tensor<3x258xf32> {
+  // expected-error: axis must be
+  %y = linalg_ext.scan %x into %e kind "sum" axis 2 exclusive false reverse false : (tensor<3x258xf32>, tensor<3x258xf32>) -> tensor<3x258xf32>
+  func.return %y : tensor<3x258xf32>
+}
+
+// -----
+
 func.func private @nbits_rank(%x: tensor<1x5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<1x5x8xf32>) {
   // expected-error: x and the result must be matrices of known columns, found tensor<1x5x32xf32>, tensor<1x5x8xf32>
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 : (tensor<1x5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32>

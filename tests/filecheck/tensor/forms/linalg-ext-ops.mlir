@@ -48,6 +48,15 @@ func.func private @resize(%x: tensor<4x6xi8>) -> tensor<8x6xi8> {
   func.return %y : tensor<8x6xi8>
 }
 
+// CHECK-LABEL: @ordering
+func.func private @ordering(%x: tensor<2x40xi8>, %v0: tensor<2x3xi8>, %i0: tensor<2x3xi64>) {
+  // CHECK: linalg_ext.top_k %x into %v0, %i0 of ui8 axis 1 largest true {sched.schedule = #sched.schedule<form = "rounds", sizes = {block = 8}>} : (tensor<2x40xi8>, tensor<2x3xi8>, tensor<2x3xi64>) -> (tensor<2x3xi8>, tensor<2x3xi64>)
+  %v, %i = linalg_ext.top_k %x into %v0, %i0 of ui8 axis 1 largest true {sched.schedule = #sched.schedule<form = "rounds", sizes = {block = 8}>} : (tensor<2x40xi8>, tensor<2x3xi8>, tensor<2x3xi64>) -> (tensor<2x3xi8>, tensor<2x3xi64>)
+  // CHECK: linalg_ext.scan %x into %x kind "max" axis 1 exclusive true reverse false : (tensor<2x40xi8>, tensor<2x40xi8>) -> tensor<2x40xi8>
+  %y = linalg_ext.scan %x into %x kind "max" axis 1 exclusive true reverse false : (tensor<2x40xi8>, tensor<2x40xi8>) -> tensor<2x40xi8>
+  func.return
+}
+
 // CHECK-LABEL: @nbits
 func.func private @nbits(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>, %z: tensor<2x2x4xi8>) {
   // CHECK: linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 16}>} :

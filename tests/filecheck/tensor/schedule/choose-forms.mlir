@@ -87,3 +87,15 @@ func.func private @shrinking(%x: tensor<1x40x40xf32>) -> tensor<1x20x20xf32> att
   %y = linalg_ext.resize %x into %e mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 antialias extrapolation 0.0 : (tensor<1x40x40xf32>, tensor<1x20x20xf32>) -> tensor<1x20x20xf32>
   func.return %y : tensor<1x20x20xf32>
 }
+
+// Columns fill half of the registers; a few of very many elements are searched.
+// CHECK-LABEL: @ordering
+// CHECK: linalg_ext.scan {{.*}} #sched.schedule<form = "columns", sizes = {columns = 64}>
+// CHECK: linalg_ext.top_k {{.*}} #sched.schedule<form = "search", sizes = {block = 16}>
+// REMARK: remark: form columns (columns = 64, about {{[0-9,]+}} cycles); also legal: layers (about {{[0-9,]+}} cycles)
+// REMARK: remark: form search (block = 16, about {{[0-9,]+}} cycles); also legal: rounds (block = 128, about {{[0-9,]+}} cycles)
+func.func private @ordering(%x: tensor<2x9000xf32>, %e: tensor<2x9000xf32>, %v0: tensor<2x3xf32>, %i0: tensor<2x3xi64>) -> (tensor<2x9000xf32>, tensor<2x3xf32>) attributes {sched.kernel = #sched.kernel<inputs = 4, outputs = 2>} {
+  %y = linalg_ext.scan %x into %e kind "sum" axis 0 exclusive false reverse false : (tensor<2x9000xf32>, tensor<2x9000xf32>) -> tensor<2x9000xf32>
+  %v, %i = linalg_ext.top_k %x into %v0, %i0 axis 1 largest true : (tensor<2x9000xf32>, tensor<2x3xf32>, tensor<2x3xi64>) -> (tensor<2x3xf32>, tensor<2x3xi64>)
+  func.return %y, %v : tensor<2x9000xf32>, tensor<2x3xf32>
+}

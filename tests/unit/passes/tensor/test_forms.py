@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.recurrent import DIRECTIONS, FUNCTIONS, GATES
 from stepwell.dialects.graph.resize import COORDINATES
-from stepwell.dialects.linalg_ext import FormsOp
+from stepwell.dialects.linalg_ext import FormsOp, WinogradConvOp
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.sched import SCHEDULE, Schedule
 from stepwell.dialects.sched_kernel import is_kernel
@@ -27,6 +27,7 @@ from stepwell.lowering.interpret import interpret
 from stepwell.lowering.kernels.kernel import canonical_text
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SCHEDULE_PIPELINE, schedule_steps, text_of
+from stepwell.passes.tensor.schedule.winograd import winograd_choices
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.meaning import Array
@@ -147,7 +148,7 @@ def rnn(draw: Callable[..., Any]) -> Case:
     steps, batch = draw(st.sampled_from([1, 6, 12])), draw(st.integers(1, 3))
     optional: dict[str, Any] = {
         "bias": normal(count, 2 * rows, seed=3),
-        "lengths": np.arange(batch, dtype=np.int32) + steps - 1,
+        "lengths": draw(st.sampled_from(_LENGTHS))[:batch] + steps,
         "h0": normal(count, batch, 4, seed=4),
     }
     names = draw(st.lists(st.sampled_from(list(optional)), unique=True))
@@ -200,6 +201,42 @@ def nbits_of_bytes(draw: Callable[..., Any]) -> Case:
     return Case(made, arrays, dims, tolerance=1e-3)
 
 
+def numbers_of(draw: Callable[..., Any], shape: Sequence[int]) -> Any:
+    """Numbers with equal ones among them, of a type with or without sign; of floats some are NaN."""
+    dtype = np.dtype(draw(st.sampled_from(["f4", "f2", "f8", "i1", "u1", "u2", "u4", "i8"])))
+    found = (normal(*shape) * 3).round()
+    if dtype.kind == "f":
+        found.reshape(-1)[::7] = np.nan
+    return found.astype(dtype) if dtype.kind == "f" else found.astype(np.int8).astype(dtype)
+
+
+def top_k(draw: Callable[..., Any]) -> Case:
+    """The first elements of rows along some axis, of a known or an open number of rows."""
+    shape, axis = (
+        [draw(st.integers(1, 60)), draw(st.integers(1, 60)), draw(st.sampled_from([1, 3]))],
+        draw(_AXES),
+    )
+    x, k = numbers_of(draw, shape), draw(st.integers(1, shape[axis]))
+    dims: list[Any] = [*shape]
+    dims[1 - axis] = draw(st.sampled_from(["N", shape[1 - axis]]))
+    largest = draw(st.booleans())
+    return Case(lambda v: graph.TopKOp(v, k, axis, largest), [x], [dims])
+
+
+def scan(draw: Callable[..., Any]) -> Case:
+    """A scan along some axis, in both directions, with or without the element itself."""
+    shape, axis = (
+        [draw(st.integers(1, 9)), draw(st.integers(1, 40)), draw(st.sampled_from([1, 50]))],
+        draw(_AXES),
+    )
+    options = {"exclusive": draw(st.booleans()), "reverse": draw(st.booleans())}
+    kind = draw(st.sampled_from(["sum", "max", "min"]))
+    dims: list[Any] = [draw(st.sampled_from(["N", shape[0]])), *shape[1:]]
+    return Case(lambda v: graph.ScanOp(v, kind, axis, **options), [numbers_of(draw, shape)], [dims])
+
+
+_LENGTHS = [np.arange(-1, 2, dtype=np.int32), np.array([200, 0, 200], np.uint8)]
+_AXES = st.sampled_from([0, 1])
 _WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
 FAMILIES: Mapping[str, Callable[..., Case]] = {
     "attention": attention,
@@ -208,6 +245,8 @@ FAMILIES: Mapping[str, Callable[..., Case]] = {
     "pool": pool,
     "resize": resize,
     "rnn": rnn,
+    "scan": scan,
+    "top-k": top_k,
     "winograd": winograd,
 }
 
@@ -290,3 +329,16 @@ def test_text_with_schedules_goes_through_all_passes_of_level_2(family: str, dat
 def _kernel_text(module: ModuleOp) -> str:
     (text,) = (canonical_text(op) for op in module.ops if isinstance(op, FuncOp) and is_kernel(op))
     return text
+
+
+@pytest.mark.parametrize(("size", "chosen"), [(14, "channels"), (56, "channels"), (224, "blocks")])
+def test_the_form_of_winograd_takes_fewer_cycles_on_two_cores(size: int, chosen: str) -> None:
+    """Few tiles are one block, whose channels threads share; many are blocks for threads of their own."""
+    x, u = normal(1, 4, size, size, 8), normal(36, 2, 32, 16)
+    case = Case(partial(graph.WinogradConvOp, tile=4, pads=[1, 1, 1, 1]), [x, u])
+    target = replace(target_from("x86-64-v3"), cores=2)
+    op = op_of(case.module())
+    assert isinstance(op, WinogradConvOp)
+    first, second = winograd_choices(op, target)
+    assert first.form == chosen
+    assert first.cycles is not None and second.cycles is not None and first.cycles < second.cycles

@@ -1,17 +1,16 @@
-"""Running reductions → a loop along the axis that carries the layer combined so far."""
+"""Scans: loops along an axis that carry what is combined so far, of rows, of columns or of whole layers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, tensor
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
-from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.linalg_builder import row_loops
 from stepwell.dialects.linalg_builder.reduction_kinds import KINDS
@@ -21,7 +20,6 @@ from stepwell.dialects.linalg_builder.sums import accumulator, rounded
 from stepwell.dialects.linalg_builder.support import (
     counted_loop,
     elementwise,
-    empty,
     enclosing_kernel,
     extent,
     filled,
@@ -29,50 +27,40 @@ from stepwell.dialects.linalg_builder.support import (
 from stepwell.dialects.linalg_builder.views import join_dims, split_dims
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.transfers import read, vector_type, write
-from stepwell.dialects.types import dims_of, element_bytes, tensor_of, tensor_type
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 
-class ScanLowering(RewritePattern):
+def scan_by_layers(
+    op: graph.ScanOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
+) -> Sequence[SSAValue]:
     """
-    `graph.scan` → an `scf.for` along the axis, which carries the layer combined so far and the result.
+    An `scf.for` along the axis, which carries the layer combined so far and the result.
 
-    An exclusive scan writes the layer before the step's own elements are combined with it. Along the
-    innermost axis each row is scanned by itself, since elements of a layer would be far apart in memory.
-    Layers of known size are scanned in blocks of columns that fit registers.
+    An exclusive scan writes the layer before the step's own elements are combined with it.
     """
+    type, axis = tensor_of(op.result), op.axis.value.data
+    dims, kind, kept = dims_of(type), KINDS[op.kind.data], accumulator(type.element_type)
+    scalars = Scalars(kept)
+    layer = tensor_type(kept, [Dim.of(1) if i == axis else dim for i, dim in enumerate(dims)])
+    count = extent(dims[axis], rewriter)
+    last = extent(dims[axis] - 1, rewriter) if bool(op.reverse) else None
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ScanOp, rewriter: PatternRewriter) -> None:
-        """Choose between rows, blocks of columns and whole layers, which are `linalg` ops inside a loop."""
-        type, axis = tensor_of(op.result), op.axis.value.data
-        dims, kind = dims_of(type), KINDS[op.kind.data]
-        if all(dim == Dim.of(1) for dim in dims[axis + 1 :]):
-            rewriter.replace(op, [], [_by_rows(op, rewriter)])
-            return
-        kept = accumulator(type.element_type)
-        scalars = Scalars(kept)
-        if scalars.type == type.element_type and all(dim.is_static for dim in dims[axis + 1 :]):
-            rewriter.replace(op, [], [_by_columns(op, rewriter)])
-            return
-        layer = tensor_type(kept, [Dim.of(1) if i == axis else dim for i, dim in enumerate(dims)])
-        count = extent(dims[axis], rewriter)
-        last = extent(dims[axis] - 1, rewriter) if bool(op.reverse) else None
+    def step(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
+        so_far, result = carried
+        at = index if last is None else rewriter.insert(arith.SubiOp(last, index)).result
+        x = layer_of(op.input, {axis: at}, rewriter)
+        joined = elementwise(layer, [so_far, x], lambda s: kind.combine(scalars, *s), op, rewriter)
+        written = rounded(so_far if bool(op.exclusive) else joined, type.element_type, rewriter)
+        return [joined, with_layer(written, result, {axis: at}, rewriter)]
 
-        def step(index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
-            so_far, result = carried
-            at = index if last is None else rewriter.insert(arith.SubiOp(last, index)).result
-            x = layer_of(op.input, {axis: at}, rewriter)
-            joined = elementwise(layer, [so_far, x], lambda s: kind.combine(scalars, *s), op, rewriter)
-            written = rounded(so_far if bool(op.exclusive) else joined, type.element_type, rewriter)
-            return [joined, with_layer(written, result, {axis: at}, rewriter)]
-
-        start = filled(layer, kind.start(scalars), rewriter)
-        _, result = counted_loop(count, [start, empty(type, rewriter)], step, rewriter)
-        rewriter.replace(op, [], [result])
+    start = filled(layer, kind.start(scalars), rewriter)
+    return counted_loop(count, [start, *inits], step, rewriter)[1:]
 
 
-def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
+def scan_by_columns(
+    op: graph.ScanOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
+) -> Sequence[SSAValue]:
     """
     The result of a scan whose layers have a known size: blocks of columns, one after the other.
 
@@ -91,19 +79,19 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
     # Views with all dimensions after the axis joined to one of columns.
     groups = [*([dim] for dim in dims[: axis + 1]), dims[axis + 1 :]]
     walk = _Columns(op, join_dims(op.input, groups, rewriter), extent(dims[axis], rewriter))
-    sizes = [extent(dim, rewriter) for dim in dims[:axis]]
-    result = join_dims(empty(type, rewriter), groups, rewriter)
+    before = [extent(dim, rewriter) for dim in dims[:axis]]
+    result = join_dims(inits[0], groups, rewriter)
     emit = IRBuilder.before(op, Constants(enclosing_kernel(rewriter)))
     columns = prod(dim.value for dim in dims[axis + 1 :])
-    block = SEARCHES.scanned_bytes // element_bytes(type.element_type)
+    block = sizes["columns"]
     whole = columns // block * block
 
     # Loops over the dimensions before the axis, then over whole blocks of columns, then the remainder.
     def of_layers(emit: IRBuilder, outer: Sequence[SSAValue], result: SSAValue) -> SSAValue:
-        if len(outer) < len(sizes):
+        if len(outer) < len(before):
             return emit.loop(
                 0,
-                sizes[len(outer)],
+                before[len(outer)],
                 1,
                 [result],
                 lambda emit, i, carried: [of_layers(emit, [*outer, i], carried[0])],
@@ -122,7 +110,7 @@ def _by_columns(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
 
     result = of_layers(emit, [], result)
     rewriter.insertion_point = emit.insertion_point
-    return split_dims(result, groups, rewriter)
+    return [split_dims(result, groups, rewriter)]
 
 
 @dataclass(frozen=True)
@@ -155,7 +143,9 @@ class _Columns:
         return emit.loop(0, self.count, 1, [broadcast(emit, start, width), result], step)[1]
 
 
-def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
+def scan_by_rows(
+    op: graph.ScanOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
+) -> Sequence[SSAValue]:
     """The result of a scan along the innermost axis, row by row, with scalars."""
     type, axis = tensor_of(op.result), op.axis.value.data
     dims, scalars = dims_of(type), Scalars(type.element_type)
@@ -179,5 +169,5 @@ def _by_rows(op: graph.ScanOp, rewriter: PatternRewriter) -> SSAValue:
         start = scalars.constant(KINDS[op.kind.data].start(scalars))
         return row_loops.counted_loop(count, [start, *outputs], step)[1:]
 
-    sizes = [extent(dim, rewriter) for dim in dims[:axis]]
-    return row_loops.row_by_row(sizes, [empty(type, rewriter)], row, rewriter)[0]
+    before = [extent(dim, rewriter) for dim in dims[:axis]]
+    return row_loops.row_by_row(before, inits, row, rewriter)

@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p fuse-ops,convert-graph-to-linalg --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p fuse-ops,convert-graph-to-linalg,expand-forms --split-input-file | filecheck %s
 
 // A walk for elements of 64 bits: the first k are kept in order; blocks of 16 that have none to keep are passed over; the rest one by one.
 // CHECK-LABEL: func.func private @k0

@@ -1,26 +1,24 @@
-"""`graph.top_k` → rounds that each extract a row's next element, or a search that maintains the first k."""
+"""The first k elements of rows, by a search that maintains them; and the loops over rows of both forms."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import UnitAttr, i1, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
-from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.linalg_builder.row_loops import counted_loop
+from stepwell.dialects.linalg_builder.row_loops import RowBody, counted_loop
 from stepwell.dialects.linalg_builder.scalars import Scalars, signless
 from stepwell.dialects.linalg_builder.slices import INDICES, layer_of
 from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
     REDUCTION,
-    empty,
     extent,
     filled,
     generic,
@@ -30,38 +28,51 @@ from stepwell.dialects.linalg_builder.support import (
 from stepwell.dialects.linalg_builder.support import counted_loop as inserted_loop
 from stepwell.dialects.sched import PARALLEL as INDEPENDENT
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.lowering.graph_to_linalg.vectors.top_k_rounds import Rounds, pays
+from stepwell.passes.tensor.forms.top_k_rounds import Rounds
 from stepwell.runtime.dims import Dim
 
 
-class TopKLowering(RewritePattern):
+def top_k_by_rounds(
+    op: graph.TopKOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
+) -> Sequence[SSAValue]:
+    """Loops over all other axes around the rounds of one row."""
+    return _over_rows(op, inits, lambda _: Rounds(op, sizes["block"], rewriter).row, rewriter)
+
+
+def top_k_by_search(
+    op: graph.TopKOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
+) -> Sequence[SSAValue]:
     """
-    `graph.top_k` → rounds over ranks (`top_k_rounds`), or one search along each row.
+    Loops over all other axes around the search along one row.
 
-    The search is for elements of 64 bits and for a few of very many. It maintains the first `k` in order, in
-    the results themselves. A block of elements is skipped if none of them comes before the k-th so far;
-    otherwise its elements are compared one by one, and one that comes before the k-th shifts all that come
-    after it.
+    The search maintains the first `k` in order, in the results themselves. A block of elements is skipped if
+    none of them comes before the k-th so far; otherwise its elements are compared one by one, and one that
+    comes before the k-th shifts all that come after it.
     """
+    return _over_rows(op, inits, lambda k: _Search(op, k(), sizes.get("block"), rewriter).row, rewriter)
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.TopKOp, rewriter: PatternRewriter) -> None:
-        """Emit loops over all other axes around the search or the rounds for one row."""
-        outputs = [empty(tensor_of(result), rewriter) for result in op.results]
-        dims, axis = dims_of(op.chosen.type), op.axis.value.data
-        sizes = [extent(dim, rewriter) for i, dim in enumerate(dims) if i != axis]
-        search = Rounds(op, rewriter) if pays(op) else _Search(op, extent(dims[axis], rewriter), rewriter)
 
-        def nest(outer: list[SSAValue], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            if len(outer) == len(sizes):
-                return search.row(outer, carried)
-            count = sizes[len(outer)]
-            rows = inserted_loop(count, carried, lambda i, inner: nest([*outer, i], inner), rewriter)
-            if isinstance(loop := rows[0].owner, scf.ForOp):
-                loop.attributes[INDEPENDENT] = UnitAttr()
-            return rows
+def _over_rows(
+    op: graph.TopKOp,
+    inits: Sequence[SSAValue],
+    of_row: Callable[[Callable[[], SSAValue]], RowBody],
+    rewriter: PatternRewriter,
+) -> Sequence[SSAValue]:
+    """Parallel loops over all other axes around what `of_row` emits; it may ask for the value of k before."""
+    dims, axis = dims_of(op.chosen.type), op.axis.value.data
+    extents = [extent(dim, rewriter) for i, dim in enumerate(dims) if i != axis]
+    row = of_row(lambda: extent(dims[axis], rewriter))
 
-        rewriter.replace(op, [], list(nest([], outputs)))
+    def nest(outer: list[SSAValue], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        if len(outer) == len(extents):
+            return row(outer, carried)
+        count = extents[len(outer)]
+        rows = inserted_loop(count, carried, lambda i, inner: nest([*outer, i], inner), rewriter)
+        if isinstance(loop := rows[0].owner, scf.ForOp):
+            loop.attributes[INDEPENDENT] = UnitAttr()
+        return rows
+
+    return nest([], inits)
 
 
 @dataclass
@@ -87,6 +98,8 @@ class _Search:
 
     op: graph.TopKOp
     k: SSAValue
+    block: int | None
+    """The elements that are compared at once with the k-th; None where they are not neighbours in memory."""
     rewriter: PatternRewriter
 
     @property
@@ -108,15 +121,14 @@ class _Search:
         """Both results for a row: the first k elements are inserted, then blocks of the rest are searched."""
         k, size = dims_of(self.op.chosen.type)[self._axis], dims_of(self.op.input.type)[self._axis]
         kept = self._visit_all(outer, Dim.of(0), k, outputs)
-        if not self._is_contiguous():
+        if (searched := self.block) is None:
             return self._visit_all(outer, k, size - k, kept)
-        searched = SEARCHES.search_block
         blocks = (size - k) // searched
         block_size = extent(Dim.of(searched), self.rewriter)
 
         def step(index: SSAValue, kept: Sequence[SSAValue]) -> Sequence[SSAValue]:
             base = inserted(lambda: INDICES.add(self.k, INDICES.multiply(index, block_size)), self.rewriter)
-            some = self._comes_before(outer, base, kept[0])
+            some = self._comes_before(outer, base, kept[0], searched)
 
             def visit_some() -> Sequence[SSAValue]:
                 count = arith.SelectOp(some, block_size, INDICES.constant(0)).result
@@ -129,18 +141,16 @@ class _Search:
         kept = inserted_loop(extent(blocks, self.rewriter), kept, step, self.rewriter)
         return self._visit_all(outer, k + blocks * searched, size - k - blocks * searched, kept)
 
-    def _is_contiguous(self) -> bool:
-        """Whether the elements of a row are neighbours in memory."""
-        return all(dim == Dim.of(1) for dim in dims_of(self.op.input.type)[self._axis + 1 :])
-
-    def _comes_before(self, outer: Sequence[SSAValue], base: SSAValue, kept: SSAValue) -> SSAValue:
+    def _comes_before(
+        self, outer: Sequence[SSAValue], base: SSAValue, kept: SSAValue, searched: int
+    ) -> SSAValue:
         """Whether any element of a block comes before the k-th so far."""
         axis, rewriter = self._axis, self.rewriter
         last = inserted(
             lambda: self._read(kept, outer, INDICES.subtract(self.k, INDICES.constant(1))), rewriter
         )
         at = dict(enumerate(self._indices(outer, base)))
-        block = layer_of(self.op.input, at, rewriter, {axis: SEARCHES.search_block})
+        block = layer_of(self.op.input, at, rewriter, {axis: searched})
         order, zero = self._order, AffineExpr.constant(0)
         positions = [AffineExpr.dimension(1) if i == axis else zero for i in range(len(dims_of(block.type)))]
         some = generic(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
@@ -16,6 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from stepwell.dialects import graph
 from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.linalg_builder.ranks import key_of
 from stepwell.dialects.linalg_builder.scalars import Scalars, signless
 from stepwell.dialects.linalg_builder.slices import INDICES, cut, index_of, layer_of, paste
 from stepwell.dialects.linalg_builder.support import (
@@ -33,26 +34,11 @@ from stepwell.dialects.linalg_builder.support import (
     projection,
 )
 from stepwell.dialects.linalg_builder.views import split_dims
+from stepwell.dialects.linalg_ext.ordering import LAST_POSITION
 from stepwell.dialects.types import dims_of, tensor_type
 from stepwell.runtime.dims import Dim
 
 _KEYS, _RANKS = Scalars(i32), Scalars(i64)
-_LAST_POSITION = (1 << 32) - 1
-
-
-def pays(op: graph.TopKOp) -> bool:
-    """
-    Whether rounds are faster than a search along the row.
-
-    They need an element and its position to fit 64 bits, and lose when a few of very many elements are
-    requested (8 of 32000: the search needs 0.7 of the time).
-    """
-    scalars, row = Scalars(element_of_value(op.input)), dims_of(op.input.type)[op.axis.value.data]
-    k = dims_of(op.chosen.type)[op.axis.value.data]
-    fits = scalars.type == f32 if scalars.is_float else scalars.bits <= 32
-    if not fits or not row.is_static:
-        return fits
-    return row.value <= _LAST_POSITION and not (k.is_static and row.value >= SEARCHES.many * k.value)
 
 
 @dataclass(frozen=True)
@@ -77,6 +63,7 @@ class Rounds:
     """
 
     op: graph.TopKOp
+    block: int
     rewriter: PatternRewriter
 
     def row(self, outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -140,7 +127,7 @@ class Rounds:
         scalars, largest = Scalars(element_of_value(source)), bool(self.op.largest.value.data)
         zero = AffineExpr.constant(0)
         along = tuple(AffineExpr.dimension(0) if i == axis else zero for i in range(len(dims)))
-        count, size = _blocks_of(dims[axis])
+        count, size = _blocks_of(dims[axis], self.block), self.block
         room = filled(tensor_type(i64, [count * size]), _RANKS.lowest(), rewriter)
         ranks = generic(
             [(layer, AffineMap(1, 0, along))],
@@ -184,41 +171,21 @@ class Rounds:
         return self.op.axis.value.data
 
 
-def _blocks_of(row: Dim) -> tuple[Dim, int]:
-    """
-    The number of blocks of a row and their size: about the root of the row's size, or a short row as a whole.
-    """
+def _blocks_of(row: Dim, size: int) -> Dim:
+    """The number of blocks of a row: whole vectors of them, or one."""
     if not row.is_static:
-        return row.ceildiv(SEARCHES.open_block), SEARCHES.open_block
-    if row.value <= SEARCHES.one_block:
-        return Dim.of(1), max(1, -(-row.value // SEARCHES.rank_lanes)) * SEARCHES.rank_lanes
-    size = SEARCHES.rank_lanes
-    while 2 * size * size < row.value:
-        size *= 2
-    return row.ceildiv(SEARCHES.rank_lanes * size) * SEARCHES.rank_lanes, size
-
-
-def key_of(scalars: Scalars, x: SSAValue, largest: bool) -> SSAValue:
-    """An element as an i32 in whose descending order elements come; NaN is the greatest number, -0 is 0."""
-    if scalars.is_float:
-        bits = arith.BitcastOp(scalars.add(x, scalars.constant(0)), i32).result
-        negative = arith.ShRSIOp(bits, _KEYS.constant(31)).result
-        ordered = arith.XOrIOp(bits, arith.AndIOp(negative, _KEYS.constant(_KEYS.highest())).result).result
-        key = _KEYS.select(scalars.is_nan(x), _KEYS.constant(_KEYS.highest()), ordered)
-    else:
-        key = scalars.convert(x, _KEYS)
-        if scalars.unsigned and scalars.bits == 32:
-            key = arith.XOrIOp(key, _KEYS.constant(_KEYS.lowest())).result
-    return key if largest else arith.XOrIOp(key, _KEYS.constant(-1)).result
+        return row.ceildiv(size)
+    lanes = SEARCHES.rank_lanes
+    return Dim.of(1) if row.value <= size else row.ceildiv(lanes * size) * lanes
 
 
 def _rank(key: SSAValue, position: SSAValue) -> SSAValue:
     """The rank of an element with a key at a position: the key above the complement of the position."""
     high = arith.ShLIOp(_KEYS.convert(key, _RANKS), _RANKS.constant(32)).result
-    return _RANKS.add(high, _RANKS.subtract(_RANKS.constant(_LAST_POSITION), _RANKS.from_index(position)))
+    return _RANKS.add(high, _RANKS.subtract(_RANKS.constant(LAST_POSITION), _RANKS.from_index(position)))
 
 
 def _position(rank: SSAValue) -> SSAValue:
     """The position in its row of the element with a rank."""
-    low = arith.AndIOp(rank, _RANKS.constant(_LAST_POSITION)).result
-    return _RANKS.subtract(_RANKS.constant(_LAST_POSITION), low)
+    low = arith.AndIOp(rank, _RANKS.constant(LAST_POSITION)).result
+    return _RANKS.subtract(_RANKS.constant(LAST_POSITION), low)
