@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from stepwell.dialects.graph_ir.annotations import BOUND_KERNEL
 from stepwell.dialects.sched import UNROLLED
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model_info import TensorInfo
@@ -19,6 +20,8 @@ def level_of(module: ModuleOp) -> str:
     """The level of a module: `onnx`, `graph`, `linalg`, `vector`, `loops` or `llvm`, by its ops."""
     if is_on_loops(module):
         return "llvm" if is_on_machine(module) else "loops"
+    if any(BOUND_KERNEL in op.attributes for op in module.walk()):
+        return "graph"  # with functions on tensors for some of its kernels
     functions = functions_in(module).values()
     if any(isinstance(function, llvm.FuncOp) for function in functions):
         return "llvm"
