@@ -49,6 +49,7 @@ ALIGN = "sched.align"
 """Key of a buffer among a function's arguments: its alignment in bytes, if not its element's size."""
 
 _NO_LANES = -1
+_MOST = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class ScheduleAttr(ParametrizedAttribute):
     - `form`: for ops of `linalg_ext`, in place of all these: the way to compute it, with `sizes` by name.
 
     Constraints:
-      (C1) tiles are not negative.
+      (C1) tiles are 0 to 2^31 - 1.
       (C2) `order` names every tiled loop once and no other.
       (C3) `parallel` names tiled loops, each once, the first ones of `order`.
       (C4) `vectorize` is a loop.
@@ -189,8 +190,8 @@ class ScheduleAttr(ParametrizedAttribute):
     def verify(self) -> None:
         schedule = self.get()
         tile, rank = schedule.tile, len(schedule.tile)
-        if any(t < 0 for t in tile):  # (C1)
-            raise VerifyException(f"tiles must not be negative, found {list(tile)}")
+        if any(not 0 <= t < _MOST for t in tile):  # (C1)
+            raise VerifyException(f"tiles must be 0 to 2^31 - 1, found {list(tile)}")
         tiled = [d for d, t in enumerate(tile) if t]
         for key, loops in (("order", schedule.order), ("parallel", schedule.parallel)):
             for loop in loops:

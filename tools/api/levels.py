@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects.foreign.model_dialect import MODEL_DIALECTS
 from stepwell.dialects.graph.expression import outside_formulas
+from stepwell.dialects.graph_ir.annotations import BOUND_KERNEL
 from stepwell.dialects.sched import UNROLLED
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model_info import TensorInfo
@@ -21,6 +22,8 @@ def level_of(module: ModuleOp) -> str:
     """The level of a module by its ops: `onnx` (0), `graph`, `linalg`, `vector`, `loops` or `llvm`."""
     if is_on_loops(module):
         return "llvm" if is_on_machine(module) else "loops"
+    if any(BOUND_KERNEL in op.attributes for op in module.walk()):
+        return "graph"  # with functions on tensors for some of its kernels
     functions = functions_in(module).values()
     if any(isinstance(function, llvm.FuncOp) for function in functions):
         return "llvm"

@@ -23,7 +23,7 @@ from stepwell.dialects.tensor_ir.structured import (
     tensor_element,
     tensor_shape,
 )
-from stepwell.dialects.tensor_ir.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
+from stepwell.dialects.tensor_ir.tiles import Tile, TileLoop, build_loops, cut, dim_size, extent, rebuild
 
 _PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
 _REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
@@ -176,7 +176,8 @@ class _LaneReduction:
         """Reduce the full tiles lane by lane; returns a partial result a lane, and the producer's result."""
         emit, rank = self.emit, len(self.shape)
         neutral = emit.number(self.combiner.neutral, self.element)
-        empty = emit.empty(self.element, [*self.shape, self.width])
+        sizes = [dim_size(emit, self.init, position) for position in range(rank)]
+        empty = emit.empty(self.element, [*sizes, self.width])
         attributes: dict[str, Attribute] = {SCHEDULE: Schedule((0,) * (rank + 1), vectorize=rank).attr()}
         start = emit.value(linalg.FillOp([neutral], [empty], [empty.type], attributes))
         loops = self._loops(self.width, 0, full, has_rest=False)

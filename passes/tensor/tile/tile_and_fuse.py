@@ -19,6 +19,7 @@ from stepwell.dialects.tensor_ir.padding import Inside, PaddedTensors, steps_ins
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
 from stepwell.dialects.tensor_ir.tiles import Tile, TileLoop, build_loops, cut, extent, rebuild
+from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS
 from stepwell.passes.analysis.manager import analysis
 from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.passes.tensor.tile.lane_reductions import tile_lane_reduction
@@ -70,6 +71,9 @@ def _checked_schedule(op: Operation) -> Schedule:
             f"{op.name} takes no schedule",
             "tiles are for linalg.generic and linalg.fill on tensors; expand-forms is for linalg_ext",
         )
+    if schedule.form:
+        help = f"write tile, a number for each of its {view.rank} loops"
+        raise _bad(op, f"forms are for ops of linalg_ext, {op.name} takes tiles", help)
     if len(schedule.tile) != view.rank:
         raise _bad(op, f"the op has {view.rank} loops, the schedule has {len(schedule.tile)} tiles")
     if serial := [d for d in schedule.parallel if not view.parallel[d]]:
@@ -135,6 +139,9 @@ def tile_own_loops(
     if lanes in mine and not view.parallel[lanes]:
         if (combiner := combiner_of(view.body)) is None or len(view.inits) != 1:
             raise _bad(op, f"nothing combines the lanes of loop {lanes}, a reduction")
+        if schedule.tile[lanes] > MAX_ELEMENTS:  # each lane has a partial result in memory
+            found = f"found {schedule.tile[lanes]}"
+            raise _bad(op, f"loop {lanes}, a reduction, has at most {MAX_ELEMENTS} lanes, {found}")
         mine = tuple(d for d in mine if view.parallel[d])
         if not mine:
             tile_lane_reduction(view, schedule, combiner, constants)

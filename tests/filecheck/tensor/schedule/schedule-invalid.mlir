@@ -52,3 +52,13 @@
 
 // expected-error: a form has no tiles
 "test.op"() {s = #sched.schedule<form = "walk", tile = [4]>} : () -> ()
+
+// -----
+
+// expected-error: tiles must be 0 to 2^31 - 1, found [4, -8]
+"test.op"() {s = #sched.schedule<tile = [4, -8], parallel = [0]>} : () -> ()
+
+// -----
+
+// expected-error: tiles must be 0 to 2^31 - 1, found [1099511627776]
+"test.op"() {s = #sched.schedule<tile = [1099511627776]>} : () -> ()

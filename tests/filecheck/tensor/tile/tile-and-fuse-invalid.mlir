@@ -62,3 +62,15 @@ func.func private @on_buffers(%x: memref<8xf32>, %e: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func private @lanes_that_are_too_many(%x: tensor<?x?xf32>, %e: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error: loop 1, a reduction, has at most 2048 lanes, found 2147483647
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x?xf32>) outs(%e : tensor<?xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 2147483647], vectorize = 1>} {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}

@@ -63,6 +63,15 @@ def test_a_kernel_computes_what_its_op_means(rows: int, columns: int) -> None:
     assert blocked(M=19, K=24, N=8) is None
 
 
+def test_text_with_bound_kernels_is_a_program_of_level_1() -> None:
+    """What `--emit graph` prints, or an editor has, compiles to the same."""
+    bound = stepwell.parse(MODEL).run(f'bind-kernels{{file="{TEMPLATE}" sizes="rows=4 columns=8"}},fuse-ops')
+    assert bound.level == "graph"
+    found, expected, schedule = _run(str(bound).replace("tile = [4, 8, 1]", "tile = [2, 16, 1]", 1))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert "tile = [2, 16, 1]" in schedule
+
+
 def test_sizes_that_a_plugin_gives_are_checked() -> None:
     given: list[object] = [
         {"rows": 4},
