@@ -104,6 +104,7 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
 
 
 _OF_LEVEL_1 = (
+    "specialize",
     "input_shapes",
     "states",
     "capacity",
