@@ -20,6 +20,8 @@ from stepwell.runtime.timing import TimedCall
 
 MAIN = "main"
 """The name of the function that calling a model runs."""
+VERSION = "main["
+"""The beginning of the names of functions that `main` is for fixed sizes: `main[S=1]`."""
 NATIVE = "native functions"
 """The name of the entry with the native functions of a program, which no function of the IR has."""
 
@@ -161,6 +163,11 @@ class ModelImage(NamedTuple):
     """The check of weights that come from a file, to wait for before their first use."""
     program: bytes = b""
     """Bytecode, of a model that is a program: its functions are then segments, and it needs no `main`."""
+
+    @property
+    def versions(self) -> Mapping[str, Entry]:
+        """The functions for fixed sizes, which calls of these sizes run instead of `main`."""
+        return {name: entry for name, entry in self.functions.items() if name.startswith(VERSION)}
 
     @property
     def segments(self) -> Mapping[str, Entry]:

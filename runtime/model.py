@@ -33,6 +33,7 @@ from stepwell.runtime.timing import KernelTimes, shown_names
 if TYPE_CHECKING:  # of models with states
     from stepwell.runtime.sessions.session import Session
     from stepwell.runtime.sessions.states import States, StateStore, Targets
+    from stepwell.runtime.sessions.versions import Versions
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -64,6 +65,9 @@ class CompiledModel(ModelInfo):
         self._host_functions = tuple(load_callee(callee) for callee in self._entry.callees)
         self.kernel_times = KernelTimes(len(self._entry.timed)) if self._entry.timed else None
         """Of the last call, when the model was compiled to tell them."""
+        self._versions = _versions_of(image, self._threads)
+
+    _versions: Versions | None = None
 
     def _describe(self, image: ModelImage, variant: Variant) -> None:
         """Set all that needs no code of this machine."""
@@ -94,6 +98,8 @@ class CompiledModel(ModelInfo):
         self._threads = checked_threads(threads)
         code = self.variant.pool
         self._pool = get_pool(code, self._threads) if code is not None and self._threads > 1 else None
+        if self._versions is not None:
+            self._versions.set_threads(self._threads)
         self._frames: list[CallFrame] = []
 
     def __repr__(self) -> str:
@@ -196,9 +202,18 @@ class CompiledModel(ModelInfo):
 
     def invoke_on(self, states: States, values: Sequence[object]) -> tuple[Array, ...]:
         """The outputs of a call on states, which it changes. Raises: StepwellError as calling does."""
+        version = None if self._versions is None else self._versions.of_public(values)
+        if version is not None:
+            return version.invoke_on(states, values)
         return states.call(self._whole.states, self._invoke, values)
 
+    def invoke(self, values: Sequence[object], targets: Targets | None = None) -> tuple[Array, ...]:
+        """The outputs of a call on all inputs, states included. Raises: StepwellError as calling does."""
+        return self._invoke(values, targets)
+
     def _invoke(self, values: Sequence[object], targets: Targets | None = None) -> tuple[Array, ...]:
+        if self._versions is not None and (version := self._versions.of(values)) is not None:
+            return version.invoke(values, targets)
         objects: list[object] = []
         inputs = list(values)
         for i, dtype in self._input_dtypes:
@@ -368,6 +383,15 @@ class CompiledModel(ModelInfo):
         if not 0 < status <= len(self._entry.errors):
             return InternalError(None, f"compiled code returned {status}")
         return self._entry.errors[status - 1].error(int(values[0]), int(values[1]))
+
+
+def _versions_of(image: ModelImage, threads: int) -> Versions | None:
+    """The code of an image for fixed sizes."""
+    if not image.versions:
+        return None
+    from stepwell.runtime.sessions.versions import Versions
+
+    return Versions(image, threads)
 
 
 def checked_threads(threads: object) -> int:

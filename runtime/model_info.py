@@ -142,7 +142,7 @@ class ModelInfo(ABC):
         Raises: StepwellError `no-source` for an artifact; as calling does.
         """
         source = self._source("a profile")
-        return source.profile(self._inputs(arrays, named), self.threads, _checked_runs(runs))
+        return source.profile(self._inputs(arrays, named), self.threads, checked_runs(runs))
 
     def benchmark(self, *arrays: object, runs: int | None = None, **named: object) -> Times:
         """
@@ -156,7 +156,7 @@ class ModelInfo(ABC):
 
         inputs = self._inputs(arrays, named)
         self.wait()
-        return timed(lambda: self(*inputs), self.threads, None if runs is None else _checked_runs(runs))
+        return timed(lambda: self(*inputs), self.threads, None if runs is None else checked_runs(runs))
 
     def _inputs(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
         if len(arrays) == 1 and isinstance(arrays[0], Mapping) and not named:
@@ -209,7 +209,7 @@ def checked_timeout(timeout: object) -> float | None:
     raise StepwellError("bad-option", None, f"timeout must be at least 0 seconds, found {timeout!r}")
 
 
-def _checked_runs(runs: object) -> int:
+def checked_runs(runs: object) -> int:
     if type(runs) is not int or runs < 1:
         raise StepwellError("bad-option", None, f"runs must be a number from 1 on, found {runs!r}")
     return runs

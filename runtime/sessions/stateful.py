@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from stepwell.runtime.benchmark import Times, timed
 from stepwell.runtime.files.artifact import image_bytes, image_of_bytes
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.model_info import checked_runs
 from stepwell.runtime.sessions.states import Targets
 
 
@@ -28,6 +30,16 @@ class StatefulModel(CompiledModel):
     def __reduce__(self) -> tuple[Callable[[bytes, int], CompiledModel], tuple[bytes, int]]:
         """Copies and pickles begin with the initial states."""
         return _of_bytes, (image_bytes(self.image), self.threads)
+
+    def benchmark(self, *arrays: object, runs: int | None = None, **named: object) -> Times:
+        """The times of calls as of `CompiledModel`, on states of their own; growing ones begin each anew."""
+        inputs, states = self._inputs(arrays, named), self.new_states({})
+
+        def call() -> None:
+            self.invoke_on(states, inputs)
+            states.begin_anew()
+
+        return timed(call, self.threads, None if runs is None else checked_runs(runs))
 
     def _invoke(self, values: Sequence[object], targets: Targets | None = None) -> tuple[Array, ...]:
         if targets is None:

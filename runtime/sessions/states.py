@@ -185,6 +185,11 @@ class States:
             raise StepwellError("bad-option", None, "no state of the model grows", help=help)
         return self._length
 
+    def begin_anew(self) -> None:
+        """Let growing states have no positions; others stay as they are."""
+        if self._length is not None:
+            self.set(self._length.name, 0)
+
     def rewind(self, positions: int) -> None:
         """
         Forget the last positions of growing states.

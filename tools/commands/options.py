@@ -191,6 +191,14 @@ def add_states(add_argument: Callable[..., object]) -> None:
         metavar="N",
         help="how many positions growing states have room for (default: each session chooses)",
     )
+    add_argument(
+        "--specialize",
+        action="append",
+        type=sizes,
+        metavar="S=1",
+        help="code of its own for open dimensions of these sizes (S=1,B=2; given again: another; none: "
+        "nothing; default: one new token where states grow)",
+    )
 
 
 def add_threads(parser: ArgumentParser) -> None:
@@ -227,6 +235,16 @@ def input_shape(text: str) -> tuple[str, tuple[int, ...]]:
     return match["name"], tuple(int(n) for n in match["dims"].split("x"))
 
 
+def sizes(text: str) -> dict[str, int]:
+    """`S=1,B=2` as a dictionary; `none` as an empty one. Raises: ArgumentTypeError."""
+    if text == "none":
+        return {}
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    if not all(name and size.isdigit() for name, _, size in pairs):
+        raise ArgumentTypeError(f"expected S=1 or none, found {text!r}")
+    return {name: int(size) for name, _, size in pairs}
+
+
 def input_shapes(args: Namespace) -> dict[str, tuple[int, ...]]:
     """The shapes that `--input-shape` fixes, by name. Raises: StepwellError for a name given twice."""
     shapes: dict[str, tuple[int, ...]] = dict(args.input_shape)
@@ -249,6 +267,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         input_shapes=input_shapes(args),
         states=tuple(args.state),
         capacity=args.capacity,
+        specialize=None if args.specialize is None else [each for each in args.specialize if each],
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
         activations=args.activations,
@@ -293,6 +312,9 @@ def _option_text(value: object) -> str:
             return f"{name}={'x'.join(map(str, sizes))}"
         case (str(name), int(number)):
             return f"{name}={number}"
+        case dict():
+            found = cast("dict[str, int]", value)
+            return ",".join(f"{name}={size}" for name, size in found.items()) or "none"
         case tuple():
             return ",".join(cast("tuple[str, ...]", value))
         case _:

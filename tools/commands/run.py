@@ -81,6 +81,9 @@ def run(args: Namespace) -> int:
     if args.against is not None:
         raise StepwellError("bad-option", None, "--against is for --emulate with --check")
     if args.check:
+        if args.state:
+            message = "--check compares with the model's own call, which has no states"
+            raise StepwellError("bad-usage", None, message, help="leave --state or --check out")
         expect_reference(args.model)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
     profile = args.profile

@@ -65,6 +65,11 @@ class CompileOptions:
     """
     capacity: int | None = field(default=None, metadata=_about("sizes"))
     """How many positions growing states have room for; None leaves it to each session."""
+    specialize: Sequence[Mapping[str, int]] | None = field(default=None, metadata=_about("sizes"))
+    """
+    Sizes of open dimensions by name that get code of their own, beside the code for any: `[{"S": 1}]`. None
+    for one new token of a model whose states grow, else for none.
+    """
     winograd: str = field(default="auto", metadata=_about("numerics"))
     """
     Winograd for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast` whatever the
@@ -174,6 +179,7 @@ class CompileKeywords(TypedDict, total=False):
     input_shapes: Mapping[str, Sequence[int]]
     states: str | Sequence[str]
     capacity: int | None
+    specialize: Sequence[Mapping[str, int]] | None
     winograd: Literal["auto", "fast", "off"]
     activations: Literal["f32", "int8"]
     memory: Literal["normal", "low"]
@@ -242,6 +248,19 @@ def _are_shapes(value: object) -> bool:
 
 
 _COUNT = ("a number from 1 on, or None", _is_count)
+
+
+def _are_sizes(value: object) -> bool:
+    return value is None or (
+        _is_list_of(dict, value)
+        and all(
+            isinstance(name, str) and type(size) is int and size >= 0
+            for sizes in cast("Sequence[Mapping[object, object]]", value)
+            for name, size in sizes.items()
+        )
+    )
+
+
 _NAMES = ("a list of names", partial(_is_list_of, str))
 _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "mcpu": ("a name", lambda value: isinstance(value, str)),
@@ -252,6 +271,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "opt_level": _one_of(OPT_LEVELS),
     "start": _one_of(STARTS),
     "input_shapes": ("shapes by name, such as {'x': (1, 3, 224, 224)}", _are_shapes),
+    "specialize": ("sizes by name, such as [{'S': 1}]", _are_sizes),
     "winograd": _one_of(WINOGRAD),
     "activations": _one_of(ACTIVATIONS),
     "memory": _one_of(MEMORY),

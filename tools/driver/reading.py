@@ -104,8 +104,8 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
 
 
 _OF_LEVEL_1 = (
-    *("input_shapes", "states", "capacity", "backends", "disabled_passes", "required_passes"),
-    *("opt_level", "winograd", "activations"),
+    *("specialize", "input_shapes", "states", "capacity", "backends", "disabled_passes"),
+    *("required_passes", "opt_level", "winograd", "activations"),
 )
 
 

@@ -9,7 +9,7 @@ from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.child import Child
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.image import ModelImage
-from stepwell.runtime.interface import Array
+from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.memory import aligned_empty
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
 from stepwell.tools.driver.image import Progress, compile_image
@@ -17,6 +17,7 @@ from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_
 from stepwell.tools.driver.model_attribute import image_of
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
+from stepwell.tools.driver.versions.fixed_sizes import sizes_of_versions, version_of, with_version
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions
@@ -30,10 +31,27 @@ def compile_module(
         return image_of(compilation)
     to_level_1(compilation, options)
     interface = read_interface(main_of(compilation.module))
+    asked = sizes_of_versions(options, interface, compilation.module)
+    versions = [(sizes, version_of(compilation, sizes)) for sizes in asked]
+    image = _compiled(compilation, interface, options, children, progress)
+    for sizes, version in versions:
+        fixed = read_interface(main_of(version.module))
+        image = with_version(image, sizes, _compiled(version, fixed, options, None, progress))
+    return image._replace(weights=_own(image.weights)) if options.memory == "low" else image
+
+
+def _compiled(
+    compilation: Compilation,
+    interface: Interface,
+    options: CompileOptions,
+    children: list[Child] | None,
+    progress: Progress | None,
+) -> ModelImage:
+    """The image of a program of level 1 or 2."""
     if options.profile and not is_lowered(compilation.module):
         compilation.run("graph", WORK_PIPELINE)
     to_level_2(compilation, options)
-    image = compile_image(
+    return compile_image(
         compilation,
         interface,
         KernelCache() if options.use_cache else None,
@@ -44,7 +62,6 @@ def compile_module(
         children=children,
         progress=progress,
     )
-    return image._replace(weights=_own(image.weights)) if options.memory == "low" else image
 
 
 def _own(weights: Sequence[Array]) -> tuple[Array, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
-from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
@@ -50,7 +51,7 @@ def _move(part: graph.SliceOp, state: SSAValue, use: Use) -> None:
     """Move a slice into the kernel of a product that reads it, as it is or with axes of size 1 added."""
     reader = use.operation
     if isinstance(reader, graph.FusedOp) and _is_for_products(reader, use.index):
-        _read_there(reader, use.index, state)
+        _read_there(reader, use.index, state, part.attributes)
     elif isinstance(reader, graph.ExpandDimsOp):
         inner = list(reader.result.uses)
         for each in inner:
@@ -58,7 +59,7 @@ def _move(part: graph.SliceOp, state: SSAValue, use: Use) -> None:
                 builder = IRBuilder(InsertPoint.before(kernel), reader.location)
                 wide = graph.ExpandDimsOp(state, list(reader.axes.get_values()))
                 builder.insert(wide)
-                _read_there(kernel, each.index, wide.result)
+                _read_there(kernel, each.index, wide.result, part.attributes)
         if not reader.result.uses:
             reader.detach()
             reader.erase()
@@ -70,14 +71,15 @@ def _is_for_products(kernel: graph.FusedOp, operand: int) -> bool:
     return bool(readers) and all(isinstance(reader, graph.MatmulOp) for reader in readers)
 
 
-def _read_there(kernel: graph.FusedOp, operand: int, state: SSAValue) -> None:
-    """Let a kernel take a whole state, and cut the part itself."""
+def _read_there(kernel: graph.FusedOp, operand: int, state: SSAValue, marks: Mapping[str, Attribute]) -> None:
+    """Let a kernel take a whole state, and cut the part itself, by a slice with some attributes."""
     argument = kernel.body.block.args[operand]
     dims = dims_of(argument.type)
     uses = list(argument.uses)
     kernel.operands[operand] = state
     set_type(argument, tensor_type(tensor_of(state).element_type, dims_of(state.type)))
     part = graph.SliceOp(argument, [0] * len(dims), dims, [1] * len(dims))
+    part.attributes |= marks
     IRBuilder(InsertPoint.at_start(kernel.body.block), cast(Operation, uses[0].operation).location).insert(
         part
     )

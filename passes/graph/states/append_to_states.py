@@ -13,6 +13,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph_ir.annotations import in_bounds
 from stepwell.dialects.graph_ir.state import (
     LENGTH,
     STATE,
@@ -95,15 +96,37 @@ def _check_room(main: FuncOp, length: BlockArgument, new: Dim) -> None:
     Sessions refuse it before; the memory plan relies on the bound.
     """
     axes = zip(main.body.block.args, argument_attributes(main), strict=True)
-    sizes = {dims_of(arg.type)[axis] for arg, each in axes if (axis := growing_axis(each)) is not None}
+    growing = {arg: axis for arg, each in axes if (axis := growing_axis(each)) is not None}
+    sizes = dict.fromkeys(dims_of(state.type)[axis] - new for state, axis in growing.items())
     for use in list(length.uses):
-        bind, after = use.operation, use.operation.next_op
-        if not isinstance(bind, graph.BindSizesOp) or isinstance(after, graph.CheckOffsetsOp):
+        if not isinstance(bind := use.operation, graph.BindSizesOp):
             continue
-        past = [Dim.symbol(name.data) for name in bind.symbols]
-        limits = [(each, size - new) for size in sizes for each in past]
-        check = graph.CheckOffsetsOp([each for each, _ in limits], [limit for _, limit in limits])
-        adopt_location(Builder(InsertPoint.after(bind)).insert(check), bind.location)
+        past = Dim.symbol(bind.symbols.data[0].data)
+        check = graph.CheckOffsetsOp([past] * len(sizes), list(sizes))
+        after = bind.next_op
+        if not isinstance(after, graph.CheckOffsetsOp) or after.properties != check.properties:
+            adopt_location(Builder(InsertPoint.after(bind)).insert(check), bind.location)
+        for state, axis in growing.items():
+            _mark(state, axis, past, new)
+
+
+def _mark(value: SSAValue, axis: int, past: Dim, new: Dim) -> None:
+    """Mark what reads past positions, and writes and reads new ones, as within the bounds of that check."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, graph.InsertSliceOp) and use.index == 0 and op.offsets is not None:
+            others = [offset for i, offset in enumerate(op.offsets.get()) if i != axis]
+            added = dims_of(op.update.type)[axis]
+            if op.offsets.get()[axis] == past and added == new and all(offset == 0 for offset in others):
+                _mark(in_bounds(op).result, axis, past, new)
+        elif isinstance(op, graph.SliceOp) and op.limits is not None and op.starts is not None:
+            whole = [*dims_of(value.type)]
+            fits = [
+                limit in (past, past + new) if i == axis else limit == whole[i]
+                for i, limit in enumerate(op.limits.get())
+            ]
+            if all(fits) and all(start == 0 for start in op.starts.get()):
+                in_bounds(op)
 
 
 def _written(state: BlockArgument, result: SSAValue, axis: int, last: ReturnOp) -> tuple[SSAValue, Dim]:

@@ -22,22 +22,38 @@ from tests.support.decoders import VOCABULARY, Explicit, decoder
 from tests.support.samples import examples
 
 KINDS = ("grouped", "plain")
+ALL_KINDS = (*KINDS, "attention", "scatter")
 
 
 @cache
 def compiled(kind: str) -> stepwell.CompiledModel:
-    """A decoder with states."""
-    return stepwell.compile(decoder(kind, layers=1), states="auto", threads=1)
+    """A decoder with states: compiled, or on its first stage, which is enough for the others."""
+    if kind == "grouped":
+        return stepwell.compile(decoder(kind, layers=1), states="auto", threads=1)
+    model = stepwell.compile(decoder(kind, layers=1), states="auto", threads=1, start="now")
+    model.close()
+    return model
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "attention", "scatter"])
+def test_all_decoders_are_written_in_place(kind: str):
+    model = stepwell.compile(decoder(kind), states="auto", threads=1)
+    *caches, length = model.image.main.interface.states
+    assert all(each.is_in_place for each in caches) and len(caches) == 4 and length.name == "length"
+    session, loop = model.session(), explicit(kind, layers=2)
+    for ids in ([5], [6, 7], [8], [9]):
+        close(session(np.array([ids])), loop(ids))
 
 
 @cache
-def interpreted(kind: str) -> Any:
+def interpreted(kind: str, layers: int) -> Any:
     """The same decoder with explicit caches, as the reference."""
-    return stepwell.compile(decoder(kind, layers=1), executor="interpreter")
+    return stepwell.compile(decoder(kind, layers=layers), executor="interpreter")
 
 
-def explicit(kind: str, batch: int = 1) -> Explicit:
-    model, program = decoder(kind, layers=1), interpreted(kind)
+def explicit(kind: str, batch: int = 1, layers: int = 1) -> Explicit:
+    model, program = decoder(kind, layers=layers), interpreted(kind, layers)
     names = [value.name for value in model.graph.output]
 
     def run(feeds: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,30 +75,22 @@ def greedy(kind: str, prompt: list[int], count: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 def test_caches_masks_and_positions_leave_the_interface(kind: str):
     model = compiled(kind)
     assert [each.name for each in model.inputs] == ["input_ids"]
     assert [each.name for each in model.outputs] == ["logits"]
-    states = model.image.main.interface.states
+
+
+def test_caches_are_written_in_place():
+    states = compiled("grouped").image.main.interface.states
     assert [each.name for each in states] == ["past_key_values.0.key", "past_key_values.0.value", "length"]
     assert [each.is_in_place for each in states] == [True, True, False]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 def test_three_calls_give_the_logits_of_explicit_caches(kind: str):
     session, loop = compiled(kind).session(), explicit(kind)
-    for ids in ([5], [6, 7], [8]):
-        close(session(np.array([ids])), loop(ids))
-    assert session.length == 4 and session.capacity == 2048
-
-
-@pytest.mark.parametrize("kind", ["attention", "scatter"])
-def test_operators_that_join_keys_themselves(kind: str):
-    model = stepwell.compile(decoder(kind, layers=1), states="auto", threads=1, start="now")
-    model.close()  # no code is needed
-    assert [each.name for each in model.inputs] == ["input_ids"]
-    session, loop = model.session(), explicit(kind)
     for ids in ([5], [6, 7], [8]):
         close(session(np.array([ids])), loop(ids))
     assert session.length == 4
@@ -121,9 +129,9 @@ def test_what_follows_the_length_is_never_read():
     np.testing.assert_array_equal(session(np.array([[4, 5]])), other(np.array([[4, 5]])))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_steps_allocate_nothing_but_results(kind: str, monkeypatch: pytest.MonkeyPatch):
-    session = compiled(kind).session(capacity=64)
+def test_steps_allocate_nothing_but_results(monkeypatch: pytest.MonkeyPatch):
+    model = compiled("grouped")
+    session = model.session(capacity=64)
     session(np.array([[1, 2, 3]]))
     session(np.array([[4]]))
     asked: list[int] = []
@@ -134,7 +142,8 @@ def test_steps_allocate_nothing_but_results(kind: str, monkeypatch: pytest.Monke
 
     for module in (memory, states):
         monkeypatch.setattr(module, "aligned_empty", counted)
-    for frame in compiled(kind)._frames:  # pyright: ignore[reportPrivateUsage]
+    (step,) = model._versions._versions  # pyright: ignore
+    for frame in step.model._frames:  # pyright: ignore
         monkeypatch.setattr(frame, "new_arena", counted)
     for _ in range(40):
         session(np.array([[5]]))

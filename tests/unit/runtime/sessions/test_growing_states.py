@@ -13,6 +13,7 @@ import pytest
 import stepwell
 from stepwell import StepwellError
 from stepwell.runtime.interface import Interface
+from stepwell.tools import cli
 
 TABLE = np.array([[1, 2, 4], [16, 32, 64], [3, 9, 27], [5, 25, 125], [7, 49, 343]], np.float32)
 ROWS = ", ".join(str(row.tolist()) for row in TABLE)
@@ -147,6 +148,16 @@ def test_the_capacity_of_the_program():
         step(session, 1)
     with pytest.raises(StepwellError, match=r"error\[bad-option\].*no state has the size 'capacity'"):
         model.session(capacity=4)
+
+
+def test_times_are_of_calls_that_begin_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = compiled(capacity=3)
+    assert len(model.benchmark(np.array([[1, 2]]), runs=6).seconds) == 6
+    np.testing.assert_array_equal(step(model, 1), wanted(1))
+    (tmp_path / "m.mlir").write_text(TEXT)
+    asked = ["run", str(tmp_path / "m.mlir"), "--state", "auto", "--check"]
+    assert cli.main(asked) == 2
+    assert "--check compares with the model's own call" in capsys.readouterr().err
 
 
 def test_sessions_of_one_model_are_apart():

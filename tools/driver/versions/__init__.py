@@ -1,0 +1,1 @@
+"""Versions of a program for fixed sizes, beside the one for any sizes."""
