@@ -1,4 +1,4 @@
-"""Patterns of `fold-qdq` that move, join and clip bytes instead of the numbers that they stand for."""
+"""Patterns of `fold-qdq` to move, join and clip bytes in place of dequantized numbers."""
 
 from __future__ import annotations
 
