@@ -198,7 +198,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.graph.quantize": {
         "annotate-quantization": ("put observers on what a scheme quantizes", "QuantizeAnnotate"),
         "apply-calibration": ("quantize what is observed, with scales from a table", "QuantizeRealize"),
-        "collect-statistics": ("return the ranges or histograms of what is observed", "CollectStats"),
+        "collect-statistics": ("return the ranges or histograms of what is observed",),
         "drop-observers": ("remove observers",),
         "fold-qdq": ("compute ops between dequantize and quantize on integers",),
     },

@@ -19,6 +19,8 @@ Factor: TypeAlias = tuple[SSAValue, SSAValue | None]
 """An operand of a product, and its zero point."""
 Constants: TypeAlias = Callable[[SSAValue], Array | None]
 """The array of a value that is constant; None for other values."""
+EXACT_TERMS = 2**24 // 255**2
+"""The most products of bytes less zero points that f32 adds without rounding: 258 · 255² ≤ 2²⁴."""
 _I32 = np.iinfo(np.int32)
 
 

@@ -92,7 +92,7 @@ class ObserveOp(SameTypeOp):
         self._expect_own_key()  # (C2)
 
     def _expect_own_key(self) -> None:
-        """Require that no observer before this one in the function has its key."""
+        """Require another key than earlier observers of the function have."""
         function = self.parent_op()
         while function is not None and not isinstance(function, FuncOp):
             function = function.parent_op()

@@ -67,7 +67,7 @@ class PlanEntry:
         return self._shaped(np.asarray(self.zero_point, np.int32).astype(self.dtype), shape)
 
     def _shaped(self, numbers: npt.NDArray[Any], shape: Sequence[int]) -> npt.NDArray[Any]:
-        """One number for each index of the axis, or block, of a tensor. Raises: StepwellError `bad-data`."""
+        """The numbers of indices of the axis, or of blocks, in shape. Raises: StepwellError `bad-data`."""
         wanted: list[int] = []
         if self.axis is not None:
             if self.axis >= len(shape):

@@ -29,7 +29,7 @@ class Statistics:
     counts: tuple[int, ...] = ()
 
     def edges(self) -> Doubles:
-        """The borders of the bins of the histogram."""
+        """The edges of the bins of the histogram."""
         return np.linspace(self.min, self.max, len(self.counts) + 1)
 
     def centres(self) -> Doubles:

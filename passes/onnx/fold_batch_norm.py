@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
@@ -26,13 +26,12 @@ from stepwell.passes.onnx.initializers import (
 from stepwell.runtime.files.weights import WeightStore
 
 Doubles = npt.NDArray[np.float64]
-_EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
 class FoldBatchNormPass(Pass):
     """
-    Multiply each batch normalization into the convolution before it, which it alone reads.
+    Multiply each batch normalization into the weights of the convolution before, if nothing else reads that.
 
     ```mlir
     %c = "onnx.Conv"(%x, %w) {onnx.values = ["c"]} : (…) -> tensor<1x4x8x8xf32>
@@ -72,9 +71,8 @@ def _fold(norm: onnx.BatchNormalizationOp, main: FuncOp, weights: WeightStore) -
     known = [each.astype(np.float64) for each in arrays if each is not None and each.dtype == np.float32]
     if len(known) < len(old) or (conv.B is not None and bias is None):
         return
-    epsilon = norm.properties.get("epsilon")
     w, scale, offset, mean, variance = known
-    factor = scale / np.sqrt(variance + (epsilon.value.data if isinstance(epsilon, FloatAttr) else _EPSILON))
+    factor = scale / np.sqrt(variance + norm.floating("epsilon"))
     offset = offset + ((0.0 if bias is None else bias.astype(np.float64)) - mean) * factor
     w = w * factor.reshape(-1, *[1] * (w.ndim - 1))
     _replace(conv, norm, _initializers(conv, w, offset, main, weights))

@@ -109,7 +109,7 @@ def _add_weights(parser: ArgumentParser) -> None:
         "--format",
         choices=("qdq", "matmulnbits"),
         default="qdq",
-        help="w4 behind DequantizeLinear, or MatMulNBits of com.microsoft (default: qdq)",
+        help="w4 by DequantizeLinear, or as MatMulNBits of com.microsoft (default: qdq)",
     )
     group.add_argument(
         "--reduce-range",

@@ -9,7 +9,7 @@ from stepwell.tools.quantize.metrics import Budget
 
 
 class Measured(Protocol):
-    """Whatever tells what layers cost: the simulation."""
+    """The costs of layers, such as the simulation measures."""
 
     @property
     def layers(self) -> Sequence[str]:
@@ -26,7 +26,7 @@ class Measured(Protocol):
 
 
 def ranking(simulation: Measured) -> list[str]:
-    """The layers, the most harmful first: by what they lose alone, then by the noise that they make."""
+    """The layers, the most harmful first: by the loss of each alone, then by the noise of outputs."""
 
     def harm(layer: str) -> tuple[float, float]:
         loss, ratio = simulation.alone(layer)
@@ -37,7 +37,7 @@ def ranking(simulation: Measured) -> list[str]:
 
 def kept_in_floats(simulation: Measured, budget: Budget | None) -> list[str]:
     """
-    The layers to keep in floats, the most harmful first, so that a budget holds in the simulation.
+    The layers to leave in floats, the most harmful first, for a budget in the simulation.
 
     The worst k are switched off, with the least k by bisection; then each comes back, the least harmful
     first, if the budget still holds.
@@ -59,7 +59,7 @@ def kept_in_floats(simulation: Measured, budget: Budget | None) -> list[str]:
 
 
 def _least(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The least number for which something holds that holds for all above it, and for the highest."""
+    """The least number that a condition accepts, with all above it; the highest is accepted."""
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)

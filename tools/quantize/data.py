@@ -127,7 +127,7 @@ def expect_names(arrays: Iterable[str], interface: Interface, where: str | None)
 
 
 def _leading(spec: TensorSpec) -> int:
-    """The leading size of a sample: that of the input, 1 where it is open; 0 for a scalar."""
+    """The leading size of a sample: the input's if known, else 1; 0 for a scalar."""
     if not spec.dims:
         return 0
     return spec.dims[0].value if spec.dims[0].is_static else 1

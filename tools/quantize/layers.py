@@ -1,4 +1,4 @@
-"""The rows of a report: each node that has weights, and what was decided of it."""
+"""The rows of a report: the nodes with weights, and the decisions."""
 
 from __future__ import annotations
 

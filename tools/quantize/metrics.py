@@ -144,7 +144,7 @@ def _sqnr(name: str, reference: Sequence[Outputs], numbers: Sequence[int], found
 
 
 def decibels(signal: float, noise: float) -> float:
-    """A ratio of powers in dB, within what is told apart."""
+    """A ratio of powers in dB, at most `_BEST`."""
     if noise <= 0 or signal <= 0:
         return _BEST if noise <= 0 else -_BEST
     return min(_BEST, 10 * float(np.log10(signal / noise)))

@@ -14,7 +14,7 @@ from stepwell.tools.driver.options import CompileOptions
 
 
 class Scheme(NamedTuple):
-    """A scheme: the least opset of its files, its methods for weights, the default first, and its needs."""
+    """A scheme: the least opset of files, methods for weights, the default first, and needs."""
 
     opset: int
     methods: Sequence[str]

@@ -55,13 +55,16 @@ def quantized(
     Raises: StepwellError `missing-data`, `already-quantized`, `nothing-to-quantize`, `accuracy-budget`; of
     data and options.
     """
-    source = Source(model, how.about.opset, how.compile)
-    samples = _samples(data, source, how)
-    known = None if labels is None else read_labels(labels, len(samples.feeds))
+    work = _Quantization(Source(model, how.about.opset, how.compile), how)
+    work.choose_nodes()
+    source = work.source
+    work.samples = _samples(data, source, how)
+    known = None if labels is None else read_labels(labels, len(work.samples.feeds))
     f32 = source.compiled(source.level_0(), how.threads)
-    reference = _run_all(f32, samples)
-    measure = metric_of(metric, known, reference, samples.feeds, f32.interface.outputs)
-    work = _Quantization(source, how, samples, reference, measure, budget_of(accuracy_drop, measure))
+    work.reference = _run_all(f32, work.samples)
+    outputs = f32.interface.outputs
+    work.measure = metric_of(metric, known, work.reference, work.samples.feeds, outputs)
+    work.budget = budget_of(accuracy_drop, work.measure)
     return work.run()
 
 
@@ -86,10 +89,6 @@ class _Quantization:
 
     source: Source
     how: QuantizeOptions
-    samples: Samples
-    reference: Sequence[Outputs]
-    measure: Metric
-    budget: Budget | None
     kept: dict[str, str] = field(default_factory=dict[str, str])
     """The layers that stay in f32, with the reason."""
     alone: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
@@ -97,10 +96,19 @@ class _Quantization:
     last: float | None = None
     """The measure of the last mixture that missed the budget."""
 
-    def run(self) -> Quantized:
-        """Choose the layers, write the model and measure it."""
+    def __post_init__(self) -> None:
+        self.samples: Samples
+        self.reference: Sequence[Outputs]
+        self.measure: Metric
+        self.budget: Budget | None = None
+
+    def choose_nodes(self) -> None:
+        """Find the nodes to quantize. Raises: StepwellError `bad-option`, `nothing-to-quantize`."""
         self._ask()
         self.layers = self._layers()
+
+    def run(self) -> Quantized:
+        """Choose the layers, write the model and measure it."""
         self.table = self._table()
         simulation = self._simulation()
         if simulation is not None:

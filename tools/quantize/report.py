@@ -23,7 +23,7 @@ FORMAT, VERSION = "stepwell-quantization", 1
 
 @dataclass(frozen=True)
 class QuantizationReport:
-    """The report of a quantization: what was decided layer by layer, and what it costs."""
+    """The report of a quantization: the decisions layer by layer, and the costs."""
 
     scheme: str
     calibration: str

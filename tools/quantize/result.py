@@ -36,7 +36,7 @@ class Histogram:
 
 @dataclass
 class Layer:
-    """A node that may be quantized: the decision, its reason, and the measurements behind it."""
+    """A node that may be quantized: decision, reason and measurements."""
 
     name: str
     op: str

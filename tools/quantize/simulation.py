@@ -1,4 +1,4 @@
-"""The simulation: one compiled model with a switch for each layer, which tells what each costs."""
+"""The simulation: a compiled model with a switch for each layer, to measure the costs of layers."""
 
 from __future__ import annotations
 

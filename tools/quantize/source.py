@@ -1,4 +1,4 @@
-"""The model to quantize on level 0: its file at the opset that the scheme needs, and its programs."""
+"""The model to quantize on level 0, at the opset of the scheme, and programs made of it."""
 
 from __future__ import annotations
 

@@ -8,14 +8,12 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.costs.layouts import LAYOUTS
+from stepwell.dialects.graph.integer_sums import EXACT_TERMS
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.runtime.dims import Dim
-
-# The most products of 8-bit numbers less their zero points that f32 adds without rounding: 258 · 255² ≤ 2²⁴.
-_EXACT_SUM = 2**24 // 255**2
 
 
 def float_matmul(op: graph.MatmulIntegerOp, values: FeatureMaps) -> bool:
@@ -31,11 +29,11 @@ def float_matmul(op: graph.MatmulIntegerOp, values: FeatureMaps) -> bool:
         p is not None and dims_of(p.type) for p in points
     ):
         return False
-    if not dims[-1].is_static or not 0 < dims[-1].value <= _EXACT_SUM * LAYOUTS.float_parts:
+    if not dims[-1].is_static or not 0 < dims[-1].value <= EXACT_TERMS * LAYOUTS.float_parts:
         remark(op, "not computed in floats: the length of its sums is not known, or too long")
         return False
     depth = dims[-1].value
-    parts = -(-depth // _EXACT_SUM)
+    parts = -(-depth // EXACT_TERMS)
     bounds = [depth * i // parts for i in range(parts + 1)]
     a, b = (
         _floats(values.plain(x, op), point, op, values) for x, point in zip((op.a, op.b), points, strict=True)

@@ -32,7 +32,7 @@ MOVEMENT = (
 
 
 class Candidate(NamedTuple):
-    """An op that a scheme quantizes: its name, and the numbers of its activations and of its weight."""
+    """An op that a scheme quantizes: name, and operand numbers of activations and weight."""
 
     name: str
     op: Operation
@@ -46,9 +46,9 @@ class Candidate(NamedTuple):
 
 def names_of_ops(function: FuncOp) -> Mapping[Operation, str]:
     """
-    The name of each op of a function's block: that of its node, by its kind and number without one.
+    The name of each op of a function's block: the node's, else the op's kind with a number.
 
-    The second op of its kind of a node is told apart by a number.
+    Further ops of one kind and node have a number after the name.
     """
     found: dict[Operation, str] = {}
     seen: Counter[tuple[str, str]] = Counter()
@@ -131,7 +131,7 @@ def _adds_tensors(op: graph.AddOp) -> bool:
 
 
 def _reader(value: SSAValue, readers: Mapping[Operation, str]) -> str | None:
-    """The name of the first of some ops that reads a value, or what moves or clips it."""
+    """The name of the first op among some that reads a value, moved and clipped or not."""
     for use in value.uses:
         op = use.operation
         if op in readers:
@@ -143,7 +143,7 @@ def _reader(value: SSAValue, readers: Mapping[Operation, str]) -> str | None:
 
 
 def end_of(op: Operation) -> SSAValue:
-    """The value that leaves an op: after its bias and the activation that alone reads it."""
+    """The value after an op's bias and activation, as far as nothing else reads the values between."""
     value = op.results[0]
     while value.has_one_use():
         reader = next(iter(value.uses)).operation
@@ -171,7 +171,7 @@ def source_of(value: SSAValue) -> SSAValue:
 
 def chosen(candidates: Sequence[Candidate], keep: Sequence[str], only: Sequence[str]) -> list[Candidate]:
     """
-    The candidates that options leave: none of `keep`, and of `only` where it has patterns.
+    The candidates that options leave: none of `keep`, and only those of `only`, if given.
 
     Raises: StepwellError `bad-option` for a pattern that no candidate has.
     """

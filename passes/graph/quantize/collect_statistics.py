@@ -39,13 +39,11 @@ class CollectStatisticsPass(FunctionPass):
     ```mlir
     %0 = graph.observe %x key "a:0" role "activation" to ui8 : tensor<8xf32> -> tensor<8xf32>
     %y = graph.relu %0 : tensor<8xf32> -> tensor<8xf32>
-    func.return %y : tensor<8xf32>
     // ->
     %1 = graph.reduce %x kind "min" axes [0] keep_dims false : tensor<8xf32> -> tensor<f32>
     %2 = graph.reduce %x kind "max" axes [0] keep_dims false : tensor<8xf32> -> tensor<f32>
     %3 = graph.reduce %x kind "mean" axes [0] keep_dims false : tensor<8xf32> -> tensor<f32>
     %y = graph.relu %x : tensor<8xf32> -> tensor<8xf32>
-    func.return %y, %1, %2, %3 : tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>
     ```
     The results are named `min a:0`, `max a:0` and `mean a:0`. With `of=histogram` there is one for each
     activation, `counts a:0`: how many numbers are in each of 2048 bins of the range that the `table` says.

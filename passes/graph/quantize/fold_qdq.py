@@ -15,15 +15,30 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.costs.layouts import LAYOUTS
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.contraction import BYTES
-from stepwell.dialects.graph.integer_sums import conv_fits_i32, matmul_fits_i32
+from stepwell.dialects.graph.integer_sums import EXACT_TERMS, conv_fits_i32, matmul_fits_i32
 from stepwell.dialects.graph.relations import element_of_value, is_unsigned
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import remark
+from stepwell.passes.graph.quantize.dequantized import (
+    are_same,
+    dequantized_activation,
+    dequantized_bytes,
+    dequantized_weight,
+)
+from stepwell.passes.graph.quantize.moves_of_bytes import (
+    ClipOfBytes,
+    ConcatOfBytes,
+    MoveOfBytes,
+    PadOfBytes,
+    QuantizeBeforeConcat,
+    TransposeOfChannels,
+)
 from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
@@ -64,34 +79,40 @@ class FoldQdqPass(FunctionPass):
             ConvOfBytes(weights, declined),
             MatmulOfBytes(weights, declined),
             PoolOfBytes(),
+            MoveOfBytes(),
+            TransposeOfChannels(),
+            PadOfBytes(weights),
+            ConcatOfBytes(weights),
+            QuantizeBeforeConcat(),
+            ClipOfBytes(weights),
             DropQuantizeOfDequantize(weights),
             DropReluBeforeQuantize(weights),
             WorkInUnitsOfScale(weights),
         ]
         apply_patterns(func.body, patterns)
         erase_dead_ops(func.body.block)
+        for op in func.body.walk():
+            if isinstance(op, graph.ConvOp | graph.MatmulOp) and op not in declined:
+                _remark_on_floats(op)
 
 
-def _dequantized_bytes(value: SSAValue) -> graph.DequantizeOp | None:
-    """The op that dequantizes 8-bit integers to a value in f32, not by blocks; None for other values."""
-    op = value.owner
-    if not isinstance(op, graph.DequantizeOp) or op.block_size or op.to != f32:
-        return None
-    return op if element_of_value(op.input) in BYTES and element_of_value(op.scale) == f32 else None
-
-
-def _dequantized_activation(value: SSAValue) -> graph.DequantizeOp | None:
-    """The op that dequantizes 8-bit integers to a value by one scale for the whole tensor, or None."""
-    op = _dequantized_bytes(value)
-    return op if op is not None and not dims_of(op.scale.type) else None
-
-
-def _dequantized_weight(value: SSAValue, axis: int) -> graph.DequantizeOp | None:
-    """The op that dequantizes constant 8-bit integers by a single scale or a scale per index of `axis`."""
-    op = _dequantized_bytes(value)
-    if op is None or not isinstance(op.input.owner, graph.ConstantOp):
-        return None
-    return op if not dims_of(op.scale.type) or op.axis.value.data == axis else None
+def _remark_on_floats(op: graph.ConvOp | graph.MatmulOp) -> None:
+    """Say why an op with a dequantized operand stays in floats."""
+    left, right = (dequantized_bytes(value) for value in op.operands)
+    if left is None and right is None:
+        return
+    if left is None or right is None:
+        which = "first" if left is None else "second"
+        why = f"its {which} operand is not dequantized from bytes"
+    elif dims_of(left.scale.type):
+        why = f"its first operand has a scale for each index of axis {left.axis.value.data}"
+    elif isinstance(op, graph.ConvOp) and not _is_dense_or_depthwise(op):
+        why = f"it has {op.groups.value.data} groups"
+    elif dims_of(right.scale.type):
+        why = f"its second operand has a scale for each index of axis {right.axis.value.data}, or is computed"
+    else:
+        why = "its second operand is computed, and the sums are too long or of unknown length"
+    remark(op, f"not folded: {why}")
 
 
 @dataclass
@@ -109,7 +130,7 @@ class ConvOfBytes(RewritePattern):
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
         if op in self.declined or op.out_layout is not None:
             return
-        x, w = _dequantized_activation(op.x), _dequantized_weight(op.w, 0)
+        x, w = dequantized_activation(op.x), dequantized_weight(op.w, 0)
         if x is None or w is None or not _is_dense_or_depthwise(op):
             return
         factors = (x.input, x.zero_point), (w.input, w.zero_point)
@@ -155,9 +176,12 @@ class MatmulOfBytes(RewritePattern):
     def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
         if op in self.declined or op.panel or op.transpose_a.value.data or op.out_type is not None:
             return
-        is_transposed = bool(op.transpose_b.value.data)
-        a, b = _dequantized_activation(op.a), _dequantized_weight(op.b, 0 if is_transposed else 1)
-        if a is None or b is None or len(dims_of(op.a.type)) < 2 or len(dims_of(op.b.type)) != 2:
+        is_transposed, rank = bool(op.transpose_b.value.data), len(dims_of(op.b.type))
+        a, b = dequantized_activation(op.a), dequantized_weight(op.b, rank - 2 if is_transposed else rank - 1)
+        b = b or self._activation(op)
+        if a is None or b is None or min(rank, len(dims_of(op.a.type))) < 2:
+            return
+        if dims_of(b.scale.type) and rank != 2:
             return
         factors = (a.input, a.zero_point), (b.input, b.zero_point)
         constants = partial(constant_of, weights=self.weights)
@@ -166,10 +190,17 @@ class MatmulOfBytes(RewritePattern):
             return
         columns = b.input
         if is_transposed:
-            columns = rewriter.insert(graph.TransposeOp(columns, [1, 0])).result
+            perm = [*range(rank - 2), rank - 1, rank - 2]
+            columns = rewriter.insert(graph.TransposeOp(columns, perm)).result
         sums = graph.MatmulIntegerOp(a.input, columns, a.zero_point, b.zero_point)
         axis = len(dims_of(sums.result.type)) - 1 if dims_of(b.scale.type) else 0
         _replace_by_scaled(op, sums, a, b, axis, rewriter)
+
+    def _activation(self, op: graph.MatmulOp) -> graph.DequantizeOp | None:
+        """The second factor as a dequantized activation, where the length of sums is known and short."""
+        terms = dims_of(op.a.type)[-1]
+        short = terms.is_static and terms.value <= LAYOUTS.float_parts * EXACT_TERMS
+        return dequantized_activation(op.b) if short else None
 
 
 def _replace_by_scaled(
@@ -189,7 +220,7 @@ class PoolOfBytes(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.PoolOp, rewriter: PatternRewriter) -> None:
-        source = _dequantized_activation(op.x)
+        source = dequantized_activation(op.x)
         if source is None or op.kind.data != "max" or op.indices.data != "none":
             return
         made = graph.PoolOp(
@@ -213,17 +244,12 @@ class DropQuantizeOfDequantize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.QuantizeOp, rewriter: PatternRewriter) -> None:
-        source = _dequantized_activation(op.input)
+        source = dequantized_activation(op.input)
         if source is None or element_of_value(source.input) != op.to or op.compute_type is not None:
             return
-        if self._same(source.scale, op.scale) and self._same(source.zero_point, op.zero_point):
+        same = are_same(source.scale, op.scale, self.weights)
+        if same and are_same(source.zero_point, op.zero_point, self.weights):
             rewriter.replace(op, [], [source.input])
-
-    def _same(self, a: SSAValue | None, b: SSAValue | None) -> bool:
-        if a is None or b is None or a is b:
-            return a is b
-        first, second = constant_of(a, self.weights), constant_of(b, self.weights)
-        return first is not None and second is not None and np.array_equal(first, second)
 
 
 @dataclass

@@ -6,9 +6,9 @@
 // CHECK-DAG: %[[S:.*]] = "onnx.Constant"() <{value = dense<5.000000e-01> : tensor<f32>}> {onnx.initializer, onnx.values = ["x_scale"]}
 // CHECK-DAG: %[[Z:.*]] = "onnx.Constant"() <{value = dense<3> : tensor<ui8>}> {onnx.initializer, onnx.values = ["x_zero_point"]}
 // CHECK-NOT: onnx.values = ["w"]
-// CHECK: %[[Q:.*]] = "onnx.QuantizeLinear"(%x, %[[S]], %[[Z]]) {onnx.values = ["x_quantized"]}
-// CHECK: %[[D:.*]] = "onnx.DequantizeLinear"(%[[Q]], %[[S]], %[[Z]]) {onnx.values = ["x_dequantized"]}
-// CHECK: %[[V:.*]] = "onnx.DequantizeLinear"(%[[W]], %[[T]]) <{axis = 1 : i64}> {onnx.values = ["w_dequantized"]}
+// CHECK: %[[Q:.*]] = "onnx.QuantizeLinear"(%x, %[[S]], %[[Z]]) {onnx.values = ["x_quantized"], onnx.node = "x_quantized"}
+// CHECK: %[[D:.*]] = "onnx.DequantizeLinear"(%[[Q]], %[[S]], %[[Z]]) {onnx.values = ["x_dequantized"], onnx.node = "x_dequantized"}
+// CHECK: %[[V:.*]] = "onnx.DequantizeLinear"(%[[W]], %[[T]]) <{axis = 1 : i64}> {onnx.values = ["w_dequantized"], onnx.node = "w_dequantized"}
 // CHECK: %[[Y:.*]] = "onnx.MatMul"(%[[D]], %[[V]])
 // CHECK: %[[YQ:.*]] = "onnx.QuantizeLinear"(%[[Y]],
 // CHECK: %[[YD:.*]] = "onnx.DequantizeLinear"(%[[YQ]],

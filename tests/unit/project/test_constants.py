@@ -74,7 +74,6 @@ OTHERS: Mapping[str, str] = {
         passes/graph/constant_operands.py _RELATIVE_WIDE _RELATIVE_NARROW
         passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF
         passes/graph/inference/scale_patterns.py SMALLEST_DIVISOR LARGEST_DIVISOR
-        passes/graph/layout/float_products.py _EXACT_SUM
         passes/graph/layout/winograd_conv.py _MAX_CHANNELS
         passes/graph/simplify/algebra_patterns.py _FLOATS
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE

@@ -55,17 +55,18 @@ func.func @pool(%x: tensor<1x2x4x4xui8>) -> tensor<1x2x2x2xui8> {
   func.return %2 : tensor<1x2x2x2xui8>
 }
 
-// Not folded: a weight that is no constant, scales along the sum, a ReLU below whose zero there are numbers.
+// Not folded: a factor that is computed in a sum of open length, scales along the sum, a ReLU below whose zero there are numbers.
 // CHECK-LABEL: @kept
-func.func @kept(%x: tensor<8x4xui8>, %w: tensor<4x2xi8>, %y: tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf32>, tensor<8x2xi8>) {
+func.func @kept(%x: tensor<8x4xui8>, %v: tensor<8x?xui8, #graph.dims<[8, "K"]>>, %w: tensor<?x2xi8, #graph.dims<["K", 2]>>, %y: tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf32>, tensor<8x2xi8>) {
   %s = graph.constant dense<0.5> : tensor<f32>
   %c = graph.constant dense<[[1, -2], [3, 4], [5, 6], [7, 8]]> : tensor<4x2xi8>
   %t = graph.constant dense<[0.25, 2.0, 1.0, 3.0]> : tensor<4xf32>
   // CHECK-COUNT-2: graph.matmul %
   // CHECK: graph.relu
   %0 = graph.dequantize %x, %s to f32 : (tensor<8x4xui8>, tensor<f32>) -> tensor<8x4xf32>
-  %1 = graph.dequantize %w, %s to f32 : (tensor<4x2xi8>, tensor<f32>) -> tensor<4x2xf32>
-  %2 = graph.matmul %0, %1 : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  %f = graph.dequantize %v, %s to f32 : (tensor<8x?xui8, #graph.dims<[8, "K"]>>, tensor<f32>) -> tensor<8x?xf32, #graph.dims<[8, "K"]>>
+  %1 = graph.dequantize %w, %s to f32 : (tensor<?x2xi8, #graph.dims<["K", 2]>>, tensor<f32>) -> tensor<?x2xf32, #graph.dims<["K", 2]>>
+  %2 = graph.matmul %f, %1 : (tensor<8x?xf32, #graph.dims<[8, "K"]>>, tensor<?x2xf32, #graph.dims<["K", 2]>>) -> tensor<8x2xf32>
   %3 = graph.dequantize %c, %t to f32 : (tensor<4x2xi8>, tensor<4xf32>) -> tensor<4x2xf32>
   %4 = graph.matmul %0, %3 : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
   %5 = graph.relu %y : tensor<8x2xf32> -> tensor<8x2xf32>

@@ -95,3 +95,40 @@ func.func @conv_c3(%x: tensor<1x3x8xi8>, %w: tensor<4x3x3xi8>, %z: tensor<i8>) {
   %0 = graph.conv_integer %x, %w x_zero_point %z : tensor<i8> strides [1] dilations [1] pads [0, 0] border 2 data_layout "NCW" kernel_layout "OIW" : (tensor<1x3x8xi8>, tensor<4x3x3xi8>) -> tensor<1x4x6xi32>
   func.return
 }
+// -----
+func.func @observe_c1_input(%x: tensor<8xi32>) {
+  // expected-error: element type must be f32, found i32
+  %0 = graph.observe %x key "a:0" role "activation" to ui8 : tensor<8xi32> -> tensor<8xi32>
+  func.return
+}
+// -----
+func.func @observe_c1_to(%x: tensor<8xf32>) {
+  // expected-error: `to` must be an integer, found f16
+  %0 = graph.observe %x key "a:0" role "activation" to f16 : tensor<8xf32> -> tensor<8xf32>
+  func.return
+}
+// -----
+func.func @observe_c2(%x: tensor<8xf32>) {
+  %0 = graph.observe %x key "a:0" role "activation" to ui8 : tensor<8xf32> -> tensor<8xf32>
+  // expected-error: key "a:0" is that of another observer
+  %1 = graph.observe %x key "a:0" role "activation" to ui8 : tensor<8xf32> -> tensor<8xf32>
+  func.return
+}
+// -----
+func.func @observe_c3(%x: tensor<8xf32>) {
+  // expected-error: role must be one of activation, result, weight, bias, found "input"
+  %0 = graph.observe %x key "a:0" role "input" to ui8 : tensor<8xf32> -> tensor<8xf32>
+  func.return
+}
+// -----
+func.func @observe_c4_axis(%x: tensor<8xf32>) {
+  // expected-error: axis must be in 0..0, found 1
+  %0 = graph.observe %x key "a:1" role "weight" to i8 axis 1 : tensor<8xf32> -> tensor<8xf32>
+  func.return
+}
+// -----
+func.func @observe_c4_block(%x: tensor<8xf32>) {
+  // expected-error: block must be positive and needs an axis, found 32
+  %0 = graph.observe %x key "a:1" role "weight" to i4 block 32 : tensor<8xf32> -> tensor<8xf32>
+  func.return
+}

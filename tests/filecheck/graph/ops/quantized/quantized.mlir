@@ -34,3 +34,22 @@ func.func @conv(%x: tensor<1x3x8x8xui8>, %w: tensor<4x3x3x3xi8>, %p: tensor<ui8>
   %1 = graph.conv_integer %x, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] border 128 : (tensor<1x3x8x8xui8>, tensor<4x3x3x3xi8>) -> tensor<1x4x8x8xi32>
   func.return
 }
+
+// CHECK-LABEL: @keys
+func.func @keys(%x: tensor<?x64xf32, #graph.dims<["N", 64]>>, %w: tensor<64x32xf32>) {
+  // CHECK: graph.observe %x key "layer1.0/Conv:0" role "activation" to ui8 : tensor<?x64xf32, #graph.dims<["N", 64]>>
+  %0 = graph.observe %x key "layer1.0/Conv:0" role "activation" to ui8 : tensor<?x64xf32, #graph.dims<["N", 64]>> -> tensor<?x64xf32, #graph.dims<["N", 64]>>
+  // CHECK: graph.observe %w key "a:1" role "weight" to i8 axis 1 : tensor<64x32xf32>
+  %1 = graph.observe %w key "a:1" role "weight" to i8 axis 1 : tensor<64x32xf32> -> tensor<64x32xf32>
+  // CHECK: graph.observe %w key "b:1" role "weight" to i4 axis 0 block 32 : tensor<64x32xf32>
+  %2 = graph.observe %w key "b:1" role "weight" to i4 axis 0 block 32 : tensor<64x32xf32> -> tensor<64x32xf32>
+  func.return
+}
+
+// Another function may have the same keys.
+// CHECK-LABEL: @again
+func.func @again(%x: tensor<4xf32>) {
+  // CHECK: key "a:1" role "result"
+  %0 = graph.observe %x key "a:1" role "result" to i8 : tensor<4xf32> -> tensor<4xf32>
+  func.return
+}
