@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import pytest
 
+import stepwell
 from stepwell import StepwellError, te
 
 Array = npt.NDArray[Any]
@@ -164,6 +166,16 @@ def test_softmax_and_layer_norm_of_open_rows_are_a_kernel_each() -> None:
         compiled = te.build([x, s], made)
         np.testing.assert_allclose(compiled(a, scale), expected, rtol=1e-4, atol=1e-5)
         assert len(compiled.kernels) == 1
+
+
+def test_product_is_the_kernel_of_onnx() -> None:
+    a, b = te.placeholder((17, 19), name="a"), te.placeholder((19, 23), name="b")
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> '
+        "g (float[17, 19] a, float[19, 23] b) => (float[17, 23] matmul) { matmul = MatMul(a, b) }"
+    )
+    ours, theirs = te.lower([a, b], L.matmul(a, b)), stepwell.import_onnx(model).to("linalg")
+    assert str(ours["k0"]) == str(theirs["k0"])
 
 
 @pytest.mark.parametrize(
