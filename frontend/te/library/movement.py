@@ -24,12 +24,12 @@ def full(shape: Sequence[SizeLike], value: float, dtype: npt.DTypeLike = "float3
 
 def iota(size: SizeLike, dtype: npt.DTypeLike = "int64") -> Tensor:
     """The numbers 0, 1, 2, …"""
-    return compute((size,), lambda i: cast_to(i, dtype), name="iota")
+    return compute((size,), lambda *i: cast_to(i[0], dtype), name="iota")
 
 
 def eye(size: SizeLike, dtype: npt.DTypeLike = "float32") -> Tensor:
     """The identity matrix."""
-    return compute((size, size), lambda i, j: cast_to(i == j, dtype), name="eye")
+    return compute((size, size), lambda *i: cast_to(i[0] == i[1], dtype), name="eye")
 
 
 def tril(x: Tensor, diagonal: int = 0) -> Tensor:

@@ -16,7 +16,7 @@ from stepwell.runtime.dims import Dim
 
 def outer(a: Tensor, b: Tensor) -> Tensor:
     """All products of two vectors' elements."""
-    return compute([*a.dims, *b.dims], lambda i, j: a[i] * b[j], name="outer")
+    return compute([*a.dims, *b.dims], lambda *i: a[i[0]] * b[i[1]], name="outer")
 
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:

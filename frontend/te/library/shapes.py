@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, overload
 
 from stepwell.frontend.te.expressions import Axis
 from stepwell.frontend.te.places import te_error
 from stepwell.frontend.te.tensors import Tensor, compute
 from stepwell.runtime.dims import Dim
-
-Function: TypeAlias = Callable[..., object]
-"""From elements of tensors to an element."""
 
 
 def joined_shape(*tensors: Tensor) -> list[Dim]:
@@ -34,7 +31,19 @@ def element(tensor: Tensor, axes: Sequence[Any]) -> Any:
     return tensor[tuple(0 if dim == 1 else axis for axis, dim in zip(own, tensor.dims, strict=True))]
 
 
-def mapped(name: str, function: Function, *tensors: Tensor) -> Any:
+@overload
+def mapped(name: str, function: Callable[[Any], object], a: Tensor, /) -> Tensor: ...
+@overload
+def mapped(name: str, function: Callable[[Any, Any], object], a: Tensor, b: Tensor, /) -> Tensor: ...
+@overload
+def mapped(
+    name: str, function: Callable[[Any, Any, Any], object], a: Tensor, b: Tensor, c: Tensor, /
+) -> Tensor: ...
+@overload
+def mapped(
+    name: str, function: Callable[[Any, Any, Any, Any], object], a: Tensor, b: Tensor, c: Tensor, d: Tensor, /
+) -> Tensor: ...
+def mapped(name: str, function: Callable[..., object], /, *tensors: Tensor) -> Tensor:
     """A function of the elements of tensors, which broadcast."""
     return compute(
         joined_shape(*tensors), lambda *i: function(*(element(tensor, i) for tensor in tensors)), name=name

@@ -164,7 +164,8 @@ def test_softmax_and_layer_norm_of_open_rows_are_a_kernel_each() -> None:
         (L.layer_norm(x, s, s), normalized(a, (1,)) * scale + scale),
     ):
         compiled = te.build([x, s], made)
-        np.testing.assert_allclose(compiled(a, scale), expected, rtol=1e-4, atol=1e-5)
+        found: Any = compiled(a, scale)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
         assert len(compiled.kernels) == 1
 
 
