@@ -1,5 +1,6 @@
 """Operators as formulas: `from stepwell import te`."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from stepwell.frontend.te.expressions import Axis, Expr, Size
@@ -32,6 +33,7 @@ from stepwell.frontend.te.reducers import sum_of as sum
 from stepwell.frontend.te.tensors import Tensor, compute, placeholder, reduce_axis, var
 
 if TYPE_CHECKING:
+    from stepwell.frontend.te import library
     from stepwell.tools.api.formulas import build, interpret, lower
 
 exp = _FUNCTIONS["exp"]
@@ -93,6 +95,7 @@ __all__ = [
     "if_then_else",
     "interpret",
     "isnan",
+    "library",
     "log",
     "log1p",
     "lower",
@@ -125,9 +128,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """`build`, `interpret` or `lower`, which need the compiler: imported when first used."""
+    """`build`, `interpret`, `lower`, which need the compiler, or `library`: imported when first used."""
+    if name == "library":
+        return import_module("stepwell.frontend.te.library")
     if name not in ("build", "interpret", "lower"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from stepwell.tools.api import formulas
-
-    return getattr(formulas, name)
+    return getattr(import_module("stepwell.tools.api.formulas"), name)

@@ -40,32 +40,38 @@ def extracts_in(op: Operation) -> list[tensor.ExtractOp]:
 
 
 def axes_read(op: ExpressionOp, value: SSAValue) -> list[tuple[int, ...] | None]:
-    """For each read of an input the axes that are its indices, of the dimensions' extents; else None."""
+    """
+    For each read of an input the axes along its dimensions, but for dimensions of 1, which have one place.
+
+    None for a read at other indices, or of dimensions with other extents.
+    """
     axes = {index: axis for axis, index in enumerate(op.indices)}
     extents = [*op.axis_dims, *op.reduce_dims]
     positions = {op.tensors[i]: i for i, operand in enumerate(op.inputs) if operand is value}
     found: list[tuple[int, ...] | None] = []
     for read in (read for read in extracts_in(op) if read.tensor in positions):
-        at = [axes.get(index) for index in read.indices]
-        dims = op.input_dims(positions[read.tensor])
-        known = tuple(axis for axis, dim in zip(at, dims, strict=True) if _is_along(axis, dim, extents))
-        found.append(known if len(known) == len(at) else None)
+        pairs = zip(read.indices, op.input_dims(positions[read.tensor]), strict=True)
+        longer = [(axes.get(index), dim) for index, dim in pairs if dim != 1]
+        known = tuple(axis for axis, dim in longer if axis is not None and dim.proves_equal(extents[axis]))
+        found.append(known if len(known) == len(longer) else None)
     return found
 
 
-def _is_along(axis: int | None, dim: Dim, extents: Sequence[Dim]) -> bool:
-    return axis is not None and dim.proves_equal(extents[axis])
+def _point(op: ExpressionOp, first: int) -> tuple[int, ...]:
+    """The first axes, but for those of 1."""
+    extents = [*op.axis_dims, *op.reduce_dims]
+    return tuple(axis for axis, extent in enumerate(extents[:first]) if extent != 1)
 
 
 def reads_rows(op: ExpressionOp, value: SSAValue, kept: int) -> bool:
     """Whether all reads of an input are at the point itself, or at its place along the first axes."""
-    rank = len(op.axes) + len(op.reduce)
-    return all(axes in (tuple(range(rank)), tuple(range(kept))) for axes in axes_read(op, value))
+    places = _point(op, len(op.axes) + len(op.reduce)), _point(op, kept)
+    return all(axes in places for axes in axes_read(op, value))
 
 
 def whole_input(op: ExpressionOp) -> SSAValue | None:
     """The first input that is only read at the point itself, over all axes; None where there is none."""
-    point = tuple(range(len(op.axes) + len(op.reduce)))
+    point = _point(op, len(op.axes) + len(op.reduce))
     for value in op.inputs:
         if (reads := axes_read(op, value)) and all(axes == point for axes in reads):
             return value
@@ -95,18 +101,12 @@ def _kind_of_read(
 ) -> Kind:
     """The kind of a read: of the point itself, along some of the axes in order, or any other."""
     at = [axes.get(index) for index in read.indices]
-    along = [axis for axis, dim in zip(at, dims, strict=True) if axis is not None and dim != 1]
-    ones = sum(dim == 1 for dim in dims)
-    if along != sorted(set(along)) or len(along) + ones < len(dims):
-        return Kind.INJECTIVE
-    if not all(_is_along(axis, dim, shape) for axis, dim in zip(at, dims, strict=True) if dim != 1):
+    longer = [(axis, dim) for axis, dim in zip(at, dims, strict=True) if dim != 1]
+    along = [axis for axis, dim in longer if axis is not None and dim.proves_equal(shape[axis])]
+    if len(along) < len(longer) or along != sorted(set(along)):
         return Kind.INJECTIVE
     if not same_dims(dims, shape):
         return Kind.BROADCAST
     # A tensor of the same shape is read at the point, or it is moved.
-    return Kind.ELEMENTWISE if len(along) + ones == len(shape) and _in_place(at, dims) else Kind.INJECTIVE
-
-
-def _in_place(at: Sequence[int | None], dims: Sequence[Dim]) -> bool:
     pairs = enumerate(zip(at, dims, strict=True))
-    return all(axis == position or dim == 1 for position, (axis, dim) in pairs)
+    return Kind.ELEMENTWISE if all(a == axis or dim == 1 for axis, (a, dim) in pairs) else Kind.INJECTIVE

@@ -99,8 +99,8 @@ def cast_to(x: Operand, dtype: npt.DTypeLike) -> Expr:
 
 def dtype_named(dtype: npt.DTypeLike) -> Dtype:
     """The name of an element type, by a numpy type or a name. Raises: StepwellError `te-type`."""
-    if dtype in _USUAL:
-        return cast(str, dtype)
+    if isinstance(dtype, str) and dtype in _USUAL:
+        return dtype
     from stepwell.dialects.types import element_of
     from stepwell.runtime.interface import dtype_from_name
 

@@ -61,7 +61,7 @@ def _combined(
 ) -> list[Array]:
     xs, ys = ([Sample(dtype) for dtype in dtypes] for _ in range(2))
     results = reducer.combined(xs, ys)
-    known = dict(zip([*xs, *ys], [*a, *b], strict=True))
+    known: dict[Expr, Array] = dict(zip([*xs, *ys], [*a, *b], strict=True))
     return [np.broadcast_to(value_of(result, known), SAMPLES) for result in results]
 
 
@@ -103,18 +103,31 @@ def _shown(values: Sequence[Array], at: int) -> str:
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 
+def _rsqrt(x: Array) -> Array:
+    return 1 / np.sqrt(x)
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _quotient(a: Array, b: Array) -> Array:
+    return np.trunc(a / b)
+
+
+_NUMPY = (
+    *("add", "subtract", "multiply", "divide", "minimum", "maximum", "absolute", "power", "isnan"),
+    *("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+    *("floor", "ceil", "trunc"),
+)
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **{name: getattr(np, name) for name in ("add", "subtract", "multiply", "divide", "minimum", "maximum")},
-    **{name: getattr(np, name) for name in ("negative", "absolute", "exp", "expm1", "log", "log1p", "sqrt")},
-    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil")},
-    **{name: getattr(np, name) for name in ("trunc", "power", "isnan")},
+    **{name: getattr(np, name) for name in _NUMPY},
     **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{"negate": np.negative, "round": np.rint, "not_": np.logical_not, "all": np.logical_and},
     **{"any": np.logical_or, "select": np.where, "if_then_else": np.where},
     **{"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal},
     **{"eq": np.equal, "ne": np.not_equal, "floordiv": np.floor_divide, "floormod": np.mod},
-    **{"rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x))},
-    **{"truncdiv": lambda a, b: np.trunc(a / b).astype(a.dtype), "truncmod": np.fmod},
+    **{"rsqrt": _rsqrt, "sigmoid": _sigmoid, "truncdiv": _quotient, "truncmod": np.fmod},
     "erf": np.vectorize(erf, otypes=[float]),
 }
 

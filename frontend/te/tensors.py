@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from stepwell.frontend.te.reducers import Reduction
 
-SizeLike: TypeAlias = "int | str | Size | Dim"
+SizeLike: TypeAlias = "int | str | Expr | Dim"
 """An extent: a number, the name of a symbol, or an expression of sizes."""
 UNNAMED = "compute"
 """The name of a stage to which the user gives none."""

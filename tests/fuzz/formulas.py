@@ -49,22 +49,19 @@ class Program:
     random: Random
     inputs: list[Known] = field(default_factory=list[Known])
     stages: list[Known] = field(default_factory=list[Known])
+    extents: list[Extent] = field(default_factory=list[Extent])
 
     @staticmethod
     def of(seed: int) -> Program:
         """The program of a seed."""
         program = Program(Random(seed))
-        program._extents = [program._extent(name) for name in ("n", "m")] + [
-            Extent(number, number) for number in program.random.sample(SIZES[1:], 2)
-        ]
-        for extent in program._extents[:2]:
+        program.extents += [Extent(te.var(name), program.random.choice(SIZES)) for name in ("n", "m")]
+        program.extents += [Extent(number, number) for number in program.random.sample(SIZES[1:], 2)]
+        for extent in program.extents[:2]:
             program.read_from("float32", (extent,))  # each symbol is a dimension by itself
         for _ in range(program.random.randint(1, 3)):
             program._stage()
         return program
-
-    def _extent(self, name: str) -> Extent:
-        return Extent(te.var(name), self.random.choice(SIZES))
 
     def read_from(self, dtype: str, extents: tuple[Extent, ...], high: int | None = None) -> Known:
         """A new placeholder; integers are small, or below `high`."""
@@ -81,7 +78,7 @@ class Program:
 
     def _stage(self) -> None:
         dtype = self.random.choice(DTYPES)
-        extents = tuple(self.random.choices(self._extents, k=self.random.randint(1, 3)))
+        extents = tuple(self.random.choices(self.extents, k=self.random.randint(1, 3)))
         kind = self.random.choice(("plain", "plain", "reduced", "reduced", "pair"))
         if kind == "reduced":
             self._reduction(dtype, extents)
@@ -98,7 +95,7 @@ class Program:
         self._add(formula, values, extents)
 
     def _reduction(self, dtype: str, extents: tuple[Extent, ...]) -> None:
-        over = tuple(self.random.choices(self._extents, k=self.random.randint(1, 2)))
+        over = tuple(self.random.choices(self.extents, k=self.random.randint(1, 2)))
         reducer = self.random.choice(("sum", "max", "min", "argmax"))
         over = over[:1] if reducer == "argmax" else over
         reduced = [te.reduce_axis((0, extent.size), f"r{k}") for k, extent in enumerate(over)]

@@ -70,10 +70,14 @@ def rows_of(op: Operation) -> RowShape | None:
 
 
 def _rows_of_expression(op: graph.ExpressionOp) -> RowShape | None:
+    """The rows of a formula that reduces the last axes of an input."""
     if not len(op.reduce) or (whole := whole_input(op)) is None:
         return None
     dims = dims_of(whole.type)
-    return RowShape(dims, frozenset(range(len(op.axes), len(dims))))
+    reduced = sum(extent != 1 for extent in op.reduce_dims)
+    last = [axis for axis, dim in enumerate(dims) if dim != 1][-reduced:]
+    innermost = bool(reduced) and last == list(range(len(dims) - reduced, len(dims)))
+    return RowShape(dims, frozenset(last)) if innermost else None
 
 
 def stays_on_rows(rows: RowShape, op: GraphOp, kind: Kind, inside: set[Operation]) -> bool:

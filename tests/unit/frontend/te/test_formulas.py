@@ -48,7 +48,8 @@ def test_product_of_odd_and_empty_matrices(shape: tuple[int, int, int]) -> None:
     x, y = drawn(shape[0], shape[1]), drawn(shape[1], shape[2])
     np.testing.assert_allclose(te.interpret([a, b], c, x, y)[0], x @ y, rtol=1e-5, atol=1e-5)
     if shape[0] == 17:
-        np.testing.assert_allclose(te.build([a, b], c)(x, y), x @ y, rtol=1e-5, atol=1e-5)
+        compiled: Any = te.build([a, b], c)(x, y)
+        np.testing.assert_allclose(compiled, x @ y, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
@@ -223,4 +224,5 @@ def test_text_of_a_formula_is_read_again() -> None:
     assert str(again) == str(module)
     x = drawn(5, 8)
     expected = [sum(x[i + r, r] for r in range(8) if i + r < 5) for i in range(5)]
-    np.testing.assert_allclose(again.compile()(x), expected, rtol=1e-4, atol=1e-6)
+    compiled: Any = again.compile()(x)
+    np.testing.assert_allclose(compiled, expected, rtol=1e-4, atol=1e-6)
