@@ -40,6 +40,11 @@ class OpTable:
             found = self._classes[name] = make_op_class(self.dialect, signature)
         return found
 
+    def found(self, op_name: str) -> type[ForeignOp] | None:
+        """The class of an op by its name in the IR (`torch.aten.add.Tensor`); None for an unknown one."""
+        name = op_name.removeprefix(f"{self.dialect}.")
+        return self.op_class(name) if name in self else None
+
     def op_classes(self) -> list[type[ForeignOp]]:
         """All classes."""
         return [self.op_class(name) for name in self]

@@ -20,15 +20,7 @@ from stepwell.frontend.torch.pt2 import read_pt2
 from tests.support.imports import ROOT
 
 SAMPLES = ROOT / "tests" / "models" / "torch"
-CODES = {
-    "invalid-model",
-    "unsupported",
-    "unsafe-file",
-    "undefined-value",
-    "too-large",
-    "bad-shape",
-    "no-file",
-}
+CODES = set("invalid-model unsupported unsafe-file undefined-value too-large bad-shape no-file".split())
 
 Members = dict[str, bytes]
 
