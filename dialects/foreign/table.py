@@ -26,6 +26,9 @@ class OpTable:
     def __contains__(self, name: str) -> bool:
         return name in self._lines
 
+    def __len__(self) -> int:
+        return len(self._lines)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
 
