@@ -11,7 +11,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives mutants emulated deploy explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends mutants emulated deploy explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -56,6 +56,11 @@ cases: .venv/with-test
 # Derivatives of all ops for five triples of sizes, against differences and against torch (extra `torch`).
 derivatives: .venv/with-test
 	$(PYTEST) tests/derivatives
+
+# Models of other frameworks, which are installed for it: the samples of torch's own database of operators against
+# a ledger, models by export, and the pages of docs/frontends; `FRONTENDS="-k ops"` runs a part.
+frontends: .venv/with-test .venv/with-torch
+	$(PYTEST) -n 1 tests/frontends $(FRONTENDS)
 
 # Small faults in copies of the source, which the tests that reach them must find; goes on where it was ended.
 mutants: .venv/with-test .venv/with-mutants

@@ -12,7 +12,7 @@ from functools import cache, cached_property, partial
 from importlib import import_module
 from inspect import unwrap
 from types import FunctionType, UnionType
-from typing import cast
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import builtin, get_all_dialects
@@ -51,6 +51,8 @@ DIALECTS: dict[str, str] = {
     "vm": "stepwell.dialects.vm:VM",
 }
 
+OP_TABLES = {"torch": "stepwell.dialects.torch:TABLE"}
+"""The op tables of dialects of other frameworks: all classes of one take a second."""
 DIALECT_ENTRY_POINTS = "stepwell.dialects"
 """
 The entry point group by which other packages add dialects: the dialect's name = `module:attribute`, or the
@@ -126,6 +128,13 @@ class StepwellContext(Context):
         for name, factory in all_dialects().items():
             self.register_dialect(name, factory)
 
+    def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
+        """The class of an op; one of a dialect with hundreds of ops is made alone, without the others."""
+        if (place := OP_TABLES.get(name.partition(".")[0])) is not None and name not in self._loaded_ops:
+            if (found := _attribute_at(place).found(name)) is not None:
+                return found
+        return super().get_optional_op(name, dialect_stack=dialect_stack)
+
     def clone(self) -> StepwellContext:
         """A context of the same dialects, target and weights; additions to one are not in the other."""
         copied = copy(self)
@@ -200,8 +209,13 @@ def _imported(name: str, module: str) -> Dialect:
 
 
 def _loader(place: str) -> Callable[[], Dialect]:
+    return lambda: cast(Dialect, _attribute_at(place))
+
+
+def _attribute_at(place: str) -> Any:
+    """What a place (`module:attribute`) names."""
     module, attribute = place.split(":")
-    return lambda: cast(Dialect, getattr(import_module(module), attribute))
+    return getattr(import_module(module), attribute)
 
 
 def weights_of(ctx: Context) -> WeightStore:

@@ -26,6 +26,9 @@ class OpTable:
     def __contains__(self, name: str) -> bool:
         return name in self._lines
 
+    def __len__(self) -> int:
+        return len(self._lines)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
 
@@ -39,6 +42,11 @@ class OpTable:
             signature = parse_signature(self._lines[name])
             found = self._classes[name] = make_op_class(self.dialect, signature)
         return found
+
+    def found(self, op_name: str) -> type[ForeignOp] | None:
+        """The class of an op by its name in the IR (`torch.aten.add.Tensor`); None for an unknown one."""
+        name = op_name.removeprefix(f"{self.dialect}.")
+        return self.op_class(name) if name in self else None
 
     def op_classes(self) -> list[type[ForeignOp]]:
         """All classes."""

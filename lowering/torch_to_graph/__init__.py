@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 
 from xdsl.context import Context
@@ -20,7 +21,7 @@ from stepwell.lowering.torch_to_graph.support import CONVERSIONS
 from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.errors import StepwellError, describe_location
 
-__all__ = ["ConvertTorchToGraphPass", "converted_overloads"]
+__all__ = ["FAMILIES", "ConvertTorchToGraphPass", "converted_overloads", "family_of"]
 
 FAMILIES = (
     "attention",
@@ -67,6 +68,15 @@ def converted_overloads() -> set[str]:
     """The overloads that have a conversion (`aten.add.Tensor`)."""
     _load_families()
     return set(CONVERSIONS)
+
+
+def family_of(overload: str) -> str:
+    """The file of an overload's conversion."""
+    _load_families()
+    function = CONVERSIONS[overload]
+    while isinstance(function, partial):
+        function = function.func
+    return function.__module__.rpartition(".")[2]
 
 
 def _load_families() -> None:

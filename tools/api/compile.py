@@ -34,8 +34,8 @@ def compile(
     Args: `model` is a path to an .onnx, .pt2 or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto`,
     a `torch.export.ExportedProgram`, a `torch.nn.Module` or a `stepwell.Module`; `example_inputs` are
     arguments of a PyTorch module, a tuple or a dictionary by name, and `dynamic_shapes` its open sizes, such
-    as `{"x": {0: "N"}}`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels may
-    use when it runs (default: all cores); `progress(step, done, total)` is called while kernels compile.
+    as `{"x": {0: "N"}}`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels
+    may use when it runs (default: all cores); `progress(step, done, total)` is called while kernels compile.
     Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
     answers by numpy until its code is there: `stage`, `wait`.
     Threads may compile at the same time: they take turns.

@@ -35,11 +35,12 @@ def read(
     context: StepwellContext | None = None,
 ) -> Module:
     """
-    A model of any kind as a module of level 0; or a file of IR as text (.mlir) with the weight file beside it.
+    A model of any kind as a module of level 0; or IR as text (.mlir), with the weight file beside it.
 
     Args: `source` is a path, or a model in memory; `example_inputs` and `dynamic_shapes` are as for
     `stepwell.compile`.
-    Raises: StepwellError `unknown-file-type`, `bad-model`, `no-file`, `invalid-model`, `syntax`, `invalid-ir`.
+    Raises: StepwellError `unknown-file-type`, `bad-model`, `no-file`, `invalid-model`, `syntax`,
+    `invalid-ir`.
     """
     context = StepwellContext() if context is None else context
     keywords = {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes}

@@ -36,18 +36,14 @@ def lower_and_compile(
     from stepwell.frontend.source import open_model
 
     expect_backends(options)
-    is_program = isinstance(model, Program) or is_ir(model)
-    source = open_model(model) if not is_program and is_onnx(model) else None
-    nodes = 0 if is_program else _MANY_NODES if source is None else len(source.model.graph.node)
+    is_text = isinstance(model, Program) or is_ir(model)
+    source = None if is_text or not is_onnx(model) else open_model(model)
+    nodes = 0 if source is None else len(source.model.graph.node)
     with collector_paused(), numbered(), started(workers_for(nodes, options.processes)) as children:
         image = _lowered(model if source is None else source, options, children, progress)
     if kept is not None and not (source is not None and source.warned):  # a warning is repeated each time
         kept.store(image, {} if source is None else source.files.opened)
     return image
-
-
-_MANY_NODES = 1000
-"""The nodes of a model whose file does not tell their number before it is read."""
 
 
 def _lowered(

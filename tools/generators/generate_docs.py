@@ -33,6 +33,8 @@ from stepwell.runtime.vm.instructions import INSTRUCTIONS
 from stepwell.tools import opt
 from stepwell.tools.cli import COMMANDS, command_lines
 from stepwell.tools.generators.reference import code_list, markdown, op_facts, option_rows, sentence
+from stepwell.tools.generators.torch_operators import PAGE as TORCH_OPERATORS
+from stepwell.tools.generators.torch_operators import torch_operators_page
 
 ClassT = TypeVar("ClassT", type[Operation], type[Attribute])
 
@@ -44,7 +46,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 # The sections of the page of passes: title, and the module prefixes of their passes; the first match counts.
 SECTIONS = (
-    ("Level 0: the model", ("stepwell.passes.onnx",)),
+    ("Level 0: the model", ("stepwell.passes.onnx", "stepwell.passes.torch")),
     ("Level 1: graph", ("stepwell.passes.graph",)),
     ("Level 2: tensors", ("stepwell.passes.tensor",)),
     ("Levels 3 and 4: loops, and llvm", ("stepwell.passes.loop",)),
@@ -52,7 +54,7 @@ SECTIONS = (
     ("Other", ("",)),
 )
 # Generated from the operator schemas, one op for each of ONNX's: ONNX's own documentation describes them.
-WITHOUT_REFERENCE = ("onnx",)
+WITHOUT_REFERENCE = ("onnx", "torch")
 
 
 def pages() -> dict[str, str]:
@@ -64,6 +66,7 @@ def pages() -> dict[str, str]:
         "lowering.md": lowering_page(),
         "cli.md": commands_page(),
         VM_PAGE: instructions_page(),
+        TORCH_OPERATORS: torch_operators_page(_GENERATED),
         GRADIENTS: _with_table(GRADIENTS, "derivatives", _derivative_rows()),
     }
     return {**made, INDEX: index_page(made)}

@@ -1,0 +1,1 @@
+"""Tests that need a framework; `make frontends` installs it and runs them."""
