@@ -156,6 +156,7 @@ def models(m: sw.Module, folder: Path) -> None:
     other = sw.compile(folder / "m.onnx", options, input_shapes={"x": (4, 8)}, memory="low")
     assert again.threads == 1 and [v.shape for v in other.inputs] == [v.shape for v in again.inputs]
     assert not sw.serve.app({"m": again}).is_draining
+    assert callable(sw.ffi.register)  # which needs a package
     with sw.rpc.local() as there:
         assert np.array_equal(there.load(again)(X, W), again(X, W))
     session = sw.debug(folder / "m.onnx", options, threads=1)
