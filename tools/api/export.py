@@ -42,7 +42,7 @@ def export(
     Write a model as an object file or library with a header for programs in C, or for WebAssembly.
 
     Args: `model` as for `compile`, or an artifact's path, or a compiled model; the suffix of `path` says
-    what is written: `.o`, `.a`, `.so`, `.c`, `.tar`, a project that CMake builds, `.wasm`, or `.tgz`, a package
+    what is written: `.o`, `.a`, `.so`, `.c`, `.tar`, a project for CMake, `.wasm`, or `.tgz`, a package
     of npm; `name` is that with which the functions begin (default: that of the file); `weights` are in the
     file, in another one, or in memory of the program's; `host_calls` says what becomes of operators that run
     in Python; `stack` is the most that a call may take, in bytes, of C source; `options` are those of

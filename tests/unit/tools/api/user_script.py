@@ -150,6 +150,8 @@ def models(m: sw.Module, folder: Path) -> None:
     f.save(folder / "m.stepwell")
     again: sw.CompiledModel = sw.load(folder / "m.stepwell", threads=1)
     assert sw.export(f, folder / "m.a", name="m").files[0] == folder / "m.a"
+    sw.Library({"a": f, "b": again}).save(folder / "both.stepwell")
+    assert sw.Library.load(folder / "both.stepwell").functions == ("a", "b")
     options = sw.CompileOptions(opt_level=1, mcpu="x86-64-v3")
     exported = sw.export(again, folder / "m.so", name="m")
     assert exported.files[0] == folder / "m.so" and sw.Target("cpu{mcpu=armv7}")["mcpu"] == "armv7"
