@@ -177,6 +177,10 @@ class ModelImage(NamedTuple):
     @property
     def main(self) -> Entry:
         """The function that calling the model runs. Raises: StepwellError `no-main` for a program."""
+        if MAIN not in self.functions and not self.program:
+            message = f"the artifact is a library of {', '.join(self.functions)}"
+            help = "`stepwell.load(path)[NAME]` is a model"
+            raise StepwellError("no-main", None, message, help=help)
         if MAIN not in self.functions:
             help = "`stepwell.load` and `stepwell run` run its bytecode"
             raise StepwellError(

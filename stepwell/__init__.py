@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from stepwell.runtime import serve as serve
     from stepwell.runtime.backends import register_backend as register_backend
     from stepwell.runtime.errors import StepwellError as StepwellError
+    from stepwell.runtime.library import Library as Library
     from stepwell.runtime.machine.named_target import Target as Target
     from stepwell.runtime.model import CompiledModel as CompiledModel
     from stepwell.runtime.sessions.generation import generate as generate
@@ -66,6 +67,7 @@ _LAZY = {
     "Context": "stepwell.dialects._xdsl:StepwellContext",
     "Diff": "stepwell.tools.api.instruments:Diff",
     "Instrument": "stepwell.passes.instruments:Instrument",
+    "Library": "stepwell.runtime.library:Library",
     "Module": "stepwell.tools.api.module:Module",
     "OpCounts": "stepwell.passes.instruments:OpCounts",
     "PassContext": "stepwell.passes.context:PassContext",
@@ -116,6 +118,7 @@ __all__ = [
     "Context",
     "Diff",
     "Instrument",
+    "Library",
     "Module",
     "OpCounts",
     "PassContext",

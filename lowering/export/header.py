@@ -13,7 +13,7 @@ from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
 from stepwell.runtime.image import Entry
 from stepwell.runtime.interface import TensorSpec
 
-_TYPES: Mapping[str, str] = {
+C_TYPES: Mapping[str, str] = {
     "float32": "float",
     "float64": "double",
     "bool": "uint8_t",
@@ -21,6 +21,7 @@ _TYPES: Mapping[str, str] = {
     "bfloat16": "uint16_t",
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+"""The type in C of each element type; halves and int4 are their bits."""
 _SHORT: Mapping[str, str] = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 
 _STATUSES = ",\n       ".join(f"STEPWELL_{status.name} = {status.value}" for status in EntryStatus)
@@ -130,7 +131,7 @@ def _struct(name: str, specs: Sequence[TensorSpec], member: str | Sequence[str])
     members = [member] * len(specs) if isinstance(member, str) else member
     lines: list[str] = []
     for spec, each, text in zip(specs, names, members, strict=True):
-        declared = text.format(type=_TYPES.get(spec.dtype.name, "uint8_t"), name=each)
+        declared = text.format(type=C_TYPES.get(spec.dtype.name, "uint8_t"), name=each)
         lines.append(f"  {declared}; /* {_comment(spec, each)} */")
     if not lines:
         lines = ["  void *none;"]

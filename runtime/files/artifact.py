@@ -43,6 +43,8 @@ _log = logger(__name__)
 _MODEL, _CALLEES, _IR, _PROGRAM = "model", "callees", "ir", "vm"
 _CODE = re.compile(r"code\.\d{1,6}")
 _WEIGHT_ALIGNMENT = 64
+LIBRARY = "functions of the library"
+"""The key in a library's summary of the names of its functions; others have `main` or a program."""
 
 
 def save(image: ModelImage, path: str | os.PathLike[str]) -> None:
@@ -203,11 +205,12 @@ def _image(sections: Mapping[str, Bytes], place: str) -> ModelImage:
     text = sections[_IR].tobytes() if _IR in sections else b"{}"
     ir = {level: as_text(program) for level, program in as_mapping(json.loads(text)).items()}
     program = sections[_PROGRAM].tobytes() if _PROGRAM in sections else b""
-    if callees or (MAIN not in functions and not program):
+    summary = as_mapping(model["summary"])
+    is_library = bool(functions) and summary.get(LIBRARY) == list(functions)
+    if callees or not (MAIN in functions or program or is_library):
         raise ValueError("its functions do not fit its sections")
     if any(n >= len(weights) for entry in functions.values() for n in entry.weights):
         raise ValueError("a function refers to a weight that it does not have")
-    summary = as_mapping(model["summary"])
     return ModelImage(functions, weights, summary, ir=ir, weight_check=check, program=program)
 
 

@@ -30,7 +30,8 @@ from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
 ELF_SUFFIXES = (".o", ".a", ".so")
 WASM_SUFFIXES = (".wasm", ".tgz")
 SOURCE_SUFFIX = ".c"
-EXPORT_SUFFIXES = (*ELF_SUFFIXES, SOURCE_SUFFIX, *WASM_SUFFIXES)
+PROJECT_SUFFIX = ".tar"
+EXPORT_SUFFIXES = (*ELF_SUFFIXES, SOURCE_SUFFIX, *WASM_SUFFIXES, PROJECT_SUFFIX)
 """The suffixes of files that programs link, load or compile: for ELF systems, in C, of WebAssembly."""
 LIBRARY_SUFFIX = ".so"
 EXPORT_SCHEMA = "stepwell-export/1"

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Literal, TypeGuard, Unpack, cast
 from stepwell.lowering.export import CProgram, Exported, ExportOptions, export_image, export_source
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
-from stepwell.runtime.files.exported import SOURCE_SUFFIX
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.api.building import target_of
 from stepwell.tools.api.module import Module
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.emit import c_program, for_c
-from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with, relaxed_options
+from stepwell.tools.driver.options import (
+    CompileKeywords,
+    CompileOptions,
+    is_source_file,
+    options_with,
+    relaxed_options,
+)
 from stepwell.tools.driver.program import Program
 
 if TYPE_CHECKING:
@@ -37,15 +42,16 @@ def export(
     Write a model as an object file or library with a header for programs in C, or for WebAssembly.
 
     Args: `model` as for `compile`, or an artifact's path, or a compiled model; the suffix of `path` says
-    what is written: `.o`, `.a`, `.so`, `.c`, `.wasm`, or `.tgz`, a package of npm; `name` is that with which
-    the functions begin (default: that of the file); `weights` are in the file, in another one, or in memory
-    of the program's; `host_calls` says what becomes of operators that run in Python; `stack` is the most that
-    a call may take, in bytes, of C source; `options` are those of `compile`.
+    what is written: `.o`, `.a`, `.so`, `.c`, `.tar`, a project for CMake, `.wasm`, or `.tgz`, a package
+    of npm; `name` is that with which the functions begin (default: that of the file); `weights` are in the
+    file, in another one, or in memory of the program's; `host_calls` says what becomes of operators that run
+    in Python; `stack` is the most that a call may take, in bytes, of C source; `options` are those of
+    `compile`.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`; as
     `compile`. Nothing is left half written.
     """
     chosen = ExportOptions(name, weights, host_calls, stack)
-    if Path(path).suffix == SOURCE_SUFFIX and _is_source(model):
+    if _is_source(model) and is_source_file(Path(path), options_with(None, options)):
         return export_source(_c_program(model, options), Path(path), chosen)
     relaxed = None
     if _is_source(model):

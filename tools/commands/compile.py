@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="where to write, by the suffix: .stepwell, or .o, .a, .so, .c for programs in C, with a header, "
-        "or .wasm and .tgz for browsers and Node "
+        ".tar with all of these and an example, or .wasm and .tgz for browsers and Node "
         "(default: MODEL.stepwell in this folder; with --emit, standard output, as -)",
     )
     parser.add_argument(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
-from stepwell.runtime.files.exported import EXPORT_SUFFIXES, SOURCE_SUFFIX
+from stepwell.runtime.files.exported import EXPORT_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.options import compile_options, expect_full_start, expect_no_compilation, watched
-from stepwell.tools.driver.options import CompileOptions, check_suffix, relaxed_options
+from stepwell.tools.driver.options import CompileOptions, check_suffix, is_source_file, relaxed_options
 from stepwell.tools.report import readable_bytes, summary_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _OPTIONS = ("name", "weights", "host_calls", "stack")
 
 def add_export_options(parser: ArgumentParser) -> None:
     """Add the options of files for programs in other languages."""
-    about = "for -o FILE.o, .a, .so and .c, which programs in C link, load or compile, .wasm and .tgz"
+    about = "for -o FILE.o, .a, .so and .c, which programs in C link, load or compile, .tar, .wasm and .tgz"
     group = parser.add_argument_group("export", about)
     group.add_argument(
         "--name", metavar="IDENT", help="begin the names of functions with it (default: that of FILE)"
@@ -65,7 +65,7 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
         if getattr(args, name):
             option = "--" + name.replace("_", "-")
             raise StepwellError("bad-option", None, f"{option} does not go with -o {args.output}")
-    if args.output.suffix == SOURCE_SUFFIX and args.model.suffix != ".stepwell":
+    if args.model.suffix != ".stepwell" and is_source_file(args.output, compile_options(args)):
         _export_source(args)
         return
     if args.model.suffix == ".stepwell":

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.library import Library
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.values.loading import load
 from stepwell.tools.arguments import positive
@@ -333,7 +334,10 @@ def ready_model(args: Namespace, *, here: bool = True) -> CompiledModel:
     load_plugins(args)
     if args.model.suffix in compiled:
         expect_no_compilation(args)
-        return load(args.model, threads=args.threads, executor=args.executor)
+        loaded: object = load(args.model, threads=args.threads, executor=args.executor)
+        if isinstance(loaded, Library):
+            _ = loaded.image.main  # an error: there is none
+        return cast(CompiledModel, loaded)
     from stepwell.tools.driver.compile import expect_runnable
     from stepwell.tools.progress import shown_progress
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.files.exported import PROJECT_SUFFIX, SOURCE_SUFFIX
 from stepwell.runtime.machine.named_target import KINDS, Target
-from stepwell.runtime.machine.target import CPU_LEVELS, TargetDescription, target_from
+from stepwell.runtime.machine.target import C_TARGET, CPU_LEVELS, TargetDescription, target_from
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -283,6 +284,11 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     **dict.fromkeys(("processes", "capacity"), _COUNT),
 }
 """Maps each option to the description and the test of its values."""
+
+
+def is_source_file(path: Path, options: CompileOptions) -> bool:
+    """Whether a file is C, or a project with C: one for the target `c`."""
+    return path.suffix == SOURCE_SUFFIX or (path.suffix == PROJECT_SUFFIX and options.mcpu == C_TARGET)
 
 
 def check_suffix(path: Path, known: Sequence[str] = ()) -> None:

@@ -12,7 +12,7 @@ func.func @top3(%x: tensor<?x8xf32, #graph.dims<["N", 8]>>) -> !onnx.any {
 
 // Another name is a size that the function decides, the same one in both results.
 // CHECK-LABEL: @found
-// CHECK: graph.host_call "ffi" "my.found" effect payload {{.*}}(%x) defines ["[[K:.*]]"]
+// CHECK: graph.host_call "ffi" "my.found" effect payload {{.*}}(%x) defines ["[[K:data_[0-9]+]]"]
 // CHECK-SAME: (tensor<?xf32, #graph.dims<["[[K]]"]>>, tensor<2x?xi64, #graph.dims<[2, "[[K]]"]>>, tensor<i1>, index)
 func.func @found(%x: tensor<?xf32, #graph.dims<["N"]>>) -> (!onnx.any, !onnx.any, !onnx.any) {
   %y, %i, %b = "onnx.Call"(%x) <{

@@ -150,12 +150,15 @@ def models(m: sw.Module, folder: Path) -> None:
     f.save(folder / "m.stepwell")
     again: sw.CompiledModel = sw.load(folder / "m.stepwell", threads=1)
     assert sw.export(f, folder / "m.a", name="m").files[0] == folder / "m.a"
+    sw.Library({"a": f, "b": again}).save(folder / "both.stepwell")
+    assert sw.Library.load(folder / "both.stepwell").functions == ("a", "b")
     options = sw.CompileOptions(opt_level=1, mcpu="x86-64-v3")
     exported = sw.export(again, folder / "m.so", name="m")
     assert exported.files[0] == folder / "m.so" and sw.Target("cpu{mcpu=armv7}")["mcpu"] == "armv7"
     other = sw.compile(folder / "m.onnx", options, input_shapes={"x": (4, 8)}, memory="low")
     assert again.threads == 1 and [v.shape for v in other.inputs] == [v.shape for v in again.inputs]
     assert not sw.serve.app({"m": again}).is_draining
+    assert callable(sw.ffi.register)  # which needs a package
     with sw.rpc.local() as there:
         assert np.array_equal(there.load(again)(X, W), again(X, W))
     session = sw.debug(folder / "m.onnx", options, threads=1)

@@ -1,0 +1,146 @@
+"""
+A project in one `.tar` file: library or C source, header, an example, and what CMake needs to build it.
+
+Its files have no time and no owner, so that one model makes the same bytes everywhere.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from stepwell.lowering.export import c_source, files
+from stepwell.lowering.export.c_source import CProgram
+from stepwell.lowering.export.example import example_program
+from stepwell.lowering.export.files import Exported, ExportOptions, write_files
+from stepwell.lowering.export.names import checked_name, default_name
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.exported import PROJECT_SUFFIX
+from stepwell.runtime.files.whole_files import check_place
+from stepwell.runtime.image import Entry, ModelImage
+
+SCHEMA = "stepwell-project/1"
+_MODE = 0o644
+_CMAKE = """\
+cmake_minimum_required(VERSION 3.11)
+project(@NAME@ C)
+set(CMAKE_C_STANDARD 99)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+@LIBRARY@
+
+add_executable(@NAME@_example example/main.c)
+target_link_libraries(@NAME@_example @NAME@)
+if(NOT CMAKE_CROSSCOMPILING)
+  add_custom_command(TARGET @NAME@_example POST_BUILD
+    COMMAND @NAME@_example ${CMAKE_CURRENT_SOURCE_DIR}/@NAME@.weights)
+endif()
+"""
+_FROM_SOURCE = """\
+add_library(@NAME@ STATIC @SOURCES@)
+target_include_directories(@NAME@ PUBLIC include)"""
+_FROM_ARCHIVE = """\
+add_library(@NAME@ STATIC IMPORTED)
+set_target_properties(@NAME@ PROPERTIES
+  IMPORTED_LOCATION ${CMAKE_CURRENT_SOURCE_DIR}/lib/lib@NAME@.a
+  INTERFACE_INCLUDE_DIRECTORIES ${CMAKE_CURRENT_SOURCE_DIR}/include)"""
+
+
+def export_image(
+    image: ModelImage, path: str | Path, options: ExportOptions, relaxed: ModelImage | None = None
+) -> Exported:
+    """
+    Write the file of a compiled model, by its suffix, and what belongs beside it.
+
+    Args: `relaxed` is the same model for WebAssembly with relaxed SIMD, which a package of npm contains too.
+    Raises: StepwellError; nothing is left half written.
+    """
+    if Path(path).suffix != PROJECT_SUFFIX:
+        return files.export_image(image, path, options, relaxed)
+    entry, triple = image.main, image.main.variants[0].triple
+
+    def write(inner: Path, chosen: ExportOptions) -> Exported:
+        return files.export_image(image, inner, chosen)
+
+    return _export(Path(path), triple, entry, options, write, ".a")
+
+
+def export_source(program: CProgram, path: str | Path, options: ExportOptions) -> Exported:
+    """Write the C of a program, or a project with it. Raises: StepwellError; nothing is left half written."""
+    if Path(path).suffix != PROJECT_SUFFIX:
+        return c_source.export_source(program, path, options)
+
+    def write(inner: Path, chosen: ExportOptions) -> Exported:
+        return c_source.export_source(program, inner, chosen)
+
+    return _export(Path(path), program.triple, program.entry, options, write, ".c")
+
+
+def _export(
+    path: Path,
+    triple: str,
+    entry: Entry,
+    options: ExportOptions,
+    write: Callable[[Path, ExportOptions], Exported],
+    suffix: str,
+) -> Exported:
+    """Write a project. Args: `write` exports the model to a file of the suffix. Raises: StepwellError."""
+    check_place(path)
+    if options.weights == "extern" or options.host_calls != "refuse":
+        message = "the example of a project has no memory for weights, and no function for host calls"
+        raise StepwellError("bad-option", str(path), message, help="leave them out, or write FILE.a")
+    name = checked_name(default_name(path.stem) if options.name is None else options.name)
+    with TemporaryDirectory() as folder:
+        done = write(Path(folder) / f"{name}{suffix}", options._replace(name=name))
+        contents = {_place(file, name): file.read_bytes() for file in done.files}
+    sources = sorted(each for each in contents if each.endswith(".c"))
+    contents["CMakeLists.txt"] = _cmake(name, sources).encode()
+    contents["example/main.c"] = example_program(name, entry, options.weights).encode()
+    contents["manifest.json"] = _manifest(name, triple, entry, done, contents).encode()
+    write_files({path: [_archive({f"{name}/{each}": data for each, data in contents.items()})]})
+    return done._replace(files=(path,))
+
+
+def _place(file: Path, name: str) -> str:
+    """The place of an exported file in the project."""
+    places = {".h": f"include/{file.name}", ".a": f"lib/lib{name}.a", ".c": f"src/{file.name}"}
+    return places.get(file.suffix, file.name)
+
+
+def _cmake(name: str, sources: Sequence[str]) -> str:
+    text = _CMAKE.replace("@LIBRARY@", _FROM_SOURCE if sources else _FROM_ARCHIVE)
+    return text.replace("@SOURCES@", " ".join(sources)).replace("@NAME@", name)
+
+
+def _manifest(name: str, triple: str, entry: Entry, done: Exported, contents: Mapping[str, bytes]) -> str:
+    interface = entry.interface
+    about = {
+        "schema": SCHEMA,
+        "name": name,
+        "target": triple,
+        "inputs": {spec.name: str(spec) for spec in interface.inputs},
+        "outputs": {spec.name: str(spec) for spec in interface.outputs},
+        "workspace_bytes": done.workspace,
+        "stack_bytes": done.stack_bytes,
+        "code_bytes": done.code_bytes,
+        "weight_bytes": done.weight_bytes,
+        "sha256": {each: sha256(data).hexdigest() for each, data in sorted(contents.items())},
+    }
+    return json.dumps(about, indent=1) + "\n"
+
+
+def _archive(contents: Mapping[str, bytes]) -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in sorted(contents.items()):
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), _MODE
+            archive.addfile(info, io.BytesIO(data))
+    return raw.getvalue()
