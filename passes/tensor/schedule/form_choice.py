@@ -11,7 +11,11 @@ from stepwell.dialects.sched import Schedule
 
 @dataclass(frozen=True)
 class Choice:
-    """A form with its sizes, and the estimated cycles of the op on a thread; None where sizes are open."""
+    """
+    A form with its sizes, and the estimated cycles of the op; None where sizes are open.
+
+    Cycles are of one thread, and of all cores where forms differ in what threads share.
+    """
 
     form: str
     sizes: Mapping[str, int]

@@ -52,3 +52,19 @@ func.func private @bytes(%x: tensor<4x6xi8>) -> tensor<7x6xi8> {
   %y = linalg_ext.resize %x into %e of ui8 mode "linear" coordinate "half_pixel" nearest "floor" cubic_a 0.0 extrapolation 0.0 : (tensor<4x6xi8>, tensor<7x6xi8>) -> tensor<7x6xi8>
   func.return %y : tensor<7x6xi8>
 }
+
+// The size of an input with joined dimensions is known: the resize of a resize repeats elements too, without a table.
+// CHECK-LABEL: @again
+// CHECK-COUNT-2: tensor.collapse_shape
+// CHECK-NOT: tensor.extract
+func.func private @again(%x: tensor<?x4xf32> {graph.dims = #graph.dims<["H", 4]>}, %H: index) -> tensor<?x4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["H"]>} {
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %n = arith.muli %H, %c2 : index
+  %m = arith.muli %H, %c4 : index
+  %d = tensor.empty(%n) : tensor<?x4xf32>
+  %z = linalg_ext.resize %x into %d mode "nearest" coordinate "half_pixel" nearest "round_prefer_floor" cubic_a 0.0 extrapolation 0.0 : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  %e = tensor.empty(%m) : tensor<?x4xf32>
+  %y = linalg_ext.resize %z into %e mode "nearest" coordinate "half_pixel" nearest "round_prefer_floor" cubic_a 0.0 extrapolation 0.0 : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  func.return %y : tensor<?x4xf32>
+}

@@ -267,7 +267,7 @@ def draw_schedule(draw: Callable[..., Any], op: FormsOp) -> Schedule:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@examples(30)
+@examples(24)
 @given(data=st.data())
 def test_legal_choices_compute_what_the_op_means(family: str, data: st.DataObject) -> None:
     case = FAMILIES[family](data.draw)
@@ -278,6 +278,7 @@ def test_legal_choices_compute_what_the_op_means(family: str, data: st.DataObjec
     case.expect(read.run("expand-forms").interpret(*case.stored))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("family", FAMILIES)
 @examples(12)
 @given(data=st.data())
@@ -290,8 +291,8 @@ def test_legal_choices_compile(family: str, data: st.DataObject) -> None:
     case.expect(results if isinstance(results, tuple) else [results])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=10, deadline=None)
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "resize"])  # which has none
+@settings(max_examples=4, deadline=None)
 @given(data=st.data())
 def test_sizes_out_of_range_are_refused(family: str, data: st.DataObject) -> None:
     module = FAMILIES[family](data.draw).module()
@@ -309,8 +310,9 @@ def test_sizes_out_of_range_are_refused(family: str, data: st.DataObject) -> Non
     assert refused.value.code == "bad-schedule"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(data=st.data())
 def test_text_with_schedules_goes_through_all_passes_of_level_2(family: str, data: st.DataObject) -> None:
     """After `choose-forms` and after `choose-schedules`: the result is that of one run."""
