@@ -6,9 +6,9 @@ Only `vectorize` makes the added ops; `unroll-vectors` replaces them, so code ge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects import vector as upstream
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
@@ -25,6 +25,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.parser import Parser
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -111,6 +112,46 @@ class ShapeCastOp(IRDLOperation):
             )
 
 
+_TransferOp = upstream.TransferReadOp | upstream.TransferWriteOp
+_PROPERTIES = ("in_bounds", "permutation_map", "operandSegmentSizes")
+
+
+def _with_attributes(parser: Parser, parse: Callable[[Parser], _TransferOp]) -> _TransferOp:
+    """A transfer with all attributes of its text: xDSL's parser leaves `sched.prefetch` out."""
+    read, found = parser.parse_optional_attr_dict, dict[str, Attribute]()
+
+    def recorded() -> dict[str, Attribute]:
+        found.update(attributes := read())
+        return attributes
+
+    parser.parse_optional_attr_dict = recorded  # of this parser alone
+    try:
+        op = parse(parser)
+    finally:
+        del parser.parse_optional_attr_dict
+    op.attributes |= {name: value for name, value in found.items() if name not in _PROPERTIES}
+    return op
+
+
+class TransferReadOp(upstream.TransferReadOp):
+    """The parser of xDSL's op."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> upstream.TransferReadOp:
+        return cast("upstream.TransferReadOp", _with_attributes(parser, super().parse))
+
+
+class TransferWriteOp(upstream.TransferWriteOp):
+    """The parser of xDSL's op."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> upstream.TransferWriteOp:
+        return cast("upstream.TransferWriteOp", _with_attributes(parser, super().parse))
+
+
+_PARSED = {op.name: op for op in (TransferReadOp, TransferWriteOp)}
 Vector = Dialect(
-    "vector", [*upstream.Vector.operations, MultiReductionOp, ShapeCastOp], list(upstream.Vector.attributes)
+    "vector",
+    [*(_PARSED.get(op.name, op) for op in upstream.Vector.operations), MultiReductionOp, ShapeCastOp],
+    list(upstream.Vector.attributes),
 )

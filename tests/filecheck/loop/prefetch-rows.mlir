@@ -1,6 +1,7 @@
 // RUN: stepwell-opt %s -p 'prefetch-rows{mcpu=x86-64-v4}' | filecheck %s
 // RUN: stepwell-opt %s -p 'prefetch-rows{mcpu=x86-64-v4},prefetch-rows{mcpu=x86-64-v4}' | filecheck %s
 // RUN: stepwell-opt %s -p 'prefetch-rows{mcpu=x86-64-v4},expand-math{mcpu=x86-64-v4},convert-loops-to-llvm{mcpu=x86-64-v4}' | filecheck %s --check-prefix=LLVM
+// RUN: stepwell-opt %s -p 'prefetch-rows{mcpu=x86-64-v4}' | stepwell-opt - -p 'expand-math{mcpu=x86-64-v4},convert-loops-to-llvm{mcpu=x86-64-v4}' | filecheck %s --check-prefix=LLVM
 
 // The loop of the exponentials asks for the row that the first loop is to read next.
 // CHECK-LABEL: @rows
