@@ -122,7 +122,7 @@ class MatmulNbitsOp(FormsOp):
     def _forms_of_bytes(self) -> Mapping[str, Form]:
         panel = tensor_shape(self.codes)[-1]
         columns = panel // NBITS.parts if panel % NBITS.parts == 0 else panel
-        sizes = {"rows": Size(NBITS.rows, MOST_ROWS), "columns": Size(columns, panel)}
+        sizes = {"rows": Size(NBITS.byte_rows, MOST_ROWS), "columns": Size(columns, panel)}
         # Two products of a code and a byte are at most 2 · 128 · the largest code.
         most = min(MOST_PAIRS, ((1 << 15) - 1) // (2 * 128 * ((1 << self.bits.value.data) - 1)))
         refusal = None if most else "sums of 8-bit codes do not fit 16 bits"

@@ -34,3 +34,14 @@ func.func @conv(%x: tensor<1x3x8x8xui8>, %w: tensor<4x3x3x3xi8>, %p: tensor<ui8>
   %1 = graph.conv_integer %x, %w strides [1, 1] dilations [1, 1] pads [1, 1, 1, 1] border 128 : (tensor<1x3x8x8xui8>, tensor<4x3x3x3xi8>) -> tensor<1x4x8x8xi32>
   func.return
 }
+
+// CHECK-LABEL: @nbits
+func.func @nbits(%x: tensor<?x80xf32, #graph.dims<["M", 80]>>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>, %z: tensor<2x3x32xui8>, %q: tensor<4x24xi32>, %t: tensor<4x3xf32>) {
+  // CHECK: graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : ({{.*}}) -> tensor<?x60xf32, #graph.dims<["M", 60]>>
+  %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : (tensor<?x80xf32, #graph.dims<["M", 80]>>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<?x60xf32, #graph.dims<["M", 60]>>
+  // CHECK: graph.matmul_nbits %x, %c, %s zero_points %z : tensor<2x3x32xui8> columns 60 bits 4 block 32 :
+  %1 = graph.matmul_nbits %x, %c, %s zero_points %z : tensor<2x3x32xui8> columns 60 bits 4 block 32 : (tensor<?x80xf32, #graph.dims<["M", 80]>>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<?x60xf32, #graph.dims<["M", 60]>>
+  // CHECK: graph.matmul_nbits %q, %c, %s x_scales %t : tensor<4x3xf32> columns 60 bits 4 block 32 :
+  %2 = graph.matmul_nbits %q, %c, %s x_scales %t : tensor<4x3xf32> columns 60 bits 4 block 32 : (tensor<4x24xi32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
