@@ -325,7 +325,7 @@ WAYS: Mapping[str, Way] = {
         Way("", [_dequantized(rows, 32) for rows in (1, 2, 4)]),
     ),
     **dict.fromkeys(
-        [f"nbits.{name}" for name in ("parts", "rows", "unrolled")],
+        [f"nbits.{name}" for name in ("parts", "byte_rows", "unrolled")],
         Way(reason="of int8 activations: `python -m benchmarks.low_precision --activations int8`"),
     ),
     "nbits.unpacked_ops": Way(reason="decides about no code: remarks have the estimate"),

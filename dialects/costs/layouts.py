@@ -119,12 +119,12 @@ class NbitsCosts(Table):
     """The most steps of a panel in memory: a share of the level-2 cache."""
     parts: int = tuned(3, "parts")
     """The parts of a panel if rows share unpacked codes: each row has sums for a part at a time."""
-    rows: int = tuned(4, "rows")
+    byte_rows: int = tuned(4, "rows")
     """The rows of bytes that share unpacked codes."""
     unrolled: int = tuned(4, "elements")
     """The elements of codes that are written out where four products of bytes are added in 32 bits."""
     unpacked_ops: int = tuned(3, "instructions")
-    """Of a vector of codes, for estimates: mask, conversion and product, or a scale in place of the product."""
+    """Of a vector of codes, for estimates: mask, conversion, and product or scale."""
     groups: int = tuned(16, "groups")
     """The groups of panels that threads share; each has its own memory for a panel."""
 

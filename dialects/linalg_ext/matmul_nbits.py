@@ -45,9 +45,10 @@ class MatmulNbitsOp(FormsOp):
       : (tensor<?x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>, tensor<?x60xf32>) -> tensor<?x60xf32>
     ```
     Its schedule has a `form`:
-    - `registers`: a row after the other; codes become floats in registers, in `chains` of sums.
+    - `registers`: a row after the other; codes become floats in registers, in `chains` of sums. A row with
+      infinity is NaN.
     - `panels`: codes of `depth` steps and a panel of columns become weights in memory, once for all rows.
-    - `by-rows`: `registers` for at most `few` rows, `panels` for more.
+    - `by-rows`: `registers` for at most `few` rows, which are finite, else `panels`.
     - `bytes`, of rows that are bytes: `rows` of them share unpacked codes, for `columns` of a panel at once;
       four products are added in 32 bits.
     - `short-bytes`: the same, with `pairs` sums of two products added in 16 bits before they become 32 bits.
@@ -122,7 +123,7 @@ class MatmulNbitsOp(FormsOp):
     def _forms_of_bytes(self) -> Mapping[str, Form]:
         panel = tensor_shape(self.codes)[-1]
         columns = panel // NBITS.parts if panel % NBITS.parts == 0 else panel
-        sizes = {"rows": Size(NBITS.rows, MOST_ROWS), "columns": Size(columns, panel)}
+        sizes = {"rows": Size(NBITS.byte_rows, MOST_ROWS), "columns": Size(columns, panel)}
         # Two products of a code and a byte are at most 2 · 128 · the largest code.
         most = min(MOST_PAIRS, ((1 << 15) - 1) // (2 * 128 * ((1 << self.bits.value.data) - 1)))
         refusal = None if most else "sums of 8-bit codes do not fit 16 bits"
@@ -152,5 +153,5 @@ class MatmulNbitsOp(FormsOp):
         forms = {"by-rows": Form(by_rows), "registers": Form(registers), "panels": Form(panels)}
         if not self.rows.is_static:
             return forms
-        first = "registers" if self.rows.value <= NBITS.few_rows else "panels"
+        first = "by-rows" if self.rows.value <= NBITS.few_rows else "panels"
         return {first: forms[first], **forms}

@@ -78,13 +78,8 @@ class PackNbitsPass(FunctionPass):
         weights, panel = weights_of(ctx), self.lanes * NBITS.panel_registers
         for op in list(func.walk()):
             if isinstance(op, graph.MatmulOp) and (found := _Weights.of(op, weights, self.min_elems)):
-                _rewrite(
-                    op,
-                    found,
-                    panel,
-                    weights,
-                    in_bytes=self.activations == "int8" and found.block <= _MOST_STEPS,
-                )
+                in_bytes = self.activations == "int8" and found.block <= _MOST_STEPS
+                _rewrite(op, found, panel, weights, in_bytes=in_bytes)
                 count("products packed")
 
 

@@ -13,7 +13,7 @@ from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.loop.scalarize import lane_patterns, memory_patterns
 from stepwell.passes.loop.scalarize.scalar_lanes import ScalarLanes
-from stepwell.patterns.driver.one_to_many import SplitFor, SplitIf, SplitYield
+from stepwell.patterns.driver.one_to_many import SplitFor, SplitYield
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ def _patterns(lanes: ScalarLanes) -> list[RewritePattern]:
     """The patterns; the last two are for ops of all other classes."""
     return [
         SplitFor(lanes),
-        SplitIf(lanes),
         SplitYield(lanes),
         lane_patterns.ScalarIf(lanes),
         lane_patterns.ScalarBroadcast(lanes),

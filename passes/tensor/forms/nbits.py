@@ -2,34 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf, vector
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Region, SSAValue
 
+from stepwell.dialects.arith import SelectOp
+from stepwell.dialects.graph.nbits_products import LEAST_BLOCK
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.tiles import dim_size
+from stepwell.dialects.tensor_ir.transfers import read, vector_type
+from stepwell.dialects.vector import MultiReductionOp
 from stepwell.passes.tensor.forms.nbits_panels import all_by_panels
 from stepwell.passes.tensor.forms.nbits_registers import rows_in_registers
 
 
 def nbits_by_rows(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
     """
-    `scf.if` the rows are at most `few`, the loops of the form `registers`, else those of `panels`.
+    `scf.if` at most `few` rows, which are finite: the loops of the form `registers`, else those of `panels`.
 
     ```mlir
     %is_few = arith.cmpi sle, %rows, %c2 : index
-    %y = scf.if %is_few -> (tensor<?x4096xf32>) { … } else { … }
+    %seen = arith.select %is_few, %rows, %c0 : index
+    %zeros = scf.for %row = %c0 to %seen … { … }         // the numbers times 0: NaN if one is infinite
+    %is_finite = arith.cmpf oeq, %zeros, %zero : f32
+    %both = arith.andi %is_few, %is_finite : i1
+    %y = scf.if %both -> (tensor<?x4096xf32>) { … } else { … }
     ```
+    Zero points meet sums in registers, where infinity less infinity would be NaN.
     """
     emit = IRBuilder.before(op, constants)
     rows, few = emit.materialize(dim_size(emit, op.x, 0)), emit.materialize(sizes["few"])
     is_few = emit.compare("sle", rows, few)
+    seen = emit.value(SelectOp(is_few, rows, emit.materialize(0)))
+    is_registers = emit.value(arith.AndIOp(is_few, _are_finite(emit, op, seen)))
     then, otherwise = Block(), Block()
     inside = emit.inside(then)
     inside.insert(scf.YieldOp(rows_in_registers(inside, op, sizes["chains"], op.init)))
     inside = emit.inside(otherwise)
     inside.insert(scf.YieldOp(all_by_panels(inside, op, sizes["depth"], sizes["groups"], op.init)))
-    branches = scf.IfOp(is_few, [op.init.type], Region(then), Region(otherwise))
+    branches = scf.IfOp(is_registers, [op.init.type], Region(then), Region(otherwise))
     return emit.insert(branches).results[0]
+
+
+def _are_finite(emit: IRBuilder, op: MatmulNbitsOp, rows: SSAValue) -> SSAValue:
+    """Whether no number of the first rows is infinite or NaN: times 0 they are 0 then."""
+    type, zero = vector_type(f32, (LEAST_BLOCK,)), emit.number(0.0, f32)
+    nothing = emit.number(0.0, type)
+    beyond = None if op.steps % LEAST_BLOCK == 0 else zero
+
+    def one_row(emit: IRBuilder, row: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def one_vector(emit: IRBuilder, step: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            x = read(emit, op.x, [row, step], type, (1,), beyond)
+            return [emit.value(arith.AddfOp(carried[0], emit.value(arith.MulfOp(x, nothing))))]
+
+        return emit.loop(0, op.steps, LEAST_BLOCK, carried, one_vector)
+
+    (zeros,) = emit.loop(0, rows, 1, [nothing], one_row)
+    kind = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
+    return emit.compare("oeq", emit.value(MultiReductionOp(kind, zeros, zero, [0])), zero)

@@ -25,14 +25,19 @@
 // CHECK: vector.transfer_write %{{.*}}, %{{.*}}[%c0, %c8] : vector<4xf32>, tensor<1x10xf32>
 func.func private @one_row(%x: tensor<1x32xf32>, %c: tensor<3x8x4xi32>, %s: tensor<3x2x4xf32>) -> tensor<1x10xf32> {
   %e = tensor.empty() : tensor<1x10xf32>
-  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 8 block 16 : (tensor<1x32xf32>, tensor<3x8x4xi32>, tensor<3x2x4xf32>, tensor<1x10xf32>) -> tensor<1x10xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 8 block 16 {sched.schedule = #sched.schedule<form = "registers">} : (tensor<1x32xf32>, tensor<3x8x4xi32>, tensor<3x2x4xf32>, tensor<1x10xf32>) -> tensor<1x10xf32>
   func.return %y : tensor<1x10xf32>
 }
 
 // Rows are open: both bodies. Zero points meet the sum of a block there, and each weight in memory here.
 // CHECK-LABEL: @open
 // CHECK: %[[FEW:.*]] = arith.cmpi sle, %M, %c2 : index
-// CHECK: scf.if %[[FEW]] -> (tensor<?x8xf32>) {
+// CHECK: %[[SEEN:.*]] = arith.select %[[FEW]], %M, %c0 : index
+// CHECK: %[[ZEROS:.*]] = scf.for %{{.*}} = %c0 to %[[SEEN]]
+// CHECK: %[[ALL:.*]] = vector.multi_reduction <add>, %[[ZEROS]]
+// CHECK: %[[FINITE:.*]] = arith.cmpf oeq, %[[ALL]]
+// CHECK: %[[BOTH:.*]] = arith.andi %[[FEW]], %[[FINITE]] : i1
+// CHECK: scf.if %[[BOTH]] -> (tensor<?x8xf32>) {
 // CHECK: %[[Z:.*]] = vector.transfer_read %z
 // CHECK: arith.uitofp %[[Z]] : vector<4xi8> to vector<4xf32>
 // CHECK: } else {

@@ -50,7 +50,7 @@ def test_artifact_holds_packed_weights(dtype: type, bits: int, tmp_path: Path) -
     made, weights = model(dtype, bits)
     x = RNG.uniform(-1, 1, (3, K)).astype(np.float32)
     paths = [tmp_path / "packed.stepwell", tmp_path / "plain.stepwell"]
-    for path, disabled in zip(paths, [(), ("pack-narrow-weights",)], strict=True):
+    for path, disabled in zip(paths, [("pack-nbits",), ("pack-nbits", "pack-narrow-weights")], strict=True):
         stepwell.compile(made, disabled_passes=disabled).save(path)
     packed, plain = (path.stat().st_size for path in paths)
     assert plain - packed > 0.9 * K * N * (1 - bits / 8) - 4096  # the code takes a page more at most
