@@ -240,7 +240,7 @@ def schedule_of(op: Operation) -> Schedule | None:
 
 @dataclass(frozen=True)
 class _Hint:
-    """The declaration of a discardable attribute: the ops that may have it, and its values."""
+    """A discardable attribute: the ops that may have one, and the legal values."""
 
     ops: tuple[str, ...]
     """Names of ops; `linalg.*` is a dialect's, `argument` an argument of a function."""

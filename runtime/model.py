@@ -391,7 +391,7 @@ def _versions_of(image: ModelImage, threads: int) -> Versions | None:
         return None
     from stepwell.runtime.sessions.versions import Versions
 
-    return Versions(image, threads)
+    return Versions(image, lambda part: CompiledModel(part, threads=threads))
 
 
 def checked_threads(threads: object) -> int:

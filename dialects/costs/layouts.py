@@ -72,7 +72,7 @@ class WinogradCosts(Table):
 
 
 class AttentionCosts(Table):
-    """Constants of attention: where one kernel pays, its blocks, and its softmax."""
+    """Constants of attention: the sizes from which a kernel pays, blocks, softmax."""
 
     fewest_queries: int = tuned(8, "queries")
     """Fewer queries leave most lanes empty: separate products are faster, as in a decoder's step."""

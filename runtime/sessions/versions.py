@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, cast
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.runtime.image import MAIN, ModelImage
-from stepwell.runtime.interface import Interface
+from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.machine.variants import variant_of
-from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.sessions.states import States, Targets
 
 Fixed = Sequence[tuple[int, int, int]]
 """Dimensions that are fixed: number of the input, axis, size."""
 
 
+class VersionModel(Protocol):
+    """The part of a compiled model that versions use."""
+
+    @property
+    def threads(self) -> int:
+        """The number of threads that kernels may use."""
+        ...
+
+    @threads.setter
+    def threads(self, threads: int | None) -> None: ...
+
+    def invoke(self, values: Sequence[object], targets: Targets | None = None) -> tuple[Array, ...]:
+        """The outputs of a call on all inputs, states included."""
+        ...
+
+    def invoke_on(self, states: States, values: Sequence[object]) -> tuple[Array, ...]:
+        """The outputs of a call on states, which it changes."""
+        ...
+
+
 class _Version(NamedTuple):
     """Code for fixed sizes, and where calls have these sizes."""
 
-    model: CompiledModel
+    model: VersionModel
     among_all: Fixed
     """Of all inputs, states included."""
     among_public: Fixed
@@ -29,23 +49,23 @@ class _Version(NamedTuple):
 class Versions:
     """The versions of a model, the first of which that fits a call runs it."""
 
-    def __init__(self, image: ModelImage, threads: int):
-        """Raises: StepwellError `wrong-cpu`."""
+    def __init__(self, image: ModelImage, load: Callable[[ModelImage], VersionModel]):
+        """Args: `load` makes a model of an image. Raises: StepwellError `wrong-cpu`."""
         self._versions: list[_Version] = []
         whole = image.main.interface
         for entry in image.versions.values():
             sizes = dict(entry.variants[0].sizes)
             entry = entry._replace(variants=tuple(v._replace(sizes={}) for v in entry.variants))
             variant_of(entry)
-            model = CompiledModel(image._replace(functions={MAIN: entry}), threads=threads)
+            model = load(image._replace(functions={MAIN: entry}))
             fixed = [_fixed(interface, sizes) for interface in (whole, whole.public)]
             self._versions.append(_Version(model, *fixed))
 
-    def of(self, values: Sequence[object]) -> CompiledModel | None:
+    def of(self, values: Sequence[object]) -> VersionModel | None:
         """The version for the inputs of a call, states included; None for that of any sizes."""
         return next((v.model for v in self._versions if _fits(v.among_all, values)), None)
 
-    def of_public(self, values: Sequence[object]) -> CompiledModel | None:
+    def of_public(self, values: Sequence[object]) -> VersionModel | None:
         """The version for the inputs of a call without states."""
         return next((v.model for v in self._versions if _fits(v.among_public, values)), None)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
+from xdsl.ir import Attribute, Block, SSAValue, Use
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
@@ -80,9 +79,7 @@ def _read_there(kernel: graph.FusedOp, operand: int, state: SSAValue, marks: Map
     set_type(argument, tensor_type(tensor_of(state).element_type, dims_of(state.type)))
     part = graph.SliceOp(argument, [0] * len(dims), dims, [1] * len(dims))
     part.attributes |= marks
-    IRBuilder(InsertPoint.at_start(kernel.body.block), cast(Operation, uses[0].operation).location).insert(
-        part
-    )
+    IRBuilder(InsertPoint.at_start(kernel.body.block), uses[0].operation.location).insert(part)
     for use in uses:
         use.operation.operands[use.index] = part.result
     count("states read in place")

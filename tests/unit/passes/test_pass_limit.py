@@ -125,7 +125,7 @@ def test_conversions_are_needed_and_passes_of_a_plugin_are_not() -> None:
 def test_the_command_lists_and_limits(file: Path, capsys: Capture) -> None:
     assert cli.main(["compile", str(file), "--list-pass-runs"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["1 graph convert-onnx-to-graph", "2 graph fold-qdq"]
+    assert lines[:2] == ["1 graph convert-onnx-to-graph", "2 graph append-to-states"]
     assert any(line.split()[1:] == ["tensor", "k0", "choose-schedules"] for line in lines)
     assert cli.main(["compile", str(file), "--list-pass-runs", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

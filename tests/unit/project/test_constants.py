@@ -84,6 +84,9 @@ OTHERS: Mapping[str, str] = {
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
         passes/onnx/lift_parameters.py _FIXED
+        passes/graph/states/cache_ops.py _AXIS_OF_TOKENS
+        passes/graph/states/group_heads.py _RANK
+        passes/graph/states/made_inputs.py _TOKENS
         passes/graph/layout/feature_map_layouts.py FEATURE_MAP_RANKS
         passes/trace_events.py PROCESS
         runtime/files/cache.py _DIGEST_BYTES

@@ -94,7 +94,7 @@ def with_version(image: ModelImage, sizes: Sizes, version: ModelImage) -> ModelI
 
 
 def _key(array: Array) -> tuple[object, ...]:
-    """What tells arrays of different type, shape or content apart."""
+    """A key of an array: type, shape and content."""
     digest = (
         hashlib.blake2b(array.reshape(-1).view("u1").data, digest_size=16).digest() if array.size else b""
     )

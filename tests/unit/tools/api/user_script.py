@@ -166,6 +166,7 @@ def models(m: sw.Module, folder: Path) -> None:
     assert session.compare().first is None and not session.watch()
     assert sw.explore(folder / "m.onnx", opt_level=1).data["schema"] == "stepwell-explore/1"
     assert "graph." in str(sw.show(m)) and callable(sw.load_ipython_extension)
+    refused(lambda: sw.generate(again, [1]))
     refused(lambda: sw.Trainer(folder / "m.onnx", loss="mse", train=["none"]))
     refused(lambda: sw.compile(m, winograd="slow"))  # pyright: ignore[reportArgumentType]
     refused(lambda: sw.compile(m, opt_levle=1))  # pyright: ignore[reportCallIssue, reportUnknownLambdaType]
