@@ -123,6 +123,9 @@ def test_a_product() -> None:
     "options",
     [
         {"scheme": "w8"},
+        {"scheme": "f16"},
+        {"scheme": "bf16"},
+        {"scheme": "f8"},
         {"scheme": "w4", "block": 16},
         {"scheme": "w4", "symmetric": True},
         {"scheme": "w4", "format": "matmulnbits", "block": 16},
@@ -137,6 +140,21 @@ def test_weights_alone(options: dict[str, Any]) -> None:
     assert np.abs(made.compile()(x) - stepwell.compile(_model(), threads=1)(x)).max() < 0.2
     assert ("MatMulNBits" in _kinds(made.model)) == (options.get("format") == "matmulnbits")
     assert "QuantizeLinear" not in _kinds(made.model)
+
+
+@pytest.mark.slow
+def test_dynamic_activations() -> None:
+    model: Any = parser.parse_model(_PRODUCT)
+    w = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(w, "w"))
+    x = np.random.default_rng(1).standard_normal((9, 8)).astype(np.float32)
+    made = stepwell.quantize(model, {"x": x}, "int8-dynamic", threads=1)
+    assert _kinds(made.model)[:2] == ["DynamicQuantizeLinear", "MatMulInteger"]
+    onnx.checker.check_model(made.model, full_check=True)
+    assert np.abs(made.compile()(x) - x @ w).max() < 0.1
+    with pytest.raises(StepwellError) as caught:  # convolutions and Gemm alone
+        stepwell.quantize(_model(), _data(), "int8-dynamic")
+    assert caught.value.code == "nothing-to-quantize"
 
 
 @pytest.mark.slow
