@@ -135,10 +135,9 @@ class _Quantization:
         """The nodes that may be quantized. Raises: StepwellError `nothing-to-quantize`."""
         nodes = self.source.nodes()
         found = switched_layers(self.source.level_1(self._pass()))
-        self.foreign = [
-            name for name in found if name not in nodes or operator_of(nodes[name]) not in WEIGHTED
-        ]
-        layers = [name for name in found if name not in self.foreign]
+        known = self.how.about.operators
+        layers = [name for name in found if name in nodes and operator_of(nodes[name]) in known]
+        self.foreign = [name for name in found if name not in layers]
         if not [name for name in layers if name not in self.kept]:
             message = "no node of the model can be quantized"
             help = "convolutions and products with weights in initializers of f32 can"
