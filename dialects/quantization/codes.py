@@ -103,6 +103,10 @@ def _error(blocks: Floats, scale: Floats, zero: Floats) -> Floats:
     return np.sum(((np.clip(codes, 0, 15) - points) * spread - blocks) ** 2, axis=-1)
 
 
+MOST = {"s8": 127, "f8": 448}
+"""The greatest code of a channel by type."""
+
+
 def channel_scales(weight: Floats, axis: int, most: int = 127) -> Floats:
     """The scale of each index of an axis: the greatest magnitude is code `most`; 1 where all are zero."""
     others = tuple(i for i in range(weight.ndim) if i != axis)
@@ -119,6 +123,9 @@ def channel_codes(weight: Floats, scale: Floats, axis: int, most: int = 127) -> 
 
 def codes_of(weight: Floats, entry: PlanEntry) -> npt.NDArray[np.generic]:
     """The codes of a weight for the scales and zero points of a plan's entry."""
+    if entry.to == "f8":
+        spread = entry.spread(entry.scales(weight.shape), weight.shape)
+        return np.asarray(weight / spread).astype(entry.dtype)
     info: Any = ml_dtypes.iinfo(entry.dtype)
     zero = entry.zero_points(weight.shape)
     spread = entry.spread(entry.scales(weight.shape), weight.shape)

@@ -28,7 +28,13 @@ TYPES: Mapping[str, npt.DTypeLike] = {
     "s32": np.int32,
     "u4": ml_dtypes.uint4,
     "s4": ml_dtypes.int4,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f8": ml_dtypes.float8_e4m3fn,
 }
+STORED = ("f16", "bf16")
+"""The types of weights that are cast, without a scale."""
+FORMS = ("qdq", "matmulnbits", "dynamic")
 Array: TypeAlias = npt.NDArray[np.generic]
 
 
@@ -132,6 +138,8 @@ def _entry(about: Mapping[str, object]) -> PlanEntry:
     operand = as_text(about.get("operand"))
     if operand != RESULT and not operand.isdecimal():
         raise ValueError(f"an operand is a number or `{RESULT}`, found {operand!r:.40}")
+    if (form := as_text(about.get("form", "qdq"))) not in FORMS:
+        raise ValueError(f"there is no form {form!r}, only {', '.join(FORMS)}")
     return PlanEntry(
         as_text(about.get("node")),
         operand,
@@ -141,7 +149,7 @@ def _entry(about: Mapping[str, object]) -> PlanEntry:
         [_code(each, to) for each in as_list(about.get("zero_point", []))],
         None if axis is None else as_size(axis),
         as_size(about.get("block", 0)),
-        as_text(about.get("form", "qdq")),
+        form,
     )
 
 
@@ -152,6 +160,8 @@ def _scale(value: object) -> float:
 
 
 def _code(value: object, to: str) -> int:
+    if to in ("f8", *STORED):
+        raise ValueError(f"{to} has no zero point")
     info: Any = ml_dtypes.iinfo(np.dtype(TYPES[to]))
     if type(value) is not int or not info.min <= value <= info.max:
         raise ValueError(f"a zero point of {to} is from {info.min} to {info.max}, found {value!r:.40}")

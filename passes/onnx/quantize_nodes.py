@@ -20,7 +20,7 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.locations import adopt_location, node_names
 from stepwell.dialects.onnx.marks import INITIALIZER, NODE
 from stepwell.dialects.quantization.codes import codes_of
-from stepwell.dialects.quantization.plan import RESULT, PlanEntry, read_plan
+from stepwell.dialects.quantization.plan import RESULT, STORED, PlanEntry, read_plan
 from stepwell.passes.base import Numerics, Pass
 from stepwell.passes.onnx.initializers import (
     constant_array,
@@ -30,6 +30,7 @@ from stepwell.passes.onnx.initializers import (
     value_name,
 )
 from stepwell.passes.onnx.matmul_bits import replace_by_matmul_bits
+from stepwell.passes.onnx.weight_forms import WeightForm
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.weights import WeightStore
 
@@ -117,6 +118,15 @@ class _Writer:
             array = self._weight(node, value, entry)
             replace_by_matmul_bits(node, array, value_name(value), entry, self.main, self.weights)
             self.replaced.append(value)
+        elif entry.form == "dynamic":
+            self._form(node, value, entry).replace_by_dynamic()
+            self.replaced.append(value)
+        elif entry.to in STORED:
+            key = value, entry.to, ""
+            if key not in self.pairs:
+                self.pairs[key] = self._form(node, value, entry).cast()
+            node.operands[index] = self.pairs[key]
+            self.replaced.append(value)
         elif entry.role in ("weight", "bias"):
             node.operands[index] = self._dequantized_weight(node, value, entry)
         else:
@@ -184,6 +194,11 @@ class _Writer:
         self.pairs[key] = made.results[0]
         self.replaced.append(value)
         return made.results[0]
+
+    def _form(self, node: Operation, value: SSAValue, entry: PlanEntry) -> WeightForm:
+        """A weight to write in another form."""
+        array = self._weight(node, value, entry)
+        return WeightForm(node, array, value_name(value), entry, self.main, self.weights)
 
     def _weight(self, node: Operation, value: SSAValue, entry: PlanEntry) -> Array:
         """The array of a weight. Raises: StepwellError `unsupported` for one that is computed."""

@@ -18,7 +18,7 @@ from stepwell.tools.commands.options import (
 from stepwell.tools.driver.options import check_suffix, expect_source
 
 CALIBRATIONS = ("minmax", "percentile", "entropy", "mse", "global")
-SCHEMES = ("int8", "w8", "w4")
+SCHEMES = ("int8", "int8-dynamic", "w8", "w4", "f16", "bf16", "f8")
 _OPTIONS = (
     *("calibration", "percentile", "global_scale", "keep_size", "samples", "seed", "activation_type"),
     *("reduce_range", "method", "block", "symmetric", "format", "read_calibration", "write_calibration"),

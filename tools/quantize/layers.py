@@ -9,7 +9,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 
 from stepwell.dialects.quantization.codes import codes_of
-from stepwell.dialects.quantization.plan import PlanEntry
+from stepwell.dialects.quantization.plan import STORED, PlanEntry
 from stepwell.dialects.quantization.table import CalibrationTable
 from stepwell.tools.quantize.metrics import decibels
 from stepwell.tools.quantize.planning import WEIGHTED, initializer
@@ -20,6 +20,7 @@ from stepwell.tools.quantize.timing import Times
 QUANTIZED, F32 = "quantized", "f32"
 ACCURACY, NO_GAIN, ASKED = "kept: accuracy", "kept: no gain", "kept: asked"
 COMPUTED = "not quantizable: its weights are computed"
+FOREIGN = "not quantizable: the scheme has no form of it"
 
 
 def layer_rows(
@@ -41,7 +42,8 @@ def layer_rows(
         if operator_of(node) not in WEIGHTED:
             continue
         is_kept = name in kept or name not in layers
-        reason = kept.get(name, COMPUTED if is_kept else QUANTIZED)
+        has_weights = initializer(node.operands[1], source.weights) is not None
+        reason = kept.get(name, (FOREIGN if has_weights else COMPUTED) if is_kept else QUANTIZED)
         row = Layer(name, operator_of(node), F32 if is_kept else scheme, reason)
         loss = alone.get(name)
         row.loss_alone, row.sqnr_alone = loss if loss is not None else (None, None)
@@ -76,12 +78,19 @@ def _bytes(array: npt.NDArray[np.float32], entry: PlanEntry) -> int:
 
 def weight_ratio(array: npt.NDArray[np.float32], entry: PlanEntry) -> float:
     """The ratio of a weight to the noise of its codes, in dB."""
+    if entry.to in STORED:
+        rounded = array.astype(entry.dtype).astype(np.float64)
+        return _ratio(array, rounded)
     codes = codes_of(array, entry).astype(np.float64)
     scale = entry.spread(entry.scales(array.shape), array.shape)
     zero = entry.zero_points(array.shape)
     if zero is not None:
         codes = codes - entry.spread(zero.astype(np.float32), array.shape)
-    noise = float(np.sum((array - codes * scale) ** 2))
+    return _ratio(array, codes * scale)
+
+
+def _ratio(array: npt.NDArray[np.float32], rounded: npt.NDArray[np.float64]) -> float:
+    noise = float(np.sum((array - rounded) ** 2))
     return decibels(float(np.sum(array.astype(np.float64) ** 2)), noise)
 
 

@@ -22,12 +22,26 @@ class Scheme(NamedTuple):
     """Whether it quantizes activations, by ranges from samples."""
     has_blocks: bool = False
     """Whether weights have a scale for each block of the sum."""
+    form: str = "qdq"
+    to: str = "s8"
+    """The form and the type of weights, as in plans."""
+    operators: Sequence[str] = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+    """The operators whose weights it writes."""
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the simulation knows the codes of the scheme."""
+        return self.form == "qdq" and (self.has_blocks or self.to == "s8")
 
 
 SCHEMES: Mapping[str, Scheme] = {
     "int8": Scheme(13, ("rtn",), needs_ranges=True),
     "w8": Scheme(13, ("rtn", "mse")),
-    "w4": Scheme(21, ("mse", "rtn"), has_blocks=True),
+    "int8-dynamic": Scheme(13, ("rtn", "mse"), form="dynamic", operators=("MatMul",)),
+    "f16": Scheme(13, ("rtn",), to="f16"),
+    "bf16": Scheme(13, ("rtn",), to="bf16"),
+    "f8": Scheme(19, ("rtn",), to="f8"),
+    "w4": Scheme(21, ("mse", "rtn"), has_blocks=True, operators=("Gemm", "MatMul")),
 }
 FORMATS = ("qdq", "matmulnbits")
 _BLOCKS = (16, 32, 64, 128, 256)

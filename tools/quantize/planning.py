@@ -12,8 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from stepwell.dialects import onnx
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.observers import ObserveOp, observers_of
-from stepwell.dialects.quantization.codes import weight_scales
-from stepwell.dialects.quantization.plan import RESULT, PlanEntry
+from stepwell.dialects.quantization.codes import MOST, weight_scales
+from stepwell.dialects.quantization.plan import RESULT, STORED, PlanEntry
 from stepwell.dialects.quantization.ranges import Calibration, Statistics
 from stepwell.dialects.quantization.table import CalibrationTable
 from stepwell.runtime.files.weights import WeightStore
@@ -47,8 +47,14 @@ def weights_plan(source: Source, program: Program, how: WeightCodes) -> list[Pla
         array = initializer(nodes[name].operands[1], source.weights) if name in nodes else None
         if observer.role.data != "weight" or array is None or operator_of(nodes[name]) not in WEIGHTED:
             continue
+        if how.form == "dynamic" and (operator_of(nodes[name]) != "MatMul" or array.ndim != 2):
+            continue
+        if how.to in STORED:
+            entries.append(PlanEntry(name, "1", "weight", how.to, []))
+            continue
         axis = sum_axis(nodes[name], array.ndim) if how.block else channel_axis(nodes[name], array.ndim)
-        scales = weight_scales(array, how.to, axis, block=how.block, method=how.method)
+        most = MOST.get(how.to, 127)
+        scales = weight_scales(array, how.to, axis, block=how.block, method=how.method, most=most)
         points = () if scales.zero_point is None else [int(each) for each in scales.zero_point.ravel()]
         form = how.form if array.ndim == 2 else "qdq"
         numbers = scales.scale.ravel().tolist()

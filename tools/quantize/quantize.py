@@ -25,7 +25,7 @@ from stepwell.tools.quantize.layers import ACCURACY, ASKED, NO_GAIN, layer_rows
 from stepwell.tools.quantize.metrics import Budget, Function, Metric, Outputs, budget_of, metric_of
 from stepwell.tools.quantize.options import QuantizeOptions, matching
 from stepwell.tools.quantize.page import histograms_of
-from stepwell.tools.quantize.planning import WEIGHTED, Int8, WeightCodes, int8_plan, weights_plan
+from stepwell.tools.quantize.planning import Int8, WeightCodes, int8_plan, weights_plan
 from stepwell.tools.quantize.report import QuantizationReport, Quantized
 from stepwell.tools.quantize.result import Accuracy
 from stepwell.tools.quantize.simulation import Simulation, output_ratio, switched_layers
@@ -73,7 +73,7 @@ def _samples(data: Data | None, source: Source, how: QuantizeOptions) -> Samples
         return read_samples(data, source.interface, how.samples)
     if how.needs_table and how.read_calibration is None:
         message = f"{how.scheme} needs samples to find the ranges of activations"
-        help = "--data F.npz, or --calibration global, which needs none"
+        help = "--data F.npz, or --scheme int8-dynamic, which needs none"
         raise StepwellError("missing-data", source.name, message, help=help)
     warn("no data: what it costs is measured on random inputs, which says little", QuantizeWarning)
     return made_up_samples(source.interface, how.seed)
@@ -135,10 +135,9 @@ class _Quantization:
         """The nodes that may be quantized. Raises: StepwellError `nothing-to-quantize`."""
         nodes = self.source.nodes()
         found = switched_layers(self.source.level_1(self._pass()))
-        self.foreign = [
-            name for name in found if name not in nodes or operator_of(nodes[name]) not in WEIGHTED
-        ]
-        layers = [name for name in found if name not in self.foreign]
+        known = self.how.about.operators
+        layers = [name for name in found if name in nodes and operator_of(nodes[name]) in known]
+        self.foreign = [name for name in found if name not in layers]
         if not [name for name in layers if name not in self.kept]:
             message = "no node of the model can be quantized"
             help = "convolutions and products with weights in initializers of f32 can"
@@ -155,7 +154,8 @@ class _Quantization:
         """The pass that observes what the scheme quantizes."""
         how = self.how
         numbers = {"activation_type": how.activation_type, "block": how.block, "symmetric": how.symmetric}
-        return made_pass("annotate-quantization", scheme=how.scheme, **(numbers | options))
+        scheme = how.scheme if how.about.needs_ranges or how.about.has_blocks else "w8"
+        return made_pass("annotate-quantization", scheme=scheme, **(numbers | options))
 
     def _table(self) -> CalibrationTable:
         """The statistics of activations: of a file, or collected."""
@@ -176,7 +176,7 @@ class _Quantization:
 
     def _simulation(self) -> Simulation | None:
         """The simulation, where a budget or a report asks for it."""
-        if self.budget is None and not self.how.rank:
+        if not self.how.about.is_simulated or (self.budget is None and not self.how.rank):
             return None
         annotate = self._annotate()
         layers = switched_layers(self.source.level_1(annotate))
@@ -206,8 +206,9 @@ class _Quantization:
         if how.about.needs_ranges:
             numbers = Int8(self.table, how.ranges, how.activation_type, 63 if how.reduce_range else 127)
             return int8_plan(self.source, program, numbers)
-        if how.scheme == "w8":
-            return weights_plan(self.source, program, WeightCodes("s8", how.weight_method))
+        if not how.about.has_blocks:
+            codes = WeightCodes(how.about.to, how.weight_method, form=how.about.form)
+            return weights_plan(self.source, program, codes)
         to = "s4" if how.symmetric else "u4"
         codes = WeightCodes(to, how.weight_method, how.block, how.format)
         return weights_plan(self.source, program, codes)
@@ -250,7 +251,7 @@ class _Quantization:
 
         Raises: StepwellError `accuracy-budget` when no layer is left.
         """
-        ranked = [] if simulation is None else ranking(simulation)
+        ranked = self._by_noise() if simulation is None else ranking(simulation)
         while True:
             if all(name in self.kept for name in self.layers):
                 raise self._missed()
@@ -263,6 +264,15 @@ class _Quantization:
             self.kept[next(name for name in ranked if name not in self.kept)] = ACCURACY
             if not all(name in self.kept for name in self.layers):
                 made = self._written()
+
+    def _by_noise(self) -> list[str]:
+        """The layers, those with the noisiest codes first."""
+        measured = self.alone, self.times, self.table
+        rows = layer_rows(
+            self.source, self.layers, self.kept, self.entries, *measured, scheme=self.how.scheme
+        )
+        noisy = [row for row in rows if row.name in self.layers]
+        return [row.name for row in sorted(noisy, key=lambda row: row.weight_sqnr or 0.0)]
 
     def _missed(self) -> StepwellError:
         assert self.budget is not None

@@ -337,6 +337,7 @@ QUANTIZED: dict[str, tuple[Build, list[Array]]] = {
         lambda x, s, z: graph.DequantizeOp(x, s, z, to=f32, axis=0),
         [integers(0, 255, 3, 5, dtype=np.uint8), positive(3), integers(0, 255, 3, dtype=np.uint8)],
     ),
+    "observe": (lambda x: graph.ObserveOp(x, "a:0", "activation", to=U8), [X]),
     "requantize": (
         lambda x, s, z: graph.RequantizeOp(x, s, z, to=i8, axis=1),
         [

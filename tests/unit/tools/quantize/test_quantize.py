@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import numpy_helper, parser
 
 import stepwell
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.model import CompiledModel
+
+Array = npt.NDArray[Any]
 
 _TEXT = """
 <ir_version: 8, opset_import: ["" : 17], producer_name: "p">
@@ -52,12 +56,17 @@ def _model() -> onnx.ModelProto:
     return model
 
 
-def _data(count: int = 12) -> dict[str, np.ndarray]:
+def _data(count: int = 12) -> dict[str, Array]:
     return {"x": np.random.default_rng(1).standard_normal((count, 2, 6, 6)).astype(np.float32)}
 
 
 def _kinds(model: onnx.ModelProto) -> list[str]:
     return [node.op_type for node in model.graph.node]
+
+
+def _run(model: CompiledModel, x: Array) -> Array:
+    """The only result of a model, as numbers."""
+    return np.asarray(model.run({"x": x})["y"])
 
 
 @pytest.mark.slow
@@ -70,7 +79,7 @@ def test_int8(tmp_path: Path) -> None:
     assert kinds.count("QuantizeLinear") == 5  # x, relu, pool, conv2, and the sum that `fc` reads
     assert made.model.producer_name == "p"
     x = _data()["x"]
-    y, z = made.compile()(x), stepwell.compile(_model(), threads=1)(x)
+    y, z = _run(made.compile(), x), _run(stepwell.compile(_model(), threads=1), x)
     assert 0 < np.abs(y - z).max() < 0.1
     report = made.report
     assert [(layer.name, layer.decision) for layer in report.layers] == [
@@ -90,7 +99,7 @@ def test_int8(tmp_path: Path) -> None:
     _expect_equal_in_onnx_runtime(made.model, x, y)
 
 
-def _expect_equal_in_onnx_runtime(model: onnx.ModelProto, x: np.ndarray, y: np.ndarray) -> None:
+def _expect_equal_in_onnx_runtime(model: onnx.ModelProto, x: Array, y: Array) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     (found,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
     assert np.abs(found - y).max() < 0.05
@@ -113,7 +122,7 @@ def test_a_product() -> None:
     assert (known["x_scale"], known["x_zero_point"]) == (np.float32(4 / 255), 64)
     step = known["x_scale"]
     wanted = ((np.rint(x / step)) * step) @ (known["w_quantized"] * scale)
-    np.testing.assert_allclose(made.compile()(x), wanted, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(_run(made.compile(), x), wanted, rtol=1e-4, atol=1e-4)
     assert made.report.accuracy.metric == "agreement"
     assert made.report.layers[0].bytes < made.report.layers[0].bytes_f32
 
@@ -123,6 +132,9 @@ def test_a_product() -> None:
     "options",
     [
         {"scheme": "w8"},
+        {"scheme": "f16"},
+        {"scheme": "bf16"},
+        {"scheme": "f8"},
         {"scheme": "w4", "block": 16},
         {"scheme": "w4", "symmetric": True},
         {"scheme": "w4", "format": "matmulnbits", "block": 16},
@@ -134,9 +146,24 @@ def test_weights_alone(options: dict[str, Any]) -> None:
     made = stepwell.quantize(_model(), _data(), **options, threads=1)
     onnx.checker.check_model(made.model, full_check=True)
     x = _data()["x"]
-    assert np.abs(made.compile()(x) - stepwell.compile(_model(), threads=1)(x)).max() < 0.2
+    assert np.abs(_run(made.compile(), x) - _run(stepwell.compile(_model(), threads=1), x)).max() < 0.2
     assert ("MatMulNBits" in _kinds(made.model)) == (options.get("format") == "matmulnbits")
     assert "QuantizeLinear" not in _kinds(made.model)
+
+
+@pytest.mark.slow
+def test_dynamic_activations() -> None:
+    model: Any = parser.parse_model(_PRODUCT)
+    w = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(w, "w"))
+    x = np.random.default_rng(1).standard_normal((9, 8)).astype(np.float32)
+    made = stepwell.quantize(model, {"x": x}, "int8-dynamic", threads=1)
+    assert _kinds(made.model)[:2] == ["DynamicQuantizeLinear", "MatMulInteger"]
+    onnx.checker.check_model(made.model, full_check=True)
+    assert np.abs(_run(made.compile(), x) - x @ w).max() < 0.1
+    with pytest.raises(StepwellError) as caught:  # convolutions and Gemm alone
+        stepwell.quantize(_model(), _data(), "int8-dynamic")
+    assert caught.value.code == "nothing-to-quantize"
 
 
 @pytest.mark.slow
