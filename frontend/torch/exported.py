@@ -161,13 +161,18 @@ class _Reader:
         )
         given |= node.kwargs
         arguments = {k: _argument(v) for k, v in given.items() if k not in LEFT_OUT_ARGUMENTS}
-        stack = list((node.meta.get("nn_module_stack") or {}).items())
-        module = ""
-        if stack and not str(stack[-1][0]).startswith("_empty"):
-            path, kind = stack[-1][1]
-            module = module_text(path, kind if isinstance(kind, str) else kind.__qualname__)
+        module = _module_of(node.meta.get("nn_module_stack"))
         file, line = user_line(node.meta.get("stack_trace") or "")
         yield Node(node.name, target, arguments, tuple(outputs), module, file, line)
+
+
+def _module_of(stack: Any) -> str:
+    """The innermost module of a stack (key: path and class), as text; empty for a node without one."""
+    key, entry = next(reversed(stack.items())) if stack else ("", ("", ""))
+    path, kind = entry
+    if str(key).startswith("_empty"):
+        return ""
+    return module_text(path, kind if isinstance(kind, str) else kind.__qualname__)
 
 
 class _NoSchema:
