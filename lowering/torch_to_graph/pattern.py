@@ -65,7 +65,7 @@ class TorchLowering(RewritePattern):
     ```mlir
     %y = "torch.aten.relu.default"(%x) : (tensor<4xf32>) -> tensor<4xf32>
     // ->
-    %y = graph.relu %x : tensor<4xf32>
+    %y = graph.relu %x : tensor<4xf32> -> tensor<4xf32>
     ```
     """
 
