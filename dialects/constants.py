@@ -61,8 +61,8 @@ def derived_attr(
     largest: float | None = None,
 ) -> Constant:
     """
-    The constant of a static type that a function computes from others: at once if it is small, else when its
-    bytes are asked for.
+    The constant of a static type computed by a function from others: at once if small, else when the bytes
+    are asked for.
 
     Args: `text` is the same for equal functions only; `largest` is an upper bound of the result's magnitudes.
     Raises: StepwellError `missing-weights` when the store lacks the bytes of a source.

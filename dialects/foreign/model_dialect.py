@@ -1,4 +1,4 @@
-"""The dialect of level 0 that a module is in: that of the framework which the model comes from."""
+"""The level-0 dialect of a module, which names the framework of the model."""
 
 from __future__ import annotations
 

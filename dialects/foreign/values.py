@@ -45,7 +45,7 @@ def _item(value: Value, argument: Argument) -> Attribute:
             return int_attr(value.value) if value.is_static else StringAttr(str(value))
         case "ScalarType", Attribute():
             return value
-        case _, str():
+        case "str" | "Layout" | "Device" | "MemoryFormat" | "Generator", str():
             return StringAttr(value)
         case _:
             raise TypeError(f"`{argument.name}` must be of type {argument.base}, found {value!r}")

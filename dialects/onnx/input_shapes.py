@@ -12,7 +12,6 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.foreign import ForeignOp
-from stepwell.dialects.graph.structure import AssertOp
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
@@ -124,7 +123,7 @@ def _substitute_attributes(op: Operation, symbols: Mapping[str, Dim]) -> None:
         for name, attribute in table.items():
             if isinstance(attribute, DimsAttr):
                 table[name] = DimsAttr.of([dim.substitute(symbols) for dim in attribute.get()])
-            elif isinstance(op, AssertOp) and name in ("lhs", "rhs") and isinstance(attribute, StringAttr):
+            elif op.name == "graph.assert" and name in ("lhs", "rhs") and isinstance(attribute, StringAttr):
                 table[name] = StringAttr(str(Dim.of(attribute.data).substitute(symbols)))
     if isinstance(op, ForeignOp):
         op.substitute(symbols)

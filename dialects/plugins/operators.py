@@ -40,7 +40,7 @@ ENTRY_POINTS = "stepwell.operators"
 
 
 class OperatorName(NamedTuple):
-    """The name of an operator, with the first opset of its domain that it is for."""
+    """The name of an operator, with the first opset of the domain where the operator is meant."""
 
     domain: str
     name: str

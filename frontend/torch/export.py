@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from stepwell.frontend.torch.exported import torch_package
 from stepwell.frontend.torch.stack import user_line
+from stepwell.frontend.torch.tensors import torch_package
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.warned import warn
 

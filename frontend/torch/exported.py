@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -11,24 +10,18 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.types import element_of
 from stepwell.frontend.torch.build import build_module
+from stepwell.frontend.torch.export import exported_program
 from stepwell.frontend.torch.expressions import UnknownExpression, combined
 from stepwell.frontend.torch.records import Input, Node, Output, Ref, TensorRecord, TorchProgram
 from stepwell.frontend.torch.stack import module_text, user_line
 from stepwell.frontend.torch.targets import LEFT_OUT_ARGUMENTS, is_check, is_size, kept
-from stepwell.frontend.torch.tensors import array_of, dtype_name
+from stepwell.frontend.torch.tensors import array_of, dtype_name, torch_package
 from stepwell.frontend.torch.trees import input_names, output_names, tree_of_spec
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import dtype_from_name
-from stepwell.runtime.packages import needed
 
 NAME = "<torch program>"
-
-
-def torch_package() -> Any:
-    """The package torch. Raises: StepwellError `missing-package`."""
-    with needed("a PyTorch program in memory", install="'stepwell[torch]'"):
-        return import_module("torch")
 
 
 def read_module(
@@ -41,8 +34,6 @@ def read_module(
     `dynamic_shapes` are those of `torch.export.export`, or names of sizes: `{"x": {0: "N"}}`.
     Raises: StepwellError `export-failed` with torch's message; `missing-package`.
     """
-    from stepwell.frontend.torch.export import exported_program
-
     program, names = exported_program(module, example_inputs, dynamic_shapes)
     return read_torch(program, ctx, names)
 
@@ -161,13 +152,18 @@ class _Reader:
         )
         given |= node.kwargs
         arguments = {k: _argument(v) for k, v in given.items() if k not in LEFT_OUT_ARGUMENTS}
-        stack = list((node.meta.get("nn_module_stack") or {}).items())
-        module = ""
-        if stack and not str(stack[-1][0]).startswith("_empty"):
-            path, kind = stack[-1][1]
-            module = module_text(path, kind if isinstance(kind, str) else kind.__qualname__)
+        module = _module_of(node.meta.get("nn_module_stack"))
         file, line = user_line(node.meta.get("stack_trace") or "")
         yield Node(node.name, target, arguments, tuple(outputs), module, file, line)
+
+
+def _module_of(stack: Any) -> str:
+    """The innermost module of a stack (key: path and class), as text; empty for a node without one."""
+    key, entry = next(reversed(stack.items())) if stack else ("", ("", ""))
+    path, kind = entry
+    if str(key).startswith("_empty"):
+        return ""
+    return module_text(path, kind if isinstance(kind, str) else kind.__qualname__)
 
 
 class _NoSchema:

@@ -196,7 +196,8 @@ def _dim(size: Fields) -> Dim | int:
 
 def _plain(argument: Fields, kind: str, value: object) -> object:
     """A number, a truth value, text, or a list of these; text for a float that JSON lacks (`Infinity`)."""
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    is_list = isinstance(value, list)
+    items = cast("list[object]", value) if is_list else [value]
     if not all(isinstance(item, bool | int | float | str) for item in items):
         raise argument.invalid(f"{kind} cannot be {type(value).__name__}")
     if kind in ("as_float", "as_floats"):
@@ -204,8 +205,7 @@ def _plain(argument: Fields, kind: str, value: object) -> object:
             items = [float(cast(str, item)) for item in items]
         except ValueError:
             raise argument.invalid(f"{kind} must be numbers") from None
-        return items if isinstance(value, list) else items[0]
-    return value
+    return items if is_list else items[0]
 
 
 def _module(stack: str) -> str:

@@ -10,6 +10,13 @@ import numpy as np
 from stepwell.frontend.torch.records import Array
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import NARROW_TYPES, dtype_from_name
+from stepwell.runtime.packages import needed
+
+
+def torch_package() -> Any:
+    """The package torch. Raises: StepwellError `missing-package`."""
+    with needed("a PyTorch program in memory", install="'stepwell[torch]'"):
+        return import_module("torch")
 
 
 def dtype_name(dtype: Any) -> str:

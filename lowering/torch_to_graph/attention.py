@@ -32,7 +32,9 @@ def _attention(call: Call, mask: Value | None) -> Value:
         scale = 1 / sqrt(depth.value) if depth.value else 1.0
     heads = _grouped(q, k, v, mask) if call.flag("enable_gqa") else (q, k, v, mask)
     op = graph.AttentionOp(
-        *(each.ssa for each in heads[:3]),
+        heads[0].ssa,
+        heads[1].ssa,
+        heads[2].ssa,
         None if heads[3] is None else heads[3].ssa,
         scale=float(str(scale)),
         zero_masked=True,

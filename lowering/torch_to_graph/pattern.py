@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects import graph, torch
+from stepwell.dialects.constants import Constant
 from stepwell.dialects.foreign import ForeignOp
 from stepwell.dialects.graph.relations import differ
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
@@ -52,7 +54,7 @@ class WeightLowering(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: torch.WeightOp, rewriter: PatternRewriter) -> None:
         """Replace the op by a constant."""
-        rewriter.replace(op, graph.ConstantOp(op.value))
+        rewriter.replace(op, graph.ConstantOp(cast(Constant, op.value)))
 
 
 @dataclass
@@ -63,7 +65,7 @@ class TorchLowering(RewritePattern):
     ```mlir
     %y = "torch.aten.relu.default"(%x) : (tensor<4xf32>) -> tensor<4xf32>
     // ->
-    %y = graph.relu %x : tensor<4xf32>
+    %y = graph.relu %x : tensor<4xf32> -> tensor<4xf32>
     ```
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import i32, i64
+from xdsl.ir import Operation
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import is_bool
@@ -80,6 +81,8 @@ def true_positions(mask: Value) -> list[Value]:
 def _as_size(number: Value) -> Dim:
     """A vector of one number as a size of values that depend on it."""
     rewriter = number.formula.rewriter
-    names = fresh_symbols(rewriter.current_operation, 1)
+    owner = number.ssa.owner
+    assert isinstance(owner, Operation)
+    names = fresh_symbols(owner, 1)
     rewriter.insert(graph.BindSizesOp(number.ssa, names))
     return Dim.symbol(names[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -239,7 +240,7 @@ def _put(link: ForeignOp, whole: SSAValue, part: SSAValue, op: ForeignOp) -> SSA
 
 def _items(value: object) -> Sequence[object]:
     assert isinstance(value, Sequence)
-    return value
+    return cast("Sequence[object]", value)
 
 
 def _made(name: str, arguments: dict[str, object], like: SSAValue, op: ForeignOp) -> SSAValue:

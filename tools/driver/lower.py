@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from stepwell.lowering.kernels.pool import workers_for
 from stepwell.lowering.kernels.worker import started
@@ -20,7 +20,7 @@ from stepwell.tools.driver.requested_backends import expect_backends
 from stepwell.tools.driver.tensor_program import compile_module
 
 if TYPE_CHECKING:
-    from stepwell.frontend.source import Source
+    from stepwell.frontend.source import ModelSource, Source
     from stepwell.tools.driver.options import CompileOptions, Model
 
 
@@ -36,8 +36,8 @@ def lower_and_compile(
     from stepwell.frontend.source import open_model
 
     expect_backends(options)
-    is_text = isinstance(model, Program) or is_ir(model)
-    source = None if is_text or not is_onnx(model) else open_model(model)
+    is_program = isinstance(model, Program) or is_ir(model)
+    source = None if is_program or not is_onnx(model) else open_model(cast("ModelSource", model))
     nodes = 0 if source is None else len(source.model.graph.node)
     with collector_paused(), numbered(), started(workers_for(nodes, options.processes)) as children:
         image = _lowered(model if source is None else source, options, children, progress)

@@ -151,7 +151,7 @@ def test_a_first_answer_imports_what_it_needs() -> None:
     assert {m.split(".")[1] for m in modules if m.startswith("stepwell.")} == _FOLDERS_TO_LEVEL_1
     assert {m.split(".")[2] for m in modules if m.startswith("xdsl.dialects.")} == _XDSL_DIALECTS_TO_LEVEL_1
     lowerings = {m.split(".")[2] for m in modules if m.startswith("stepwell.lowering.")}
-    assert lowerings == {"interpret", "main_to_buffers", "onnx_to_graph"}
+    assert lowerings == {"interpret", "main_to_buffers", "onnx_to_graph", "to_graph"}
     conversion = "stepwell.lowering.onnx_to_graph."
     files = {m.removeprefix(conversion) for m in modules if m.startswith(conversion)}
     assert {f for f in files if "." in f} == _PATTERNS | {"host.string_movement"}

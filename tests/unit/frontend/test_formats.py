@@ -1,0 +1,124 @@
+"""The table of kinds of models: found by suffix or by class, without importing a framework."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+import pytest
+
+import stepwell
+from stepwell.frontend.formats import (
+    FORMATS,
+    Format,
+    format_of,
+    formats,
+    is_onnx,
+    model_suffixes,
+    read_model,
+    with_keywords,
+)
+from tests.support.imports import ROOT, all_imports
+
+FRAMEWORKS = {"torch", "jax", "tensorflow", "keras", "flatbuffers", "coremltools", "sklearn"}
+
+
+class Module:
+    """A class of the name that torch's modules have, without torch."""
+
+
+Module.__module__, Module.__qualname__ = "torch.nn.modules.module", "Module"
+
+
+class Mine(Module):
+    """A module of a user."""
+
+
+def test_files_are_found_by_suffix() -> None:
+    assert format_of("a/m.pt2").name == "an exported PyTorch program"
+    assert format_of(Path("m.onnx")) is FORMATS[0] and format_of("unknown.x") is FORMATS[0]
+    assert model_suffixes() == (".onnx", ".pt2")
+    assert is_onnx(b"") and is_onnx("m.onnx") and not is_onnx("m.pt2")
+
+
+def test_objects_are_found_by_the_names_of_their_classes() -> None:
+    assert format_of(Mine()).name == "a PyTorch module"
+    assert format_of(onnx.ModelProto()) is FORMATS[0]
+    with pytest.raises(stepwell.StepwellError, match="found dict") as caught:
+        format_of({})
+    assert caught.value.code == "bad-model"
+
+
+def test_a_module_needs_examples_and_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(stepwell.StepwellError, match="example_inputs is missing"):
+        stepwell.compile(Mine())
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(stepwell.StepwellError) as caught:
+        stepwell.compile(Mine(), example_inputs=(1,))
+    assert caught.value.code == "missing-package"
+    assert "pip install 'stepwell[torch]'" in caught.value.render()
+
+
+def test_keywords_of_programs_of_python_are_refused_for_files() -> None:
+    with pytest.raises(stepwell.StepwellError, match="example_inputs is for programs of Python") as caught:
+        stepwell.compile("m.onnx", example_inputs=(1,))
+    assert caught.value.code == "bad-model"
+    with pytest.raises(stepwell.StepwellError, match="dynamic_shapes is for programs of Python"):
+        stepwell.read(ROOT / "tests" / "models" / "torch" / "mlp.pt2", dynamic_shapes={})
+    assert with_keywords("m.onnx", {"example_inputs": None}) == "m.onnx"
+
+
+@pytest.mark.parametrize("name", ["m.pt", "m.pth", "m.gguf"])
+def test_files_that_are_recognized_and_not_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for attempt in (lambda: stepwell.compile(name), lambda: stepwell.read(name)):
+        with pytest.raises(stepwell.StepwellError, match=f"ends in .{name.partition('.')[2]}") as caught:
+            attempt()
+        assert caught.value.code == "unknown-file-type"
+        assert "torch.export" in caught.value.render()
+
+
+@pytest.fixture
+def plugged_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A kind of model that another package adds."""
+
+    class Point:
+        @staticmethod
+        def load() -> Format:
+            return Format("a toy", f"{__name__}:read_toy", (".toy",))
+
+    monkeypatch.setattr("stepwell.frontend.formats.entry_points", lambda group: (Point(),))
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    formats.cache_clear()
+    yield
+    formats.cache_clear()
+
+
+def read_toy(path: Path, ctx: object) -> object:
+    return path, ctx
+
+
+def test_other_packages_add_kinds(plugged_in: None) -> None:
+    assert ".toy" in model_suffixes()
+    assert read_model("m.toy", "context") == (Path("m.toy"), "context")
+
+
+def test_reading_imports_no_framework() -> None:
+    sample = ROOT / "tests" / "models" / "torch" / "mlp.pt2"
+    code = f"""
+import sys, stepwell
+stepwell.read({str(sample)!r}).run("functionalize-torch,convert-torch-to-graph")
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded = set(done.stdout.split())
+    assert not loaded & FRAMEWORKS and "onnx" not in loaded
+
+
+def test_conversions_import_no_framework() -> None:
+    """Readers may import a framework; conversions, dialects and passes never do."""
+    folders = ("dialects/", "lowering/", "passes/", "patterns/", "runtime/")
+    wrong = [i for i in all_imports() if i.file.startswith(folders) and i.module.split(".")[0] in FRAMEWORKS]
+    assert not wrong, wrong
