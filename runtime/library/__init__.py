@@ -146,7 +146,7 @@ def _joined(images: Mapping[str, ModelImage]) -> ModelImage:
 
 
 def _number(array: Array, weights: list[Array], known: dict[tuple[object, ...], int]) -> int:
-    """The number of a weight among those of the library, to which a new one is added."""
+    """The number of a weight in the library; a new weight is added."""
     plain = np.ascontiguousarray(array)
     digest = blake2b(plain.reshape(-1).view(np.uint8).data, digest_size=32).digest()
     key = (array.dtype.name, array.shape, digest)
