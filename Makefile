@@ -71,8 +71,8 @@ emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
 
 # Exported models on other CPUs (qemu-user), in Node and browsers, and servers; `DEPLOY="-k riscv64gcv"` runs a part.
-deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-serve .venv/with-clients
-	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/deploy tests/unit/runtime/rpc tests/unit/runtime/serve $(DEPLOY)
+deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-ffi .venv/with-serve .venv/with-clients
+	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/deploy tests/unit/runtime/rpc tests/unit/runtime/ffi tests/unit/runtime/serve tests/unit/lowering/export/test_project.py $(DEPLOY)
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
 explore: .venv/with-test .venv/with-editor .venv/with-notebook .venv/with-npm

@@ -272,7 +272,7 @@ class CompiledModel(ModelInfo):
         """
         from stepwell.runtime.ffi.functions import function_of
 
-        return function_of(self)
+        return function_of(self, has_states=bool(self._whole.states))
 
     def _outputs_in(self, targets: Targets, binding: Binding, frame: CallFrame) -> list[Array]:
         """The memory of outputs, of which some are given."""

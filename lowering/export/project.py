@@ -1,5 +1,5 @@
 """
-A project in one `.tar` file: library or C source, header, an example, and what CMake needs to build it.
+A project in a `.tar` file: library or C source, header, example, and `CMakeLists.txt`.
 
 Its files have no time and no owner, so that one model makes the same bytes everywhere.
 """
@@ -57,7 +57,7 @@ def export_image(
     image: ModelImage, path: str | Path, options: ExportOptions, relaxed: ModelImage | None = None
 ) -> Exported:
     """
-    Write the file of a compiled model, by its suffix, and what belongs beside it.
+    Write a compiled model to a file of a known suffix, with its header.
 
     Args: `relaxed` is the same model for WebAssembly with relaxed SIMD, which a package of npm contains too.
     Raises: StepwellError; nothing is left half written.

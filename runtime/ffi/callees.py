@@ -19,7 +19,7 @@ def load_function(code: bytes) -> HostFunction:
     """
     The callee that calls a registered function; `code` names it as JSON.
 
-    The function gets copies, which it may keep: the model's own arrays are used again after the call.
+    The function gets copies: the model uses its own arrays again after the call.
     Raises: StepwellError `unknown-function`, `missing-package`.
     """
     function = get(str(json.loads(code)["function"]))

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.ffi import tvm_ffi
-from stepwell.runtime.interface import Array, TensorSpec
+from stepwell.runtime.interface import Array, Interface, TensorSpec
 from stepwell.runtime.sessions.states import Targets
-
-if TYPE_CHECKING:
-    from stepwell.runtime.model import CompiledModel
 
 _CLASSES: dict[str, type[Exception]] = {"type-mismatch": TypeError, "index-out-of-range": IndexError}
 """The exceptions that arrive in other languages; all other errors are ValueError."""
 
 
-def function_of(model: CompiledModel) -> Any:
+class _Model(Protocol):
+    """The part of a compiled model that is called."""
+
+    interface: Interface
+
+    def output_shapes(self, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]: ...
+
+    def invoke_into(self, values: Sequence[object], targets: Targets) -> None: ...
+
+
+def function_of(model: _Model, *, has_states: bool) -> Any:
     """
     A model as a `tvm_ffi.Function` of its inputs and the memory of its outputs.
 
@@ -28,7 +35,7 @@ def function_of(model: CompiledModel) -> Any:
     """
     interface = model.interface
     specs = (*interface.inputs, *interface.outputs)
-    if interface.published or model.image.main.interface.states or any(spec.is_object for spec in specs):
+    if interface.published or has_states or any(spec.is_object for spec in specs):
         message = "states, strings, and outputs whose size depends on data have no memory of the caller's"
         raise StepwellError("unsupported-interface", None, message)
     inputs = len(interface.inputs)
@@ -45,7 +52,7 @@ def function_of(model: CompiledModel) -> Any:
     return tvm_ffi().convert(call)
 
 
-def _call(model: CompiledModel, arrays: Sequence[Array]) -> None:
+def _call(model: _Model, arrays: Sequence[Array]) -> None:
     """Call a model on arrays of its inputs and outputs. Raises: StepwellError, TypeError, ValueError."""
     inputs, outputs = arrays[: len(model.interface.inputs)], arrays[len(model.interface.inputs) :]
     for spec, array in zip(model.interface.inputs, inputs, strict=True):

@@ -92,9 +92,7 @@ class Library:
         Raises: StepwellError `unknown-function` with near names; `wrong-cpu`, as loading does.
         """
         if name not in self._models:
-            from stepwell.runtime.values.loading import model_of
-
-            self._models[name] = model_of(self._single(name), threads=self._threads)
+            self._models[name] = _model_of(self._single(name), self._threads)
         return self._models[name]
 
     def _single(self, name: str) -> ModelImage:
@@ -114,6 +112,14 @@ class Library:
 
     def __repr__(self) -> str:
         return f"<Library {', '.join(self.functions)}>"
+
+
+def _model_of(image: ModelImage, threads: int | None) -> CompiledModel:
+    if not image.main.interface.states:
+        return CompiledModel(image, threads=threads)
+    from stepwell.runtime.sessions.stateful import StatefulModel
+
+    return StatefulModel(image, threads=threads)
 
 
 def _checked_name(name: str) -> str:
@@ -146,7 +152,7 @@ def _joined(images: Mapping[str, ModelImage]) -> ModelImage:
 
 
 def _number(array: Array, weights: list[Array], known: dict[tuple[object, ...], int]) -> int:
-    """The number of a weight among those of the library, to which a new one is added."""
+    """The number of a weight in the library; a new weight is added."""
     plain = np.ascontiguousarray(array)
     digest = blake2b(plain.reshape(-1).view(np.uint8).data, digest_size=32).digest()
     key = (array.dtype.name, array.shape, digest)

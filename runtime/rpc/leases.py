@@ -45,7 +45,7 @@ class Lease(NamedTuple):
     since: float
 
     def to_json(self) -> dict[str, object]:
-        """What its client needs."""
+        """Address, fingerprint and token of the device, for the client."""
         address, device = self.device.address, self.device
         at = {"host": address.host, "port": address.port, "fingerprint": device.fingerprint}
         return {"lease": self.number, "token": self.token, **at}
@@ -153,7 +153,7 @@ class Leases:
             return next(held, None)
 
     def rows(self) -> list[dict[str, object]]:
-        """Each device: key, address, state, its holder, its seconds, and the requests that wait."""
+        """The table of devices: key, address, state, holder, seconds in the state, waiting requests."""
         with self._lock:
             now = self._clock()
             holders = {id(r.lease): r.who for r in self._requests if r.lease is not None}

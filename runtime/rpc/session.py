@@ -122,7 +122,7 @@ class Session:
         return Frame({}, path.read_bytes())
 
     def _log(self) -> str:
-        """The end of what the process has printed up to now: it prints a mark, which is waited for."""
+        """The end of the process's output up to now: the process prints a mark, and the session waits."""
         mark = f"\0{token_hex(_MARK_BYTES)}"
         self._ask({"op": "mark", "mark": mark}, b"", "log")
         end = monotonic() + _LOG_SECONDS

@@ -82,7 +82,7 @@ class TrackerServer:
             self._leases.remove(device)
 
     def _request(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-        """The lease of a client, which lasts as long as its call, and not over its time."""
+        """The lease of a client: until the call ends, at most for the time of a lease."""
         messages: _Messages = SimpleQueue()
         head, lease = _first(requests), None
         timeout = number(head, "timeout_ms", 0, MAX_TIMEOUT_MS) / 1e3
