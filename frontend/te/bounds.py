@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from stepwell.frontend.te.expressions import Axis, Call, Expr, Number, Read, Size, is_integer, size_of
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.runtime.dims import Dim
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _expect_inside(read: Read, positive: Mapping[str, Dim]) -> None:
             continue
         low, high = interval(index)
         if low is None or high is None:
-            raise te_error(
+            raise FormulaError(
                 "te-bounds",
                 f"`{read}`: nothing bounds the index `{index}`, the extent is {size}",
                 help=f"te.clamped({read}) reads the nearest element inside",
@@ -90,7 +90,7 @@ def _expect_inside(read: Read, positive: Mapping[str, Dim]) -> None:
         is_low = not is_nonnegative(low, positive)
         reached, at = (low, _corner(index, least=True)) if is_low else (high, _corner(index, least=False))
         place = f" at {at}" if at else ""
-        raise te_error(
+        raise FormulaError(
             "te-bounds",
             f"`{read}`: {index} reaches {reached}{place}, the extent is {size}",
             help="te.if_then_else(condition, …, 0) reads nothing where the condition does not hold",

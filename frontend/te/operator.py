@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.tensors import UNNAMED, Tensor
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.plugins import place_of
@@ -63,7 +63,7 @@ def _signature(function: Callable[..., object], defaults: dict[str, object]) -> 
     given = inspect.signature(function).parameters
     if unknown := [name for name in defaults if name not in given]:
         message = f"te.operator has a default for `{unknown[0]}`, which the function does not take"
-        raise te_error("te-operator", message, where=place_of(function))
+        raise FormulaError("te-operator", message, where=place_of(function))
     first = inspect.Parameter("rewriter", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     own = [p.replace(default=defaults[p.name]) if p.name in defaults else p for p in given.values()]
     return inspect.Signature([first, *own])
@@ -84,7 +84,7 @@ def _tensors(function: Callable[..., object], inputs: Sequence[SSAValue | None])
             continue
         if not isinstance(value.type, TensorType):
             message = f"input {position} is no tensor of known rank: {value.type}"
-            raise te_error("te-operator", message, where=place_of(function))
+            raise FormulaError("te-operator", message, where=place_of(function))
         name = names[min(position, len(names) - 1)]
         dims = [_own(dim, fresh, f"{name}_{axis}") for axis, dim in enumerate(dims_of(tensor_of(value)))]
         tensors.append(Tensor(name, tuple(dims), dtype_of(tensor_of(value).element_type).name))
@@ -106,7 +106,7 @@ def _outputs(returned: object, function: Callable[..., object], name: str) -> li
     wrong = next((output for output in outputs if not isinstance(output, Tensor)), None)
     if wrong is not None or not outputs:
         found = "nothing" if returned is None else repr(cast("object", returned))
-        raise te_error(
+        raise FormulaError(
             "te-operator",
             f"the function of {name} returns {found}, expected tensors of te.compute",
             where=place_of(function),

@@ -22,6 +22,8 @@ def user_place() -> str:
     return ""
 
 
-def te_error(code: str, message: str, *, help: str | None = None, where: str = "") -> StepwellError:
+class FormulaError(StepwellError):
     """An error about a formula, at the user's line."""
-    return StepwellError(code, where or user_place(), message, help=help)
+
+    def __init__(self, code: str, message: str, *, help: str | None = None, where: str = ""):
+        super().__init__(code, where or user_place(), message, help=help)

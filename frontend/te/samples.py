@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepwell.frontend.te.expressions import BOOL, Call, Dtype, Expr, Number, integer_range, is_float
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.runtime.interface import dtype_from_name
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _expect_same(
     at = int(np.argmax(wrong))
     sample = ", ".join(f"{name} = {_shown(v, at)}" for name, v in zip("xyz", operands, strict=False))
     found = f"{left} is {_shown(a, at)} and {right} is {_shown(b, at)} for {sample}"
-    raise te_error(
+    raise FormulaError(
         "te-reducer",
         f"{reducer.name} is not {what}: {found}",
         help="a reduction may combine in any order; te.reducer(…, assume=True) keeps the order of the loop",
@@ -141,5 +141,5 @@ def value_of(expr: Expr, known: Mapping[Expr, Array]) -> Array:
         return np.array(expr.value, dtype)
     parts = [value_of(part, known) for part in expr.parts]
     if not isinstance(expr, Call) or expr.op not in {*_FUNCTIONS, "cast"}:
-        raise te_error("te-reducer", f"a reducer combines its operands alone, found `{expr}`")
+        raise FormulaError("te-reducer", f"a reducer combines its operands alone, found `{expr}`")
     return np.asarray(parts[0] if expr.op == "cast" else _FUNCTIONS[expr.op](*parts)).astype(dtype)

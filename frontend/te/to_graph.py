@@ -15,7 +15,7 @@ from stepwell.dialects.linalg_builder.scalars import Scalars, signless
 from stepwell.dialects.types import tensor_type
 from stepwell.frontend.te.bounds import positive_extents
 from stepwell.frontend.te.expressions import Axis, Expr, Read, Size, walk
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.scalar_code import ScalarCode, element_named
 from stepwell.frontend.te.tensors import Stage, Tensor
 from stepwell.runtime.dims import Dim
@@ -64,7 +64,9 @@ def read_by(stage: Stage) -> list[Tensor]:
 def _value(tensor: Tensor, values: Mapping[Tensor, SSAValue]) -> SSAValue:
     if (value := values.get(tensor)) is None:
         what = f"{tensor.name} is an input that the formula reads and that is not given"
-        raise te_error("te-operator", what, help="compute the result from the inputs of the operator alone")
+        raise FormulaError(
+            "te-operator", what, help="compute the result from the inputs of the operator alone"
+        )
     return value
 
 
@@ -164,7 +166,7 @@ def _with_sizes(stage: Stage, known: Sequence[Tensor]) -> list[Tensor]:
             continue
         source = next((t for t in known if any(str(dim) == name for dim in t.dims)), None)
         if source is None:
-            raise te_error(
+            raise FormulaError(
                 "te-operator",
                 f"{stage.name} needs the size {name}, which no input has as a dimension",
                 help="give an input this dimension, or a number in place of the size",
