@@ -2,7 +2,8 @@
 Exported models: `python -m benchmarks.deploy`.
 
 Sizes of the files of a small model; the time to export a compiled model, and the memory for it; the time of a
-call through `NAME_run` of a model of one operator, over that of `NAME_main`; and of whole models as exported
+call through `NAME_run` of a model of one operator, over that of `NAME_main`, and in another process, by a
+session of `rpc` (which needs grpcio and cryptography); and of whole models as exported
 libraries, against the same models in Python, in turn. Milliseconds are the median, the time of a
 call is the least. `python -m benchmarks.web` measures models for WebAssembly.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
@@ -24,6 +26,7 @@ import onnx.parser
 
 import stepwell
 from benchmarks.zoo import model_path
+from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.target import C_TARGET
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.targets.cpu import cpu_rows
@@ -53,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder = Path(name)
         sizes(folder)
         call_time(folder)
+        call_there_time()
         source(folder)
         for model in args.models:
             whole_model(model, folder)
@@ -175,6 +179,39 @@ def source(folder: Path) -> None:
     print(
         f"digits.c: workspace {done.workspace}, stack at most {done.stack_bytes}, weights {done.weight_bytes}"
     )
+
+
+def call_there_time() -> None:
+    """Print the time of a call of one operator in a process of its own, and on a server on loopback."""
+    model = stepwell.compile(onnx.parser.parse_model(_RELU))
+    x = np.ones(16, np.float32)
+    with stepwell.rpc.local() as session:
+        print(
+            f"one operator: {_least_call(session.load(model, threads=1), x):.3f} ms in a process of its own"
+        )
+    command = [sys.executable, "-m", "stepwell", "rpc", "serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[-1]
+        try:
+            with stepwell.rpc.connect(f"rpc://{address}") as session:
+                milliseconds = _least_call(session.load(model, threads=1), x)
+                print(f"one operator: {milliseconds:.3f} ms on a server on loopback")
+        finally:
+            server.terminate()
+
+
+def _least_call(model: CompiledModel, x: Array) -> float:
+    """The least median of a call over rounds, in milliseconds."""
+    rounds: list[float] = []
+    for _ in range(_ROUNDS):
+        seconds: list[float] = []
+        for _ in range(100):
+            begin = perf_counter()
+            model(x)
+            seconds.append(perf_counter() - begin)
+        rounds.append(1e3 * median(seconds))
+    return min(rounds)
 
 
 def whole_model(name: str, folder: Path) -> None:

@@ -12,11 +12,11 @@ from importlib import import_module
 from importlib.util import cache_from_source
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from threading import Timer
 from typing import IO, NamedTuple, cast
 
 from stepwell.runtime.collector import compiler_imports
 from stepwell.runtime.frames import MAX_BODY_BYTES, BadFrame, Frame, read_frame, write_frame
+from stepwell.runtime.machine.deadline import Deadline
 from stepwell.runtime.machine.fork import Fork, Program, ReaderThread
 
 LAST_OUTPUT_BYTES = 4096
@@ -165,6 +165,7 @@ class Child:
         self._answer_bytes = answer_bytes
         self._late: float | None = None
         self._last_output = b""
+        self._deadline = Deadline(self._kill_late)
         self._process = _forked(program) if fork else _started(program, memory_bytes)
         self._listener = ReaderThread(target=self._listen, args=(forward_errors,), daemon=True)
         self._listener.start()
@@ -195,9 +196,8 @@ class Child:
         Args: `seconds` is its deadline: the child is killed when it passes.
         Raises: ChildError.
         """
-        timer = None if seconds is None else Timer(seconds, self._kill_late, (seconds,))
-        if timer is not None:
-            timer.start()
+        if seconds is not None:
+            self._deadline.begin(seconds)
         try:
             write_frame(self._requests, head, body)
             answer = read_frame(self._answers, self._answer_bytes)
@@ -208,8 +208,7 @@ class Child:
         except (OSError, ValueError):  # a stream is broken, or closed
             answer = None
         finally:
-            if timer is not None:
-                timer.cancel()
+            self._deadline.end()
         if answer is None:
             self._end_or_kill()  # where it lives on without output, it is of no use
             status, is_late = self._process.returncode, self._late is not None
@@ -270,6 +269,7 @@ class Child:
         self.kill()
 
     def _close_streams(self) -> None:
+        self._deadline.close()
         self._listener.join(_END_SECONDS)
         for stream in (self._requests, self._answers, self._process.stderr):
             if stream is not None:

@@ -123,6 +123,17 @@ class Dim:
         least = self._least()
         return least is not None and least >= 0
 
+    def is_at_most(self, other: Dim) -> bool:
+        """Whether the expression is provably at most another one, as min(N, p) is at most N."""
+        if (other - self).is_nonnegative:
+            return True
+        match self._terms:
+            case (((atom,), 1),):
+                parts = _operands(atom)
+                return parts is not None and parts[0] == "min" and any(p.is_at_most(other) for p in parts[1:])
+            case _:
+                return False
+
     def _least(self) -> int | None:
         """A lower bound of the expression, or None: 0 for 8 * ((N - 1) floordiv 32) + 8."""
         if self._number is not None:

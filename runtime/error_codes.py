@@ -73,7 +73,7 @@ CODES: dict[str, ErrorCode] = {
     "cannot-access": ErrorCode("the operating system refused a file or a folder",
         "Check that the path exists and its permissions."),
     "cannot-serve": ErrorCode("a server cannot listen on a port",
-        "Leave `--port` out: any free port is taken."),
+        "Choose another port; `--port 0` is any free one."),
     "cannot-write": ErrorCode("an output cannot be written",
         "Choose a folder that exists, that you may write to, and that has space left."),
     "check-failed": ErrorCode("text does not have the lines that FileCheck's directives ask for",

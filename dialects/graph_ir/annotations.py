@@ -14,7 +14,7 @@ STOP_FUSION = "graph.stop_fusion"
 
 
 IN_BOUNDS = "graph.in_bounds"
-"""An attribute on a gather, scatter or update: its indices, or offsets, are known to be within bounds."""
+"""An attribute on a gather, scatter, slice or update: its indices or offsets are within bounds."""
 
 
 _Op = TypeVar("_Op", bound=Operation)

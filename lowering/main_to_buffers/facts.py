@@ -66,8 +66,8 @@ def error_row(op: Operation) -> RuntimeErrorRow:
     if isinstance(op, graph.BindSizesOp | graph.DefineSizesOp):
         message = "a size that depends on data is negative, or more than memory can hold"
         return RuntimeErrorRow("bad-size", message, describe_location(op))
-    if isinstance(op, graph.CheckOffsetsOp | graph.InsertSliceOp):
-        message = "a slice is placed where its tensor has no room for it (offset, then the greatest possible)"
+    if isinstance(op, graph.CheckOffsetsOp | graph.InsertSliceOp | graph.SliceOp):
+        message = "a slice does not lie within its tensor (offset, then the greatest possible)"
         return RuntimeErrorRow("index-out-of-range", message, describe_location(op))
     message = "an index lies outside of the dimension that it counts along (index, then size)"
     return RuntimeErrorRow("index-out-of-range", message, describe_location(op))

@@ -43,8 +43,17 @@ def slice_(
     limits: Shape | None = None,
     steps: Shape,
 ) -> Array:
-    """Every step-th element from start up to limit; the limit of a negative step may be -1."""
-    bounds = zip(ints(starts, starts_value), ints(limits, limits_value), steps, strict=True)
+    """
+    Every step-th element from start up to limit; the limit of a negative step may be -1.
+
+    Raises: OutOfRange for a start or limit outside of the tensor.
+    """
+    bounds = list(zip(ints(starts, starts_value), ints(limits, limits_value), steps, strict=True))
+    for (start, limit, step), size in zip(bounds, x.shape, strict=True):
+        low = 0 if step > 0 else -1
+        for bound in (start, limit):
+            if not low <= bound <= size + low:
+                raise OutOfRange(bound, size + low)
     return x[tuple(slice(a, b if b >= 0 else None, k) for a, b, k in bounds)]
 
 

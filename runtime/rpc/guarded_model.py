@@ -9,9 +9,11 @@ import numpy as np
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.call_frame import CallFrame
 from stepwell.runtime.memory import LargeOutputs
-from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.model import CompiledModel, Shapes
 from stepwell.runtime.rpc.guarded import GuardedMemory
 from stepwell.runtime.sessions.states import Targets
+
+_WORKSPACE = "the workspace"
 
 
 class _GuardedOutputs(LargeOutputs):
@@ -26,23 +28,33 @@ class _GuardedOutputs(LargeOutputs):
 
 
 class GuardedModel(CompiledModel):
-    """A compiled model whose inputs, outputs and workspace are between inaccessible pages."""
+    """
+    A compiled model whose inputs, outputs and workspace are between inaccessible pages.
+
+    Consecutive calls on the same shapes use the same pages.
+    """
+
+    _guarded_shapes: Shapes | None = None
+    _memory: GuardedMemory
 
     def call_on_all(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
         """
-        The outputs of a call on all inputs of the code, states included.
+        The outputs of a call on all inputs of the code, states included; the next call overwrites them.
 
         Raises: StepwellError as calling does; `stray-write`.
         """
-        self._memory = GuardedMemory()
+        shapes = tuple(array.shape for array in arrays)
+        if shapes != self._guarded_shapes:
+            self._frames.clear()  # with the memory of the call before: the workspace ends at another place
+            self._guarded_shapes, self._memory = shapes, GuardedMemory()
+        self._memory.spoil(_WORKSPACE)
         inputs = [self._memory.copy(array, f"input {i}") for i, array in enumerate(arrays)]
         outputs = self._invoke(inputs, Targets())
         self._memory.check()
-        self._frames.clear()  # with the memory of this call
         return outputs
 
     def _new_frame(self) -> CallFrame:
         frame = super()._new_frame()
         frame.outputs = _GuardedOutputs(self._memory)
-        frame.new_arena = lambda size: self._memory.new((size,), np.dtype(np.uint8), "the workspace")
+        frame.new_arena = lambda size: self._memory.new((size,), np.dtype(np.uint8), _WORKSPACE)
         return frame

@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 from stepwell.runtime.environment import CONFIG
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.packages import needed
+from stepwell.runtime.server.protection import LOOPBACK_HOSTS, read_token
 
 TOKEN_BYTES = 32
 SERVER_NAME = "stepwell"
 """The name in certificates: clients compare the fingerprint, not the address."""
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _YEARS = 10
 _HEX = re.compile(r"[0-9a-f]{64}")
 
@@ -73,17 +73,6 @@ def own_token(path: Path | None = None) -> tuple[str, Path]:
     return read_token(path), path
 
 
-def read_token(path: Path) -> str:
-    """The token in a file. Raises: StepwellError `no-file`, `bad-token`."""
-    try:
-        token = path.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise StepwellError("no-file", str(path), f"the token cannot be read: {error}") from None
-    if not 16 <= len(token) <= 1000 or not token.isascii() or not token.isprintable():
-        raise StepwellError("bad-token", str(path), "a token has 16 to 1000 printable ASCII characters")
-    return token
-
-
 def own_certificate() -> tuple[bytes, bytes]:
     """Private key and certificate of this user's server, made at first use. Raises: StepwellError."""
     key, certificate = config_folder() / "rpc-key.pem", config_folder() / "rpc-certificate.pem"
@@ -109,7 +98,7 @@ def known_server(address: Address) -> Trusted:
         return Trusted(row.get("token"), row.get("fingerprint"))
     folder = config_folder()
     certificate, token = folder / "rpc-certificate.pem", folder / "rpc-token"
-    if address.host not in LOOPBACK:
+    if address.host not in LOOPBACK_HOSTS:
         return Trusted(None, None)
     return Trusted(
         read_token(token) if token.exists() else None,

@@ -45,6 +45,7 @@ class Runner:
             "compare": self._compare,
             "target": self._target,
             "call": self._call,
+            "mark": self._mark,
         }
 
     def answer(self, request: Frame) -> Frame:
@@ -108,6 +109,10 @@ class Runner:
         level = max(runnable_levels()[1:], key=_generation, default="host")
         sizes = {"cores": host.cores, "l1": host.l1_bytes, "l2": host.l2_bytes, "l3": host.l3_bytes}
         return Frame({"target": {"mcpu": level} | {name: size for name, size in sizes.items() if size}}, b"")
+
+    def _mark(self, head: Head, body: bytes) -> Frame:
+        print(as_text(head["mark"]), file=sys.stderr, flush=True)
+        return Frame({}, b"")
 
     def _call(self, head: Head, body: bytes) -> Frame:
         module, dot, name = as_text(head["function"]).rpartition(".")

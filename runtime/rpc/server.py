@@ -14,9 +14,10 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import BadFrame, Frame
 from stepwell.runtime.packages import needed
 from stepwell.runtime.rpc.attempts import Attempts
-from stepwell.runtime.rpc.identity import LOOPBACK, Address
+from stepwell.runtime.rpc.identity import Address
 from stepwell.runtime.rpc.messages import CHUNK_BYTES, MAX_MESSAGE_BYTES, head_of, packed
 from stepwell.runtime.rpc.session import Limits, Session
+from stepwell.runtime.server.protection import expect_protected
 
 SERVICE, METHOD = "stepwell.rpc", "session"
 MAX_SESSIONS = 8
@@ -165,6 +166,4 @@ def _parts(frame: Frame) -> Iterator[bytes]:
 
 def expect_secure(host: str, has_tls: bool) -> None:
     """Require TLS where other machines can connect. Raises: StepwellError `insecure-address`."""
-    if not has_tls and host not in LOOPBACK:
-        message = f"{host} can be reached from other machines, which needs TLS"
-        raise StepwellError("insecure-address", None, message, help="leave `--insecure` out")
+    expect_protected(host, has_token=True, has_tls=has_tls, tls_help="leave `--insecure` out")

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from shutil import rmtree
 from signal import Signals
 from tempfile import mkdtemp
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from typing import NamedTuple
 
 from stepwell.runtime.child import Child, ChildError
@@ -23,6 +24,9 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _PROGRAM = "stepwell.runtime.rpc.runner:main"
 _FEWEST_SECONDS = 0.01
+_LOG_SECONDS = 5
+_MARK_BYTES = 8
+_MARK = re.compile(rf"\0[0-9a-f]{{{2 * _MARK_BYTES}}}\n?")
 
 
 class Limits(NamedTuple):
@@ -78,7 +82,7 @@ class Session:
             case "download":
                 return self._download(_checked_name(head.get("name")))
             case "log":
-                return Frame({"log": self._child.last_output}, b"")
+                return Frame({"log": self._log()}, b"")
             case "load":
                 self._names.append(as_text(head["name"])[:200])
                 stored = self._stored(head)
@@ -116,6 +120,15 @@ class Session:
         if path.stat().st_size > self._limits.max_bytes:
             raise StepwellError("too-large", None, f"{name} has more than {self._limits.max_bytes} bytes")
         return Frame({}, path.read_bytes())
+
+    def _log(self) -> str:
+        """The end of what the process has printed up to now: it prints a mark, which is waited for."""
+        mark = f"\0{token_hex(_MARK_BYTES)}"
+        self._ask({"op": "mark", "mark": mark}, b"", "log")
+        end = monotonic() + _LOG_SECONDS
+        while mark not in (output := self._child.last_output) and monotonic() < end:
+            sleep(0.001)
+        return _MARK.sub("", output).strip()
 
     def _running(self, head: Mapping[str, object]) -> str:
         """The name of the model or function that a request runs."""

@@ -13,11 +13,11 @@ from stepwell.runtime.rpc.identity import (
     fingerprint_of,
     own_certificate,
     own_token,
-    read_token,
     trust,
 )
 from stepwell.runtime.rpc.server import RpcServer, ServerOptions, expect_secure
 from stepwell.runtime.rpc.session import Limits
+from stepwell.runtime.server.protection import read_token
 from stepwell.tools.commands.options import positive
 from stepwell.tools.commands.sizes import size
 

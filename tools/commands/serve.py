@@ -68,16 +68,18 @@ def run(args: Namespace) -> int:
     from stepwell.runtime.serve.application import app
     from stepwell.runtime.serve.served import Batching
     from stepwell.runtime.server.guard import LOOPBACK
-    from stepwell.tools.serving.listen import expect_protected, listen, read_token
+    from stepwell.runtime.server.protection import LOOPBACK_HOSTS, expect_protected, read_token
+    from stepwell.tools.serving.listen import listen
 
-    is_loopback = args.host in (*LOOPBACK, "::1")
-    expect_protected(args.host, is_loopback, args.token_file, args.tls, args.plain_http)
+    has_token, has_tls = args.token_file is not None, args.tls is not None or args.plain_http
+    tls_help = "--tls CERT KEY, or --plain-http behind a proxy"
+    expect_protected(args.host, has_token=has_token, has_tls=has_tls, tls_help=tls_help)
     token = None if args.token_file is None else read_token(args.token_file)
     names = [path.stem for path in args.models]
     if double := [name for name in names if names.count(name) > 1]:
         raise StepwellError("bad-option", None, f"two models have the name {double[0]!r}", help="rename one")
     models = {path.stem: ready_model(Namespace(**{**vars(args), "model": path})) for path in args.models}
-    hosts = (*LOOPBACK, "[::1]", *args.allow_host) if is_loopback or args.allow_host else None
+    hosts = (*LOOPBACK, "[::1]", *args.allow_host) if args.host in LOOPBACK_HOSTS or args.allow_host else None
     batching = Batching(args.max_batch, args.delay_ms, args.instances)
     application = app(
         models, batching=batching, token=token, allow_hosts=hosts, max_request_bytes=args.max_request

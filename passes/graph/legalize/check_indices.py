@@ -1,8 +1,8 @@
-"""`check-indices`: run-time checks of the indices of gathers and scatters, and of the offsets of updates."""
+"""`check-indices`: run-time checks of the indices of gathers and scatters, and of the bounds of slices."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,8 +49,8 @@ class CheckIndicesPass(FunctionPass):
       graph.yield %g : tensor<2x4xf32>
     }
     ```
-    An offset of `graph.insert_slice` that sizes do not prove to be within bounds is checked before the op, or
-    the kernel that it is in: nothing clamps those.
+    An offset of `graph.insert_slice`, or a start or limit of `graph.slice`, that sizes do not prove to be
+    within bounds is checked before the op, or the kernel that it is in: nothing clamps those.
 
     ```mlir
     %y = graph.insert_slice %u into %x at <["p"]> : (tensor<2xf32>, tensor<8xf32>) -> tensor<8xf32>
@@ -67,7 +67,7 @@ class CheckIndicesPass(FunctionPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         checked: set[tuple[SSAValue, tuple[Dim, ...]]] = set()
         for op in list(func.body.walk()):
-            if isinstance(op, graph.InsertSliceOp):
+            if isinstance(op, graph.InsertSliceOp | graph.SliceOp):
                 _check_offsets(op)
             if isinstance(op, _CHECKED) and isinstance(kernel := op.parent_op(), graph.FusedOp):
                 value, sizes = _outside(op.indices, kernel), _sizes(op)
@@ -80,19 +80,34 @@ class CheckIndicesPass(FunctionPass):
                 IRBuilder(InsertPoint.before(kernel), op.location).insert(graph.CheckIndicesOp(value, sizes))
 
 
-def _check_offsets(op: graph.InsertSliceOp) -> None:
-    """Insert a check of the offsets of an update not known to be in bounds, unless it is marked as safe."""
-    if IN_BOUNDS in op.attributes or op.offsets is None:
+def _check_offsets(op: graph.InsertSliceOp | graph.SliceOp) -> None:
+    """Insert a check of the bounds of a slice that sizes do not prove, unless it is marked as safe."""
+    if IN_BOUNDS in op.attributes:
         return
     pairs = [
         (offset, last)
-        for offset, last in zip(op.offsets.get(), op.last_offsets(), strict=True)
-        if not (offset.is_nonnegative and (last - offset).is_nonnegative)
+        for offset, last in dict.fromkeys(_bounds(op))
+        if not (offset.is_nonnegative and offset.is_at_most(last))
     ]
     if pairs and not any(dim.is_unknown for pair in pairs for dim in pair):
         at = kernel if isinstance(kernel := op.parent_op(), graph.FusedOp) else op
         check = graph.CheckOffsetsOp([offset for offset, _ in pairs], [last for _, last in pairs])
         IRBuilder(InsertPoint.before(at), op.location).insert(check)
+
+
+def _bounds(op: graph.InsertSliceOp | graph.SliceOp) -> Iterator[tuple[Dim, Dim]]:
+    """The offsets of a slice, each with the greatest that lies within the tensor."""
+    if isinstance(op, graph.InsertSliceOp):
+        offsets = op.offsets.get() if op.offsets is not None else []
+        yield from zip(offsets, op.last_offsets(), strict=op.offsets is not None)
+        return
+    if op.starts is None or op.limits is None:
+        return
+    sizes, steps = dims_of(op.input.type), op.steps.get_values()
+    for size, start, limit, step in zip(sizes, op.starts.get(), op.limits.get(), steps, strict=True):
+        # A negative step may begin at the last element, and end before the first one.
+        shifted = [bound if step > 0 else bound + 1 for bound in (start, limit)]
+        yield from ((bound, size) for bound in shifted if bound not in (Dim.of(0), size))
 
 
 def _is_needed(op: Operation) -> bool:

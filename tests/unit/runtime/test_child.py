@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from stepwell.runtime import child as child_module
 from stepwell.runtime import frames
 from stepwell.runtime.child import LAST_OUTPUT_BYTES, Child, ChildError
 from stepwell.runtime.frames import BadFrame, Frame, read_frame, write_frame
+from stepwell.runtime.machine.deadline import Deadline
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -144,3 +146,21 @@ def test_bytecode_is_in_the_cache_where_there_is_none_beside_the_sources(
         {"prefix": None, "written": False} if kept else {"prefix": str(prefix), "written": True}
     )
     assert kept or (prefix.is_dir() and prefix.parent.stat().st_mode & 0o777 == 0o700)
+
+
+def test_one_thread_watches_all_requests() -> None:
+    passed: list[float] = []
+    deadline = Deadline(passed.append)
+    deadline.begin(30)
+    deadline.end()
+    deadline.begin(0.05)  # earlier than the one that the thread sleeps until
+    before = threading.active_count()
+    end = time.monotonic() + 10
+    while not passed and time.monotonic() < end:
+        time.sleep(0.01)
+    assert passed == [0.05]
+    deadline.begin(0.05)
+    deadline.end()
+    time.sleep(0.1)
+    assert passed == [0.05] and threading.active_count() == before
+    deadline.close()

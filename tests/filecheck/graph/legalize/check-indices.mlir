@@ -47,3 +47,17 @@ func.func @updates(%u: tensor<2x1xf32>, %x: tensor<8x?xf32, #graph.dims<[8, "N +
     : (tensor<2x1xf32>, tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>) -> tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>
   func.return %d : tensor<8x?xf32, #graph.dims<[8, "N + 1"]>>
 }
+// Bounds of a slice: as they are for a step forwards, one more backwards. A clamped one is within the tensor.
+// CHECK-LABEL: @slices
+func.func @slices(%x: tensor<8x?xf32, #graph.dims<[8, "N"]>>, %at: tensor<2xi64>) -> (tensor<3x2xf32>, tensor<?x3xf32, #graph.dims<["min(8, q)", 3]>>) {
+  %p, %q = graph.bind_sizes %at names ["p", "q"] : tensor<2xi64> -> index, index
+  // CHECK: graph.check_offsets <["p", "p + 3", "q + 1", "q - 1"]> up_to <[8, 8, "N", "N"]>
+  // CHECK-NEXT: {{graph.slice|graph.fused}}
+  %y = graph.slice %x starts <["p", "q"]> limits <["p + 3", "q - 2"]> steps [1, -1] : tensor<8x?xf32, #graph.dims<[8, "N"]>> -> tensor<3x2xf32>
+  // CHECK: graph.check_offsets <[3]> up_to <["N"]>
+  // CHECK-NEXT: {{graph.slice|graph.fused}}
+  %z = graph.slice %x starts <[0, 0]> limits <["min(8, q)", 3]> steps [1, 1] : tensor<8x?xf32, #graph.dims<[8, "N"]>> -> tensor<?x3xf32, #graph.dims<["min(8, q)", 3]>>
+  // CHECK-NOT: graph.check_offsets
+  %w = graph.slice %z starts <[0, 1]> limits <["min(8, q)", 2]> steps [1, 1] : tensor<?x3xf32, #graph.dims<["min(8, q)", 3]>> -> tensor<?x1xf32, #graph.dims<["min(8, q)", 1]>>
+  func.return %y, %z : tensor<3x2xf32>, tensor<?x3xf32, #graph.dims<["min(8, q)", 3]>>
+}

@@ -24,6 +24,14 @@ func.func @main(%x: tensor<?x17xf32> {graph.dim_names = ["N", ""]}) -> tensor<?x
   func.return %y : tensor<?x17xf32>
 }
 """
+GATHER = """
+func.func @main(%x: tensor<?x8xf32> {graph.dim_names = ["N", ""]}, %i: tensor<1xi64>) -> tensor<1x8xf32> {
+  %s = graph.softmax %x axis 0 : tensor<?x8xf32> -> tensor<?x8xf32>
+  %y = graph.gather %s, %i axis 0 batch_dims 0 bounds "check"
+    : (tensor<?x8xf32>, tensor<1xi64>) -> tensor<1x8xf32>
+  func.return %y : tensor<1x8xf32>
+}
+"""
 CODE = """
 import os, signal, time
 
@@ -89,7 +97,7 @@ def test_functions_files_and_the_log(session: rpc.Connection) -> None:
     np.testing.assert_array_equal(session.call("uploaded_code.double", X), 2 * X)
     total, rest = session.call("uploaded_code.both", X, X)
     assert (total == 2 * X).all() and not rest.any()
-    assert "doubling" in session.log()
+    assert session.log() == session.log() == "doubling"
     session.call("uploaded_code.write")
     assert session.download("made.bin") == b"abc"
     with pytest.raises(StepwellError, match="no such thing"):
@@ -150,6 +158,36 @@ def test_a_write_between_array_and_page_is_found() -> None:
     with pytest.raises(StepwellError, match=r"stray-write.*output 0"):
         memory.check()
     assert np.isnan(memory.new((3,), np.dtype(np.float32), "x")).all()
+
+
+def test_calls_of_one_shape_share_their_pages() -> None:
+    memory, byte = GuardedMemory(), np.dtype(np.uint8)
+    first = memory.new((100,), byte, "x")
+    first[...] = 1
+    again = memory.new((100,), byte, "x")
+    assert again.ctypes.data == first.ctypes.data and (again == 0xA5).all()
+    again[...] = 1
+    memory.spoil("x")
+    assert (again == 0xA5).all()
+    ctypes.memset(again.ctypes.data + 100, 1, 1)
+    with pytest.raises(StepwellError, match="stray-write"):
+        memory.check()
+    assert memory.new((101,), byte, "x").ctypes.data != first.ctypes.data
+    memory.check()
+
+
+def test_calls_of_other_shapes_and_failed_ones_leave_nothing_behind(session: rpc.Connection) -> None:
+    """The workspace of a larger call is not that of a smaller one, whose end is another."""
+    model = stepwell.compile(stepwell.parse(GATHER))
+    there = session.load(model, threads=1)
+    x = np.random.default_rng(3).standard_normal((40, 8), np.float32)
+    for rows, index in ((40, 39), (3, 0), (3, -5), (3, 2), (40, 40), (40, 1), (3, 1)):
+        i = np.array([index], np.int64)
+        if -rows <= index < rows:
+            np.testing.assert_array_equal(there(x[:rows], i), model(x[:rows], i))
+        else:
+            with pytest.raises(StepwellError, match=r"error\[index-out-of-range\]"):
+                there(x[:rows], i)
 
 
 @pytest.mark.parametrize(
