@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -22,21 +21,32 @@ def affine_index(value: SSAValue, axes: Mapping[SSAValue, int]) -> AffineExpr | 
     if (axis := axes.get(value)) is not None:
         return AffineExpr.dimension(axis)
     owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return AffineExpr.constant(owner.value.value.data)
-    if not isinstance(owner, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+    if not isinstance(owner, Operation):
+        return None
+    number = owner.properties.get("value")
+    if owner.name == "arith.constant" and isinstance(number, IntegerAttr):
+        return AffineExpr.constant(cast("IntegerAttr[IndexType]", number).value.data)
+    if owner.name not in ("arith.addi", "arith.subi", "arith.muli"):
         return None
     left, right = (affine_index(operand, axes) for operand in owner.operands)
     if left is None or right is None:
         return None
-    if isinstance(owner, arith.MuliOp):
+    if owner.name == "arith.muli":
         return None if left.used_dims() and right.used_dims() else left * right
-    return left + right if isinstance(owner, arith.AddiOp) else left - right
+    return left + right if owner.name == "arith.addi" else left - right
 
 
-def extracts_in(op: Operation) -> list[tensor.ExtractOp]:
+class ElementRead(NamedTuple):
+    """A read of an element in a body: the argument for the tensor, and the indices."""
+
+    tensor: SSAValue
+    indices: Sequence[SSAValue]
+
+
+def extracts_in(op: Operation) -> list[ElementRead]:
     """The reads of elements in an op's regions."""
-    return [inner for inner in op.walk() if isinstance(inner, tensor.ExtractOp)]
+    reads = [inner.operands for inner in op.walk() if inner.name == "tensor.extract"]
+    return [ElementRead(operands[0], operands[1:]) for operands in reads]
 
 
 def axes_read(op: ExpressionOp, value: SSAValue) -> list[tuple[int, ...] | None]:
@@ -97,7 +107,7 @@ def kind_of_expression(op: ExpressionOp) -> Kind:
 
 
 def _kind_of_read(
-    read: tensor.ExtractOp, axes: Mapping[SSAValue, int], dims: Sequence[Dim], shape: Sequence[Dim]
+    read: ElementRead, axes: Mapping[SSAValue, int], dims: Sequence[Dim], shape: Sequence[Dim]
 ) -> Kind:
     """The kind of a read: of the point itself, along some of the axes in order, or any other."""
     at = [axes.get(index) for index in read.indices]

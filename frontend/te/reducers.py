@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from stepwell.frontend.te.expressions import (
@@ -19,26 +18,23 @@ from stepwell.frontend.te.expressions import (
     is_float,
 )
 from stepwell.frontend.te.functions import conjunction, disjunction, isnan, maximum, minimum, negation, select
-from stepwell.frontend.te.places import FormulaError, user_place
+from stepwell.frontend.te.places import FormulaError
 
 Combine = Callable[[Any, Any], object]
 Identity = Callable[..., object]
 """The identity for the types of the values."""
 
 
-@dataclass(frozen=True, eq=False)
 class Reducer:
     """
     A way to combine values: associative, commutative, with an identity.
 
-    Called with an expression, or a tuple of them, and axes it is a reduction.
+    Called with an expression, or a tuple of them, and axes it is a reduction. One that is not `known` to be
+    so is tested with samples.
     """
 
-    name: str
-    combine: Combine
-    identity: Identity
-    is_known: bool = True
-    """Whether it is known to be associative and commutative, or else tested with samples."""
+    def __init__(self, name: str, combine: Combine, identity: Identity, known: bool = True):
+        self.name, self.combine, self.identity, self.is_known = name, combine, identity, known
 
     def __call__(self, values: object, axis: Axis | Sequence[Axis], where: Expr | None = None) -> Reduction:
         return reduction(self, values, axis, where)
@@ -72,16 +68,19 @@ class Reducer:
         return cast("list[float]", items)
 
 
-@dataclass(frozen=True, eq=False)
 class Reduction:
     """Values that are combined over axes; it is the whole of a formula."""
 
-    reducer: Reducer
-    values: tuple[Expr, ...]
-    axes: tuple[Axis, ...]
-    where: Expr | None
-    accumulate: str | None
-    place: str
+    def __init__(
+        self,
+        reducer: Reducer,
+        values: tuple[Expr, ...],
+        axes: tuple[Axis, ...],
+        where: Expr | None,
+        accumulate: str | None,
+    ):
+        self.reducer, self.values, self.axes = reducer, values, axes
+        self.where, self.accumulate = where, accumulate
 
     def masked(self) -> list[Expr]:
         """The values, with the identity where the condition does not hold."""
@@ -133,7 +132,7 @@ def reduction(
         from stepwell.frontend.te.samples import expect_reducer
 
         expect_reducer(reducer, [value.dtype for value in made])
-    return Reduction(reducer, made, axes, where, accumulate, user_place())
+    return Reduction(reducer, made, axes, where, accumulate)
 
 
 def _lowest(dtype: Dtype) -> float:

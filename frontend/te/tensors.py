@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from stepwell.frontend.te.bounds import expect_inside
@@ -38,15 +36,15 @@ Formula: TypeAlias = Callable[..., object]
 """From axes to what one element is."""
 
 
-@dataclass(eq=False)
 class Tensor:
-    """A tensor that formulas read: an input, or what a stage computes."""
+    """
+    A tensor that formulas read: an input, or what a stage computes.
 
-    name: str
-    dims: tuple[Dim, ...]
-    dtype: Dtype
-    stage: Stage | None = None
-    """The stage that computes it; None for an input."""
+    `stage` is the one that computes it; None for an input.
+    """
+
+    def __init__(self, name: str, dims: tuple[Dim, ...], dtype: Dtype, stage: Stage | None = None):
+        self.name, self.dims, self.dtype, self.stage = name, dims, dtype, stage
 
     @property
     def shape(self) -> tuple[int | Size, ...]:
@@ -80,22 +78,25 @@ class Tensor:
         return f"<te.Tensor {self.name}: {'x'.join(map(str, self.dims))} {self.dtype}>"
 
 
-@dataclass(eq=False)
 class Stage:
-    """A computation of tensors of one shape: a formula for a point, perhaps reduced over further axes."""
+    """
+    A computation of tensors of one shape: a formula for a point, perhaps reduced over further axes.
 
-    name: str
-    axes: tuple[Axis, ...]
-    values: tuple[Expr, ...]
-    reduction: Reduction | None
-    where: str
-    """The user's line."""
-    outputs: tuple[Tensor, ...] = field(init=False)
+    `where` is the user's line.
+    """
 
-    def __post_init__(self) -> None:
-        dims = tuple(axis.extent for axis in self.axes)
-        self.outputs = tuple(Tensor("", dims, value.dtype, self) for value in self.values)
-        self.rename(self.name)
+    def __init__(
+        self,
+        name: str,
+        axes: tuple[Axis, ...],
+        values: tuple[Expr, ...],
+        reduction: Reduction | None,
+        where: str,
+    ):
+        self.name, self.axes, self.values, self.reduction, self.where = name, axes, values, reduction, where
+        dims = tuple(axis.extent for axis in axes)
+        self.outputs = tuple(Tensor("", dims, value.dtype, self) for value in values)
+        self.rename(name)
 
     def rename(self, name: str) -> None:
         """Give the stage and the tensors that it computes a name."""
@@ -186,6 +187,8 @@ def compute(
 
 def _axes(dims: Sequence[Dim], formula: Formula) -> Iterator[Axis]:
     """An axis a dimension, named as the formula's parameters are. Raises: StepwellError `te-type`."""
+    import inspect
+
     parameters = list(inspect.signature(formula).parameters.values())
     if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
         first = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_POSITIONAL]
