@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from stepwell.dialects.graph.base import Kind
+from stepwell.dialects.graph.formula import FormulaOp
 from stepwell.runtime.dims import Dim, same_dims
-
-if TYPE_CHECKING:
-    from stepwell.dialects.graph.expression import ExpressionOp
 
 
 def affine_index(value: SSAValue, axes: Mapping[SSAValue, int]) -> AffineExpr | None:
@@ -49,9 +47,9 @@ def extracts_in(op: Operation) -> list[ElementRead]:
     return [ElementRead(operands[0], operands[1:]) for operands in reads]
 
 
-def axes_read(op: ExpressionOp, value: SSAValue) -> list[tuple[int, ...] | None]:
+def axes_read(op: FormulaOp, value: SSAValue) -> list[tuple[int, ...] | None]:
     """
-    For each read of an input the axes along its dimensions, but for dimensions of 1, which have one place.
+    The axes along the dimensions of an input, for each read, without dimensions of 1.
 
     None for a read at other indices, or of dimensions with other extents.
     """
@@ -67,19 +65,19 @@ def axes_read(op: ExpressionOp, value: SSAValue) -> list[tuple[int, ...] | None]
     return found
 
 
-def _point(op: ExpressionOp, first: int) -> tuple[int, ...]:
+def _point(op: FormulaOp, first: int) -> tuple[int, ...]:
     """The first axes, but for those of 1."""
     extents = [*op.axis_dims, *op.reduce_dims]
     return tuple(axis for axis, extent in enumerate(extents[:first]) if extent != 1)
 
 
-def reads_rows(op: ExpressionOp, value: SSAValue, kept: int) -> bool:
+def reads_rows(op: FormulaOp, value: SSAValue, kept: int) -> bool:
     """Whether all reads of an input are at the point itself, or at its place along the first axes."""
     places = _point(op, len(op.axes) + len(op.reduce)), _point(op, kept)
     return all(axes in places for axes in axes_read(op, value))
 
 
-def whole_input(op: ExpressionOp) -> SSAValue | None:
+def whole_input(op: FormulaOp) -> SSAValue | None:
     """The first input that is only read at the point itself, over all axes; None where there is none."""
     point = _point(op, len(op.axes) + len(op.reduce))
     for value in op.inputs:
@@ -88,7 +86,7 @@ def whole_input(op: ExpressionOp) -> SSAValue | None:
     return None
 
 
-def kind_of_expression(op: ExpressionOp) -> Kind:
+def kind_of_expression(op: FormulaOp) -> Kind:
     """
     The fusion kind of an expression, by its reads.
 

@@ -129,9 +129,10 @@ def reduction(
     if accumulate not in (None, "same"):
         raise FormulaError("te-reduction", f'accumulate is "same" or left out, found {accumulate!r}')
     if not reducer.is_known:
-        from stepwell.frontend.te.samples import expect_reducer
+        from stepwell.frontend.te.samples import Tried, expect_reducer
 
-        expect_reducer(reducer, [value.dtype for value in made])
+        dtypes = [value.dtype for value in made]
+        expect_reducer(Tried(reducer.name, reducer.combined, reducer.start(dtypes)), dtypes)
     return Reduction(reducer, made, axes, where, accumulate)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from stepwell.frontend.te.bounds import expect_inside
+from stepwell.frontend.te.bounds import expect_inside, positive_extents
 from stepwell.frontend.te.expressions import (
     Axis,
     Dtype,
@@ -207,7 +207,7 @@ def _stage(
     name: str, axes: tuple[Axis, ...], values: Sequence[Expr], reduction: Reduction | None, where: str
 ) -> tuple[Tensor, ...]:
     stage = Stage(name, axes, tuple(values), reduction, where)
-    expect_inside(stage)
+    expect_inside(stage.values, positive_extents((*stage.axes, *stage.reduce_axes)))
     return stage.outputs
 
 

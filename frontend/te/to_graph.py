@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.expression_text import argument_type, sizes_attr
+from stepwell.dialects.graph.formula import argument_type, sizes_attr
 from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.linalg_builder.scalars import Scalars, signless
 from stepwell.dialects.types import tensor_type
@@ -40,7 +40,7 @@ def emit(outputs: Sequence[Tensor], inputs: Mapping[Tensor, SSAValue], insert: I
 
 
 def stages_of(outputs: Sequence[Tensor]) -> list[Stage]:
-    """The stages from which tensors are computed, each after those that it reads."""
+    """The stages of tensors in order: producers first."""
     found: dict[Stage, None] = {}
     waiting: list[Stage | tuple[Stage]] = [
         tensor.stage for tensor in outputs[::-1] if tensor.stage is not None
@@ -100,7 +100,7 @@ class _Emitted:
             argument.name_hint = hint(name)
         indices: dict[Axis, SSAValue] = dict(zip(axes, block.args, strict=False))
         tensors = dict(zip(self._inputs, block.args[len(axes) :], strict=True))
-        code = ScalarCode(block, indices, tensors, positive=positive_extents(stage))
+        code = ScalarCode(block, indices, tensors, positive=positive_extents(axes))
         block.add_op(graph.YieldOp([code.stored(value) for value in stage.values]))
         return graph.ExpressionOp(
             stage.name,
@@ -158,7 +158,7 @@ def _widened(block: Block, values: Sequence[Expr]) -> list[SSAValue]:
 
 
 def _with_sizes(stage: Stage, known: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors that a stage reads, and those from whose shapes the sizes that it needs follow."""
+    """The tensors that a stage reads, and further ones for sizes that no shape of these has."""
     inputs = read_by(stage)
     needed = {name for dim in _dims(stage, inputs) for name in dim.symbols()}
     for name in sorted(needed):

@@ -9,7 +9,7 @@ import numpy as np
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import plain
-from stepwell.dialects.graph.expression_text import dims_in
+from stepwell.dialects.graph.formula import dims_in
 from stepwell.dialects.types import dtype_of, signless
 from stepwell.lowering.interpret.engine import Compiler, Frame, Value, packed
 from stepwell.lowering.interpret.grids import Array
