@@ -21,6 +21,7 @@ from stepwell.runtime.rpc.interleaved import Latency
 from tests.support.imports import ROOT
 
 FOLDERS = (
+    "dialects/linalg_builder",
     "dialects/tensor_ir",
     "passes",
     "lowering/bufferize",
