@@ -34,7 +34,8 @@ class ExpressionOp(FormulaOp):
     `identity`.
 
     In the regions tensors and numbers have their level-2 types. Sizes have names of the op's own, bound by
-    the shapes of the inputs, so that the formula is the same for all shapes.
+    the shapes of the inputs, so that the formula is the same for all shapes. The fusion kind follows from the
+    indices of the reads.
 
     ```mlir
     %c = graph.expression "matmul" (%i < "m", %j < "n") reduce (%r < "k")
