@@ -101,7 +101,7 @@ class GraphOp(IRDLOperation, ABC):
 
     @property
     def fusion_kind(self) -> Kind:
-        """The fusion kind of this op: that of its class, unless its formula decides."""
+        """The fusion kind of this op, by default the `KIND` of its class."""
         return self.KIND
 
     def initialize(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple, cast
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from stepwell.dialects.graph.base import Kind
+from stepwell.dialects.graph.formula import FormulaOp
 from stepwell.runtime.dims import Dim, same_dims
-
-if TYPE_CHECKING:
-    from stepwell.dialects.graph.expression import ExpressionOp
 
 
 def affine_index(value: SSAValue, axes: Mapping[SSAValue, int]) -> AffineExpr | None:
@@ -22,26 +19,37 @@ def affine_index(value: SSAValue, axes: Mapping[SSAValue, int]) -> AffineExpr | 
     if (axis := axes.get(value)) is not None:
         return AffineExpr.dimension(axis)
     owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return AffineExpr.constant(owner.value.value.data)
-    if not isinstance(owner, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+    if not isinstance(owner, Operation):
+        return None
+    number = owner.properties.get("value")
+    if owner.name == "arith.constant" and isinstance(number, IntegerAttr):
+        return AffineExpr.constant(cast("IntegerAttr[IndexType]", number).value.data)
+    if owner.name not in ("arith.addi", "arith.subi", "arith.muli"):
         return None
     left, right = (affine_index(operand, axes) for operand in owner.operands)
     if left is None or right is None:
         return None
-    if isinstance(owner, arith.MuliOp):
+    if owner.name == "arith.muli":
         return None if left.used_dims() and right.used_dims() else left * right
-    return left + right if isinstance(owner, arith.AddiOp) else left - right
+    return left + right if owner.name == "arith.addi" else left - right
 
 
-def extracts_in(op: Operation) -> list[tensor.ExtractOp]:
+class ElementRead(NamedTuple):
+    """A read of an element in a body: the argument for the tensor, and the indices."""
+
+    tensor: SSAValue
+    indices: Sequence[SSAValue]
+
+
+def extracts_in(op: Operation) -> list[ElementRead]:
     """The reads of elements in an op's regions."""
-    return [inner for inner in op.walk() if isinstance(inner, tensor.ExtractOp)]
+    reads = [inner.operands for inner in op.walk() if inner.name == "tensor.extract"]
+    return [ElementRead(operands[0], operands[1:]) for operands in reads]
 
 
-def axes_read(op: ExpressionOp, value: SSAValue) -> list[tuple[int, ...] | None]:
+def axes_read(op: FormulaOp, value: SSAValue) -> list[tuple[int, ...] | None]:
     """
-    For each read of an input the axes along its dimensions, but for dimensions of 1, which have one place.
+    The axes along the dimensions of an input, for each read, without dimensions of 1.
 
     None for a read at other indices, or of dimensions with other extents.
     """
@@ -57,19 +65,19 @@ def axes_read(op: ExpressionOp, value: SSAValue) -> list[tuple[int, ...] | None]
     return found
 
 
-def _point(op: ExpressionOp, first: int) -> tuple[int, ...]:
+def _point(op: FormulaOp, first: int) -> tuple[int, ...]:
     """The first axes, but for those of 1."""
     extents = [*op.axis_dims, *op.reduce_dims]
     return tuple(axis for axis, extent in enumerate(extents[:first]) if extent != 1)
 
 
-def reads_rows(op: ExpressionOp, value: SSAValue, kept: int) -> bool:
+def reads_rows(op: FormulaOp, value: SSAValue, kept: int) -> bool:
     """Whether all reads of an input are at the point itself, or at its place along the first axes."""
     places = _point(op, len(op.axes) + len(op.reduce)), _point(op, kept)
     return all(axes in places for axes in axes_read(op, value))
 
 
-def whole_input(op: ExpressionOp) -> SSAValue | None:
+def whole_input(op: FormulaOp) -> SSAValue | None:
     """The first input that is only read at the point itself, over all axes; None where there is none."""
     point = _point(op, len(op.axes) + len(op.reduce))
     for value in op.inputs:
@@ -78,7 +86,7 @@ def whole_input(op: ExpressionOp) -> SSAValue | None:
     return None
 
 
-def kind_of_expression(op: ExpressionOp) -> Kind:
+def kind_of_expression(op: FormulaOp) -> Kind:
     """
     The fusion kind of an expression, by its reads.
 
@@ -97,7 +105,7 @@ def kind_of_expression(op: ExpressionOp) -> Kind:
 
 
 def _kind_of_read(
-    read: tensor.ExtractOp, axes: Mapping[SSAValue, int], dims: Sequence[Dim], shape: Sequence[Dim]
+    read: ElementRead, axes: Mapping[SSAValue, int], dims: Sequence[Dim], shape: Sequence[Dim]
 ) -> Kind:
     """The kind of a read: of the point itself, along some of the axes in order, or any other."""
     at = [axes.get(index) for index in read.indices]

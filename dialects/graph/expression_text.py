@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from collections.abc import Sequence
+from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, TensorType
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from stepwell.dialects.types import Tensor, signless, tensor_of
-from stepwell.runtime.dims import Dim
+from stepwell.dialects.graph.formula import FormulaOp, Sizes, argument_type
+from stepwell.dialects.types import Tensor, tensor_of
 
-if TYPE_CHECKING:
-    from stepwell.dialects.graph.expression import ExpressionOp
-
-Sizes: TypeAlias = ArrayAttr[StringAttr]
-"""Dimension expressions over the sizes that an expression names for itself, as text."""
-
-ExpressionT = TypeVar("ExpressionT", bound="ExpressionOp")
+ExpressionT = TypeVar("ExpressionT", bound=FormulaOp)
 
 
-def print_expression(op: ExpressionOp, printer: Printer) -> None:
+def print_expression(op: FormulaOp, printer: Printer) -> None:
     """Print the op after its name."""
     printer.print_string(" ")
     printer.print_attribute(op.formula)
@@ -128,19 +122,3 @@ def _parse_input(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedO
         Parser.Delimiter.SQUARE, lambda: StringAttr(parser.parse_str_literal())
     )
     return name, value, ArrayAttr(sizes)
-
-
-def argument_type(input: Tensor, sizes: Sizes) -> Tensor:
-    """The level-2 type of an input in the body: numbers where its sizes are numbers, and `?` for others."""
-    shape = [int(size.data) if size.data.isdecimal() else DYNAMIC_INDEX for size in sizes]
-    return TensorType(signless(input.element_type), shape)
-
-
-def sizes_attr(dims: Iterable[Dim]) -> Sizes:
-    """Dimension expressions as an attribute that no pass renames: their names are the op's own."""
-    return ArrayAttr([StringAttr(str(dim)) for dim in dims])
-
-
-def dims_in(sizes: Sizes) -> list[Dim]:
-    """The dimension expressions of an attribute."""
-    return [Dim.of(int(size.data) if size.data.isdecimal() else size.data) for size in sizes]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from stepwell.frontend.te.expressions import Axis, Call, Expr, Number, Read, Size, is_integer, size_of
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.runtime.dims import Dim
-
-if TYPE_CHECKING:
-    from stepwell.frontend.te.tensors import Stage
 
 
 class Interval(NamedTuple):
@@ -30,19 +27,22 @@ class Linear(NamedTuple):
 _NOTHING = Interval(None, None)
 
 
-def expect_inside(stage: Stage) -> None:
-    """Require all reads of a stage to be inside, guarded, or clamped. Raises: StepwellError `te-bounds`."""
-    positive = positive_extents(stage)
-    for value in stage.values:
+def expect_inside(values: Iterable[Expr], positive: Mapping[str, Dim]) -> None:
+    """
+    Require all reads of formulas to be inside, guarded, or clamped.
+
+    Args: `positive` is as `positive_extents` gives it.
+    Raises: StepwellError `te-bounds`, with a counterexample.
+    """
+    for value in values:
         for read, is_guarded in _reads(value, is_guarded=False, seen=set()):
             if not is_guarded and not read.is_clamped:
                 _expect_inside(read, positive)
 
 
-def positive_extents(stage: Stage) -> Mapping[str, Dim]:
-    """The symbols that are at least 1 where a formula is computed, as 1 more than a size that may be 0."""
-    dims = [axis.extent for axis in (*stage.axes, *stage.reduce_axes)]
-    names = [str(dim) for dim in dims if str(dim).isidentifier()]
+def positive_extents(axes: Iterable[Axis]) -> Mapping[str, Dim]:
+    """The symbols of extents, which are at least 1 at a point, as 1 more than a size from 0 on."""
+    names = [str(axis.extent) for axis in axes if str(axis.extent).isidentifier()]
     return {name: Dim.symbol(name) + 1 for name in names}
 
 
@@ -81,7 +81,7 @@ def _expect_inside(read: Read, positive: Mapping[str, Dim]) -> None:
             continue
         low, high = interval(index)
         if low is None or high is None:
-            raise te_error(
+            raise FormulaError(
                 "te-bounds",
                 f"`{read}`: nothing bounds the index `{index}`, the extent is {size}",
                 help=f"te.clamped({read}) reads the nearest element inside",
@@ -90,7 +90,7 @@ def _expect_inside(read: Read, positive: Mapping[str, Dim]) -> None:
         is_low = not is_nonnegative(low, positive)
         reached, at = (low, _corner(index, least=True)) if is_low else (high, _corner(index, least=False))
         place = f" at {at}" if at else ""
-        raise te_error(
+        raise FormulaError(
             "te-bounds",
             f"`{read}`: {index} reaches {reached}{place}, the extent is {size}",
             help="te.if_then_else(condition, …, 0) reads nothing where the condition does not hold",

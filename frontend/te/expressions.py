@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
-from stepwell.frontend.te.places import te_error, user_place
+from stepwell.frontend.te.places import FormulaError, user_place
 from stepwell.runtime.dims import Dim
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Expr:
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        raise te_error(
+        raise FormulaError(
             "te-type",
             f"`{self}` has no truth value while the formula is written",
             help="join conditions by te.all, te.any and te.not_; choose by te.select or te.if_then_else, "
@@ -104,7 +104,7 @@ class Expr:
         )
 
     def __iter__(self) -> Iterator[Expr]:
-        raise te_error("te-type", f"`{self}` is one number, found a loop over it")
+        raise FormulaError("te-type", f"`{self}` is one number, found a loop over it")
 
     def __repr__(self) -> str:
         return str(self)
@@ -241,7 +241,7 @@ def expression(value: object, like: Expr | None = None) -> Expr:
         return Number(cast(float, item()), str(cast("Any", value).dtype.name))
     if (reason := getattr(value, "not_an_operand", None)) is not None:
         raise cast("Callable[[], Exception]", reason)()
-    raise te_error("te-type", f"a formula has no {type(value).__name__}: found {value!r}")
+    raise FormulaError("te-type", f"a formula has no {type(value).__name__}: found {value!r}")
 
 
 def _default(value: float) -> Dtype:
@@ -255,7 +255,7 @@ def _number_type(value: float, like: Expr) -> Dtype:
     is_wrong_float = isinstance(value, float) and is_integer(like.dtype)
     fits = isinstance(value, bool) == (like.dtype == BOOL) and not is_wrong_float
     if not fits:
-        raise te_error(
+        raise FormulaError(
             "te-type",
             f"{value!r} is no {like.dtype}, which `{like}` is",
             help=f"write te.cast({like}, dtype) for a type that has both",
@@ -270,7 +270,7 @@ def together(name: str, *operands: object) -> list[Expr]:
     made = [expression(operand, like) for operand in operands]
     if (other := next((each for each in made if each.dtype != made[0].dtype), None)) is not None:
         first = made[0]
-        raise te_error(
+        raise FormulaError(
             "te-type",
             f"{name} has operands of one type, found {first.dtype} (`{first}`) and {other.dtype} (`{other}`)",
             help=f'convert one of them: te.cast({other}, "{first.dtype}")',
@@ -283,7 +283,9 @@ _PLAIN = (bool, int, float)
 
 def _number(value: Expr) -> Expr:
     if value.dtype == BOOL:
-        raise te_error("te-type", f"`{value}` is a condition, expected a number", help="te.cast converts it")
+        raise FormulaError(
+            "te-type", f"`{value}` is a condition, expected a number", help="te.cast converts it"
+        )
     return value
 
 
@@ -338,7 +340,7 @@ def divided(a: object, b: object) -> Expr:
     """a / b of floats. Raises: StepwellError `te-type`."""
     left, right = together("/", a, b)
     if not is_float(left.dtype):
-        raise te_error(
+        raise FormulaError(
             "te-type",
             f"`/` divides floats, found {left.dtype} (`{left}`)",
             help="integers are divided by te.floordiv or te.truncdiv; te.cast converts to a float",
@@ -350,7 +352,7 @@ def of_integers(op: str, a: object, b: object) -> Expr:
     """A division of integers. Raises: StepwellError `te-type`."""
     left, right = together(op, a, b)
     if not is_integer(left.dtype):
-        raise te_error("te-type", f"te.{op} divides integers, found {left.dtype} (`{left}`)")
+        raise FormulaError("te-type", f"te.{op} divides integers, found {left.dtype} (`{left}`)")
     return arithmetic(op, left, right)
 
 
@@ -359,7 +361,7 @@ def of_floats(op: str, *operands: object) -> Expr:
     made = together(op, *operands)
     if not is_float(made[0].dtype):
         what = f"te.{op} is a function of floats, found {made[0].dtype} (`{made[0]}`)"
-        raise te_error("te-type", what, help=f'te.cast({made[0]}, "float32") converts it')
+        raise FormulaError("te-type", what, help=f'te.cast({made[0]}, "float32") converts it')
     return Call(op, made, made[0].dtype)
 
 

@@ -19,7 +19,7 @@ from stepwell.frontend.te.expressions import (
     of_integers,
     together,
 )
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.runtime.errors import StepwellError
 
 if TYPE_CHECKING:
@@ -108,9 +108,11 @@ def dtype_named(dtype: npt.DTypeLike) -> Dtype:
         found = dtype_from_name(dtype) if isinstance(dtype, str) else np_dtype(dtype)
         element_of(found)
     except (TypeError, ValueError, StepwellError):
-        raise te_error("te-type", f"there is no element type {dtype!r}") from None
+        raise FormulaError("te-type", f"there is no element type {dtype!r}") from None
     if found.kind == "c":
-        raise te_error("te-type", "formulas have no complex numbers", help="compute the two parts by a tuple")
+        raise FormulaError(
+            "te-type", "formulas have no complex numbers", help="compute the two parts by a tuple"
+        )
     return found.name
 
 
@@ -152,7 +154,7 @@ def _joined(name: str, conditions: tuple[Expr | bool, ...]) -> Expr:
 def _condition(value: object) -> Expr:
     made = expression(value)
     if made.dtype != BOOL:
-        raise te_error("te-type", f"`{made}` is a {made.dtype}, expected a condition")
+        raise FormulaError("te-type", f"`{made}` is a {made.dtype}, expected a condition")
     return made
 
 
@@ -175,6 +177,6 @@ def clamped(read: Expr) -> Expr:
     """An element of a tensor whose indices, where they are outside, are the nearest ones inside."""
     if not isinstance(cast("object", read), Read):
         message = f"te.clamped is for an element of a tensor, such as a[idx[i]], found `{read}`"
-        raise te_error("te-bounds", message)
+        raise FormulaError("te-bounds", message)
     found = cast(Read, read)
     return Read(found.tensor, found.indices, is_clamped=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.tensors import UNNAMED, Tensor
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.plugins import place_of
 
 if TYPE_CHECKING:
+    import inspect
+
     from xdsl.ir import SSAValue
     from xdsl.pattern_rewriter import PatternRewriter
 
@@ -60,22 +60,33 @@ def _lowering(
 
 def _signature(function: Callable[..., object], defaults: dict[str, object]) -> inspect.Signature:
     """The signature of a lowering: that of the function, with defaults, after the rewriter."""
+    import inspect
+
     given = inspect.signature(function).parameters
     if unknown := [name for name in defaults if name not in given]:
         message = f"te.operator has a default for `{unknown[0]}`, which the function does not take"
-        raise te_error("te-operator", message, where=place_of(function))
+        raise FormulaError("te-operator", message, where=_place(function))
     first = inspect.Parameter("rewriter", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     own = [p.replace(default=defaults[p.name]) if p.name in defaults else p for p in given.values()]
     return inspect.Signature([first, *own])
 
 
+def _place(function: object) -> str:
+    """The file and line of a function."""
+    from stepwell.runtime.plugins import place_of
+
+    return place_of(function)
+
+
 def _tensors(function: Callable[..., object], inputs: Sequence[SSAValue | None]) -> list[Tensor | None]:
     """Placeholders for the inputs of a node; equal dimensions that are no symbols share a new one."""
+    from inspect import signature
+
     from xdsl.dialects.builtin import TensorType
 
     from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 
-    names = [p.name for p in inspect.signature(function).parameters.values()]
+    names = [p.name for p in signature(function).parameters.values()]
     fresh: dict[Dim, str] = {}
     tensors: list[Tensor | None] = []
     for position, value in enumerate(inputs):
@@ -84,7 +95,7 @@ def _tensors(function: Callable[..., object], inputs: Sequence[SSAValue | None])
             continue
         if not isinstance(value.type, TensorType):
             message = f"input {position} is no tensor of known rank: {value.type}"
-            raise te_error("te-operator", message, where=place_of(function))
+            raise FormulaError("te-operator", message, where=_place(function))
         name = names[min(position, len(names) - 1)]
         dims = [_own(dim, fresh, f"{name}_{axis}") for axis, dim in enumerate(dims_of(tensor_of(value)))]
         tensors.append(Tensor(name, tuple(dims), dtype_of(tensor_of(value).element_type).name))
@@ -106,10 +117,10 @@ def _outputs(returned: object, function: Callable[..., object], name: str) -> li
     wrong = next((output for output in outputs if not isinstance(output, Tensor)), None)
     if wrong is not None or not outputs:
         found = "nothing" if returned is None else repr(cast("object", returned))
-        raise te_error(
+        raise FormulaError(
             "te-operator",
             f"the function of {name} returns {found}, expected tensors of te.compute",
-            where=place_of(function),
+            where=_place(function),
         )
     tensors = cast("list[Tensor]", list(outputs))
     for stage in (tensor.stage for tensor in tensors):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from os.path import dirname, realpath
 
 from stepwell.runtime.errors import StepwellError
@@ -13,7 +12,9 @@ _FACADES = ("stepwell/te.py", "tools/api/formulas.py")
 
 def user_place() -> str:
     """The file and line of the innermost call from outside of this package."""
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    from inspect import currentframe
+
+    frame = currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(_OURS) and not file.endswith(_FACADES):
@@ -22,6 +23,8 @@ def user_place() -> str:
     return ""
 
 
-def te_error(code: str, message: str, *, help: str | None = None, where: str = "") -> StepwellError:
+class FormulaError(StepwellError):
     """An error about a formula, at the user's line."""
-    return StepwellError(code, where or user_place(), message, help=help)
+
+    def __init__(self, code: str, message: str, *, help: str | None = None, where: str = ""):
+        super().__init__(code, where or user_place(), message, help=help)

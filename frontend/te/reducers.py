@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from stepwell.frontend.te.expressions import (
@@ -19,26 +18,23 @@ from stepwell.frontend.te.expressions import (
     is_float,
 )
 from stepwell.frontend.te.functions import conjunction, disjunction, isnan, maximum, minimum, negation, select
-from stepwell.frontend.te.places import te_error, user_place
+from stepwell.frontend.te.places import FormulaError
 
 Combine = Callable[[Any, Any], object]
 Identity = Callable[..., object]
 """The identity for the types of the values."""
 
 
-@dataclass(frozen=True, eq=False)
 class Reducer:
     """
     A way to combine values: associative, commutative, with an identity.
 
-    Called with an expression, or a tuple of them, and axes it is a reduction.
+    Called with an expression, or a tuple of them, and axes it is a reduction. One that is not `known` to be
+    so is tested with samples.
     """
 
-    name: str
-    combine: Combine
-    identity: Identity
-    is_known: bool = True
-    """Whether it is known to be associative and commutative, or else tested with samples."""
+    def __init__(self, name: str, combine: Combine, identity: Identity, known: bool = True):
+        self.name, self.combine, self.identity, self.is_known = name, combine, identity, known
 
     def __call__(self, values: object, axis: Axis | Sequence[Axis], where: Expr | None = None) -> Reduction:
         return reduction(self, values, axis, where)
@@ -50,12 +46,12 @@ class Reducer:
         results = cast("Sequence[object]", made) if isinstance(made, tuple) else [made]
         if len(results) != len(xs):
             message = f"the reducer {self.name} combines {len(xs)} numbers, and gives {len(results)}"
-            raise te_error("te-reducer", message)
+            raise FormulaError("te-reducer", message)
         typed = [expression(r, like=x) for r, x in zip(results, xs, strict=True)]
         for result, x in zip(typed, xs, strict=True):
             if result.dtype != x.dtype:
                 found = f"a {result.dtype} from {x.dtype}"
-                raise te_error(
+                raise FormulaError(
                     "te-reducer", f"the reducer {self.name} makes {found}: its results keep the types"
                 )
         return typed
@@ -68,20 +64,23 @@ class Reducer:
         items = [v.item() if hasattr(v, "item") else v for v in cast("Sequence[Any]", values)]
         if len(items) != len(dtypes) or not all(isinstance(v, bool | int | float) for v in items):
             message = f"the identity of the reducer {self.name} is {len(dtypes)} numbers, found {made!r}"
-            raise te_error("te-reducer", message)
+            raise FormulaError("te-reducer", message)
         return cast("list[float]", items)
 
 
-@dataclass(frozen=True, eq=False)
 class Reduction:
     """Values that are combined over axes; it is the whole of a formula."""
 
-    reducer: Reducer
-    values: tuple[Expr, ...]
-    axes: tuple[Axis, ...]
-    where: Expr | None
-    accumulate: str | None
-    place: str
+    def __init__(
+        self,
+        reducer: Reducer,
+        values: tuple[Expr, ...],
+        axes: tuple[Axis, ...],
+        where: Expr | None,
+        accumulate: str | None,
+    ):
+        self.reducer, self.values, self.axes = reducer, values, axes
+        self.where, self.accumulate = where, accumulate
 
     def masked(self) -> list[Expr]:
         """The values, with the identity where the condition does not hold."""
@@ -95,7 +94,7 @@ class Reduction:
 
     def not_an_operand(self, *_: object) -> Exception:
         """The error for a reduction inside an expression."""
-        return te_error(
+        return FormulaError(
             "te-reduction",
             f"te.{self.reducer.name} stands alone in a formula",
             help="put the rest of the expression into another te.compute, which reads its result",
@@ -120,20 +119,21 @@ def reduction(
     for each in axes:
         if not isinstance(cast("object", each), Axis) or each.low is None:
             what = f"te.{reducer.name} runs over axes of te.reduce_axis, found {each!r}"
-            raise te_error("te-reduction", what)
+            raise FormulaError("te-reduction", what)
     if not axes or len({id(each) for each in axes}) < len(axes):
-        raise te_error("te-reduction", f"te.{reducer.name} needs axes to run over, each once")
+        raise FormulaError("te-reduction", f"te.{reducer.name} needs axes to run over, each once")
     given = cast("tuple[object, ...]", values) if isinstance(values, tuple) else (values,)
     made = tuple(expression(value) for value in given)
     if where is not None and where.dtype != BOOL:
-        raise te_error("te-type", f"`where` is a condition, found `{where}`")
+        raise FormulaError("te-type", f"`where` is a condition, found `{where}`")
     if accumulate not in (None, "same"):
-        raise te_error("te-reduction", f'accumulate is "same" or left out, found {accumulate!r}')
+        raise FormulaError("te-reduction", f'accumulate is "same" or left out, found {accumulate!r}')
     if not reducer.is_known:
-        from stepwell.frontend.te.samples import expect_reducer
+        from stepwell.frontend.te.samples import Tried, expect_reducer
 
-        expect_reducer(reducer, [value.dtype for value in made])
-    return Reduction(reducer, made, axes, where, accumulate, user_place())
+        dtypes = [value.dtype for value in made]
+        expect_reducer(Tried(reducer.name, reducer.combined, reducer.start(dtypes)), dtypes)
+    return Reduction(reducer, made, axes, where, accumulate)
 
 
 def _lowest(dtype: Dtype) -> float:
@@ -211,7 +211,7 @@ def argmin(e: Expr, axis: Axis) -> Reduction:
 def _position(axis: Axis) -> Expr:
     """The index along an axis as a number."""
     if not isinstance(cast("object", axis), Axis):
-        raise te_error("te-reduction", f"a position is along one axis, found {axis!r}")
+        raise FormulaError("te-reduction", f"a position is along one axis, found {axis!r}")
     return Call("cast", [axis], INDEX)
 
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import erf
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from stepwell.frontend.te.expressions import BOOL, Call, Dtype, Expr, Number, integer_range, is_float
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.runtime.interface import dtype_from_name
-
-if TYPE_CHECKING:
-    from stepwell.frontend.te.reducers import Reducer
 
 Array = npt.NDArray[Any]
 SAMPLES = 200
 TOLERANCE = 1e-3
 """The relative difference that the order of operations on floats may make."""
+
+
+class Tried(NamedTuple):
+    """A reducer that is tested: its name, the combination of two values, and the identity."""
+
+    name: str
+    combined: Callable[[Sequence[Expr], Sequence[Expr]], Sequence[Expr]]
+    identity: Sequence[float]
 
 
 class Sample(Expr):
@@ -29,7 +34,7 @@ class Sample(Expr):
         return "x"
 
 
-def expect_reducer(reducer: Reducer, dtypes: Sequence[Dtype]) -> None:
+def expect_reducer(reducer: Tried, dtypes: Sequence[Dtype]) -> None:
     """Require a reducer to be what a reduction needs, on samples. Raises: StepwellError `te-reducer`."""
     draw = np.random.default_rng(0)
     xs, ys, zs = ([_drawn(dtype, draw) for dtype in dtypes] for _ in range(3))
@@ -37,8 +42,8 @@ def expect_reducer(reducer: Reducer, dtypes: Sequence[Dtype]) -> None:
     def combine(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
         return _combined(reducer, dtypes, a, b)
 
-    numbers = reducer.start(dtypes)
-    start = [np.full(SAMPLES, n, dtype_from_name(t)) for n, t in zip(numbers, dtypes, strict=True)]
+    pairs = zip(reducer.identity, dtypes, strict=True)
+    start = [np.full(SAMPLES, number, dtype_from_name(dtype)) for number, dtype in pairs]
     with np.errstate(all="ignore"):
         left, right = combine(combine(xs, ys), zs), combine(xs, combine(ys, zs))
         _expect_same(reducer, "associative", "f(f(x, y), z)", left, "f(x, f(y, z))", right, (xs, ys, zs))
@@ -56,9 +61,7 @@ def _drawn(dtype: Dtype, draw: np.random.Generator) -> Array:
     return draw.integers(max(low, -20), min(high, 20), SAMPLES).astype(dtype)
 
 
-def _combined(
-    reducer: Reducer, dtypes: Sequence[Dtype], a: Sequence[Array], b: Sequence[Array]
-) -> list[Array]:
+def _combined(reducer: Tried, dtypes: Sequence[Dtype], a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
     xs, ys = ([Sample(dtype) for dtype in dtypes] for _ in range(2))
     results = reducer.combined(xs, ys)
     known: dict[Expr, Array] = dict(zip([*xs, *ys], [*a, *b], strict=True))
@@ -66,7 +69,7 @@ def _combined(
 
 
 def _expect_same(
-    reducer: Reducer,
+    reducer: Tried,
     what: str,
     left: str,
     a: Sequence[Array],
@@ -83,7 +86,7 @@ def _expect_same(
     at = int(np.argmax(wrong))
     sample = ", ".join(f"{name} = {_shown(v, at)}" for name, v in zip("xyz", operands, strict=False))
     found = f"{left} is {_shown(a, at)} and {right} is {_shown(b, at)} for {sample}"
-    raise te_error(
+    raise FormulaError(
         "te-reducer",
         f"{reducer.name} is not {what}: {found}",
         help="a reduction may combine in any order; te.reducer(…, assume=True) keeps the order of the loop",
@@ -141,5 +144,5 @@ def value_of(expr: Expr, known: Mapping[Expr, Array]) -> Array:
         return np.array(expr.value, dtype)
     parts = [value_of(part, known) for part in expr.parts]
     if not isinstance(expr, Call) or expr.op not in {*_FUNCTIONS, "cast"}:
-        raise te_error("te-reducer", f"a reducer combines its operands alone, found `{expr}`")
+        raise FormulaError("te-reducer", f"a reducer combines its operands alone, found `{expr}`")
     return np.asarray(parts[0] if expr.op == "cast" else _FUNCTIONS[expr.op](*parts)).astype(dtype)

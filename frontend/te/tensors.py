@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from stepwell.frontend.te.bounds import expect_inside
+from stepwell.frontend.te.bounds import expect_inside, positive_extents
 from stepwell.frontend.te.expressions import (
     Axis,
     Dtype,
@@ -22,7 +20,7 @@ from stepwell.frontend.te.expressions import (
     size_of,
 )
 from stepwell.frontend.te.functions import cast_to, dtype_named
-from stepwell.frontend.te.places import te_error, user_place
+from stepwell.frontend.te.places import FormulaError, user_place
 from stepwell.runtime.dims import Dim
 
 if TYPE_CHECKING:
@@ -38,15 +36,15 @@ Formula: TypeAlias = Callable[..., object]
 """From axes to what one element is."""
 
 
-@dataclass(eq=False)
 class Tensor:
-    """A tensor that formulas read: an input, or what a stage computes."""
+    """
+    A tensor that formulas read: an input, or what a stage computes.
 
-    name: str
-    dims: tuple[Dim, ...]
-    dtype: Dtype
-    stage: Stage | None = None
-    """The stage that computes it; None for an input."""
+    `stage` is the one that computes it; None for an input.
+    """
+
+    def __init__(self, name: str, dims: tuple[Dim, ...], dtype: Dtype, stage: Stage | None = None):
+        self.name, self.dims, self.dtype, self.stage = name, dims, dtype, stage
 
     @property
     def shape(self) -> tuple[int | Size, ...]:
@@ -63,39 +61,42 @@ class Tensor:
         indices = cast("tuple[object, ...]", at) if isinstance(at, tuple) else (at,)
         if len(indices) > self.ndim:
             message = f"{self.name} has {self.ndim} dimensions, found {len(indices)} indices"
-            raise te_error("te-bounds", message)
+            raise FormulaError("te-bounds", message)
         if len(indices) < self.ndim or any(isinstance(index, slice) for index in indices):
             return sliced(self, indices)
         return Read(self, [_index(index) for index in indices])
 
     def __iter__(self) -> Iterator[object]:
-        raise te_error("te-type", f"{self.name} is a tensor, found a loop over it: index it by axes")
+        raise FormulaError("te-type", f"{self.name} is a tensor, found a loop over it: index it by axes")
 
     def not_an_operand(self) -> Exception:
         """The error for the tensor as a number of a formula."""
         axes = ", ".join("ijklmn"[axis % 6] for axis in range(self.ndim))
-        return te_error("te-type", f"{self.name} is a tensor; one element is {self.name}[{axes}]")
+        return FormulaError("te-type", f"{self.name} is a tensor; one element is {self.name}[{axes}]")
 
     def __repr__(self) -> str:
         return f"<te.Tensor {self.name}: {'x'.join(map(str, self.dims))} {self.dtype}>"
 
 
-@dataclass(eq=False)
 class Stage:
-    """A computation of tensors of one shape: a formula for a point, perhaps reduced over further axes."""
+    """
+    A computation of tensors of one shape: a formula for a point, perhaps reduced over further axes.
 
-    name: str
-    axes: tuple[Axis, ...]
-    values: tuple[Expr, ...]
-    reduction: Reduction | None
-    where: str
-    """The user's line."""
-    outputs: tuple[Tensor, ...] = field(init=False)
+    `where` is the user's line.
+    """
 
-    def __post_init__(self) -> None:
-        dims = tuple(axis.extent for axis in self.axes)
-        self.outputs = tuple(Tensor("", dims, value.dtype, self) for value in self.values)
-        self.rename(self.name)
+    def __init__(
+        self,
+        name: str,
+        axes: tuple[Axis, ...],
+        values: tuple[Expr, ...],
+        reduction: Reduction | None,
+        where: str,
+    ):
+        self.name, self.axes, self.values, self.reduction, self.where = name, axes, values, reduction, where
+        dims = tuple(axis.extent for axis in axes)
+        self.outputs = tuple(Tensor("", dims, value.dtype, self) for value in values)
+        self.rename(name)
 
     def rename(self, name: str) -> None:
         """Give the stage and the tensors that it computes a name."""
@@ -113,14 +114,14 @@ def _index(index: object) -> Expr:
     made = expression(index)
     if not is_integer(made.dtype):
         message = f"an index is an integer, found {made.dtype} (`{made}`)"
-        raise te_error("te-type", message, help="te.cast(…, 'int64') converts it")
+        raise FormulaError("te-type", message, help="te.cast(…, 'int64') converts it")
     return made
 
 
 def var(name: str) -> Size:
     """A size that is known when the operator runs, the symbol of a name. Raises: StepwellError `te-type`."""
     if not name.isidentifier():
-        raise te_error("te-type", f"a size has an identifier as its name, found {name!r}")
+        raise FormulaError("te-type", f"a size has an identifier as its name, found {name!r}")
     return Size(Dim.symbol(name))
 
 
@@ -135,11 +136,11 @@ def dim_of(size: object) -> Dim:
             try:
                 dim = Dim.of(size)
             except ValueError as error:
-                raise te_error("te-type", str(error)) from None
+                raise FormulaError("te-type", str(error)) from None
         case _:
-            raise te_error("te-type", f"a size is a number, a name or te.var(…), found {size!r}")
+            raise FormulaError("te-type", f"a size is a number, a name or te.var(…), found {size!r}")
     if dim.is_static and dim.value < 0:
-        raise te_error("te-type", f"a size is not negative, found {dim.value}")
+        raise FormulaError("te-type", f"a size is not negative, found {dim.value}")
     return dim
 
 
@@ -178,7 +179,7 @@ def compute(
             outputs = _started(title, axes, result, outputs, init, where)
     else:
         if init is not None:
-            raise te_error("te-reduction", "only a reduction starts from `init`", where=where)
+            raise FormulaError("te-reduction", "only a reduction starts from `init`", where=where)
         values = cast("tuple[object, ...]", result) if isinstance(result, tuple) else (result,)
         outputs = _stage(title, axes, [expression(value) for value in values], None, where)
     return outputs[0] if len(outputs) == 1 else outputs
@@ -186,6 +187,8 @@ def compute(
 
 def _axes(dims: Sequence[Dim], formula: Formula) -> Iterator[Axis]:
     """An axis a dimension, named as the formula's parameters are. Raises: StepwellError `te-type`."""
+    import inspect
+
     parameters = list(inspect.signature(formula).parameters.values())
     if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
         first = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_POSITIONAL]
@@ -196,7 +199,7 @@ def _axes(dims: Sequence[Dim], formula: Formula) -> Iterator[Axis]:
         message = (
             f"the shape has {len(dims)} dimensions, and the formula {len(names)} axes ({', '.join(names)})"
         )
-        raise te_error("te-type", message, help="a formula with one `*i` gets all axes")
+        raise FormulaError("te-type", message, help="a formula with one `*i` gets all axes")
     return (Axis(name, dim) for name, dim in zip(names, dims, strict=True))
 
 
@@ -204,7 +207,7 @@ def _stage(
     name: str, axes: tuple[Axis, ...], values: Sequence[Expr], reduction: Reduction | None, where: str
 ) -> tuple[Tensor, ...]:
     stage = Stage(name, axes, tuple(values), reduction, where)
-    expect_inside(stage)
+    expect_inside(stage.values, positive_extents((*stage.axes, *stage.reduce_axes)))
     return stage.outputs
 
 
@@ -233,7 +236,7 @@ def _started(
     reads = [cast("Expr", total[axes]) for total in totals]
     if len(starts) != len(reads):
         message = f"`init` gives {len(starts)} numbers, and the reduction has {len(reads)} results"
-        raise te_error("te-reduction", message, where=where)
+        raise FormulaError("te-reduction", message, where=where)
     typed = [expression(s, like=read) for s, read in zip(starts, reads, strict=True)]
     return _stage(name, axes, reduction.reducer.combined(typed, reads), None, where)
 
@@ -266,7 +269,7 @@ def _bounds(index: slice[object, object, object], dim: Dim) -> tuple[Size | int,
     """The start, extent and step of a slice along a dimension."""
     step = 1 if index.step is None else index.step
     if not isinstance(step, int) or step < 1:
-        raise te_error("te-type", f"the step of a slice is a positive number, found {step!r}")
+        raise FormulaError("te-type", f"the step of a slice is a positive number, found {step!r}")
     start, stop = (_end(end, dim, at) for end, at in ((index.start, Dim.of(0)), (index.stop, dim)))
     extent = (stop - start).ceildiv(step)
     return start.value if start.is_static else Size(start), extent, step

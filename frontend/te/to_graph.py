@@ -9,13 +9,13 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.expression_text import argument_type, sizes_attr
+from stepwell.dialects.graph.formula import argument_type, sizes_attr
 from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.linalg_builder.scalars import Scalars, signless
 from stepwell.dialects.types import tensor_type
 from stepwell.frontend.te.bounds import positive_extents
 from stepwell.frontend.te.expressions import Axis, Expr, Read, Size, walk
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.scalar_code import ScalarCode, element_named
 from stepwell.frontend.te.tensors import Stage, Tensor
 from stepwell.runtime.dims import Dim
@@ -40,7 +40,7 @@ def emit(outputs: Sequence[Tensor], inputs: Mapping[Tensor, SSAValue], insert: I
 
 
 def stages_of(outputs: Sequence[Tensor]) -> list[Stage]:
-    """The stages from which tensors are computed, each after those that it reads."""
+    """The stages of tensors in order: producers first."""
     found: dict[Stage, None] = {}
     waiting: list[Stage | tuple[Stage]] = [
         tensor.stage for tensor in outputs[::-1] if tensor.stage is not None
@@ -64,7 +64,9 @@ def read_by(stage: Stage) -> list[Tensor]:
 def _value(tensor: Tensor, values: Mapping[Tensor, SSAValue]) -> SSAValue:
     if (value := values.get(tensor)) is None:
         what = f"{tensor.name} is an input that the formula reads and that is not given"
-        raise te_error("te-operator", what, help="compute the result from the inputs of the operator alone")
+        raise FormulaError(
+            "te-operator", what, help="compute the result from the inputs of the operator alone"
+        )
     return value
 
 
@@ -98,7 +100,7 @@ class _Emitted:
             argument.name_hint = hint(name)
         indices: dict[Axis, SSAValue] = dict(zip(axes, block.args, strict=False))
         tensors = dict(zip(self._inputs, block.args[len(axes) :], strict=True))
-        code = ScalarCode(block, indices, tensors, positive=positive_extents(stage))
+        code = ScalarCode(block, indices, tensors, positive=positive_extents(axes))
         block.add_op(graph.YieldOp([code.stored(value) for value in stage.values]))
         return graph.ExpressionOp(
             stage.name,
@@ -156,7 +158,7 @@ def _widened(block: Block, values: Sequence[Expr]) -> list[SSAValue]:
 
 
 def _with_sizes(stage: Stage, known: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors that a stage reads, and those from whose shapes the sizes that it needs follow."""
+    """The tensors that a stage reads, and further ones for sizes that no shape of these has."""
     inputs = read_by(stage)
     needed = {name for dim in _dims(stage, inputs) for name in dim.symbols()}
     for name in sorted(needed):
@@ -164,7 +166,7 @@ def _with_sizes(stage: Stage, known: Sequence[Tensor]) -> list[Tensor]:
             continue
         source = next((t for t in known if any(str(dim) == name for dim in t.dims)), None)
         if source is None:
-            raise te_error(
+            raise FormulaError(
                 "te-operator",
                 f"{stage.name} needs the size {name}, which no input has as a dimension",
                 help="give an input this dimension, or a number in place of the size",

@@ -249,7 +249,7 @@ _FILES: Mapping[str, str] = {
     "amx": "tiles",
     "arith": "scalars",
     "func": "control_flow",
-    "graph": "expressions graph_ops host_calls regions sizes",
+    "graph": "graph_ops host_calls regions sizes",
     "linalg": "structured",
     "linalg_ext": "extended_ops",
     "math": "functions scalars",

@@ -9,20 +9,14 @@ import numpy as np
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import plain
-from stepwell.dialects.graph.expression_text import dims_in
+from stepwell.dialects.graph.formula import dims_in
 from stepwell.dialects.types import dtype_of, signless
-from stepwell.lowering.interpret.engine import Compiler, Frame, Step, Value, implements_in_frame, packed
+from stepwell.lowering.interpret.engine import Compiler, Frame, Value, packed
 from stepwell.lowering.interpret.grids import Array
 
 
-@implements_in_frame("graph.expression")
-def prepare_expression(op: graph.ExpressionOp, compiler: Compiler) -> Step:
-    """Tensors by their formula."""
-    return _Expression(op, compiler).run
-
-
-class _Expression:
-    """An expression, prepared."""
+class Formula:
+    """A `graph.expression`, prepared."""
 
     def __init__(self, op: graph.ExpressionOp, compiler: Compiler):
         self._axes, self._reduce = op.axis_dims, op.reduce_dims

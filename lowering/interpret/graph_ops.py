@@ -97,6 +97,14 @@ def prepare_closed_region(op: graph.FusedOp | graph.CompositeOp, compiler: Compi
     return run
 
 
+@implements_in_frame("graph.expression")
+def prepare_expression(op: graph.ExpressionOp, compiler: Compiler) -> Step:
+    """Tensors by their formula."""
+    from stepwell.lowering.interpret.expressions import Formula  # few programs have one
+
+    return Formula(op, compiler).run
+
+
 @implements("graph.tuple")
 def prepare_tuple(op: graph.TupleOp) -> Step:
     """Several values as one tuple."""

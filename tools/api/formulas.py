@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
 from stepwell.dialects.types import tensor_type
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.scalar_code import element_named
 from stepwell.frontend.te.tensors import Tensor
 from stepwell.frontend.te.to_graph import emit, hint
@@ -33,11 +33,11 @@ def lower(inputs: Sequence[Tensor], outputs: Tensor | Sequence[Tensor], level: s
     """
     given, results = list(inputs), [outputs] if isinstance(outputs, Tensor) else list(outputs)
     if wrong := [t for t in (*given, *results) if not isinstance(cast("object", t), Tensor)]:
-        raise te_error(
+        raise FormulaError(
             "te-operator", f"expected tensors of te.placeholder and te.compute, found {wrong[0]!r}"
         )
     if computed := [t for t in given if t.stage is not None]:
-        raise te_error("te-operator", f"an input is a te.placeholder, and {computed[0].name} is computed")
+        raise FormulaError("te-operator", f"an input is a te.placeholder, and {computed[0].name} is computed")
     block = Block(arg_types=[tensor_type(element_named(t.dtype), t.dims) for t in given])
     for argument, tensor in zip(block.args, given, strict=True):
         argument.name_hint = hint(tensor.name)

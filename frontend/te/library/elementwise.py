@@ -9,7 +9,7 @@ from typing import Any
 from stepwell.frontend.te import functions
 from stepwell.frontend.te.functions import FUNCTIONS, if_then_else, select
 from stepwell.frontend.te.library.shapes import mapped
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.tensors import Tensor
 
 _exp, _erf, _tanh, _log1p = (FUNCTIONS[name] for name in ("exp", "erf", "tanh", "log1p"))
@@ -18,7 +18,9 @@ _exp, _erf, _tanh, _log1p = (FUNCTIONS[name] for name in ("exp", "erf", "tanh", 
 def unary(x: Tensor, name: str) -> Tensor:
     """A function of each element: `exp`, `sqrt`, `sin`, … Raises: StepwellError `te-type`."""
     if name not in FUNCTIONS:
-        raise te_error("te-type", f"no function is named {name!r}; there are {', '.join(sorted(FUNCTIONS))}")
+        raise FormulaError(
+            "te-type", f"no function is named {name!r}; there are {', '.join(sorted(FUNCTIONS))}"
+        )
     return mapped(name, FUNCTIONS[name], x)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stepwell.frontend.te.expressions import Axis, Expr, Number, Size
 from stepwell.frontend.te.functions import cast_to, clamped, conjunction, dtype_named, if_then_else
 from stepwell.frontend.te.library.shapes import axis_in, element, inserted
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.tensors import SizeLike, Tensor, compute, dim_of
 from stepwell.runtime.dims import Dim
 
@@ -46,7 +46,7 @@ def transpose(x: Tensor, perm: Sequence[int] | None = None) -> Tensor:
     """A tensor with its dimensions in another order, by default the reverse."""
     order = list(range(x.ndim))[::-1] if perm is None else [axis_in(axis, x.ndim) for axis in perm]
     if sorted(order) != list(range(x.ndim)):
-        raise te_error("te-type", f"perm has each of {x.ndim} dimensions once, found {list(order)}")
+        raise FormulaError("te-type", f"perm has each of {x.ndim} dimensions once, found {list(order)}")
     shape = [x.dims[axis] for axis in order]
     return compute(shape, lambda *i: x[tuple(i[order.index(a)] for a in range(x.ndim))], name="transpose")
 
@@ -62,7 +62,7 @@ def squeeze(x: Tensor, axis: int) -> Tensor:
     """A tensor without a dimension of 1."""
     at = axis_in(axis, x.ndim)
     if x.dims[at] != 1:
-        raise te_error("te-type", f"dimension {at} of {x.name} is {x.dims[at]}, expected 1")
+        raise FormulaError("te-type", f"dimension {at} of {x.name} is {x.dims[at]}, expected 1")
     return compute([*x.dims[:at], *x.dims[at + 1 :]], lambda *i: x[inserted(i, at, 0)], name="squeeze")
 
 
@@ -157,7 +157,7 @@ def reshape(x: Tensor, shape: Sequence[int]) -> Tensor:
     dims = [dim_of(size) for size in shape]
     known = [dim.value for dim in (*x.dims, *dims) if dim.is_static]
     if len(known) < x.ndim + len(dims) or prod(known[: x.ndim]) != prod(known[x.ndim :]):
-        raise te_error("te-type", f"{x.name} of shape {list(x.dims)} cannot have the shape {list(shape)}")
+        raise FormulaError("te-type", f"{x.name} of shape {list(x.dims)} cannot have the shape {list(shape)}")
     sizes = known[: x.ndim]
 
     def moved(*axes: Axis) -> Any:

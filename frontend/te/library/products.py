@@ -9,7 +9,7 @@ from stepwell.frontend.te.expressions import Axis
 from stepwell.frontend.te.library.movement import pad
 from stepwell.frontend.te.library.reductions import KINDS
 from stepwell.frontend.te.library.shapes import element
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.tensors import Tensor, compute, reduce_axis
 from stepwell.runtime.dims import Dim
 
@@ -22,7 +22,7 @@ def outer(a: Tensor, b: Tensor) -> Tensor:
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """The product of matrices; dimensions before the last two broadcast. Raises: StepwellError `te-type`."""
     if a.ndim < 2 or b.ndim < 2 or a.dims[-1] != b.dims[-2]:
-        raise te_error("te-type", f"matmul of shapes {list(a.dims)} and {list(b.dims)}")
+        raise FormulaError("te-type", f"matmul of shapes {list(a.dims)} and {list(b.dims)}")
     rank = max(a.ndim, b.ndim)
     leading = [_joined(a, b, axis - rank) for axis in range(rank - 2)]
     r = reduce_axis((0, a.dims[-1]), "r")
@@ -39,7 +39,7 @@ def _joined(a: Tensor, b: Tensor, axis: int) -> Dim:
     own = [t.dims[axis] for t in (a, b) if -axis <= t.ndim]
     longer = [dim for dim in own if dim != 1]
     if any(dim != longer[0] for dim in longer):
-        raise te_error("te-type", f"shapes {list(a.dims)} and {list(b.dims)} do not broadcast")
+        raise FormulaError("te-type", f"shapes {list(a.dims)} and {list(b.dims)} do not broadcast")
     return longer[0] if longer else Dim.of(1)
 
 
@@ -70,7 +70,7 @@ def pool(
     """The `max`, `min`, `sum` or `mean` of windows of feature maps; padding is in no maximum."""
     name = "sum" if kind == "mean" else kind
     if name not in KINDS:
-        raise te_error("te-reduction", f"kind is one of mean, {', '.join(KINDS)}, found {kind!r}")
+        raise FormulaError("te-reduction", f"kind is one of mean, {', '.join(KINDS)}, found {kind!r}")
     padded = _padded(x, pads, KINDS[name].start([x.dtype])[0])
     p, q = (reduce_axis((0, size), letter) for size, letter in zip(kernel, "pq", strict=True))
     dims = [_extent(padded.dims[a], Dim.of(kernel[a - 2]), strides[a - 2]) for a in (2, 3)]

@@ -9,7 +9,7 @@ from stepwell.frontend.te import reducers
 from stepwell.frontend.te.expressions import Axis, Size
 from stepwell.frontend.te.functions import cast_to
 from stepwell.frontend.te.library.shapes import axis_in
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.tensors import Tensor, compute, reduce_axis
 from stepwell.runtime.dims import Dim
 
@@ -21,7 +21,7 @@ def reduce(
 ) -> Tensor:
     """The `sum`, `prod`, `max` or `min` along axes, by default all. Raises: StepwellError `te-reduction`."""
     if kind not in KINDS:
-        raise te_error("te-reduction", f"kind is one of {', '.join(KINDS)}, found {kind!r}")
+        raise FormulaError("te-reduction", f"kind is one of {', '.join(KINDS)}, found {kind!r}")
     return along(x, axis, lambda e, axes: reducers.reduction(KINDS[kind], e, axes), kind, keep_dims)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from stepwell.frontend.te.expressions import Axis
-from stepwell.frontend.te.places import te_error
+from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.tensors import Tensor, compute
 from stepwell.runtime.dims import Dim
 
@@ -20,7 +20,7 @@ def joined_shape(*tensors: Tensor) -> list[Dim]:
         longer = [dim for dim in own if dim != 1]
         if any(dim != longer[0] for dim in longer):
             found = " and ".join(f"{t.name}: {'x'.join(map(str, t.dims))}" for t in tensors)
-            raise te_error("te-type", f"shapes do not broadcast: {found}")
+            raise FormulaError("te-type", f"shapes do not broadcast: {found}")
         dims.append(longer[0] if longer else Dim.of(1))
     return dims
 
@@ -53,7 +53,7 @@ def mapped(name: str, function: Callable[..., object], /, *tensors: Tensor) -> T
 def axis_in(axis: int, rank: int) -> int:
     """An axis counted from the first one. Raises: StepwellError `te-type`."""
     if not -rank <= axis < rank:
-        raise te_error("te-type", f"axis {axis} is none of {rank} dimensions")
+        raise FormulaError("te-type", f"axis {axis} is none of {rank} dimensions")
     return axis % rank
 
 

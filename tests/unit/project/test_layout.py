@@ -49,6 +49,9 @@ ANNOTATION_CYCLES: Mapping[frozenset[str], str] = {
     frozenset(
         f"lowering/emit_llvm/{name}.py" for name in ("function", "instructions", "intrinsics", "module")
     ): ("instructions are written into the function and module that they are part of"),
+    frozenset({"frontend/te/expressions.py", "frontend/te/tensors.py"}): (
+        "an expression reads tensors, a tensor is computed by expressions"
+    ),
 }
 
 
