@@ -43,7 +43,7 @@ class ExpressionLowering(RewritePattern):
 
 
 class _Formula:
-    """An expression that is lowered: its loops with their extents, and its reads."""
+    """An expression with the extents of loops, and the reads."""
 
     def __init__(self, op: graph.ExpressionOp, rewriter: PatternRewriter):
         self._op, self._rewriter = op, rewriter
@@ -118,7 +118,7 @@ class _Formula:
         return extent(dims_of(self._inputs[op.source].type)[axis], self._rewriter)
 
     def _affine_read(self, op: tensor.ExtractOp) -> Read | None:
-        """An input, or a slice of it, with the map by which the op reads it; None for other indices."""
+        """An input, or a slice of an input, with the map of the read; None for other indices."""
         found = [affine_index(index, self._axes) for index in op.indices]
         indices = [index for index in found if index is not None]
         if len(indices) < len(found) or not all(map(_moves_forward, indices)):
@@ -146,7 +146,7 @@ class _Formula:
         return Dim.of(form.constant), dim - form.constant, index - form.constant
 
     def _missing_extents(self, maps: Sequence[AffineMap]) -> Iterator[Read]:
-        """Operands that only give the extents of reduced axes, where no read is along one by itself."""
+        """Operands for the extents of reduced axes that no read is along alone."""
         alone = {single_dim(index) for map in maps for index in map.results}
         for axis in range(len(self._op.axes), len(self._extents)):
             if axis not in alone:

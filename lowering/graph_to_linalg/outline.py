@@ -95,7 +95,7 @@ def outline_kernels(module: ModuleOp) -> ModuleOp:
 
 
 def _bound_functions(module: ModuleOp) -> dict[Operation, FuncOp]:
-    """The functions of kernels that name one, which leave the module. Raises: StepwellError `invalid-ir`."""
+    """The functions of bound kernels, taken out of the module. Raises: StepwellError `invalid-ir`."""
     functions = functions_by_name(module)
     found: dict[Operation, FuncOp] = {}
     for op in module.walk():

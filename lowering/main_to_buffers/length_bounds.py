@@ -1,4 +1,4 @@
-"""The length of growing states, which depends on data and is at most their capacity: sizes that it bounds."""
+"""Sizes with the length of growing states, which is data, and at most the capacity."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def einsum(call: Call) -> Value:
 
 
 def _implicit(terms: Sequence[str]) -> str:
-    """The letters of a result that an equation does not give: those that occur once, sorted."""
+    """The letters of the result, where an equation has none: all that occur once, sorted."""
     text = "".join(terms)
     return "".join(sorted(letter for letter in set(text) if text.count(letter) == 1))
 

@@ -100,7 +100,7 @@ def spread_masks(call: Call, x: Value) -> tuple[Value, list[Value | None]]:
 
 def flattened(x: Value, axes: Sequence[int], indices: Sequence[Value]) -> tuple[Value, Value, Sequence[int]]:
     """
-    A value with some axes first and joined to one, and the positions in that axis that indices name.
+    A value with some axes first, joined, and the positions along them by indices.
 
     Negative indices count from the end of their own axis.
     Returns: the value, the positions in the shape to which the indices broadcast, the other axes.

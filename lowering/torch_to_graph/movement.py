@@ -259,7 +259,7 @@ def unfold(call: Call) -> Value:
 
 @converts("as_strided.default")
 def as_strided(call: Call) -> Value:
-    """A view by strides, where these are those of the whole value in some order of its dimensions."""
+    """A view by strides of the whole value, its dimensions in any order."""
     x = call.tensor()
     sizes, strides = call.sizes("size"), call.sizes("stride")
     if call.value("storage_offset") not in (None, 0) or prod_of(sizes) != prod_of(x.dims):

@@ -58,7 +58,7 @@ def _layers(call: Call, cell: str, hidden: Value, cells: Value | None) -> list[V
 def _layer(
     call: Call, cell: str, x: Value, weights: Sequence[Value], directions: int, states: Sequence[Value | None]
 ) -> tuple[Value, list[Value]]:
-    """One layer: its outputs [T, N, D * H], and its last states."""
+    """The outputs [T, N, D * H] and the last states of a layer."""
     size = len(weights) // directions
     by_kind = [[weights[d * size + kind] for d in range(directions)] for kind in range(size)]
     w, r, *biases = (_stacked(call, cell, parts) for parts in by_kind)

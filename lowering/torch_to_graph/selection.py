@@ -79,7 +79,7 @@ def true_positions(mask: Value) -> list[Value]:
 
 
 def _as_size(number: Value) -> Dim:
-    """A vector of one number as a size of values that depend on it."""
+    """A vector of one number as a size."""
     rewriter = number.formula.rewriter
     owner = number.ssa.owner
     assert isinstance(owner, Operation)

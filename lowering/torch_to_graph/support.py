@@ -43,7 +43,7 @@ def add_conversion(name: str, function: Conversion) -> None:
 
 @dataclass(frozen=True)
 class Call:
-    """A call: its arguments as values of `graph`, and the insertion point of what replaces it."""
+    """A call with arguments as values of `graph`, and the point of insertion."""
 
     op: ForeignOp
     at: Formula

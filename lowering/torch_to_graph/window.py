@@ -54,7 +54,7 @@ def max_pool(call: Call) -> Value:
 @converts("max_pool1d_with_indices.default", "max_pool2d_with_indices.default")
 @converts("max_pool3d_with_indices.default")
 def max_pool_with_indices(call: Call) -> list[Value | None]:
-    """The maximum of each window, with its position where that is used."""
+    """The maximum of each window, and, where used, the position."""
     has_uses = any(True for _ in call.op.results[1].uses)
     results = _max_pool(call, _rank(call), indices=has_uses)
     return [*results, *[None] * (2 - len(results))]

@@ -121,7 +121,7 @@ def _rows_of(node: ContribNode, query: SSAValue) -> _Rows:
 
 
 def _bound_rows(node: ContribNode, batch: Dim, new: Dim, past: Dim) -> _Rows:
-    """The numbers of keys where the cache is a state: all rows have those up to its length."""
+    """The numbers of keys where the cache is a state: its length for all rows."""
     before, lengths = (
         node.emit(graph.BroadcastToOp(number_of(node, dim), [batch, 1])) for dim in (past, past + new)
     )

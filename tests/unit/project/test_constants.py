@@ -75,6 +75,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF
         passes/graph/inference/scale_patterns.py SMALLEST_DIVISOR LARGEST_DIVISOR
         passes/graph/layout/winograd_conv.py _MAX_CHANNELS
+        passes/onnx/weight_forms.py _FLOAT
         passes/graph/simplify/algebra_patterns.py _FLOATS
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
@@ -102,6 +103,7 @@ OTHERS: Mapping[str, str] = {
         lowering/bufferize/index_forms.py _MAX_CHARS
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/untyped_values.py MOST_LISTED
+        passes/graph/kernels/templates.py MOST
         passes/analysis/symbolic_values.py MAX_ELEMS
         passes/graph/inlining.py MAX_OPS MOST_NESTED
         passes/graph/decision_trees.py MAX_TESTS MAX_DEPTH MAX_STEPS
@@ -125,8 +127,9 @@ OTHERS: Mapping[str, str] = {
         runtime/machine/pool_state.py RING_RECORDS
         runtime/machine/pool.py _JOIN_SECONDS _STACK_BYTES MAX_THREADS
     """,
-    "how the tile check measures": """
+    "how the tile check and the rates of tiles are measured": """
         runtime/machine/tile_check.py _ROUNDS _STEPS
+        runtime/machine/tile_rates.py _STEPS _ROUNDS _ROUND_SECONDS
     """,
 }
 """The other numbers, by reason: in each line a file and its names."""
