@@ -195,7 +195,8 @@ def text_of(steps: Iterable[Step]) -> str:
     return ",".join(step.text for step in steps)
 
 
-FROM_ONNX, WORK_PIPELINE, TO_KERNELS = text_of(MODEL), text_of(WORK), text_of(KERNELS)
+FROM_ONNX, WORK_PIPELINE, TO_KERNELS = MODEL[0].text, text_of(WORK), text_of(KERNELS)
+TO_LEVEL_1 = text_of(MODEL)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
 REFERENCE_PIPELINE = text_of(PROGRAM[:3])
 """What the interpreter needs of `PROGRAM`."""

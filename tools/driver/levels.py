@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from stepwell.passes.context import PassContext
 from stepwell.passes.pipelines import (
-    FROM_ONNX,
     TO_KERNELS,
+    TO_LEVEL_1,
     Step,
     expect_needed_passes,
     expect_passes_of_level_1,
@@ -34,7 +34,7 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
 def from_onnx(compilation: Compilation, more: str = "") -> None:
     """Convert a module of level 0 to level 1, and run more passes; nothing is optimized."""
     with resizing(compilation):
-        compilation.run("onnx to graph", FROM_ONNX + more)
+        compilation.run("onnx to graph", TO_LEVEL_1 + more)
 
 
 def chosen_passes(options: CompileOptions) -> PassContext:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes import run_pipeline
-from stepwell.passes.pipelines import SHARE
+from stepwell.passes.pipelines import SHARE, TO_LEVEL_1
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.machine.tile_shares import with_kept_shares
@@ -94,6 +94,8 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
     Raises: StepwellError as `start` and `read_interface`.
     """
     compilation = start(model, options)
+    if options.states and not is_lowered(compilation.module):  # states have one type on level 1 only
+        run_pipeline(compilation.module, TO_LEVEL_1, compilation.ctx)
     interface = read_interface(main_of(compilation.module))
     if is_lowered(compilation.module) or all(d.is_static for spec in interface.inputs for d in spec.dims):
         return interface
