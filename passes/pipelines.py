@@ -194,10 +194,12 @@ def text_of(steps: Iterable[Step]) -> str:
 
 
 FROM_MODELS: Mapping[str, str] = {
-    "onnx": text_of(MODEL),
+    "onnx": MODEL[0].text,
     "torch": "functionalize-torch,convert-torch-to-graph",
 }
 """The conversion of each dialect of models to level 1."""
+STATES_PIPELINE = text_of(MODEL[1:])
+"""The passes after each of these conversions."""
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = FROM_MODELS["onnx"], text_of(WORK), text_of(KERNELS)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
 REFERENCE_PIPELINE = text_of(PROGRAM[:3])

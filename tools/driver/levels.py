@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepwell.passes.context import PassContext
 from stepwell.passes.pipelines import (
+    STATES_PIPELINE,
     TO_KERNELS,
     Step,
     expect_needed_passes,
@@ -33,7 +34,7 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
 def to_graph(compilation: Compilation, more: str = "") -> None:
     """Convert a module of level 0 to level 1, and run more passes; nothing is optimized."""
     with resizing(compilation):
-        compilation.run("model to graph", conversion_of(compilation.module) + more)
+        compilation.run("model to graph", f"{conversion_of(compilation.module)},{STATES_PIPELINE}{more}")
 
 
 def chosen_passes(options: CompileOptions) -> PassContext:
