@@ -49,7 +49,8 @@ ALIGN = "sched.align"
 """Key of a buffer among a function's arguments: its alignment in bytes, if not its element's size."""
 
 _NO_LANES = -1
-_MOST = 1 << 31
+MOST = 1 << 31
+"""No tile and no size of a kernel is as large."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ class ScheduleAttr(ParametrizedAttribute):
     def verify(self) -> None:
         schedule = self.get()
         tile, rank = schedule.tile, len(schedule.tile)
-        if any(not 0 <= t < _MOST for t in tile):  # (C1)
+        if any(not 0 <= t < MOST for t in tile):  # (C1)
             raise VerifyException(f"tiles must be 0 to 2^31 - 1, found {list(tile)}")
         tiled = [d for d, t in enumerate(tile) if t]
         for key, loops in (("order", schedule.order), ("parallel", schedule.parallel)):

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.parser import parse_module
+from stepwell.dialects.sched import MOST
 from stepwell.dialects.verify import verify_module
 from stepwell.patterns.files import Remark, entries_of
 from stepwell.patterns.read_text import TableEntry, from_text
@@ -22,8 +23,6 @@ from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.plugins import UNKEYED, Registry, file_of, plugin_error
 
 SPLIT_MARK = "// -----"
-MOST = 1 << 31
-"""No dimension and no size of a kernel is larger."""
 _NAME = re.compile(r"\$\{(\w+)\}")
 _SIGNATURE = re.compile(r"func\.func\s+(?:private\s+)?@(\w+)\s*\(([^)]*)\)\s*->\s*([^{]*?tensor<[^>]*>)")
 
