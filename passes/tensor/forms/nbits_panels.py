@@ -83,9 +83,8 @@ class _Panels:
         def one_part(emit: IRBuilder, part: SSAValue, carried: Carried) -> Carried:
             return [self._added(emit, panel, emit.times(part, self.depth), self.depth, carried[0], scratch)]
 
-        if whole == 1:
-            (sums,) = one_part(emit, emit.materialize(0), [sums])
-        elif whole:
+        # A loop even if it runs once: else tiles of a second product would each compute the first one.
+        if whole:
             (sums,) = emit.loop(0, whole, 1, [sums], one_part)
         if rest:
             sums = self._added(emit, panel, whole * self.depth, rest, sums, scratch)
