@@ -143,7 +143,8 @@ class MatmulNbitsOp(FormsOp):
     def _forms_of_floats(self) -> Mapping[str, Form]:
         block, blocks = self.block.value.data, tensor_shape(self.scales)[1]
         whole = block * blocks
-        depth = min(whole, max(block, NBITS.panel_steps // block * block))
+        parts = -(-whole // max(block, NBITS.panel_steps // block * block))
+        depth = -(-blocks // parts) * block  # parts of about one size
         registers = {"chains": Size(NBITS.chains, MOST_CHAINS)}
         panels = {
             "depth": Size(depth, max(block, min(whole, MOST_DEPTH // block * block)), block),

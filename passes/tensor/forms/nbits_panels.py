@@ -73,7 +73,7 @@ class _Panels:
 
     def run(self, emit: IRBuilder, panel: SSAValue, y: SSAValue) -> SSAValue:
         """The tensor `y` with the columns of a panel written."""
-        steps, rows = self.op.steps, dim_size(emit, self.op.x, 0)
+        steps, rows = self.op.steps, dim_size(emit, self.op.init, 0)
         first = emit.times(panel, tensor_shape(self.op.codes)[-1])
         block = Slice((0, first), (rows, self.width), (1, 1))
         sums = filled(emit, extract_slice(emit, y, block), 0)
@@ -83,7 +83,8 @@ class _Panels:
         def one_part(emit: IRBuilder, part: SSAValue, carried: Carried) -> Carried:
             return [self._added(emit, panel, emit.times(part, self.depth), self.depth, carried[0], scratch)]
 
-        if whole == 1:
+        # A loop even if it runs once: else tiles of a second product would each compute the first one.
+        if whole == 1 and not rest:
             (sums,) = one_part(emit, emit.materialize(0), [sums])
         elif whole:
             (sums,) = emit.loop(0, whole, 1, [sums], one_part)
@@ -96,7 +97,7 @@ class _Panels:
     ) -> SSAValue:
         """The sums so far plus the products of some steps."""
         weights = self._weights(emit, panel, first, steps, scratch)
-        rows = dim_size(emit, self.op.x, 0)
+        rows = dim_size(emit, self.op.init, 0)
         weights = extract_slice(emit, weights, Slice((0, 0), (steps, self.width), (1, 1)))
         x = extract_slice(emit, self.op.x, Slice((0, first), (rows, steps), (1, 1)))
         reads = [(x, projection(3, [0, 2])), (weights, projection(3, [2, 1]))]

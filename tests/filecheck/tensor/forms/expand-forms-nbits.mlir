@@ -84,3 +84,14 @@ func.func private @bytes(%x: tensor<3x8xi32>, %c: tensor<2x4x4xi32>, %s: tensor<
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<3x2xf32> bits 4 block 16 {sched.schedule = #sched.schedule<form = "short-bytes", sizes = {rows = 2, pairs = 2}>} : (tensor<3x8xi32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
   func.return %y : tensor<3x8xf32>
 }
+
+// A product of the steps left over adds to the result of a loop, not to that of another product.
+// CHECK-LABEL: @steps_left_over
+// CHECK: %[[SUMS:.*]] = scf.for %{{.*}} = %c0 to %c1 step %c1 {{.*}} -> (tensor<5x4xf32>)
+// CHECK: linalg.generic {{.*}} tensor<5x32xf32>, tensor<32x4xf32>)
+// CHECK: linalg.generic {{.*}} tensor<5x16xf32>, tensor<16x4xf32>) outs(%[[SUMS]] :
+func.func private @steps_left_over(%x: tensor<5x48xf32>, %c: tensor<2x6x4xi32>, %s: tensor<2x3x4xf32>) -> tensor<5x8xf32> {
+  %e = tensor.empty() : tensor<5x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 32, groups = 1}>} : (tensor<5x48xf32>, tensor<2x6x4xi32>, tensor<2x3x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}

@@ -93,7 +93,7 @@ def expect(found: Any, x: Any, weights: Any) -> None:
     assert (error <= 1e-5 * (np.abs(x).astype(float) @ np.abs(weights).T + np.abs(x).sum() * 0.1)).all()
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("points", [False, True])
 @pytest.mark.parametrize(("bits", "block", "steps", "rows"), [
     (4, 32, 320, 200), (4, 16, 205, 130), (4, 256, 300, 100), (8, 64, 200, 150), (2, 128, 330, 110)
@@ -107,7 +107,7 @@ def test_any_number_of_rows(bits: int, block: int, steps: int, rows: int, points
         expect(model(x), x, weights)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("points", [False, True])
 @pytest.mark.parametrize(("bits", "block", "steps", "rows"), [
     (4, 32, 320, 200), (4, 128, 205, 130), (8, 64, 200, 150), (2, 16, 330, 110)
@@ -165,6 +165,10 @@ def test_standard_weights_stay_packed(dtype: Any) -> None:
     proto = quantized_matmul(dtype)
     product = product_of(proto)
     assert (product.zero_points is None) == (dtype == TensorProto.INT4)
+
+
+def test_standard_weights_give_the_numbers_of_floats() -> None:
+    proto = quantized_matmul(TensorProto.INT4)
     x = np.random.default_rng(0).standard_normal((2, 3, 256)).astype(np.float32)
     optimized, plain = stepwell.compile(proto), stepwell.compile(proto, opt_level=0)
     found, wanted = (np.asarray(model(x)) for model in (optimized, plain))

@@ -166,6 +166,11 @@ def rnn(draw: Callable[..., Any]) -> Case:
 
 
 def nbits(draw: Callable[..., Any]) -> Case:
+    """A product with codes of a few bits, of rows of floats or of bytes."""
+    return nbits_of_bytes(draw) if draw(st.booleans()) else nbits_of_floats(draw)
+
+
+def nbits_of_floats(draw: Callable[..., Any]) -> Case:
     """A product with codes of a few bits, whose last block and last panel may not be full."""
     bits, block, panel = (draw(st.sampled_from(n)) for n in ([2, 4, 8], [16, 32], [4, 8, 12]))
     rows, steps, columns = (draw(st.integers(1, most)) for most in (4, 60, 20))
@@ -182,7 +187,7 @@ def nbits(draw: Callable[..., Any]) -> Case:
 
 def nbits_of_bytes(draw: Callable[..., Any]) -> Case:
     """The same product with rows of bytes, some of them the least and the greatest."""
-    floats = nbits(draw)
+    floats = nbits_of_floats(draw)
     build = cast("partial[graph.MatmulNbitsOp]", floats.build)
     (rows, steps), block, rng = floats.arrays[0].shape, build.keywords["block"], np.random.default_rng(5)
     blocks = -(-steps // block)
@@ -241,7 +246,6 @@ _WINOGRAD_SIZES = (1, 2), (1, 2), (1, 2), (3, 17), (3, 11)
 FAMILIES: Mapping[str, Callable[..., Case]] = {
     "attention": attention,
     "nbits": nbits,
-    "nbits of bytes": nbits_of_bytes,
     "pool": pool,
     "resize": resize,
     "rnn": rnn,
