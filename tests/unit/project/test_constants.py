@@ -72,6 +72,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF
         passes/graph/inference/scale_patterns.py SMALLEST_DIVISOR LARGEST_DIVISOR
         passes/graph/layout/winograd_conv.py _MAX_CHANNELS
+        passes/onnx/weight_forms.py _FLOAT
         passes/graph/simplify/algebra_patterns.py _FLOATS
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
