@@ -60,9 +60,9 @@ def quantized(
     source = work.source
     work.samples = _samples(data, source, how)
     known = None if labels is None else read_labels(labels, len(work.samples.feeds))
-    f32 = source.compiled(source.level_0(), how.threads)
-    work.reference = _run_all(f32, work.samples)
-    outputs = f32.interface.outputs
+    work.f32 = source.compiled(source.level_0(), how.threads, profile=True)
+    work.reference = _run_all(work.f32, work.samples)
+    outputs = work.f32.interface.outputs
     work.measure = metric_of(metric, known, work.reference, work.samples.feeds, outputs)
     work.budget = budget_of(accuracy_drop, work.measure)
     return work.run()
@@ -98,6 +98,8 @@ class _Quantization:
 
     def __post_init__(self) -> None:
         self.samples: Samples
+        self.f32: CompiledModel
+        self.native: tuple[ModelProto, CompiledModel] | None = None
         self.reference: Sequence[Outputs]
         self.measure: Metric
         self.budget: Budget | None = None
@@ -215,12 +217,14 @@ class _Quantization:
 
     def _time(self, made: ModelProto) -> None:
         """Time the model in f32 and quantized."""
-        compiled = [
-            self.source.compiled(model, self.how.threads, profile=True)
-            for model in (self.source.level_0(), made)
-        ]
         feed = joined_feed(self.samples, self.source.interface)
-        self.times = times_of(compiled, feed, self.layers)
+        self.times = times_of([self.f32, self._compiled(made)], feed, self.layers)
+
+    def _compiled(self, made: ModelProto) -> CompiledModel:
+        """The model that was written last, compiled once, to measure and to time it."""
+        if self.native is None or self.native[0] is not made:
+            self.native = made, self.source.compiled(made, self.how.threads, profile=True)
+        return self.native[1]
 
     def _drop_without_gain(self, made: ModelProto) -> bool:
         """Keep layers in f32 that are no faster; returns whether there are any, and others beside them."""
@@ -251,11 +255,13 @@ class _Quantization:
 
         Raises: StepwellError `accuracy-budget` when no layer is left.
         """
-        ranked = self._by_noise() if simulation is None else ranking(simulation)
+        ranked: list[str] = []
+        if self.budget is not None:
+            ranked = self._by_noise() if simulation is None else ranking(simulation)
         while True:
             if all(name in self.kept for name in self.layers):
                 raise self._missed()
-            found = _run_all(self.source.compiled(made, self.how.threads), self.samples)
+            found = _run_all(self._compiled(made), self.samples)
             value = self.measure.function(range(len(found)), found)
             self.ratio = output_ratio(self.reference, found)
             if self.budget is None or self.budget.holds(value):

@@ -54,7 +54,8 @@ class AnnotateQuantizationPass(FunctionPass):
     ```
     `int8` observes both operands of convolutions and products with constant weights, of products of two
     activations that such an op depends on, and of additions whose sum is quantized; and the result of a
-    convolution that is read in floats too. `w8` observes weights alone, `w4` those of products, in blocks.
+    convolution or such a sum that is read in floats too. `w8` observes weights alone, `w4` those of
+    products, in blocks.
 
     Class: exact.
     """
@@ -92,7 +93,9 @@ class AnnotateQuantizationPass(FunctionPass):
         for add, layer in adds:
             self._observe_operands(Candidate(names[add], add, [0, 1], None), layer)
         if self.scheme == "int8":
-            self._observe_results(found, names)
+            ends: list[tuple[Operation, str]] = [(op, layer) for op, layer in adds]
+            ends += [(each.op, each.name) for each in found if isinstance(each.op, graph.ConvOp)]
+            self._observe_results(ends, names)
 
     def _observe_operands(self, candidate: Candidate, layer: str | None = None) -> None:
         """Let an op read its operands through observers."""
@@ -114,19 +117,19 @@ class AnnotateQuantizationPass(FunctionPass):
         sign = Signedness.SIGNLESS if self.symmetric else Signedness.UNSIGNED
         return {"to": IntegerType(4, sign), "axis": candidate.sum_axis, "block": self.block}
 
-    def _observe_results(self, found: Iterable[Candidate], names: Mapping[Operation, str]) -> None:
-        """Observe results of convolutions that are read in floats: engines want integers there too."""
-        for each in found:
-            value = end_of(each.op)
+    def _observe_results(self, ends: Iterable[tuple[Operation, str]], names: Mapping[Operation, str]) -> None:
+        """Observe results of convolutions and sums that are read in floats: engines want integers there."""
+        for op, layer in ends:
+            value = end_of(op)
             floats = [use for use in value.uses if not isinstance(use.operation, graph.ObserveOp | ReturnOp)]
             is_read = self.all_results or floats
-            if not isinstance(each.op, graph.ConvOp) or not is_read or is_returned(value):
+            if not is_read or is_returned(value):
                 continue
             owner = value.owner
             assert isinstance(owner, Operation)
             to = _ACTIVATIONS[self.activation_type]
             made = graph.ObserveOp(value, f"{names[owner]}:result", "result", to=to)
-            _set_layer(made, each.name)
+            _set_layer(made, layer)
             adopt_location(made, owner.location)
             Rewriter.insert_op(made, InsertPoint.after(owner))
             for use in floats:

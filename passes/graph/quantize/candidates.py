@@ -136,10 +136,15 @@ def _reader(value: SSAValue, readers: Mapping[Operation, str]) -> str | None:
         op = use.operation
         if op in readers:
             return readers[op]
-        if isinstance(op, (*MOVEMENT, graph.ReluOp, graph.ClipOp, graph.ObserveOp)):
+        if isinstance(op, (*MOVEMENT, graph.ReluOp, graph.ClipOp, graph.ObserveOp)) or _is_mean(op):
             if (found := _reader(op.results[0], readers)) is not None:
                 return found
     return None
+
+
+def _is_mean(op: Operation) -> bool:
+    """Whether an op is a mean, as of pixels before a classifier."""
+    return isinstance(op, graph.ReduceOp) and op.kind.data == "mean"
 
 
 def end_of(op: Operation) -> SSAValue:

@@ -24,6 +24,8 @@
 // WEIGHTS: key "conv_0:1" role "weight" to i8 axis 0
 // WEIGHTS: key "matmul_0:1" role "weight" to i8 axis 1
 // WEIGHTS: key "matmul_1:1" role "weight" to i8 axis 0
+// WEIGHTS-LABEL: @pooled
+// WEIGHTS: key "matmul_0:1"
 // WEIGHTS-NOT: observe
 
 // ONLY-NOT: key "conv
@@ -63,4 +65,20 @@ func.func @products(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32>
   %1 = graph.matmul %0, %m transpose_b true : (tensor<4x4xf32>, tensor<2x4xf32>) -> tensor<4x2xf32>
   %2 = graph.matmul %1, %1 transpose_b true : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
   func.return %2 : tensor<4x4xf32>
+}
+
+// A sum that a mean reads in floats before the classifier is quantized, and so is its result.
+// CHECK-LABEL: @pooled
+// CHECK: key "add_0:0" role "activation"
+// CHECK: key "add_0:1" role "activation"
+// CHECK: %[[R:.*]] = graph.relu
+// CHECK: %[[O:.*]] = graph.observe %[[R]] key "relu_0:result" role "result" to ui8
+// CHECK: graph.reduce %[[O]] kind "mean"
+func.func @pooled(%x: tensor<1x4xf32>, %y: tensor<1x4xf32>) -> tensor<1x2xf32> {
+  %k = graph.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
+  %a = graph.add %x, %y : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  %r = graph.relu %a : tensor<1x4xf32> -> tensor<1x4xf32>
+  %p = graph.reduce %r kind "mean" axes [1] keep_dims true : tensor<1x4xf32> -> tensor<1x1xf32>
+  %0 = graph.matmul %p, %k : (tensor<1x1xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  func.return %0 : tensor<1x2xf32>
 }
