@@ -29,7 +29,7 @@ def torch_operators_page(generated: str) -> str:
         "",
         f"The {len(converted)} overloads of torch's `aten` library with a conversion to level 1,",
         f"of {len(TABLE)} in the table of the `torch` dialect. Others are written as simpler ones by torch,",
-        "where it has a rule for it, when a module or a program is compiled; what is left is one error that lists it.",
+        "where it has a rule for it, when a module or a program is compiled; the rest is one error.",
     ]
     for family, packets in families.items():
         title = (import_module(f"stepwell.lowering.torch_to_graph.{family}").__doc__ or family).strip()
