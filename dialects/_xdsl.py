@@ -51,8 +51,8 @@ DIALECTS: dict[str, str] = {
     "vm": "stepwell.dialects.vm:VM",
 }
 
-OP_TABLES = {"torch": "stepwell.dialects.torch:TABLE"}
-"""The op tables of dialects of other frameworks: all classes of one take a second."""
+OP_TABLES = {"torch": "stepwell.dialects.torch:op_class"}
+"""The functions that find a class by the op's name, of dialects whose classes take a second together."""
 DIALECT_ENTRY_POINTS = "stepwell.dialects"
 """
 The entry point group by which other packages add dialects: the dialect's name = `module:attribute`, or the
@@ -130,8 +130,8 @@ class StepwellContext(Context):
 
     def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
         """The class of an op; one of a dialect with hundreds of ops is made alone, without the others."""
-        if (place := OP_TABLES.get(name.partition(".")[0])) is not None and name not in self._loaded_ops:
-            if (found := _attribute_at(place).found(name)) is not None:
+        if (place := OP_TABLES.get(name.partition(".")[0])) is not None:
+            if (found := _attribute_at(place)(name)) is not None:
                 return found
         return super().get_optional_op(name, dialect_stack=dialect_stack)
 

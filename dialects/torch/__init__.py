@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from stepwell.dialects.foreign import OpTable
 from stepwell.dialects.torch.structure import OperatorOp as OperatorOp
@@ -19,6 +19,12 @@ TABLE = OpTable("torch", Path(__file__).with_name("signatures.txt"))
 """The overloads by name (`aten.add.Tensor`)."""
 
 
+def op_class(op_name: str) -> type[Operation] | None:
+    """The class of an op by its name in the IR; None for an unknown one."""
+    found = next((each for each in (WeightOp, OperatorOp) if each.name == op_name), None)
+    return found or TABLE.found(op_name)
+
+
 def __getattr__(name: str) -> object:
     """The dialect, with all classes, made when it is first used."""
     if name != "Torch":
@@ -28,4 +34,4 @@ def __getattr__(name: str) -> object:
     return value
 
 
-__all__ = ["MODULE", "NAME", "NODE", "TABLE", "OperatorOp", "Torch", "WeightOp"]
+__all__ = ["MODULE", "NAME", "NODE", "TABLE", "OperatorOp", "Torch", "WeightOp", "op_class"]

@@ -28,8 +28,8 @@ def torch_operators_page(generated: str) -> str:
         generated,
         "",
         f"The {len(converted)} overloads of torch's `aten` library with a conversion to level 1,",
-        f"of {len(TABLE)} in the table of the `torch` dialect. Others are written as simpler ones by",
-        "torch, by its own rules, when a module or a program is compiled; those left are listed in one error.",
+        f"of {len(TABLE)} in the table of the `torch` dialect. Others are written as simpler ones by torch,",
+        "where it has a rule for it, when a module or a program is compiled; the rest is one error.",
     ]
     for family, packets in families.items():
         title = (import_module(f"stepwell.lowering.torch_to_graph.{family}").__doc__ or family).strip()

@@ -503,7 +503,7 @@ def test_the_number_of_threads_can_be_changed(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("model", [3, None, ["m.onnx"]])
 def test_what_is_no_model(model: object) -> None:
-    with pytest.raises(StepwellError, match="a model is a path, the bytes of a file or an onnx.ModelProto"):
+    with pytest.raises(StepwellError, match="a model is a path, the bytes of an ONNX file"):
         stepwell.compile(model)  # pyright: ignore[reportArgumentType]
 
 
