@@ -52,7 +52,7 @@ class CompileOptions:
     mcpu: str = field(default="host", metadata=_about("placement"))
     """`host`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4` or `aarch64`."""
     target: str | None = field(default=None, metadata=_about("placement"))
-    """A CPU level as for `mcpu`, or an LLVM triple; default: this machine's triple."""
+    """A CPU level as for `mcpu`, an LLVM triple, or such as `cpu{mcpu=aarch64 cores=4}`; default: here."""
     opt_level: int = field(default=2, metadata=_about("numerics"))
     """0 keeps every digit of the reference, 2 is the default."""
     input_shapes: Mapping[str, Sequence[int]] = field(

@@ -448,7 +448,7 @@ def test_exit_status(module: str, argv: list[str], tmp_path: Path) -> None:
         ({"opt_level": "2"}, "opt_level must be one of 0, 1, 2, 3, found '2'"),
         ({"opt_level": True}, "opt_level must be one of 0, 1, 2, 3, found True"),
         ({"mcpu": None}, "mcpu must be a name, found None"),
-        ({"target": 3}, "target must be a CPU level, an LLVM triple or None, found 3"),
+        ({"target": 3}, "target must be a CPU level, an LLVM triple, a Target or None, found 3"),
         ({"processes": 0}, "processes must be a number from 1 on, or None, found 0"),
         ({"processes": "2"}, "processes must be a number from 1 on, or None, found '2'"),
         ({"profile": "no"}, "profile must be one of True, False, found 'no'"),
