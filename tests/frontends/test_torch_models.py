@@ -31,7 +31,7 @@ class Recurrent(nn.Module):
         return self.cells(x)[0]
 
 
-def of_transformers(model: str, config: str, ids: bool = True, **sizes: Any) -> Case:
+def of_transformers(model: str, config: str, **sizes: Any) -> Case:
     transformers = needs("transformers")
     made = getattr(transformers, model)(getattr(transformers, config)(**sizes))
     return made, {"input_ids": torch.randint(0, 90, (2, 7))}, None

@@ -13,7 +13,7 @@ from stepwell.passes import PassContext, parse_passes, run_pipeline
 from stepwell.passes.base import Numerics
 from stepwell.passes.instruments import module_text
 from stepwell.passes.pass_limit import PassRun, RewriteLimit, is_skippable
-from stepwell.passes.pipelines import text_of
+from stepwell.passes.pipelines import STATES_PIPELINE, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.tools.bisect.finding import Finding
@@ -53,24 +53,27 @@ class GraphSearch:
 
     def to_graph(self, wanted: Mapping[str, Array] | None) -> Finding | None:
         """Convert to level 1; the finding where values are not the `wanted` ones, if these are known."""
-        self.last += 1
         self.runs += 2
         conversion = conversion_of(self.compilation.module)
+        self.last += len(parse_passes(conversion))
         row, known = judged_conversion(self.compilation, self._values, self.inputs, wanted)
         self.numerics = roundings_of(self.compilation.module)
         functions = {} if known is None else {"main": known}
         ctx, values = self.compilation.ctx, self._values
         self._validate = Validate(ctx, functions, least=self.numerics, values=values, full=True)
         is_wrong = wanted and row is not None and row.status in WRONG
-        return self._finding(conversion, row) if is_wrong else None
+        finding = self._finding(conversion, row) if is_wrong else None
+        self.last += len(parse_passes(STATES_PIPELINE))
+        return finding
 
     def unjudged(self, context: PassContext) -> None:
         """Convert to level 1 and run its passes under a context; they count as runs, and none is judged."""
+        first = parse_passes(f"{conversion_of(self.compilation.module)},{STATES_PIPELINE}")
         to_graph(self.compilation)
         self.numerics = roundings_of(self.compilation.module)
         steps = steps_of(self.options, self.compilation.ctx.target, context)
         self.compilation.run("graph", text_of(steps))
-        self.last = 1 + len(steps)
+        self.last = len(first) + len(steps)
 
     def passes(self, context: PassContext) -> Finding | None:
         """Run the passes of level 1 under a context until one is wrong; the finding, if one is."""
@@ -116,7 +119,7 @@ class GraphSearch:
         return replace(finding, rewrite=rewrite.after(earlier), node=rewrite.record.where)
 
     def _finding(self, step: str, row: Row | None) -> Finding:
-        (made,) = parse_passes(step)
+        made = parse_passes(step)[-1]  # a conversion to level 1 may be of several passes
         run = PassRun(self.last, "graph", None, step, is_skippable(made))
         if row is None:
             return Finding(run)

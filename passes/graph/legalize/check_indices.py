@@ -98,8 +98,8 @@ def _check_offsets(op: graph.InsertSliceOp | graph.SliceOp) -> None:
 def _bounds(op: graph.InsertSliceOp | graph.SliceOp) -> Iterator[tuple[Dim, Dim]]:
     """The offsets of a slice, each with the greatest that lies within the tensor."""
     if isinstance(op, graph.InsertSliceOp):
-        offsets = op.offsets.get() if op.offsets is not None else []
-        yield from zip(offsets, op.last_offsets(), strict=op.offsets is not None)
+        if op.offsets is not None:
+            yield from zip(op.offsets.get(), op.last_offsets(), strict=True)
         return
     if op.starts is None or op.limits is None:
         return

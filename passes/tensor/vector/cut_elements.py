@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from stepwell.dialects.ir_builder import IRBuilder, dense_attr
 from stepwell.dialects.tensor_ir.combiners import reduce_vectors
 from stepwell.dialects.tensor_ir.pieces import Layout, Pieces, broadcast, extract, from_scalars, insert
-from stepwell.dialects.tensor_ir.transfers import vector_type
+from stepwell.dialects.tensor_ir.transfers import Vector, vector_type
 from stepwell.dialects.tensor_ir.transposes import assembled
 from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
 from stepwell.passes.context import remark
@@ -236,7 +236,7 @@ class CutConstant(VectorPattern):
         if not isinstance(op.result.type, VectorType):
             return
         layout = self.vectors.layout(op.result)
-        if len(op.result.type.get_shape()) == 1 and len(layout.positions) == 1:
+        if len(cast(Vector, op.result.type).get_shape()) == 1 and len(layout.positions) == 1:
             return
         assert isinstance(op.value, DenseIntOrFPElementsAttr)
         numbers = cast(Sequence[float], op.value.get_values())
