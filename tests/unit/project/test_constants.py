@@ -103,7 +103,6 @@ OTHERS: Mapping[str, str] = {
         lowering/bufferize/index_forms.py _MAX_CHARS
         passes/analysis/arena.py _TYPICAL_SIZE
         passes/analysis/untyped_values.py MOST_LISTED
-        passes/graph/kernels/templates.py MOST
         passes/analysis/symbolic_values.py MAX_ELEMS
         passes/graph/inlining.py MAX_OPS MOST_NESTED
         passes/graph/decision_trees.py MAX_TESTS MAX_DEPTH MAX_STEPS
