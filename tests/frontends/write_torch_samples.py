@@ -85,7 +85,7 @@ def samples() -> dict[str, Sample]:
 
 def _without_paths(program: torch.export.ExportedProgram) -> None:
     """Shorten the paths in the stack traces of a program to those inside of the folders of packages."""
-    folders = [f"{Path(torch.__file__).parents[2]}/", f"{FOLDER.parents[2]}/"]
+    folders = [f"{Path(str(torch.__file__)).parents[2]}/", f"{FOLDER.parents[2]}/"]
     for node in program.graph.nodes:
         trace = node.meta.get("stack_trace") or ""
         for folder in folders:

@@ -17,11 +17,11 @@ from tests.fuzz.process import SERVER
 SAMPLE = {
     "model": range(2),
     "pass": range(1),
-    "file": range(20),
-    "artifact": range(24),
-    "object": range(7),
-    "bytecode": range(100),
-    "formula": range(2),
+    "file": range(12),
+    "artifact": range(16),
+    "object": range(4),
+    "bytecode": range(60),
+    "formula": range(1),
 }
 
 

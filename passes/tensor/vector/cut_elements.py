@@ -7,13 +7,13 @@ from typing import cast
 
 from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, VectorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects.ir_builder import IRBuilder, dense_attr
 from stepwell.dialects.tensor_ir.combiners import reduce_vectors
 from stepwell.dialects.tensor_ir.pieces import Layout, Pieces, broadcast, extract, from_scalars, insert
-from stepwell.dialects.tensor_ir.transfers import Vector, vector_type
+from stepwell.dialects.tensor_ir.transfers import vector_type
 from stepwell.dialects.tensor_ir.transposes import assembled
 from stepwell.dialects.vector import MultiReductionOp, ShapeCastOp
 from stepwell.passes.context import remark
@@ -233,10 +233,11 @@ class CutConstant(VectorPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.ConstantOp, rewriter: PatternRewriter) -> None:
-        if not isinstance(op.result.type, VectorType):
+        type: Attribute = op.result.type
+        if not isinstance(type, VectorType):
             return
         layout = self.vectors.layout(op.result)
-        if len(cast(Vector, op.result.type).get_shape()) == 1 and len(layout.positions) == 1:
+        if len(type.get_shape()) == 1 and len(layout.positions) == 1:
             return
         assert isinstance(op.value, DenseIntOrFPElementsAttr)
         numbers = cast(Sequence[float], op.value.get_values())

@@ -62,6 +62,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> list[FuncOp]:
     return kernels_of(Replay("x86-64-v3").lowered(str(path)).module)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("node", NODES.split())
 def test_texts_of_each_family(node: str, kernels: list[FuncOp]) -> None:
     found = [kernel for kernel in kernels if node in " ".join(node_names(kernel.location)).split()]
