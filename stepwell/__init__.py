@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stepwell import passes as passes
     from stepwell import patterns as patterns
+    from stepwell import te as te
     from stepwell.dialects import amx as amx
     from stepwell.dialects import arith as arith
     from stepwell.dialects import graph as graph
@@ -109,6 +110,7 @@ _LAZY = {
     "sched": "stepwell.dialects.sched",
     "serve": "stepwell.runtime.serve",
     "show": "stepwell.tools.notebook.shown:show",
+    "te": "stepwell.te",
     "vector": "stepwell.dialects.vector",
 }
 
@@ -160,6 +162,7 @@ __all__ = [
     "sched",
     "serve",
     "show",
+    "te",
     "vector",
 ]
 

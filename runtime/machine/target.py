@@ -178,8 +178,8 @@ class TargetDescription:
         return self.lanes(F32_BYTES)
 
     def lanes(self, element_bytes: int) -> int:
-        """The number of elements of a size in a vector register."""
-        return self.vector_bytes // element_bytes
+        """The number of elements of a size in a vector register; 1 where it takes several registers."""
+        return max(1, self.vector_bytes // element_bytes)
 
 
 @cache

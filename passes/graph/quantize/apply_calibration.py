@@ -63,6 +63,7 @@ class ApplyCalibrationPass(FunctionPass):
     """
 
     name = "apply-calibration"
+    opt_level = 1
     numerics = Numerics.APPROXIMATE
 
     table: str = ""

@@ -27,7 +27,7 @@ def test_levels_agree(name: str) -> None:
     main = next(f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data == "main")
     inputs = inputs_of_function(main)
     expected = interpret(module, ctx, "main", inputs)
-    for pipeline in ("convert-graph-to-linalg", "bufferize,plan-memory"):
+    for pipeline in ("convert-graph-to-linalg", "choose-forms,expand-forms", "bufferize,plan-memory"):
         run_pipeline(module, pipeline, ctx)
         found = interpret(module, ctx, "main", inputs)
         assert judged(expected, found, Numerics.ROUNDING).right

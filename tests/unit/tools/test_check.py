@@ -91,13 +91,12 @@ def test_a_shape_for_no_input() -> None:
 
 def test_models_that_the_reference_cannot_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It lacks some operators at some opsets: `--check` says so, and what else compares."""
-    x = helper.make_tensor_value_info("x", TensorProto.INT8, [4])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
-    scale = helper.make_tensor("s", TensorProto.FLOAT, [], [0.5])
+    x, updates, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in ("x", "u", "y"))
+    indices = helper.make_tensor("i", TensorProto.INT64, [4], [3, 1, 0, 2])
     graph = helper.make_graph(
-        [helper.make_node("DequantizeLinear", ["x", "s"], ["y"])], "g", [x], [y], [scale]
+        [helper.make_node("Scatter", ["x", "i", "u"], ["y"])], "g", [x, updates], [y], [indices]
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 10)], ir_version=8)
     (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     assert cli.main(["run", str(file), "--check"]) == 1
     shown = capsys.readouterr()

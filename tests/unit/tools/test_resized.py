@@ -126,7 +126,7 @@ def test_sizes_that_the_graph_does_not_allow(
 
 def test_programs_of_level_1_are_not_inferred_again() -> None:
     m = stepwell.import_onnx(model(FLATTEN, w=W)).to("graph")
-    with pytest.raises(stepwell.StepwellError, match="types of level 1 are not inferred again"):
+    with pytest.raises(stepwell.StepwellError, match="the types of its values are not inferred again"):
         m.compile(input_shapes={"x": (4, 2, 4)})
 
 

@@ -77,7 +77,7 @@ def test_the_command(net: Path) -> None:
     names = {event["args"]["name"] for event in events if event["name"] == "process_name"}
     assert names == {"compile", "run"}
     levels = [event["name"] for event in by_kind(events, "level")]
-    assert levels[0] == "import" and {"onnx to graph", "graph", "kernels", "main"} <= set(levels)
+    assert levels[0] == "import" and {"model to graph", "graph", "kernels", "main"} <= set(levels)
     assert "fuse-ops" in [event["name"] for event in by_kind(events, "pass")]
     compiled, called = ([e for e in by_kind(events, "kernel") if e["pid"] == pid] for pid in (1, 2))
     assert len(compiled) == 2 and len(called) == 2 * 2 and len(by_kind(events, "run")) == 2

@@ -167,6 +167,8 @@ def models(m: sw.Module, folder: Path) -> None:
     assert sw.explore(folder / "m.onnx", opt_level=1).data["schema"] == "stepwell-explore/1"
     assert "graph." in str(sw.show(m)) and callable(sw.load_ipython_extension)
     refused(lambda: sw.generate(again, [1]))
+    refused(lambda: sw.quantize(folder / "m.onnx", scheme="int3"))
+    assert sw.te.placeholder((4, "N")).ndim == 2
     refused(lambda: sw.Trainer(folder / "m.onnx", loss="mse", train=["none"]))
     refused(lambda: sw.compile(m, winograd="slow"))  # pyright: ignore[reportArgumentType]
     refused(lambda: sw.compile(m, opt_levle=1))  # pyright: ignore[reportCallIssue, reportUnknownLambdaType]

@@ -43,6 +43,7 @@ def test_all_text_of_our_tests_is_known() -> None:
     unknown = {
         value
         for path in (ROOT / "tests" / "filecheck").rglob("*.mlir")
+        if path.parent.name != "kernels"  # with sizes as `${rows}`, no MLIR yet
         for kind, value in MlirLexer().get_tokens(path.read_text(encoding="utf-8"))
         if kind is Text
     }
