@@ -29,7 +29,7 @@ ALL_KINDS = (*KINDS, "attention", "scatter")
 def compiled(kind: str) -> stepwell.CompiledModel:
     """A decoder with states: compiled, or on its first stage, which is enough for the others."""
     if kind == "grouped":
-        return stepwell.compile(decoder(kind, layers=1), states="auto", threads=1, specialize=[])
+        return stepwell.compile(decoder(kind, layers=1), states="auto", threads=1)
     model = stepwell.compile(decoder(kind, layers=1), states="auto", threads=1, start="now")
     model.close()
     return model
