@@ -146,6 +146,7 @@ class StagedModel(CompiledModel):
             vars(self).update(vars(full))
             self._states = states  # with their values
             self.__class__ = type(full)  # pyright: ignore[reportAttributeAccessIssue]  # not a subclass
+        _MODELS.discard(self)
         self._first = None
         self._decided.set()
 

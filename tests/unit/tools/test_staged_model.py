@@ -414,7 +414,14 @@ def test_many_models(count: int, held: Callable[[], None], tmp_path: Path) -> No
 
 
 def test_a_fork(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
-    """A forked process stays on its stage until the code is in the cache, and ends nobody's process."""
+    """
+    A forked process stays on its stage until the code is in the cache, and ends nobody's process; models that
+    have their code change nothing.
+    """
+    others = [now(written(tmp_path / f"before{number}.onnx")) for number in range(3)]
+    held()
+    assert all(other.wait(60) for other in others)
+    (tmp_path / "cache" / "go").unlink()
     model = now(path)
 
     def in_child() -> tuple[int, str, str]:
