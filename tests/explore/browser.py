@@ -26,7 +26,7 @@ SECONDS = 120
 ASSETS = ROOT / "docs" / "assets"
 PICTURES = {
     "explorer": ("digits", "node=layer0"),
-    "explorer-passes": ("digits", "node=softmax&level=tensor,diff&pass=16&table=kernels"),
+    "explorer-passes": ("digits", "node=softmax&level=tensor,diff&pass=15&table=kernels"),
     "explorer-tiny": ("tiny", "node=product"),
 }
 """The pictures of the docs: the model of each, and the address of the view."""
