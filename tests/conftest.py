@@ -117,8 +117,11 @@ def models_folder() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Leave all but a sample to `make cases`, before slow cases are deselected."""
+    """Leave all but a sample to `make cases`, fuzz cases to `make fuzz`, before slow ones are deselected."""
     leave_out(items)
+    for item in items:
+        if item.get_closest_marker("fuzz"):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

@@ -41,7 +41,6 @@ def test_sample(kind: str, process: CaseProcess) -> None:
 
 
 @pytest.mark.fuzz
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_all(kind: str) -> None:
     """All seeds of a kind. Hours: in parts, `python -m tests.fuzz KIND 0:N --shard I/N --resume`."""

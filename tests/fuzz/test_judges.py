@@ -63,7 +63,6 @@ def expect_found(name: str, folder: Path) -> None:
 
 
 @pytest.mark.fuzz
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", MANY)
 def test_any_model(seed: int, tmp_path: Path) -> None:
     """All levels of a healthy model; where the fault changes it, the commands find it."""

@@ -137,7 +137,6 @@ def test_damaged_files_end_in_an_error_of_ours(file: Path) -> None:
 
 
 @pytest.mark.fuzz
-@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_damaged_files_end_in_an_error_of_ours_at_length(file: Path) -> None:
     check_mutations(file, range(3, 500))

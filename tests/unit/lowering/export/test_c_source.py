@@ -74,7 +74,6 @@ def test_random_programs(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.fuzz
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 200))
 def test_more_random_programs(seed: int, tmp_path: Path) -> None:
     needs_program("gcc")

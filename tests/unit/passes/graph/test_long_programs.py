@@ -80,7 +80,6 @@ def test_a_chain_goes_through_a_pass(chain: str, name: str) -> None:
     _run(chain, name, SHORT)
 
 
-@pytest.mark.slow
 @pytest.mark.fuzz
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("chain", CHAINS)
