@@ -43,7 +43,7 @@ class UnrollVectorsPass(SchedulingPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if any(isinstance(r.type, VectorType) for op in func.walk() for r in op.results):
             target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
-            lanes = max(1, target.lanes(_widest(func)))
+            lanes = target.lanes(_widest(func))
             vectors = CutVectors(func, lanes, target.vector_registers, vectors_of_short_rows(func, lanes))
             vectors.convert(unroll_patterns(vectors))
             erase_dead(func)
