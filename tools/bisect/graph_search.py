@@ -22,7 +22,7 @@ from stepwell.tools.check.conversion import judged_conversion
 from stepwell.tools.check.model_values import ModelValues
 from stepwell.tools.check.rows import WRONG, Row
 from stepwell.tools.check.validation import Validate, numerics_of, roundings_of
-from stepwell.tools.driver.compilation import Compilation, conversion_of, main_of
+from stepwell.tools.driver.compilation import Compilation, conversion_of, main_of, passes_to_level_1
 from stepwell.tools.driver.levels import steps_of, to_graph
 from stepwell.tools.driver.model_interface import read_interface
 
@@ -68,7 +68,7 @@ class GraphSearch:
 
     def unjudged(self, context: PassContext) -> None:
         """Convert to level 1 and run its passes under a context; they count as runs, and none is judged."""
-        first = parse_passes(f"{conversion_of(self.compilation.module)},{STATES_PIPELINE}")
+        first = parse_passes(passes_to_level_1(self.compilation.module))
         to_graph(self.compilation)
         self.numerics = roundings_of(self.compilation.module)
         steps = steps_of(self.options, self.compilation.ctx.target, context)

@@ -21,7 +21,7 @@ from stepwell.dialects.type_variables import types_inside
 from stepwell.dialects.types import Tensor, check_extents, dims_of
 from stepwell.lowering.main_to_buffers import inputs_of
 from stepwell.passes import run_pipeline
-from stepwell.passes.pipelines import FROM_MODELS
+from stepwell.passes.pipelines import FROM_MODELS, STATES_PIPELINE
 from stepwell.passes.reproducer import Reproducer
 from stepwell.passes.trace_events import span
 from stepwell.runtime.errors import StepwellError
@@ -82,6 +82,15 @@ def conversion_of(module: ModuleOp) -> str:
     Raises: StepwellError `mixed-dialects`.
     """
     return FROM_MODELS[model_dialect(module) or "onnx"]
+
+
+def passes_to_level_1(module: ModuleOp) -> str:
+    """
+    The pipeline from level 0 to level 1: the conversion, and the passes on states after it.
+
+    Raises: StepwellError `mixed-dialects`.
+    """
+    return f"{conversion_of(module)},{STATES_PIPELINE}"
 
 
 def check_main(module: ModuleOp) -> None:

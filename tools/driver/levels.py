@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from stepwell.passes.context import PassContext
 from stepwell.passes.pipelines import (
-    STATES_PIPELINE,
     TO_KERNELS,
     Step,
     expect_needed_passes,
@@ -13,7 +12,7 @@ from stepwell.passes.pipelines import (
     text_of,
 )
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.tools.driver.compilation import Compilation, conversion_of, is_lowered
+from stepwell.tools.driver.compilation import Compilation, is_lowered, passes_to_level_1
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends
 from stepwell.tools.driver.resized import resizing
@@ -34,7 +33,7 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
 def to_graph(compilation: Compilation, more: str = "") -> None:
     """Convert a module of level 0 to level 1, and run more passes; nothing is optimized."""
     with resizing(compilation):
-        compilation.run("model to graph", f"{conversion_of(compilation.module)},{STATES_PIPELINE}{more}")
+        compilation.run("model to graph", passes_to_level_1(compilation.module) + more)
 
 
 def chosen_passes(options: CompileOptions) -> PassContext:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes import run_pipeline
-from stepwell.passes.pipelines import SHARE, STATES_PIPELINE
+from stepwell.passes.pipelines import SHARE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.tools.driver.compilation import (
@@ -25,6 +25,7 @@ from stepwell.tools.driver.compilation import (
     is_lowered,
     is_on_loops,
     main_of,
+    passes_to_level_1,
 )
 from stepwell.tools.driver.model_interface import read_interface, require_ranks
 from stepwell.tools.driver.program import Program
@@ -95,8 +96,7 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
     """
     compilation = start(model, options)
     if options.states and not is_lowered(compilation.module):  # states have one type on level 1 only
-        conversion = conversion_of(compilation.module)
-        run_pipeline(compilation.module, f"{conversion},{STATES_PIPELINE}", compilation.ctx)
+        run_pipeline(compilation.module, passes_to_level_1(compilation.module), compilation.ctx)
     interface = read_interface(main_of(compilation.module))
     if is_lowered(compilation.module) or all(d.is_static for spec in interface.inputs for d in spec.dims):
         return interface
