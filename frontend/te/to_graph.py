@@ -158,7 +158,7 @@ def _widened(block: Block, values: Sequence[Expr]) -> list[SSAValue]:
 
 
 def _with_sizes(stage: Stage, known: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors that a stage reads, and further ones for sizes that no shape of these has."""
+    """The inputs of a stage, and further tensors for sizes in none of their shapes."""
     inputs = read_by(stage)
     needed = {name for dim in _dims(stage, inputs) for name in dim.symbols()}
     for name in sorted(needed):

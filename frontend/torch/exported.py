@@ -178,7 +178,7 @@ def _target(target: Any) -> str:
 
 
 def _names_of_parts(node: Any, count: int) -> list[str]:
-    """The names of the results of a call that has several: those of the nodes that take one."""
+    """The names of several results of a call, from the nodes that take one each."""
     names = [f"{node.name}__{i}" for i in range(count)]
     for user in node.users:
         if user.op == "call_function" and _target(user.target) == "_operator.getitem":

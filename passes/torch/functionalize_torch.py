@@ -46,7 +46,7 @@ _HELP = "export a program without it: program.run_decompositions({}) writes new 
 
 class FunctionalizeTorchPass(ModulePass):
     """
-    Replace operators that write into a value by ones that make a new value; buffers that change are states.
+    Replace operators in place by their counterparts with a new result; changed buffers become states.
 
     A write through a chain of views (`select`, `slice`, shapes, orders of dimensions) is a write of a part,
     and later uses of the value and of its views get the new one.

@@ -1,4 +1,4 @@
-"""Products that read the used part of a growing state where it is, without a kernel that copies it."""
+"""Products with the used part of a growing state as operand, without a copy."""
 
 from __future__ import annotations
 

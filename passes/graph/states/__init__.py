@@ -1,1 +1,1 @@
-"""Values that live between calls: which arguments and results are they, and where they are written."""
+"""Values that live between calls: binding of arguments and results, writes in place."""

@@ -1,4 +1,4 @@
-"""Operators of a model with a cache as operand: which operand it is, and which others repeat its length."""
+"""Operators of a model with a cache: the operand with the cache, and those with its length."""
 
 from __future__ import annotations
 
