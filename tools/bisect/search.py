@@ -136,7 +136,7 @@ class Search:
         """
         The outputs of the model without the skippable runs beyond a number, states among them.
 
-        Args: `by_meaning` is whether level 1 is interpreted, and no code is made: that would be most of a search.
+        Args: `by_meaning` is whether level 1 is interpreted; to make code would be most of a search.
         """
         with PassContext.current().watched_by([PassLimit(limit)]):
             if not by_meaning:

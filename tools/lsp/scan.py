@@ -207,8 +207,12 @@ class Scan:
 
     @cached_property
     def all_names(self) -> Names:
-        """The definitions and uses of all names."""
-        return self.names(self._all)
+        """The definitions and uses of all names, and all scopes."""
+        made = Names(len(self.text))
+        for number, (start, block) in enumerate(zip(self._starts, self.blocks, strict=False)):
+            made.read(number, start, block.scope_events)
+        made.end()
+        return made
 
     @cached_property
     def named_parts(self) -> Names:
@@ -240,7 +244,7 @@ class Scan:
         return self.names([name]).mention_at(start)
 
     def definition_at(self, offset: int) -> Mention | None:
-        """The name at an offset with its definition alone: most are defined before, and no later use is read."""
+        """The name at an offset with its definition; where that comes first, no later use is read."""
         if (found := self._name_at(offset)) is None:
             return None
         number, start, name = found
