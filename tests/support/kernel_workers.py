@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 
 from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.dialects.costs.table import overridden
 
+_SWITCHES = ExitStack()
+"""Values that are overridden up to the end of the process: a context manager that is freed ends its block."""
+
 
 def compile_kernels_here() -> None:
     """Compile all kernels in this process from now on: another one takes 0.7 s to start."""
-    overridden(COMPILER, worker_pays=sys.maxsize, nodes_a_worker=sys.maxsize).__enter__()
+    _SWITCHES.enter_context(overridden(COMPILER, worker_pays=sys.maxsize, nodes_a_worker=sys.maxsize))

@@ -34,6 +34,8 @@ from stepwell.runtime.machine.target import TargetDescription, target_from
 from stepwell.tools.driver import image
 from stepwell.tools.driver.plugins import load_plugin
 from tests.onnx_models import onnx_model
+from tests.support.forks import Result, forked
+from tests.support.kernel_workers import compile_kernels_here
 
 KERNEL = """
 func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32>
@@ -119,6 +121,16 @@ def test_processes_that_started_early_are_used_or_ended() -> None:
     for child in (unused, used):
         with pytest.raises(ChildError):
             child.ask({})
+
+
+def test_tests_switch_worker_processes_off_for_good() -> None:
+    """In a fork, as it lasts to the end of a process: they would start more of them than there are cores."""
+
+    def run() -> Result:
+        compile_kernels_here()
+        return pool.workers_for(100_000, 8), str(COMPILER.worker_pays == sys.maxsize), ""
+
+    assert forked(run) == (0, "True", "")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks on Linux only")
