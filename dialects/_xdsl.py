@@ -45,6 +45,7 @@ DIALECTS: dict[str, str] = {
     "ref": "stepwell.dialects.ref:Ref",
     "arith": "stepwell.dialects.arith:Arith",
     "sched": "stepwell.dialects.sched:Sched",
+    "target": "stepwell.dialects.target:TargetDialect",
     "torch": "stepwell.dialects.torch:Torch",
     "llvm": "stepwell.dialects.llvm:LLVM",
     "vector": "stepwell.dialects.vector:Vector",
