@@ -39,6 +39,7 @@ DIALECTS: dict[str, str] = {
     "amx": "stepwell.dialects.amx:AMX",
     "emitc": "stepwell.dialects.emitc:EmitC",
     "graph": "stepwell.dialects.graph:Graph",
+    "gpu": "stepwell.dialects.gpu:GPU",
     "linalg_ext": "stepwell.dialects.linalg_ext:LinalgExt",
     "onnx": "stepwell.dialects.onnx:Onnx",
     "pattern": "stepwell.dialects.pattern:Pattern",
