@@ -28,6 +28,7 @@ from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.sched_entry import EntryOp
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
 from stepwell.dialects.sched_program import BUFFERS, PROGRAM, WEIGHT, ProgramAttr, verify_program
+from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import int_attr
 from stepwell.runtime.errors import did_you_mean
 
@@ -45,6 +46,8 @@ NOT_POSITIVE = "sched.not_positive"
 """Key of the unit attribute of an exponential whose argument is never above 0 (it may be NaN)."""
 PREFETCH = "sched.prefetch"
 """Key of a `vector.transfer_read`: the distance, in elements after it, of a cache line to prefetch."""
+TARGET = "sched.target"
+"""Key of the device that the kernels of a `gpu.module` are compiled for."""
 ALIGN = "sched.align"
 """Key of a buffer among a function's arguments: its alignment in bytes, if not its element's size."""
 
@@ -283,6 +286,7 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     BUFFERS: _Hint(("func.func",), "the memory of kept values", lambda value: isinstance(value, ArrayAttr)),
     WEIGHT: _Hint(("memref.global",), "a constant", lambda _: True),
     "sched.model": _of_class(DictionaryAttr, "builtin.module"),
+    TARGET: _of_class(SpecAttr, "gpu.module"),
 }
 """All discardable attributes of the dialect."""
 

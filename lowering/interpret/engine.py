@@ -249,6 +249,7 @@ _FILES: Mapping[str, str] = {
     "amx": "tiles",
     "arith": "scalars",
     "func": "control_flow",
+    "gpu": "lanes.launch",
     "graph": "graph_ops host_calls regions sizes",
     "linalg": "structured",
     "linalg_ext": "extended_ops",
@@ -269,7 +270,7 @@ def _load_handlers(dialect: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Handler:
+class Handler:
     """The function that prepares an op, and whether it gets the compiler."""
 
     prepare: Callable[..., Any]
@@ -297,7 +298,7 @@ def step_of(run: Callable[..., Running], *bodies: Steps) -> Any:
     return alone
 
 
-_HANDLERS: dict[str, _Handler] = {}
+_HANDLERS: dict[str, Handler] = {}
 
 
 def implements(*names: str) -> Callable[[Callable[[Any], Step]], Callable[[Any], Step]]:
@@ -305,7 +306,7 @@ def implements(*names: str) -> Callable[[Callable[[Any], Step]], Callable[[Any],
 
     def register(prepare: Callable[[Any], Step]) -> Callable[[Any], Step]:
         for name in names:
-            _HANDLERS[name] = _Handler(prepare, has_regions=False)
+            _HANDLERS[name] = Handler(prepare, has_regions=False)
         return prepare
 
     return register
@@ -321,7 +322,7 @@ def implements_in_frame(
 
     def register(prepare: Callable[..., Step | Waiting]) -> Callable[..., Step | Waiting]:
         for name in names:
-            _HANDLERS[name] = _Handler(prepare, has_regions=True)
+            _HANDLERS[name] = Handler(prepare, has_regions=True)
         return prepare
 
     return register
@@ -330,7 +331,7 @@ def implements_in_frame(
 def implement_all(table: Mapping[str, Step]) -> None:
     """Register ops whose step does not depend on their attributes and types."""
     for name, step in table.items():
-        _HANDLERS[name] = _Handler(_same(step), has_regions=False)
+        _HANDLERS[name] = Handler(_same(step), has_regions=False)
 
 
 def _same(step: Step) -> Callable[[Operation], Step]:
@@ -374,11 +375,15 @@ class Compiler:
             steps.append(self._prepare(op, last_read.get(op, ())))
         return Steps(steps, args, [])
 
-    def _prepare(self, op: Operation, last_read: Sequence[SSAValue]) -> _Prepared:
-        """Prepare an op by the handler of its name or dialect."""
+    def handler_of(self, op: Operation) -> Handler | None:
+        """The handler of an op's name or dialect; None without one."""
         dialect = op.name.partition(".")[0]
         _load_handlers(dialect)
-        handler = _HANDLERS.get(op.name) or _HANDLERS.get(f"{dialect}.*")
+        return _HANDLERS.get(op.name) or _HANDLERS.get(f"{dialect}.*")
+
+    def _prepare(self, op: Operation, last_read: Sequence[SSAValue]) -> _Prepared:
+        """Prepare an op by the handler of its name or dialect."""
+        handler = self.handler_of(op)
         if handler is None:
             raise StepwellError(
                 "unsupported-op", op, f"the interpreter cannot run {op.name}", help=_conversion_of(op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from stepwell.lowering.interpret.noise import Noise
     from stepwell.lowering.interpret.sampling import Sampling
 
+CHECKS = ("races", "bounds", "barriers", "uninitialized")
+"""The checks of kernels on level `gpu`."""
+
 Observer = Callable[[Operation, Sequence[Value], Sequence[Value], Sequence[Value], Mapping[str, int]], None]
 """
 Called after a `graph.fused` with the op, the values of its operands, those of its results without noise and
@@ -40,6 +43,7 @@ def interpret(
     observe: Observer | None = None,
     noise: Noise | None = None,
     max_depth: int = MAX_DEPTH,
+    checks: Collection[str] = CHECKS,
 ) -> list[Array]:
     """
     Run a function on arrays.
@@ -47,12 +51,20 @@ def interpret(
     Args: `inputs` are the function's tensors, or its input buffers, and are not changed; outputs, scratch and
     the values of symbols are added. `sampling` runs some iterations of loops only, `observe` is called with
     each kernel that ran, and `noise` changes the results of ops on level 1. `max_depth` limits nested calls.
+    `checks` are those of kernels on level `gpu`, all by default.
     Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
-    Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`; TooManyOps of
-    `sampling`.
+    Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`; of kernels
+    `data-race`, `divergent-barrier`, `out-of-bounds`, `uninitialized-read`; TooManyOps of `sampling`.
     """
     program = Program(
-        module, ctx, function, sampling=sampling, observe=observe, noise=noise, max_depth=max_depth
+        module,
+        ctx,
+        function,
+        sampling=sampling,
+        observe=observe,
+        noise=noise,
+        max_depth=max_depth,
+        checks=checks,
     )
     return program(inputs)
 
@@ -71,13 +83,15 @@ class Program:
         observe: Observer | None = None,
         noise: Noise | None = None,
         max_depth: int = MAX_DEPTH,
+        checks: Collection[str] = CHECKS,
     ):
         """
         Args: `quick` computes some ops by quicker forms, which round in other places than their meanings;
-        `sampling`, `observe`, `noise` and `max_depth` as for `interpret`.
+        `sampling`, `observe`, `noise`, `max_depth` and `checks` as for `interpret`.
         Raises: StepwellError `unsupported-op`, `unknown-function`; `unsupported` for outputs of unknown size.
         """
         self._machine = _Machine(module, ctx, quick, sampling, observe, noise, max_depth)
+        self._machine.checks = frozenset(checks)
         functions = self._machine.functions
         if function not in functions:
             help = f"there are: {', '.join(functions)}"
@@ -126,6 +140,7 @@ class _Machine:
         self.max_depth = max_depth
         self.weights = weights_of(ctx)
         self.quick = quick
+        self.checks: frozenset[str] = frozenset(CHECKS)
         self.sampling = sampling
         self.observe = observe
         self.noise = noise

@@ -1,166 +1,244 @@
 """
-`Target`: a CPU as users write it, by name, by attributes, or by triple; resolved, a `TargetDescription`.
+`Target`: a device as users write it, by kind with attributes, by name, or by triple.
 
-Text is a kind with attributes, `cpu{mcpu=riscv64gcv cores=4}`, a name of the table, or an LLVM triple.
+A target of the kind `cpu` resolves to a `TargetDescription`; others have one as their host.
 """
 
 from __future__ import annotations
 
-import json
-import re
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
+from types import TracebackType
+from typing import Any
 
-from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.machine.target import CPU_LEVELS, TargetDescription, target_from
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.target import TargetDescription, TileShares, target_from, tile_shares_of
+from stepwell.runtime.targets.kind import Kind, Value, Values, bad_target, value_text
+from stepwell.runtime.targets.registry import kind_named, kind_names, tags
+from stepwell.runtime.targets.text import CPU, Spelled, spelled, spelled_json
 
-KINDS = ("cpu",)
-_SIZES = {"KiB": 1 << 10, "MiB": 1 << 20}
-_NUMBERS = {"cores": "cores", "l1": "l1_bytes", "l2": "l2_bytes", "l3": "l3_bytes"}
-"""Attributes that are numbers, and the fields of a description that they set."""
-_ATTRIBUTES = ("mcpu", "triple", *_NUMBERS)
-_TEXT = re.compile(r"(?P<kind>[\w-]+)(?:\{(?P<attributes>[^{}]*)\})?")
-_SIZE = re.compile(r"(\d+)(KiB|MiB)?")
-MAX_CHARS = 1 << 16
+_FIELDS = {
+    "features": "features",
+    "cores": "cores",
+    "l1": "l1_bytes",
+    "l2": "l2_bytes",
+    "l3": "l3_bytes",
+    "vector": "vector_bytes",
+    "vector-registers": "vector_registers",
+}
+"""Attributes of CPUs, and the fields of a description that they set."""
+
+
+class _Scopes(threading.local):
+    """The targets of the `with` statements that a thread is in."""
+
+    def __init__(self) -> None:
+        self.stack: list[Target] = []
+
+
+_SCOPES = _Scopes()
 
 
 class Target:
     """
-    A target of the kind `cpu`: hashable, equal to another with the same attributes, and text by `str`.
+    A target: hashable, equal to another with the same kind, attributes and host, and text by `str`.
 
-    `target["mcpu"]` is an attribute, with its default where it was not given; `cpu()` what code is made by.
+    `target["arch"]` is an attribute, with its default where it was not given. In `with Target("cuda"):`, the
+    target is that of compilations without one.
     """
 
-    def __init__(self, target: str | Mapping[str, object] | Target):
+    def __init__(
+        self,
+        target: str | Mapping[str, object] | TargetDescription | Target,
+        *,
+        host: str | Mapping[str, object] | TargetDescription | Target | None = None,
+    ):
         """
-        Args: `target` is text, a dictionary of attributes, or a target.
+        Args: `target` is text, a dictionary of attributes, the description of a CPU, or a target; `host` is
+        the CPU beside a device.
         Raises: StepwellError `unknown-target`, `bad-target`.
         """
-        if isinstance(target, Target):
-            target = target.to_json()
-        elif isinstance(target, str):
-            target = _parsed(target)
-        if target.get("kind", KINDS[0]) not in KINDS:
-            raise _unknown(str(target["kind"]))
-        given = {key: _checked(key, value) for key, value in sorted(target.items()) if key != "kind"}
-        self._given: Mapping[str, object] = given
-        self._description = _described(self._given)
+        found = _spelled(target)
+        kind = kind_named(found.kind)
+        assert kind is not None
+        self._kind: Kind = kind
+        values = kind.read(found.attributes)
+        self._given: Values = _given_cpu(values) if kind.name == CPU else kind.differing(values)
+        self.tag = found.tag
+        """The name of a device that the target was made from, or None."""
+        self.host = _host(kind, found.host if host is None else host)
+        """The CPU beside a device; None for this machine's."""
+        self._cpu = _described(self._given) if kind.name == CPU else None
+
+    @staticmethod
+    def of(description: TargetDescription) -> Target:
+        """The target of the kind `cpu` that resolves to a description."""
+        return Target(description)
 
     @property
     def kind(self) -> str:
-        """The kind, `cpu`."""
-        return KINDS[0]
+        """The name of the kind: `cpu`, `cuda`."""
+        return self._kind.name
 
     @property
-    def attrs(self) -> Mapping[str, object]:
-        """All attributes, defaults filled in."""
-        found = {"mcpu": self._given.get("mcpu", "host"), "triple": self._description.triple}
-        return found | {key: getattr(self._description, field) for key, field in _NUMBERS.items()}
+    def keys(self) -> tuple[str, ...]:
+        """The names of families that the kind belongs to, its own first."""
+        return self._kind.keys
 
-    def __getitem__(self, name: str) -> object:
+    @property
+    def experimental(self) -> bool:
+        """Whether no test ran code for the kind on a device."""
+        return self._kind.experimental
+
+    @property
+    def triple_alone(self) -> str | None:
+        """The triple of a CPU that was given nothing else; None for others."""
+        return str(self._given["triple"]) if [*self._given] == ["triple"] and self.kind == CPU else None
+
+    @property
+    def attrs(self) -> Mapping[str, Value]:
+        """All attributes, defaults filled in."""
+        if self._cpu is not None:
+            return _cpu_attributes(self._given, self._cpu)
+        return {**self._kind.defaults(self._given), **self._given}
+
+    def __getitem__(self, name: str) -> Value:
         """An attribute. Raises: StepwellError `bad-target` for a name that is none."""
-        if name not in _ATTRIBUTES:
-            raise _no_attribute(name)
+        if name not in self._kind.attributes:
+            raise self._kind.no_attribute(name)
         return self.attrs[name]
 
     def cpu(self) -> TargetDescription:
-        """The CPU by which code is made."""
-        return self._description
+        """The CPU by which code is made: of the target, of its host, or of this machine."""
+        if self._cpu is not None:
+            return self._cpu
+        return target_from() if self.host is None else self.host.cpu()
 
     @staticmethod
     def kinds() -> tuple[str, ...]:
         """The names of kinds."""
-        return KINDS
+        return kind_names()
+
+    @staticmethod
+    def tags(prefix: str = "") -> tuple[str, ...]:
+        """The names of devices that begin with a prefix: `nvidia/`."""
+        return tuple(name for name in tags() if name.startswith(prefix))
+
+    @staticmethod
+    def current() -> Target | None:
+        """The target of the innermost `with` statement of this thread; None outside."""
+        return _SCOPES.stack[-1] if _SCOPES.stack else None
+
+    def __enter__(self) -> Target:
+        _SCOPES.stack.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _SCOPES.stack.pop()
 
     def with_attrs(self, attributes: Mapping[str, object]) -> Target:
         """The target with other values of some attributes."""
-        return Target({**self._given, **attributes})
+        return Target({**self.to_json(), **attributes})
+
+    def with_host(self, host: str | Target | None) -> Target:
+        """The target with another host; None for this machine's CPU."""
+        return Target({**self.to_json(), "host": host})
 
     def to_json(self) -> dict[str, object]:
-        """The kind and the attributes that were given, as plain JSON values."""
-        return {"kind": self.kind, **self._given}
+        """The kind, the attributes that are no defaults and the host, as plain JSON values."""
+        values = {key: list(v) if isinstance(v, tuple) else v for key, v in self._given.items()}
+        host = {} if self.host is None else {"host": self.host.to_json()}
+        return {"kind": self.kind, **values, **host}
 
     def __str__(self) -> str:
-        attributes = " ".join(f"{key}={value}" for key, value in self._given.items())
-        return f"{self.kind}{{{attributes}}}" if attributes else self.kind
+        attributes = " ".join(f"{key}={value_text(key, value)}" for key, value in self._given.items())
+        text = f"{self.kind}{{{attributes}}}" if attributes else self.kind
+        return text if self.host is None else f"{text} on {self.host}"
 
     def __repr__(self) -> str:
         return f"Target({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Target) and self._given == other._given
+        return isinstance(other, Target) and str(self) == str(other)
 
     def __hash__(self) -> int:
         return hash(str(self))
 
 
-def _parsed(text: str) -> Mapping[str, object]:
-    """The attributes in text: of a kind, JSON, a name of the table, or a triple."""
-    if len(text) > MAX_CHARS:
-        raise StepwellError("bad-target", None, f"a target has at most {MAX_CHARS} characters")
-    text = text.strip()
-    if text.startswith("{"):
-        return _from_json(text)
-    if text in CPU_LEVELS:
-        return {"mcpu": text}
-    found = _TEXT.fullmatch(text)
-    if found is not None and found["kind"] in KINDS:
-        return _attributes(found["attributes"] or "")
-    if text.count("-") >= 2 and "{" not in text:
-        return {"triple": text}
-    raise _unknown(text.partition("{")[0])
+def _spelled(target: str | Mapping[str, object] | TargetDescription | Target) -> Spelled:
+    """A target's kind and unchecked attributes."""
+    if isinstance(target, Target):
+        return spelled_json(target.to_json())._replace(tag=target.tag)
+    if isinstance(target, TargetDescription):
+        return Spelled(CPU, _of_description(target))
+    if isinstance(target, str):
+        return spelled(target)
+    if isinstance(target, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # users pass anything
+        return spelled_json(target)
+    raise bad_target(f"a target is text, a dictionary or a Target, found {type(target).__name__}")
 
 
-def _from_json(text: str) -> Mapping[str, object]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise StepwellError("bad-target", None, f"the target is no JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise StepwellError("bad-target", None, "a target in JSON is an object of attributes")
-    return cast("Mapping[str, object]", value)
+def _host(kind: Kind, host: Any) -> Target | None:
+    """The host of a target of some kind. Raises: StepwellError `bad-target`."""
+    if host is None:
+        return None
+    target = Target(host)
+    if target.kind != CPU or kind.name == CPU:
+        what = f"found {target.kind}" if target.kind != CPU else "and a cpu has no host"
+        raise bad_target(f"a host must be a cpu target of a device, {what}")
+    return target
 
 
-def _attributes(text: str) -> Mapping[str, object]:
-    found: dict[str, object] = {}
-    for word in text.split():
-        key, equals, value = word.partition("=")
-        if not equals or not value:
-            raise StepwellError("bad-target", None, f"expected NAME=VALUE in a target, found {word!r}")
-        if key in found:
-            raise StepwellError("bad-target", None, f"{key} is given twice")
-        found[key] = value
-    return found
+def _given_cpu(values: Values) -> Values:
+    """
+    The attributes of a CPU that were given. Those that equal the defaults stay: here they are this machine's,
+    and the text shall mean the same elsewhere.
+    """
+    return {key: value for key, value in values.items() if (key, value) != ("mcpu", "host")}
 
 
-def _checked(key: str, value: object) -> object:
-    """An attribute's value in its own type. Raises: StepwellError `bad-target`."""
-    if key not in _ATTRIBUTES:
-        raise _no_attribute(key)
-    if key not in _NUMBERS:
-        return str(value)
-    if type(value) is int and value > 0:
-        return value
-    size = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    number = 0 if size is None else int(size[1]) * _SIZES.get(size[2], 1)
-    if not number:
-        raise StepwellError("bad-target", None, f"{key} must be a size such as 48KiB, found {value!r}")
-    return number
-
-
-def _described(given: Mapping[str, object]) -> TargetDescription:
+def _described(given: Values) -> TargetDescription:
+    """The CPU with some attributes. Raises: StepwellError `unknown-target`, `bad-target`."""
     mcpu, triple = str(given.get("mcpu", "host")), given.get("triple")
-    target = target_from(mcpu, None if triple is None else str(triple))
-    return replace(target, **{field: given[key] for key, field in _NUMBERS.items() if key in given})  # pyright: ignore[reportArgumentType]
+    try:
+        target = target_from(mcpu, None if triple is None else str(triple))
+    except StepwellError as error:
+        if error.code == "bad-option":  # a level and a triple of different architectures
+            raise bad_target(error.message, help=error.help) from None
+        raise
+    fields: dict[str, Any] = {field: given[key] for key, field in _FIELDS.items() if key in given}
+    if "tile-shares" in given:
+        fields["tile_shares"] = _shares_of(given["tile-shares"])
+    return replace(target, **fields)
 
 
-def _no_attribute(name: str) -> StepwellError:
-    help = f"{did_you_mean(name, _ATTRIBUTES)}the attributes are {', '.join(_ATTRIBUTES)}"
-    return StepwellError("bad-target", None, f"cpu has no attribute {name!r}", help=help)
+def _cpu_attributes(given: Values, cpu: TargetDescription) -> Values:
+    """All attributes of a CPU."""
+    found: Values = {key: getattr(cpu, field) for key, field in _FIELDS.items()}
+    mcpu = given.get("mcpu", "host")
+    return {"mcpu": mcpu, "triple": cpu.triple, **found, "tile-shares": _shares_text(cpu.tile_shares)}
 
 
-def _unknown(text: str) -> StepwellError:
-    names = (*KINDS, *CPU_LEVELS)
-    help = f"{did_you_mean(text, names)}`stepwell targets` lists the CPUs"
-    return StepwellError("unknown-target", None, f"no target is named {text!r}", help=help)
+def _of_description(cpu: TargetDescription) -> Mapping[str, object]:
+    """Attributes that resolve to a description on any machine."""
+    attributes = dict(_cpu_attributes({}, cpu))
+    del attributes["mcpu"]
+    return {key: value for key, value in attributes.items() if value != ()}
+
+
+def _shares_text(shares: TileShares) -> tuple[str, ...]:
+    return tuple(f"{name}:{m}x{v}:{share!r}" for name, rows in shares for m, v, share in rows)
+
+
+def _shares_of(texts: Value) -> TileShares:
+    """The tile shares in texts such as `f32:6x2:0.98`."""
+    assert isinstance(texts, tuple)
+    rows: dict[str, list[tuple[str, str, str]]] = {}
+    for text in texts:
+        name, tile, share = str(text).split(":")
+        m, v = tile.split("x")
+        rows.setdefault(name, []).append((m, v, share))
+    return tile_shares_of(list(rows.items()))

@@ -1,33 +1,71 @@
-"""`stepwell targets`: the CPUs that code is made for."""
+"""`stepwell targets`: the CPUs that code is made for, kinds of devices, and devices by name."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.demands import missing_features
+from stepwell.runtime.machine.named_target import Target
 from stepwell.runtime.machine.target import F32_BYTES, host_target
-from stepwell.runtime.targets.cpu import cpu_rows
+from stepwell.runtime.targets.cpu import CpuRow, cpu_rows
+from stepwell.runtime.targets.kind import Kind
+from stepwell.runtime.targets.registry import Tag, kind_named, kind_names, tags
+from stepwell.runtime.targets.text import CPU
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add no arguments."""
+    """Add the beginning of names."""
+    parser.add_argument("prefix", nargs="?", default="", metavar="PREFIX", help="only names that begin so")
 
 
 def run(args: Namespace) -> int:
-    """Print the table; returns the exit status."""
-    print(f"{'host':<16} {host_target()}")
-    known = [(row, _runs_here(row.triple, row.features)) for row in cpu_rows().values()]
-    args.facts["targets"] = [row._asdict() | {"runs here": runs} for row, runs in known]
-    for row, runs in known:
-        vectors = f"{row.vector_bytes} B" if row.vector_bytes > F32_BYTES else "scalar"
-        how = "runs here" if runs else row.emulator.partition(" ")[0]
-        print(f"{row.name:<16} {row.triple:<30} {vectors:<7} {how:<13} {row.about}")
+    """Print the tables; returns the exit status."""
+    prefix = args.prefix
+    cpus = [(row, _runs_here(row)) for row in cpu_rows().values() if row.name.startswith(prefix)]
+    found = (kind_named(name) for name in kind_names() if name != CPU and name.startswith(prefix))
+    kinds = [kind for kind in found if kind is not None]
+    devices = [tag for name, tag in tags().items() if name.startswith(prefix)]
+    if not (cpus or kinds or devices):
+        raise StepwellError("unknown-target", None, f"no target's name begins with {prefix!r}")
+    args.facts["targets"] = [row._asdict() | {"runs here": runs} for row, runs in cpus]
+    args.facts["kinds"] = [_kind_facts(kind) for kind in kinds]
+    args.facts["devices"] = [tag._asdict() for tag in devices]
+    if not prefix:
+        print(f"{'host':<16} {host_target()}")
+    for row, runs in cpus:
+        _print_cpu(row, runs)
+    for kind in kinds:
+        print(f"{kind.name:<16} {kind.about}{'; experimental' if kind.experimental else ''}")
+    if prefix:
+        for tag in devices:
+            print(f"{tag.name:<32} {_target_of(tag)}")
+    else:
+        print(f"{len(devices)} devices by name: `stepwell targets nvidia/`, `amd/`, `apple/`")
     return 0
 
 
-def _runs_here(triple: str, features: tuple[str, ...]) -> bool:
+def _print_cpu(row: CpuRow, runs: bool) -> None:
+    """A line of the table of CPUs."""
+    vectors = f"{row.vector_bytes} B" if row.vector_bytes > F32_BYTES else "scalar"
+    how = "runs here" if runs else row.emulator.partition(" ")[0]
+    print(f"{row.name:<16} {row.triple:<30} {vectors:<7} {how:<13} {row.about}")
+
+
+def _kind_facts(kind: Kind) -> dict[str, object]:
+    """A kind and the defaults of its attributes, as JSON."""
+    target = Target(kind.name)
+    return {"name": kind.name, "experimental": kind.experimental, "attributes": dict(target.attrs)}
+
+
+def _target_of(tag: Tag) -> str:
+    """The target that a device's name stands for, as text."""
+    return str(Target(tag.name))
+
+
+def _runs_here(row: CpuRow) -> bool:
     """Whether this machine has the features, whatever its C library."""
     host = host_target()
-    if triple.partition("-")[0] != host.arch:
+    if row.triple.partition("-")[0] != host.arch:
         return False
-    return not missing_features(host.triple, features)
+    return not missing_features(host.triple, row.features)

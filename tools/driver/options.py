@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.exported import PROJECT_SUFFIX, SOURCE_SUFFIX
-from stepwell.runtime.machine.named_target import KINDS, Target
+from stepwell.runtime.machine.named_target import Target
 from stepwell.runtime.machine.target import C_TARGET, CPU_LEVELS, TargetDescription, target_from
+from stepwell.runtime.targets.text import CPU
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -52,7 +53,10 @@ class CompileOptions:
     mcpu: str = field(default="host", metadata=_about("placement"))
     """`host`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4` or `aarch64`."""
     target: str | None = field(default=None, metadata=_about("placement"))
-    """A CPU level as for `mcpu`, an LLVM triple, or such as `cpu{mcpu=aarch64 cores=4}`; default: here."""
+    """
+    A CPU level as for `mcpu`, an LLVM triple, or such as `cpu{mcpu=aarch64 cores=4}`; default: that of the
+    `with Target(…)` around, else here.
+    """
     opt_level: int = field(default=2, metadata=_about("numerics"))
     """0 keeps every digit of the reference, 2 is the default."""
     input_shapes: Mapping[str, Sequence[int]] = field(
@@ -140,6 +144,8 @@ class CompileOptions:
 
     def _read_level(self) -> None:
         """Move a CPU level that is given as `target` to `mcpu`. Raises: StepwellError `bad-option`."""
+        if self.target is None and self.mcpu == "host":
+            object.__setattr__(self, "target", Target.current())
         if isinstance(self.target, Target):
             object.__setattr__(self, "target", str(self.target))
         if not isinstance(self.target, str) or self.target not in CPU_LEVELS:
@@ -152,12 +158,24 @@ class CompileOptions:
 
     def description(self) -> TargetDescription:
         """The target. Raises: StepwellError `unknown-target`, `bad-target`, `bad-option`."""
-        if self.target is None or not self.target.startswith(KINDS):
+        if self.target is None:
+            return target_from(self.mcpu)
+        target = Target(self.target)
+        if target.kind != CPU:
+            raise _not_compiled(target)
+        if self.mcpu == "host":
+            return target.cpu()
+        if self.target == target.triple_alone:
             return target_from(self.mcpu, self.target)
-        if self.mcpu != "host":
-            message = f"the target is {self.target}, and mcpu is {self.mcpu}"
-            raise StepwellError("bad-option", None, message, help="leave one of them out")
-        return Target(self.target).cpu()
+        message = f"the target is {self.target}, and mcpu is {self.mcpu}"
+        raise StepwellError("bad-option", None, message, help="leave one of them out")
+
+
+def _not_compiled(target: Target) -> StepwellError:
+    """The error of a device for which single kernels are made, and no models yet."""
+    message = f"models are not compiled for {target.kind} yet: {target}"
+    help = "`stepwell run KERNEL.mlir --device gpu-interpreter` runs a kernel of the gpu level"
+    return StepwellError("unsupported-target", None, message, help=help)
 
 
 def relaxed_options(options: CompileOptions, path: Path) -> CompileOptions | None:

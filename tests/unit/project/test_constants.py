@@ -59,7 +59,6 @@ OTHERS: Mapping[str, str] = {
         runtime/machine/cpu_features.py _VECTORS _MASKS _TILES _EXTENDED AARCH64
         runtime/machine/pool.py _CACHE_LINE
         runtime/machine/pool_state.py STATE_BYTES HANDLE_BYTES RECORD_BYTES
-        runtime/machine/named_target.py _SIZES MAX_CHARS
         runtime/machine/target.py F32_BYTES
         runtime/machine/tile_check.py TILE_PRODUCTS VECTORS VECTOR_PRODUCTS
         runtime/machine/tile_permission.py _SYS_ARCH_PRCTL _XFEATURE_XTILEDATA _ARCH_REQ_XCOMP_PERM

@@ -1,6 +1,7 @@
 """`stepwell.Target`: text, attributes and triples, resolved and back."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_attributes_have_defaults_and_sizes_have_units() -> None:
     ("text", "code", "message"),
     [
         ("cpuu", "unknown-target", "cpu"),
-        ("cuda", "unknown-target", "cuda"),
+        ("cudaa", "unknown-target", "cuda"),
         ("riscv64gvc", "unknown-target", "riscv64gcv"),
         ("cpu{mcpuu=host}", "bad-target", "mcpu"),
         ("cpu{cores=lots}", "bad-target", "size such as"),
@@ -45,7 +46,7 @@ def test_attributes_have_defaults_and_sizes_have_units() -> None:
         ('{"cores": [1]}', "bad-target", "cores"),
         ('{"kind": "gpu"}', "unknown-target", "gpu"),
         ("x" * 70000, "bad-target", "characters"),
-        ("cpu{mcpu=armv7 triple=x86_64-linux-gnu}", "bad-option", "armv7"),
+        ("cpu{mcpu=armv7 triple=x86_64-linux-gnu}", "bad-target", "armv7"),
     ],
 )
 def test_what_is_no_target_is_an_error(text: str, code: str, message: str) -> None:
@@ -57,3 +58,14 @@ def test_what_is_no_target_is_an_error(text: str, code: str, message: str) -> No
 def test_an_attribute_that_there_is_not() -> None:
     with pytest.raises(StepwellError, match="no attribute"):
         stepwell.Target("cpu")["arch"]
+
+
+def test_a_description_is_a_target_and_back() -> None:
+    described = replace(target_from("armv7"), cores=3, tile_shares=(("f32", ((6, 2, 0.98), (4, 3, 1e-05))),))
+    target = stepwell.Target.of(described)
+    assert (
+        target.cpu()
+        == described
+        == stepwell.Target(str(target)).cpu()
+        == stepwell.Target(target.to_json()).cpu()
+    )

@@ -1,0 +1,59 @@
+"""
+The `gpu` dialect: kernels for devices, in MLIR's syntax.
+
+Ops of ours stand for xDSL's, which print in generic syntax and have no effects; xDSL's own stay for what only
+hosts do (`gpu.alloc`, `gpu.memcpy`, …).
+"""
+
+from xdsl.dialects import gpu as upstream
+from xdsl.ir import Dialect, Operation
+
+from stepwell.dialects.gpu import collectives, ids, kernel, launch
+from stepwell.dialects.gpu.attributes import AddressSpaceAttr
+from stepwell.dialects.gpu.collectives import BarrierOp, ShuffleOp, SubgroupReduceOp
+from stepwell.dialects.gpu.ids import (
+    BlockDimOp,
+    BlockIdOp,
+    GlobalIdOp,
+    GridDimOp,
+    LaneIdOp,
+    SubgroupIdOp,
+    SubgroupSizeOp,
+    ThreadIdOp,
+)
+from stepwell.dialects.gpu.kernel import GPUFuncOp, GPUModuleOp, ReturnOp
+from stepwell.dialects.gpu.launch import LaunchFuncOp, LaunchOp, TerminatorOp
+from stepwell.dialects.op_classes import ops_in
+
+__all__ = [
+    "GPU",
+    "AddressSpaceAttr",
+    "BarrierOp",
+    "BlockDimOp",
+    "BlockIdOp",
+    "GPUFuncOp",
+    "GPUModuleOp",
+    "GlobalIdOp",
+    "GridDimOp",
+    "LaneIdOp",
+    "LaunchFuncOp",
+    "LaunchOp",
+    "ReturnOp",
+    "ShuffleOp",
+    "SubgroupIdOp",
+    "SubgroupReduceOp",
+    "SubgroupSizeOp",
+    "TerminatorOp",
+    "ThreadIdOp",
+]
+
+_OURS = ops_in(collectives, ids, kernel, launch)
+
+
+def _others() -> list[type[Operation]]:
+    """The ops of xDSL's dialect that have no class here."""
+    names = {op.name for op in _OURS}
+    return [op for op in upstream.GPU.operations if op.name not in names]
+
+
+GPU = Dialect("gpu", [*_OURS, *_others()], [AddressSpaceAttr, *upstream.GPU.attributes])

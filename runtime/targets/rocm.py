@@ -1,0 +1,36 @@
+"""The kind `rocm`: GPUs of AMD, by LLVM's name of the architecture."""
+
+from __future__ import annotations
+
+from stepwell.runtime.targets.gpu import ATTRIBUTES, LONGEST_GRID, within
+from stepwell.runtime.targets.kind import Kind, Values, choice
+
+_ARCHS = ("gfx90a", "gfx942", "gfx1100", "gfx1201")
+_DEFAULT = "gfx942"
+
+
+def _defaults(given: Values) -> Values:
+    """The attributes of an architecture: those of data centers have waves of 64 lanes, the others of 32."""
+    arch = str(given.get("arch", _DEFAULT))
+    is_wide = arch.startswith("gfx9")
+    return {
+        "arch": arch,
+        "max-threads": 1024,
+        "max-block": (1024, 1024, 1024),
+        "max-grid": (LONGEST_GRID, 65535, 65535),
+        "shared-memory": 64 << 10,
+        "warp": 64 if is_wide else 32,
+        "registers": 512 if is_wide else 256,
+        "max-buffers": 512,
+        "features": ("bf16", "dot-i8", "f16", "f64", "i64", "mma", "mma-bf16", "subgroups"),
+    }
+
+
+KIND = Kind(
+    "rocm",
+    ("rocm", "gpu", "amdgcn"),
+    {**ATTRIBUTES, "arch": choice(*_ARCHS)},
+    "GPUs of AMD, by LLVM's name of the architecture",
+    _defaults,
+    within(_defaults, "arch", "warp"),
+)

@@ -1,0 +1,118 @@
+// RUN: stepwell-opt %s --split-input-file --verify-diagnostics
+
+gpu.module @m {
+  // expected-error: gpu.known_block_size is three numbers above 0 with at most 1024 threads together, found [2048, 1, 1]
+  gpu.func @k() kernel attributes {gpu.known_block_size = array<i32: 2048, 1, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error: gpu.known_block_size is three numbers above 0 with at most 1024 threads together, found [16, 0, 1]
+  gpu.func @k() kernel attributes {gpu.known_block_size = array<i32: 16, 0, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error: workgroup memory is a memref<…, #gpu.address_space<workgroup>> with a static shape, found memref<16xf32>
+  gpu.func @k() workgroup(%s: memref<16xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error: private memory is a memref<…, #gpu.address_space<private>> with a static shape
+  gpu.func @k() private(%s: memref<?xf32, #gpu.address_space<private>>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%x: memref<256xf32>) kernel attributes {gpu.known_block_size = array<i32: 256, 1, 1>} {
+    %t = gpu.thread_id x
+    %half = arith.constant 128 : index
+    %low = arith.cmpi slt, %t, %half : index
+    scf.if %low {
+      // expected-error: gpu.barrier in scf.if, whose condition or bounds depend on a thread id
+      gpu.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%x: memref<256xf32>) kernel {
+    %t = gpu.thread_id y
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %r = scf.for %i = %c0 to %c1 step %c1 iter_args(%a = %c0) -> (index) {
+      gpu.barrier
+      %b = arith.addi %a, %t : index
+      scf.yield %b : index
+    }
+    scf.for %i = %c0 to %r step %c1 {
+      // expected-error: gpu.barrier in scf.for, whose condition or bounds depend on a thread id
+      gpu.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%a: f32, %o: i32) kernel {
+    // expected-error: the mode is one of xor, up, down, idx, found left
+    %v, %ok = gpu.shuffle left %a, %o, %o : f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%a: f32) kernel {
+    // expected-error: the reduction is one of add, mul, minsi, maxsi, minimumf, maximumf, and, or, xor, found mean
+    %v = gpu.subgroup_reduce mean %a : (f32) -> f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%a: f32) kernel {
+    gpu.return
+  }
+}
+func.func @main(%i: index) {
+  // expected-error: kernel k takes (f32), found (index)
+  gpu.launch_func @m::@k blocks in (%i, %i, %i) threads in (%i, %i, %i) args(%i : index)
+  func.return
+}
+
+// -----
+
+func.func @main(%i: index) {
+  // expected-error: no kernel is named @m::@k: expected @MODULE::@KERNEL of a gpu.module
+  gpu.launch_func @m::@k blocks in (%i, %i, %i) threads in (%i, %i, %i)
+  func.return
+}
+
+// -----
+
+// expected-error: an address space is global, workgroup, private, found 'shared'
+func.func @main(%i: memref<4xf32, #gpu.address_space<shared>>) {
+  func.return
+}
