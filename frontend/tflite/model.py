@@ -257,7 +257,7 @@ def _zero_points(table: Table, zeros: Sequence[int], count: int, dtype: np.dtype
 
 def _options(table: Table) -> dict[str, object]:
     """The options of a builtin operator, by name; enumerations as text, element types as attributes."""
-    for union, field in zip(CARRIERS, ("builtin_options", "builtin_options_2"), strict=True):
+    for union, field in zip(CARRIERS, ("builtin_options", "builtin_options2"), strict=True):
         kind = enum_names(union).get(table.integer(f"{field}_type"), "")
         if kind == "NONE" or not has_table(kind):
             continue

@@ -83,8 +83,6 @@ def _finished(call: Call, position: int, value: Value | None) -> Value | None:
     scales = call.result_scales(position) if position < len(call.op.results) else None
     if scales is None or value.element == call.element and is_integer(value.element):
         return value if kind in (None, "NONE") else _activated(call, value, str(kind))
-    if kind == "TANH":
-        value, kind = _activated(call, value, "TANH"), "NONE"
     codes = _quantized(call, value, scales, call.element)
     return codes if kind in (None, "NONE") else _bounded(call, codes, scales, str(kind))
 
@@ -93,8 +91,6 @@ def _activated(call: Call, value: Value, kind: str) -> Value:
     """A fused activation of numbers."""
     if kind == "RELU":
         return value.apply(graph.ReluOp)
-    if kind == "TANH":
-        return value.apply(graph.TanhOp)
     if kind not in _RANGES:
         raise call.unsupported(f"the fused activation {kind}")
     low, high = _RANGES[kind]

@@ -60,7 +60,7 @@ class ModelBuilder:
         """A tensor; sizes of -1 are open. Returns its number."""
         tensor = schema().TensorT()
         tensor.name, tensor.type = name, getattr(schema().TensorType, _TYPES[dtype])
-        tensor.shape = [max(size, 1) for size in shape]
+        tensor.shape = [1 if size < 0 else size for size in shape]
         if min(shape, default=0) < 0:
             tensor.shapeSignature = list(shape)
         tensor.hasRank = True
@@ -147,9 +147,18 @@ def _named(name: str, tensor: int) -> Any:
 
 
 def reference(model: bytes, inputs: Sequence[Array]) -> list[Array]:
-    """The results of LiteRT's reference kernels."""
+    """The results of LiteRT's reference kernels; of the others where these lack an operator."""
+    kinds = import_module("ai_edge_litert.interpreter").OpResolverType
+    try:
+        return _run(model, inputs, kinds.BUILTIN_REF)
+    except (RuntimeError, ValueError) as error:
+        if "Didn't find op" not in str(error):
+            raise
+        return _run(model, inputs, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+
+
+def _run(model: bytes, inputs: Sequence[Array], kind: Any) -> list[Array]:
     interpreter = import_module("ai_edge_litert.interpreter")
-    kind = interpreter.OpResolverType.BUILTIN_REF
     made = interpreter.Interpreter(model_content=model, experimental_op_resolver_type=kind)
     details = made.get_input_details()
     for each, array in zip(details, inputs, strict=True):
