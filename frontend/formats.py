@@ -54,6 +54,7 @@ FORMATS: Sequence[Format] = (
         (".onnx",),
         ("onnx.onnx_ml_pb2.ModelProto", "onnx.ModelProto", "builtins.bytes"),
     ),
+    Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
     Format("an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",)),
     Format(
         "an exported PyTorch program",

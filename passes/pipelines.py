@@ -170,7 +170,8 @@ ON_LLVM = (
 
 NEEDED = frozenset(
     (
-        *("append-to-states", "convert-onnx-to-graph", "convert-torch-to-graph"),
+        *("append-to-states", "convert-onnx-to-graph", "convert-tflite-to-graph"),
+        *("convert-torch-to-graph", "put-channels-first"),
         *("convert-plugins-to-graph", *(step.name for step in PARTITION)),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
         *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
@@ -195,6 +196,7 @@ def text_of(steps: Iterable[Step]) -> str:
 
 FROM_MODELS: Mapping[str, str] = {
     "onnx": MODEL[0].text,
+    "tflite": "convert-tflite-to-graph,put-channels-first",
     "torch": "functionalize-torch,convert-torch-to-graph",
 }
 """The conversion of each dialect of models to level 1."""

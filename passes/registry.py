@@ -50,6 +50,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "pack-narrow-weights": ("store weights of 2 or 4 bits an element several to a byte",),
         "pack-nbits": ("let products read constant weights of 2, 4 or 8 bits as they are, in panels",),
         "pack-weights": ("pack constant matrices into panels in the order in which kernels read them",),
+        "put-channels-first": ("compute feature maps of models with channels last in the order NCHW",),
         "winograd-conv": ("compute 3x3 convolutions by Winograd's transforms, with fewer products",),
     },
     "passes.graph.partition": {
@@ -123,6 +124,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-loops-to-emitc": ("lower loops on buffers to the operators and statements of C",),
         "convert-loops-to-llvm": ("lower loops on buffers to the llvm dialect",),
         "convert-onnx-to-graph": ("lower each ONNX operator to graph ops",),
+        "convert-tflite-to-graph": ("lower each operator of TFLite to graph ops",),
         "convert-torch-to-graph": ("lower each overload of PyTorch to graph ops",),
         "convert-vm-to-llvm": ("lower instructions on registers to native functions",),
         "convert-plugins-to-graph": ("lower ops of plugins to graph ops",),

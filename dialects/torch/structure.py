@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, var_operand_def, var_result_def
-from xdsl.utils.exceptions import VerifyException
+from xdsl.irdl import irdl_op_definition
 
-from stepwell.dialects.constants import Constant
-from stepwell.dialects.types import WeightAttr
+from stepwell.dialects.foreign.structure import ForeignOperatorOp, ForeignWeightOp
 
 
 @irdl_op_definition
-class WeightOp(IRDLOperation):
+class WeightOp(ForeignWeightOp):
     """
     A parameter, a buffer or a constant tensor of the program.
 
@@ -23,21 +19,9 @@ class WeightOp(IRDLOperation):
 
     name = "torch.weight"
 
-    value = prop_def()
-    result = result_def()
-
-    def __init__(self, value: Constant):
-        type = value.type if isinstance(value, WeightAttr) else value.get_type()
-        super().__init__(properties={"value": value}, result_types=[type])
-
-    def verify_(self) -> None:
-        type: Attribute | None = getattr(self.value, "type", None)
-        if not isinstance(type, TensorType) or type != self.result.type:
-            raise VerifyException(f"the weight is {type}, the result {self.result.type}")
-
 
 @irdl_op_definition
-class OperatorOp(IRDLOperation):
+class OperatorOp(ForeignOperatorOp):
     """
     A call of an operator that the table does not have, such as one of another library.
 
@@ -47,7 +31,3 @@ class OperatorOp(IRDLOperation):
     """
 
     name = "torch.operator"
-
-    inputs = var_operand_def()
-    outputs = var_result_def()
-    target = prop_def(StringAttr)

@@ -153,9 +153,7 @@ class _Builder:
         types = [self._type(record) for _, record in node.outputs]
         if node.target not in dialect.TABLE:
             operands = [self._value(ref.name, node) for ref in _refs(node.arguments.values())]
-            return dialect.OperatorOp(
-                operands=[operands], result_types=[types], properties={"target": StringAttr(node.target)}
-            )
+            return dialect.OperatorOp(node.target, operands, types)
         try:
             op_class = dialect.TABLE.op_class(node.target)
             known = op_class.SIGNATURE.by_name

@@ -1,5 +1,26 @@
 """What the conversions from several frameworks to `graph` share."""
 
+from stepwell.lowering.to_graph.calls import Conversions, Converted, ForeignCall
 from stepwell.lowering.to_graph.expressions import Constants, Formula, Operand, Value
+from stepwell.lowering.to_graph.foreign import (
+    ForeignLowering,
+    ForeignPatterns,
+    ForeignWeightLowering,
+    refuse_unknown,
+    set_result_types,
+)
 
-__all__ = ["Formula", "Constants", "Operand", "Value"]
+__all__ = [
+    "Constants",
+    "Conversions",
+    "Converted",
+    "ForeignCall",
+    "ForeignLowering",
+    "ForeignPatterns",
+    "ForeignWeightLowering",
+    "Formula",
+    "Operand",
+    "Value",
+    "refuse_unknown",
+    "set_result_types",
+]

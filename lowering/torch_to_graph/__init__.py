@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from functools import partial
 from importlib import import_module
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects import torch
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.foreign import ForeignOp
-from stepwell.lowering.torch_to_graph.pattern import TorchPatterns
+from stepwell.lowering.to_graph import ForeignPatterns, refuse_unknown, set_result_types
+from stepwell.lowering.torch_to_graph.pattern import TorchLowering, WeightLowering
 from stepwell.lowering.torch_to_graph.support import CONVERSIONS
 from stepwell.patterns.driver.conversion import convert
-from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.errors import describe_location
 
 __all__ = ["FAMILIES", "ConvertTorchToGraphPass", "converted_overloads", "family_of"]
 
@@ -42,6 +38,10 @@ FAMILIES = (
     "window",
 )
 """The files of conversions, one family of ops each."""
+_HELP = (
+    "`program.run_decompositions()` before saving writes many operators as simpler ones; "
+    "or replace them before exporting"
+)
 
 
 class ConvertTorchToGraphPass(ModulePass):
@@ -57,11 +57,9 @@ class ConvertTorchToGraphPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Refuse operators without a conversion, then convert the others."""
         _load_families()
-        _refuse_unknown(op)
-        convert(op, TorchPatterns(weights_of(ctx)), illegal=["torch"])
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                _set_result_types(function)
+        refuse_unknown(op, CONVERSIONS, _place, _HELP)
+        convert(op, ForeignPatterns(TorchLowering(weights_of(ctx)), WeightLowering()), illegal=["torch"])
+        set_result_types(op)
 
 
 def converted_overloads() -> set[str]:
@@ -73,10 +71,7 @@ def converted_overloads() -> set[str]:
 def family_of(overload: str) -> str:
     """The file of an overload's conversion."""
     _load_families()
-    function = CONVERSIONS[overload]
-    while isinstance(function, partial):
-        function = function.func
-    return function.__module__.rpartition(".")[2]
+    return CONVERSIONS.family(overload)
 
 
 def _load_families() -> None:
@@ -85,45 +80,8 @@ def _load_families() -> None:
         import_module(f"{__name__}.{family}")
 
 
-def _refuse_unknown(module: ModuleOp) -> None:
-    """Raises: StepwellError `unsupported-op` that lists all operators without a conversion."""
-    unknown = list(_unknown(module))
-    if not unknown:
-        return
-    counts = Counter(title for title, _ in unknown)
-    first = {title: op for title, op in reversed(unknown)}
-    lines = [
-        f"{title} ({count} use{'s' * (count > 1)}): {_place(first[title])}" for title, count in counts.items()
-    ]
-    raise StepwellError(
-        "unsupported-op",
-        unknown[0][1],
-        f"no conversion for {', '.join(sorted(counts))}",
-        note=lines,
-        help="`program.run_decompositions()` before saving writes many operators as simpler ones; "
-        "or replace them before exporting",
-    )
-
-
-def _unknown(module: ModuleOp) -> Iterator[tuple[str, Operation]]:
-    for op in module.walk():
-        if isinstance(op, torch.OperatorOp):
-            yield op.target.data, op
-        elif isinstance(op, ForeignOp) and op.SIGNATURE.name not in CONVERSIONS:
-            yield op.SIGNATURE.name, op
-
-
 def _place(op: Operation) -> str:
     """The location of a call, with its module."""
     module = op.attributes.get(torch.MODULE)
     inside = f" in {module.data}" if isinstance(module, StringAttr) else ""
     return describe_location(op) + inside
-
-
-def _set_result_types(function: FuncOp) -> None:
-    """Set the result types of a function to the types of the returned values."""
-    last = function.body.block.last_op
-    assert last is not None
-    function.properties["function_type"] = FunctionType.from_lists(
-        list(function.body.block.arg_types), list(last.operand_types)
-    )

@@ -1,46 +1,15 @@
-"""The pattern that converts a call by the table, and compares the types with the program's own."""
+"""The pattern that converts a call by the table, and that of weights."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-from xdsl.dialects.builtin import ComplexType, TensorType
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.utils.exceptions import VerifyException
-
-from stepwell.dialects import graph, torch
-from stepwell.dialects.constants import Constant
 from stepwell.dialects.foreign import ForeignOp
-from stepwell.dialects.graph.relations import differ
-from stepwell.dialects.types import dims_of, dtype_of, tensor_of
-from stepwell.lowering.to_graph import Formula, Value
+from stepwell.lowering.to_graph import Conversions, Converted, ForeignLowering, ForeignWeightLowering, Formula
 from stepwell.lowering.torch_to_graph.support import CONVERSIONS, Call
-from stepwell.patterns.driver.pattern_set import PatternSet
-from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.weights import WeightStore
 
 
-class TorchPatterns(PatternSet):
-    """The patterns of the conversion: one for all overloads of the table, one for weights."""
-
-    def __init__(self, weights: WeightStore):
-        super().__init__(())
-        self._calls = (TorchLowering(weights),)
-        self._weights = (WeightLowering(),)
-
-    def of(self, op_type: type[Operation]) -> tuple[RewritePattern, ...]:
-        """The patterns for a class."""
-        if issubclass(op_type, ForeignOp):
-            return self._calls if op_type.SIGNATURE.name in CONVERSIONS else ()
-        return self._weights if op_type is torch.WeightOp else ()
-
-
-class WeightLowering(RewritePattern):
+class WeightLowering(ForeignWeightLowering):
     """
     A weight → `graph.constant` of the same bytes.
 
@@ -51,14 +20,8 @@ class WeightLowering(RewritePattern):
     ```
     """
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: torch.WeightOp, rewriter: PatternRewriter) -> None:
-        """Replace the op by a constant."""
-        rewriter.replace(op, graph.ConstantOp(cast(Constant, op.value)))
 
-
-@dataclass
-class TorchLowering(RewritePattern):
+class TorchLowering(ForeignLowering):
     """
     Any overload of the table → what its function makes.
 
@@ -69,71 +32,8 @@ class TorchLowering(RewritePattern):
     ```
     """
 
-    weights: WeightStore
+    CONVERSIONS: ClassVar[Conversions] = CONVERSIONS
 
-    def constant(self, array: npt.NDArray[np.generic], rewriter: PatternRewriter) -> SSAValue:
-        """An array as a constant of the graph."""
-        return rewriter.insert(
-            graph.ConstantOp.of(np.ascontiguousarray(array).reshape(array.shape), self.weights)
-        ).result
-
-    def scalar(self, number: float, element: Attribute, rewriter: PatternRewriter) -> SSAValue:
-        """A number as a constant of rank 0."""
-        return self.constant(np.array(number).astype(dtype_of(element)), rewriter)
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        """Convert the call, and compare the types of the results."""
-        if not isinstance(op, ForeignOp):
-            return
-        if any(isinstance(_element(value), ComplexType) for value in (*op.operands, *op.results)):
-            raise StepwellError("unsupported", op, f"{op.SIGNATURE.name}: complex numbers are not supported")
-        call = Call(op, Formula(self, rewriter))
-        try:
-            converted = CONVERSIONS[op.SIGNATURE.name](call)
-        except VerifyException as error:
-            raise StepwellError("invalid-model", op, f"{op.SIGNATURE.name}: {error}") from None
-        values = [converted] if isinstance(converted, Value) else list(converted)
-        if len(values) != len(op.results):
-            message = (
-                f"{op.SIGNATURE.name} has {len(op.results)} results in the program, and {len(values)} here"
-            )
-            raise StepwellError("type-mismatch", op, message)
-        rewriter.replace(op, [], _agreed(op, values))
-
-
-def _element(value: SSAValue) -> Attribute | None:
-    return tensor_of(value).element_type if isinstance(value.type, TensorType) else None
-
-
-def _agreed(op: ForeignOp, values: Sequence[Value | None]) -> list[SSAValue | None]:
-    """The values that replace the results of a call, which have the program's types."""
-    agreed: list[SSAValue | None] = []
-    for result, value in zip(op.results, values, strict=True):
-        if value is None:
-            if any(True for _ in result.uses):
-                message = f"{op.SIGNATURE.name}: result {result.index} is not computed"
-                raise StepwellError("unsupported", op, message)
-            agreed.append(None)
-        else:
-            agreed.append(_with_type(op, result, value))
-    return agreed
-
-
-def _with_type(op: ForeignOp, result: OpResult, value: Value) -> SSAValue:
-    """
-    A value under the sizes that the program records, which may be other expressions for the same numbers.
-
-    Raises: StepwellError `type-mismatch` where they are provably different.
-    """
-    wanted = dims_of(result.type)
-    is_other = value.element != tensor_of(result).element_type or value.rank != len(wanted)
-    if is_other or any(map(differ, value.dims, wanted)):
-        raise StepwellError(
-            "type-mismatch",
-            op,
-            f"{op.SIGNATURE.name} makes {value.ssa.type}, and the program records {result.type}",
-            help="the conversion or the program is wrong: please report it",
-        )
-    if value.dims == wanted:
-        return value.ssa
-    return value.formula.op(graph.ReshapeOp(value.ssa, wanted)).ssa
+    def converted(self, op: ForeignOp, at: Formula) -> Converted:
+        """The values of a call's results."""
+        return CONVERSIONS[op.SIGNATURE.name](Call(op, at))

@@ -88,7 +88,7 @@ def convert_function(
     regions = [func.body, *(region for op in inside for region in op.regions)]
     # Each block by itself, inner ones first: operands and results of branches and loops are plain.
     for block in [block for region in reversed(regions) for block in region.blocks]:
-        _convert_block(block, FeatureMaps(layout, weights), {**LAYOUT_REWRITES, **rewrites})
+        _convert_block(block, layout.feature_maps(weights), {**LAYOUT_REWRITES, **rewrites})
 
 
 def _convert_block(block: Block, values: FeatureMaps, rewrites: Rewrites) -> None:

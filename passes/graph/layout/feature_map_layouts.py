@@ -72,6 +72,10 @@ class FeatureMapLayout:
             return parse_layout(f"{plain}{self.block}c")
         return parse_layout(self.data or f"N{plain[2:]}C")
 
+    def feature_maps(self, weights: WeightStore) -> FeatureMaps:
+        """The feature maps of a block, none of them stored yet."""
+        return FeatureMaps(self, weights)
+
     def supports(self, value: SSAValue) -> bool:
         """Whether a value is a feature map of an element type and rank that the layout can store."""
         if not isinstance(value.type, TensorType):
@@ -93,6 +97,9 @@ class FeatureMaps:
     A stored one is computed by an op, or transformed for users. Channels that fill the last block are zeros
     in a transformed value and finite numbers in a computed one.
     """
+
+    has_channels_last = False
+    """Whether the channels of the model's own feature maps are last."""
 
     def __init__(self, layout: FeatureMapLayout, weights: WeightStore):
         self.wanted = layout
@@ -125,6 +132,26 @@ class FeatureMaps:
     def plain_layout(self, value: SSAValue) -> str:
         """The layout of a feature map in the model: NCW, NCHW or NCDHW."""
         return plain_layout("NC", len(dims_of(value.type)) - 2)
+
+    def channel_axis(self, value: SSAValue) -> int:
+        """The axis of the channels of a (plain) feature map."""
+        return self.plain_layout(value).index("C")
+
+    def pixel_axes(self, value: SSAValue) -> list[int]:
+        """The spatial axes of a (plain) feature map."""
+        return [axis for axis, letter in enumerate(self.plain_layout(value)) if letter not in "NC"]
+
+    def channels(self, value: SSAValue) -> Dim:
+        """The number of channels of a (plain) feature map."""
+        return dims_of(value.type)[self.channel_axis(value)]
+
+    def takes_filters(self, op: graph.ConvOp) -> bool:
+        """Whether the filters of a convolution are in a layout that is converted."""
+        return op.kernel_layout.data == "OI" + op.data_layout.data[2:]
+
+    def kernel_layout(self, op: graph.ConvOp) -> str:
+        """The layout of a convolution's filters where channels are not blocked."""
+        return self.wanted.kernel
 
     def layout(self, value: SSAValue) -> Layout:
         """The layout in which a (plain) feature map is stored."""
@@ -179,6 +206,12 @@ class FeatureMaps:
         shape = layouts[1].physical(layouts[0].logical(dims_of(value.type)))
         function, text = partial(_rearranged, layouts), f"{source} to {target}"
         return self.insert(constant.derived(target, function, shape, self.weights, text=text), before)
+
+    def broadcast_from(self, value: SSAValue, rank: int, before: Operation) -> SSAValue:
+        """The stored version of a value with fewer dimensions, which broadcasts to feature maps."""
+        missing = [Dim.of(1)] * (rank - len(dims_of(value.type)))
+        whole = self.insert(graph.ReshapeOp(value, [*missing, *dims_of(value.type)]), before)
+        return self.stored(whole, before)
 
     def constant(self, array: npt.NDArray[np.generic], before: Operation) -> SSAValue:
         """A new constant of an array, inserted before an op."""

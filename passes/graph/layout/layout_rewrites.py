@@ -54,7 +54,7 @@ def conv(op: graph.ConvOp, values: FeatureMaps) -> bool:
     """Convert a plain convolution; to blocks, if it has constant filters and enough channels."""
     if op.data_layout.data != values.plain_layout(op.result) or op.out_layout is not None:
         return False
-    if op.kernel_layout.data != "OI" + op.data_layout.data[2:]:
+    if not values.takes_filters(op):
         return False
     if not values.fits(op.result) and not rows_are_short(op, values):
         return False
@@ -63,15 +63,16 @@ def conv(op: graph.ConvOp, values: FeatureMaps) -> bool:
 
 def _conv_in_order(op: graph.ConvOp, values: FeatureMaps) -> bool:
     """Convert a convolution to feature maps and filters with their axes in another order."""
+    kernel = values.kernel_layout(op)
     made = graph.ConvOp(
         values.stored(op.x, op),
-        values.transformed(values.plain(op.w, op), op.kernel_layout.data, values.wanted.kernel, op),
+        values.transformed(values.plain(op.w, op), op.kernel_layout.data, kernel, op),
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
         pads=op.pads.get_values(),
         groups=op.groups.value.data,
-        data_layout=values.wanted.data,
-        kernel_layout=values.wanted.kernel,
+        data_layout=str(values.layout(op.x)),
+        kernel_layout=kernel,
     )
     values.define(op.result, values.insert(made, op))
     return True
@@ -128,12 +129,12 @@ def _reaches_windows(value: SSAValue, values: FeatureMaps) -> bool:
 
 def bias_add(op: graph.BiasAddOp, values: FeatureMaps) -> bool:
     """Convert `bias_add` per channel, with the bias blocked like the channels."""
-    if not values.is_computed(op.x) or op.axis.value.data != 1:
+    if not values.is_computed(op.x) or op.axis.value.data != values.channel_axis(op.x):
         return False
     bias = values.transformed(
         values.plain(op.b, op), "C", f"C{values.block}c" if values.block > 1 else "C", op
     )
-    made = graph.BiasAddOp(values.stored(op.x, op), bias, values.stored_axis(1, op.x))
+    made = graph.BiasAddOp(values.stored(op.x, op), bias, values.stored_axis(op.axis.value.data, op.x))
     values.define(op.result, values.insert(made, op))
     return True
 
@@ -143,10 +144,10 @@ def scaled(op: ScaledOp, values: FeatureMaps) -> bool:
     by_axis = bool(dims_of(op.scale.type))
     if not values.is_computed(op.input) or op.block_size or values.block > 1:
         return False
-    if by_axis and op.axis.value.data != 1:
+    if by_axis and op.axis.value.data != values.channel_axis(op.input):
         return False
     operands = [values.stored(op.input, op), *(values.plain(x, op) for x in op.operands[1:])]
-    axis = values.stored_axis(1, op.input) if by_axis else op.axis.value.data
+    axis = values.stored_axis(op.axis.value.data, op.input) if by_axis else op.axis.value.data
     values.define(op.result, values.insert(op.on(operands, axis=IntegerAttr(axis, i64)), op))
     return True
 
@@ -176,8 +177,10 @@ def pool(op: graph.PoolOp, values: FeatureMaps) -> bool:
 def reduce(op: graph.ReduceOp, values: FeatureMaps) -> bool:
     """Convert a reduction over spatial axes; without `keep_dims` the result is plain, by a reshape."""
     axes, keep = list(op.axes.get_values()), bool(op.keep_dims.value.data)
-    pixels = list(range(2, len(dims_of(op.input.type))))
-    if not values.is_computed(op.input) or not axes or not {*axes} <= {*pixels}:
+    if not values.is_computed(op.input):
+        return False
+    pixels = values.pixel_axes(op.input)
+    if not axes or not {*axes} <= {*pixels}:
         return False
     if not keep and axes != pixels:
         return False
@@ -203,7 +206,7 @@ def concat(op: graph.ConcatOp, values: FeatureMaps) -> bool:
     if not any(values.is_computed(x) for x in inputs) or not all(values.fits(x) for x in inputs):
         return False
     axis = op.axis.value.data
-    if axis == 1 and any(values.is_padded(x) for x in inputs):
+    if axis == values.channel_axis(op.result) and any(values.is_padded(x) for x in inputs):
         return False
     made = graph.ConcatOp([values.stored(x, op) for x in inputs], values.stored_axis(axis, op.result))
     values.define(op.result, values.insert(made, op))
@@ -215,7 +218,8 @@ def pad(op: graph.PadOp, values: FeatureMaps) -> bool:
     if not values.is_computed(op.input) or op.pads is None:
         return False
     pads, rank = op.pads.get(), len(dims_of(op.input.type))
-    if any(pads[i] != 0 for i in (0, 1, rank, rank + 1)):
+    others = (0, values.channel_axis(op.input))
+    if any(pads[i] != 0 or pads[rank + i] != 0 for i in others):
         return False
     begins, ends = (values.arranged(half, op.input, lambda: Dim.of(0)) for half in (pads[:rank], pads[rank:]))
     fill = None if op.value is None else values.plain(op.value, op)
@@ -242,7 +246,8 @@ def resize(op: graph.ResizeOp, values: FeatureMaps) -> bool:
         return False
     shape = op.shape.get()
     scales = op.scales.get_values() if op.scales is not None else [1.0] * len(dims)
-    if shape[:2] != dims[:2] or any(scale != 1 for scale in scales[:2]):
+    others = (0, values.channel_axis(op.input))
+    if any(shape[i] != dims[i] or scales[i] != 1 for i in others):
         return False
     x = values.stored(op.input, op)
     made = graph.ResizeOp(
@@ -274,7 +279,7 @@ def elementwise(op: GraphOp, values: FeatureMaps) -> bool:
     images = [x for x in op.operands if values.is_computed(x)]
     if not images and _meets_stored(result, values):
         images = [x for x in op.operands if isinstance(x.owner, graph.TransposeOp) and values.fits(x)]
-    if not images or not _same_channels(result, images[0]):
+    if not images or not _same_channels(result, images[0], values):
         return False
     if values.is_padded(images[0]) and not _stays_finite(op):
         return False
@@ -289,12 +294,12 @@ def elementwise(op: GraphOp, values: FeatureMaps) -> bool:
 def _meets_stored(value: SSAValue, values: FeatureMaps) -> bool:
     """Whether a user of a value also reads a value of as many channels that is computed in the layout."""
     users = [use.operation for use in value.uses]
-    return any(values.is_computed(x) and _same_channels(x, value) for user in users for x in user.operands)
+    return any(values.is_computed(x) and _same_channels(x, value, values) for user in users for x in user.operands)
 
 
-def _same_channels(a: SSAValue, b: SSAValue) -> bool:
-    dims, others = dims_of(a.type), dims_of(b.type)
-    return len(dims) == len(others) and dims[1] == others[1]
+def _same_channels(a: SSAValue, b: SSAValue, values: FeatureMaps) -> bool:
+    is_alike = len(dims_of(a.type)) == len(dims_of(b.type))
+    return is_alike and values.channels(a) == values.channels(b)
 
 
 def _stays_finite(op: GraphOp) -> bool:
@@ -307,15 +312,18 @@ def _operand(
     value: SSAValue, result: SSAValue, values: FeatureMaps, before: GraphOp
 ) -> Callable[[], SSAValue] | None:
     """A function that makes an operand that broadcasts to a stored result; None if that would be costly."""
-    dims, channels, rank = dims_of(value.type), dims_of(result.type)[1], len(dims_of(result.type))
+    dims, channels, rank = dims_of(value.type), values.channels(result), len(dims_of(result.type))
     if all(dim == 1 for dim in dims) and not values.is_computed(value):
         return lambda: values.plain(value, before)
-    if len(dims) == rank and (values.is_computed(value) or (dims[1] == channels and values.fits(value))):
+    is_map = len(dims) == rank
+    if is_map and (values.is_computed(value) or (values.channels(value) == channels and values.fits(value))):
         return lambda: values.stored(value, before)
-    if len(dims) == rank and dims[1] == 1:
+    if is_map and values.channels(value) == 1:
         if values.block == 1:
             return lambda: values.stored(value, before)
         return lambda: values.insert(graph.ExpandDimsOp(values.plain(value, before), [rank]), before)
+    if values.has_channels_last and len(dims) < rank and isinstance(value.owner, graph.ConstantOp):
+        return lambda: values.broadcast_from(value, rank, before)
     layouts = values.plain_layout(result)[1:], str(values.layout(result)).replace("N", "")
     if len(dims) == rank - 1 and dims[0] == channels and isinstance(value.owner, graph.ConstantOp):
         if values.layout(result).letters[0] == "N":

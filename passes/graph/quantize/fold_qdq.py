@@ -41,6 +41,7 @@ from stepwell.passes.graph.quantize.moves_of_bytes import (
 )
 from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.layout import parse_layout
 from stepwell.runtime.meaning import Array
 
 
@@ -130,7 +131,8 @@ class ConvOfBytes(RewritePattern):
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter) -> None:
         if op in self.declined or op.out_layout is not None:
             return
-        x, w = dequantized_activation(op.x), dequantized_weight(op.w, 0)
+        kernel_layout, data_layout = (parse_layout(each.data) for each in (op.kernel_layout, op.data_layout))
+        x, w = dequantized_activation(op.x), dequantized_weight(op.w, kernel_layout.axis("O"))
         if x is None or w is None or not _is_dense_or_depthwise(op):
             return
         factors = (x.input, x.zero_point), (w.input, w.zero_point)
@@ -149,7 +151,7 @@ class ConvOfBytes(RewritePattern):
             data_layout=op.data_layout.data,
             kernel_layout=op.kernel_layout.data,
         )
-        axis = 1 if dims_of(w.scale.type) else 0
+        axis = data_layout.axis("C") if dims_of(w.scale.type) else 0
         _replace_by_scaled(op, sums, x, w, axis, rewriter)
 
 

@@ -1,0 +1,116 @@
+"""The pattern that converts a call by the table, on codes or between numbers, and that of weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from xdsl.ir import Attribute
+
+from stepwell.dialects import graph
+from stepwell.dialects.foreign import ForeignOp
+from stepwell.dialects.graph.relations import is_integer
+from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, ON_CODES, Call, Scales
+from stepwell.lowering.to_graph import (
+    Conversions,
+    Converted,
+    ForeignLowering,
+    ForeignWeightLowering,
+    Formula,
+    Value,
+)
+
+_RANGES = {"RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
+"""The bounds of fused activations."""
+INNER = frozenset(
+    (
+        "rnn unidirectional_sequence_rnn bidirectional_sequence_rnn lstm unidirectional_sequence_lstm "
+        "bidirectional_sequence_lstm svdf"
+    ).split()
+)
+"""Operators whose fused activation is inside of a cell."""
+
+
+class WeightLowering(ForeignWeightLowering):
+    """
+    A weight → `graph.constant` of the same bytes.
+
+    ```mlir
+    %w = "tflite.weight"() <{value = dense<[1.0, 2.0]> : tensor<2xf32>}> : () -> tensor<2xf32>
+    // ->
+    %w = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    ```
+    """
+
+
+class TfliteLowering(ForeignLowering):
+    """
+    Any operator of the table → what its function makes, and the fused activation.
+
+    Where tensors are quantized: `graph.dequantize` of the operands, and `graph.quantize` of the results.
+
+    ```mlir
+    %y = "tflite.mul"(%x, %x) {fused_activation_function = "RELU"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // ->
+    %z = graph.multiply %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %y = graph.relu %z : tensor<4xf32> -> tensor<4xf32>
+    ```
+    """
+
+    CONVERSIONS: ClassVar[Conversions] = CONVERSIONS
+
+    def converted(self, op: ForeignOp, at: Formula) -> Converted:
+        """The values of a call's results."""
+        call, name = Call(op, at), op.SIGNATURE.name
+        if name in ON_CODES and _has_one_quantization(call):
+            return CONVERSIONS[name](replace(call, on_codes=True))
+        made = CONVERSIONS[name](call)
+        values = [made] if isinstance(made, Value) else list(made)
+        return [_finished(call, position, value) for position, value in enumerate(values)]
+
+
+def _has_one_quantization(call: Call) -> bool:
+    """Whether all tensors of a call that are quantized are so alike, and nothing is computed after it."""
+    found = {scales for scales in call.scales if scales is not None}
+    return len(found) <= 1 and call.value("fused_activation_function") in (None, "NONE")
+
+
+def _finished(call: Call, position: int, value: Value | None) -> Value | None:
+    """A result with the fused activation, as codes if the model has codes for it."""
+    if value is None:
+        return None
+    kind = None if call.op.SIGNATURE.name in INNER else call.value("fused_activation_function")
+    scales = call.result_scales(position) if position < len(call.op.results) else None
+    if scales is None or value.element == call.element and is_integer(value.element):
+        return value if kind in (None, "NONE") else _activated(call, value, str(kind))
+    codes = _quantized(call, value, scales, call.element)
+    return codes if kind in (None, "NONE") else _bounded(call, codes, scales, str(kind))
+
+
+def _activated(call: Call, value: Value, kind: str) -> Value:
+    """A fused activation of numbers."""
+    if kind == "RELU":
+        return value.apply(graph.ReluOp)
+    if kind not in _RANGES:
+        raise call.unsupported(f"the fused activation {kind}")
+    low, high = _RANGES[kind]
+    return value.clip(low or 0.0, high or 0.0)
+
+
+def _quantized(call: Call, value: Value, scales: Scales, element: Attribute) -> Value:
+    """The codes of numbers."""
+    scale, zero = call.constants(scales)
+    return call.at.op(graph.QuantizeOp(value.ssa, scale, zero, to=element, axis=scales.axis))
+
+
+def _bounded(call: Call, codes: Value, scales: Scales, kind: str) -> Value:
+    """A fused activation of codes; none where all codes are inside of its bounds."""
+    if kind not in _RANGES:
+        raise call.unsupported(f"the fused activation {kind}")
+    low, high = _RANGES[kind]
+    least, greatest = call.range_of(codes.element)
+    if low is not None and call.same(scales, low) > least:
+        codes = codes.maximum(call.same(scales, low))
+    if high is not None and call.same(scales, high) < greatest:
+        codes = codes.minimum(call.same(scales, high))
+    return codes

@@ -1,0 +1,185 @@
+"""A call of a TFLite operator under conversion, with the quantization of its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from stepwell.dialects import graph, tflite
+from stepwell.dialects.constants import Constant, array_of
+from stepwell.dialects.types import dims_of, dtype_of
+from stepwell.lowering.to_graph import Conversions, ForeignCall, Value
+from stepwell.passes.analysis.symbolic_values import symbolic_dims
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+
+CONVERSIONS = Conversions()
+"""The function that converts an operator, by the operator's name (`conv_2d`)."""
+converts = CONVERSIONS.converts
+ON_CODES: set[str] = set()
+"""The operators that give the same on codes as on the numbers that these stand for, where all tensors have one
+quantization: moves, choices, comparisons inside one tensor."""
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The quantization of a tensor."""
+
+    scale: Constant
+    zero_point: Constant | None
+    axis: int
+
+    @staticmethod
+    def of(attribute: Attribute) -> Scales | None:
+        """The quantization that an attribute records; None for `none`."""
+        if not isinstance(attribute, DictionaryAttr):
+            return None
+        entries, axis = attribute.data, attribute.data.get("axis")
+        number = axis.value.data if isinstance(axis, IntegerAttr) else 0
+        zero = cast("Constant | None", entries.get("zero_point"))
+        return Scales(cast(Constant, entries["scale"]), zero, number)
+
+
+@dataclass(frozen=True)
+class Call(ForeignCall):
+    """A call whose quantized operands are given as the numbers that they stand for, or as codes."""
+
+    on_codes: bool = False
+
+    @cached_property
+    def scales(self) -> list[Scales | None]:
+        """The quantization of each operand, then of each result."""
+        found = self.op.attributes.get(tflite.QUANTIZED)
+        count = len(self.op.operands) + len(self.op.results)
+        if not isinstance(found, ArrayAttr):
+            return [None] * count
+        each = cast("ArrayAttr[Attribute]", found).data
+        if len(each) != count:
+            message = f"`{tflite.QUANTIZED}` must have an entry for each of {count} operands and results"
+            raise StepwellError("invalid-model", self.op, f"{message}, found {len(each)}")
+        return [None if isinstance(entry, NoneAttr) else Scales.of(entry) for entry in each]
+
+    def result_scales(self, position: int) -> Scales | None:
+        """The quantization of a result."""
+        return self.scales[len(self.op.operands) + position]
+
+    def tensor(self, name: str = "x") -> Value:
+        """An operand; numbers, where it is quantized and the call is not about codes."""
+        return self.numbers(self.codes(name))
+
+    def tensors(self, name: str = "xs") -> list[Value]:
+        """The operands of a list, all of them given."""
+        return [self.numbers(self.at.value(cast(SSAValue, value))) for value in self.op.tensors(name)]
+
+    def codes(self, name: str) -> Value:
+        """An operand as it is."""
+        value = self.op.tensor(name)
+        if value is None:
+            raise StepwellError("invalid-model", self.op, f"{self.op.SIGNATURE.name}: `{name}` is missing")
+        return self.at.value(value)
+
+    def numbers(self, codes: Value) -> Value:
+        """The numbers that an operand stands for."""
+        scales = self.scales[next(i for i, value in enumerate(self.op.operands) if value is codes.ssa)]
+        if self.on_codes or scales is None:
+            return codes
+        scale, zero = self.constants(scales)
+        return self.at.op(graph.DequantizeOp(codes.ssa, scale, zero, axis=scales.axis))
+
+    def constants(self, scales: Scales) -> tuple[SSAValue, SSAValue | None]:
+        """A scale and a zero point as values."""
+        scale = self.at.op(graph.ConstantOp(scales.scale)).ssa
+        return scale, self.at.op(graph.ConstantOp(scales.zero_point)).ssa if scales.zero_point else None
+
+    def axis(self, name: str = "axis", rank: int | None = None) -> int:
+        """An option that is an axis, counted from the front."""
+        rank = self.tensor().rank if rank is None else rank
+        return self.checked_axis(self.integer(name), rank)
+
+    def checked_axis(self, axis: int, rank: int) -> int:
+        """An axis counted from the front. Raises: StepwellError `invalid-model`."""
+        if not -rank <= axis < rank:
+            message = f"{self.op.SIGNATURE.name}: axis {axis} is not one of {rank} dimensions"
+            raise StepwellError("invalid-model", self.op, message)
+        return axis % rank
+
+    def operand_axes(self, name: str = "axes") -> list[int]:
+        """An operand that is a list of axes, counted from the front, sorted."""
+        rank = self.codes("x").rank
+        return sorted({self.checked_axis(axis, rank) for axis in self.operand_integers(name)})
+
+    def operand_array(self, name: str) -> Array:
+        """The elements of an operand. Raises: StepwellError `unsupported` unless it is constant."""
+        value = self.codes(name).ssa
+        if not isinstance(value.owner, graph.ConstantOp):
+            raise self.unsupported(f"`{name}` must be constant")
+        return array_of(value.owner.value, self.at.lowering.weights)
+
+    def operand_integers(self, name: str) -> list[int]:
+        """The whole numbers of an operand. Raises: StepwellError `unsupported` unless they are constant."""
+        dims = self.operand_sizes(name)
+        if not all(dim.is_static for dim in dims):
+            raise self.unsupported(f"`{name}` must be constant, found {', '.join(map(str, dims))}")
+        return [dim.value for dim in dims]
+
+    def operand_sizes(self, name: str) -> tuple[Dim, ...]:
+        """An operand of sizes. Raises: StepwellError `unsupported` for one that depends on data."""
+        dims = symbolic_dims(self.codes(name).ssa, self.at.lowering.weights)
+        if dims is None or any(dim.is_unknown for dim in dims):
+            raise self.unsupported(f"`{name}` depends on data, not on the shapes of the inputs alone")
+        return dims
+
+    def reshaped_to(self, x: Value, sizes: Sequence[Dim]) -> Value:
+        """A value in another shape, in which one size may be -1."""
+        wanted = [Dim.of(size) for size in sizes]
+        if Dim.of(-1) in wanted:
+            total = size_of(x.dims)
+            known = size_of([dim for dim in wanted if dim != -1])
+            if known == 0:
+                raise self.unsupported(f"-1 among {', '.join(map(str, sizes))} is not known")
+            wanted[wanted.index(Dim.of(-1))] = total // known
+        return x.reshape(wanted)
+
+    @property
+    def recorded(self) -> tuple[Dim, ...] | None:
+        """The dimensions of the first result, if the model records all of them."""
+        type = self.op.results[0].type
+        dims = dims_of(type) if isinstance(type, TensorType) else None
+        return None if dims is None or any(dim.is_unknown for dim in dims) else dims
+
+    @property
+    def element(self) -> Attribute:
+        """The element type of the first result, whose rank may not be known."""
+        return cast("TensorType[Attribute]", self.op.results[0].type).element_type
+
+    def same(self, scales: Scales | None, number: float) -> int:
+        """The code of a number."""
+        assert scales is not None
+        store = self.at.lowering.weights
+        zero = 0 if scales.zero_point is None else int(array_of(scales.zero_point, store).reshape(-1)[0])
+        return round(number / float(array_of(scales.scale, store).reshape(-1)[0])) + zero
+
+    def range_of(self, element: Attribute) -> tuple[int, int]:
+        """The least and the greatest code of an element type."""
+        info = np.iinfo(dtype_of(element))
+        return int(info.min), int(info.max)
+
+
+def size_of(dims: Sequence[Dim]) -> Dim:
+    """The number of elements."""
+    total = Dim.of(1)
+    for dim in dims:
+        total = total * dim
+    return total
+
+
+def on_codes(*names: str) -> None:
+    """Say of operators that they give the same on codes as on numbers."""
+    ON_CODES.update(" ".join(names).split())
