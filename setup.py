@@ -7,7 +7,11 @@ from setuptools import find_packages, setup
 LAYERS = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools")
 
 setup(
-    packages=["stepwell", *(f"stepwell.{name}" for name in find_packages() if name.split(".")[0] in LAYERS)],
+    packages=[
+        "stepwell",
+        *find_packages(include=["stepwell.onnxruntime*"]),
+        *(f"stepwell.{name}" for name in find_packages() if name.split(".")[0] in LAYERS),
+    ],
     package_dir={"stepwell": "stepwell", **{f"stepwell.{layer}": layer for layer in LAYERS}},
     package_data={
         "stepwell": ["py.typed"],

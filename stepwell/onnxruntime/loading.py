@@ -1,0 +1,173 @@
+"""Models for sessions: read, changed as options ask, and compiled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from warnings import catch_warnings, filterwarnings
+
+from stepwell.onnxruntime.capi.onnxruntime_pybind11_state import InvalidProtobuf
+from stepwell.onnxruntime.errors import not_implemented, while_loading, while_parsing
+from stepwell.onnxruntime.options import SessionOptions
+from stepwell.onnxruntime.signature import Signature, of_interface, of_model, overridable_names
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.model import MAX_THREADS, CompiledModel
+from stepwell.tools.driver.options import options_with
+
+if TYPE_CHECKING:
+    from stepwell.frontend.messages import GraphProto, ModelProto
+    from stepwell.frontend.source import Source
+    from stepwell.runtime.interface import Array
+
+_ORT_MAGIC = b"ORTM"
+"""At byte 4 of a file in ONNX Runtime's own format."""
+
+
+class Loaded:
+    """
+    A model of a session.
+
+    Args: `source` is a path or the bytes of a model; `provider` has the fields of `CompileOptions` that were
+    given as options of the provider.
+    """
+
+    def __init__(
+        self, source: str | os.PathLike[str] | bytes, options: SessionOptions, provider: Mapping[str, object]
+    ):
+        self._source = source if isinstance(source, bytes) else Path(source)
+        self._options = options
+        _expect_supported(self._source, options)
+        with while_loading():
+            chosen: dict[str, object] = {"opt_level": options.opt_level} | dict(provider)
+            self._chosen = options_with(None, chosen, ())
+            self._chosen = replace(self._chosen, profile=options.enable_profiling)
+        is_onnx = isinstance(self._source, bytes) or self._source.suffix not in _other_suffixes()
+        self._proto = self._opened().model if is_onnx else None
+        with while_loading(), catch_warnings():
+            # Overridden, they are inputs of another compilation.
+            filterwarnings("ignore", ".*taken as constants")
+            self.model = _expect_tensors(self._compiled())
+        self.signature = self._signature()
+
+    def _compiled(self) -> CompiledModel:
+        from stepwell.runtime.values.loading import load
+        from stepwell.tools.api.compile import compile
+
+        threads = _threads(self._options)
+        if isinstance(self._source, Path) and self._source.suffix == ".stepwell":
+            return load(self._source, threads=threads)
+        if self._proto is not None and (self._options.initializers or self._options.has_sizes):
+            return self._changed(keep_overridable=False)
+        source = self._source if isinstance(self._source, bytes) else str(self._source)
+        return compile(source, self._chosen, threads=threads)
+
+    def _changed(self, *, keep_overridable: bool) -> CompiledModel:
+        """The model with the initializers and sizes of options, compiled."""
+        from stepwell.dialects._xdsl import StepwellContext
+        from stepwell.frontend.importer import import_onnx
+        from stepwell.tools.api.module import Module
+
+        opened = self._opened()
+        _set_initializers(opened.model.graph, self._options)
+        _set_sizes(opened.model.graph, self._options)
+        context = StepwellContext()
+        op = import_onnx(opened, context, keep_overridable=keep_overridable)
+        return Module(op, context=context).compile(self._chosen, threads=_threads(self._options))
+
+    @cached_property
+    def with_overridable(self) -> CompiledModel:
+        """The model with overridable initializers as inputs, compiled on first use."""
+        with while_loading():
+            return _expect_tensors(self._changed(keep_overridable=True))
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Array]:
+        """The values of overridable initializers."""
+        from onnx import numpy_helper
+
+        if self._proto is None:
+            return {}
+        folder = "" if isinstance(self._source, bytes) else str(self._source.parent)
+        names = overridable_names(self._proto)
+        whole = _whole_proto(self._source)
+        found = (tensor for tensor in whole.graph.initializer if tensor.name in names)
+        return {tensor.name: numpy_helper.to_array(tensor, folder) for tensor in found}
+
+    def _opened(self) -> Source:
+        from stepwell.frontend.source import open_model
+
+        with while_parsing():
+            return open_model(self._source)
+
+    def _signature(self) -> Signature:
+        interface = self.model.interface
+        if self._proto is None:
+            return of_interface(interface.inputs, interface.outputs)
+        return of_model(self._proto, interface.inputs, interface.outputs, self._options.size_of)
+
+
+def _whole_proto(source: Path | bytes) -> ModelProto:
+    """The message with all of its initializers' bytes."""
+    from stepwell.frontend.messages import ModelProto
+
+    return ModelProto.FromString(source if isinstance(source, bytes) else source.read_bytes())
+
+
+def _other_suffixes() -> set[str]:
+    """The suffixes of files that are not of ONNX."""
+    from stepwell.frontend.formats import FORMATS, model_suffixes
+
+    return {".stepwell", ".mlir", *model_suffixes()} - {*FORMATS[0].suffixes}
+
+
+def _threads(options: SessionOptions) -> int | None:
+    """The number of threads; None for one a core."""
+    number = int(options.intra_op_num_threads)
+    return min(number, MAX_THREADS) if number > 0 else None
+
+
+def _expect_supported(source: Path | bytes, options: SessionOptions) -> None:
+    """Refuse the format of ONNX Runtime and the writing of optimized models. Raises: NotImplemented."""
+    if options.optimized_model_filepath:
+        message = (
+            f"optimized_model_filepath ({options.optimized_model_filepath}): no optimized model is written"
+        )
+        raise not_implemented(message, "`stepwell compile MODEL --emit graph` writes what is compiled")
+    is_ort = source.suffix == ".ort" if isinstance(source, Path) else source[4:8] == _ORT_MAGIC
+    if is_ort:
+        raise not_implemented(
+            "models in ONNX Runtime's own format (.ort) are not read", "give the .onnx file"
+        )
+    if not isinstance(source, Path) and not source:
+        raise InvalidProtobuf(StepwellError("invalid-model", None, "there are no bytes"))
+
+
+def _expect_tensors(model: CompiledModel) -> CompiledModel:
+    """Require a program of tensors. Raises: NotImplemented."""
+    if isinstance(cast(object, model), CompiledModel):
+        return model
+    raise not_implemented("a program with functions or data has no session", "stepwell.compile calls it")
+
+
+def _set_initializers(graph: GraphProto, options: SessionOptions) -> None:
+    """Replace initializers by those of options. Raises: StepwellError `extra-input`."""
+    from onnx import numpy_helper
+
+    known = {tensor.name: tensor for tensor in graph.initializer}
+    for name, value in options.initializers.items():
+        if name not in known:
+            raise StepwellError("extra-input", None, f"the model has no initializer {name!r}")
+        known[name].CopyFrom(numpy_helper.from_array(value.numpy(), name))
+
+
+def _set_sizes(graph: GraphProto, options: SessionOptions) -> None:
+    """Fix the open dimensions that options name, in all declared types."""
+    for info in (*graph.input, *graph.output, *graph.value_info):
+        for dim in info.type.tensor_type.shape.dim:
+            size = None if dim.HasField("dim_value") else options.size_of(dim.dim_param, dim.denotation)
+            if size is not None:
+                dim.dim_value = size

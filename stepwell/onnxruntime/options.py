@@ -1,0 +1,126 @@
+"""Options of sessions and of calls. Fields without a counterpart are accepted and do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from stepwell.onnxruntime.enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
+from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:
+    from stepwell.onnxruntime.values import OrtValue
+
+
+class UnknownEntry(StepwellError, RuntimeError):
+    """A configuration entry that nobody has added, as ONNX Runtime's RuntimeError and as a StepwellError."""
+
+
+@dataclass(slots=True)
+class SessionOptions:
+    """
+    The options of a session. `graph_optimization_level`, `intra_op_num_threads`, `enable_profiling`,
+    `profile_file_prefix`, initializers and free dimensions have an effect; the rest is accepted.
+    """
+
+    enable_cpu_mem_arena: bool = True
+    enable_mem_pattern: bool = True
+    enable_mem_reuse: bool = True
+    enable_profiling: bool = False
+    execution_mode: ExecutionMode = ExecutionMode.ORT_SEQUENTIAL
+    execution_order: ExecutionOrder = ExecutionOrder.DEFAULT
+    graph_optimization_level: GraphOptimizationLevel = GraphOptimizationLevel.ORT_ENABLE_ALL
+    inter_op_num_threads: int = 0
+    intra_op_num_threads: int = 0
+    log_severity_level: int = -1
+    log_verbosity_level: int = 0
+    logid: str = ""
+    optimized_model_filepath: str = ""
+    profile_file_prefix: str = "onnxruntime_profile_"
+    use_deterministic_compute: bool = False
+    use_per_session_threads: bool = True
+    _entries: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    _initializers: dict[str, OrtValue] = field(default_factory=dict[str, "OrtValue"], repr=False)
+    _sizes: dict[str, int] = field(default_factory=dict[str, int], repr=False)
+    _denoted_sizes: dict[str, int] = field(default_factory=dict[str, int], repr=False)
+
+    def add_session_config_entry(self, name: str, value: str) -> None:
+        """Add an entry, which `get_session_config_entry` returns and nothing reads."""
+        self._entries[name] = value
+
+    def get_session_config_entry(self, name: str) -> str:
+        """The value of an entry. Raises: UnknownEntry."""
+        return _entry(self._entries, name, "SessionOptions")
+
+    def add_initializer(self, name: str, value: OrtValue) -> None:
+        """Use a value in place of the model's initializer of a name."""
+        self._initializers[name] = value
+
+    def add_external_initializers(self, names: Sequence[str], values: Sequence[OrtValue]) -> None:
+        """Use values in place of the model's initializers of these names."""
+        self._initializers.update(zip(names, values, strict=True))
+
+    def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
+        """Give an open dimension of a name a size."""
+        self._sizes[name] = size
+
+    def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
+        """Give open dimensions of a denotation a size."""
+        self._denoted_sizes[denotation] = size
+
+    def has_providers(self) -> bool:
+        """False: providers are an argument of the session."""
+        return False
+
+    def register_custom_ops_library(self, path: str) -> None:
+        """Refused. Raises: NotImplemented."""
+        from stepwell.onnxruntime.errors import not_implemented
+
+        help = "give the operator its meaning in Python: stepwell.onnx_op"
+        raise not_implemented(f"libraries of custom operators ({path}) are not loaded", help)
+
+    @property
+    def initializers(self) -> Mapping[str, OrtValue]:
+        """The initializers that were added."""
+        return self._initializers
+
+    def size_of(self, name: str, denotation: str) -> int | None:
+        """The size for a dimension of a name or denotation; None without an override."""
+        return self._sizes.get(name, self._denoted_sizes.get(denotation))
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether some dimension has an override."""
+        return bool(self._sizes or self._denoted_sizes)
+
+    @property
+    def opt_level(self) -> int:
+        """The `opt_level` of the compilation."""
+        return min(int(self.graph_optimization_level), 2)
+
+
+@dataclass(slots=True)
+class RunOptions:
+    """The options of a call. `terminate` ends it before it begins; the rest is accepted."""
+
+    log_severity_level: int = -1
+    log_verbosity_level: int = 0
+    logid: str = ""
+    only_execute_path_to_fetches: bool = False
+    terminate: bool = False
+    _entries: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    def add_run_config_entry(self, name: str, value: str) -> None:
+        """Add an entry, which `get_run_config_entry` returns and nothing reads."""
+        self._entries[name] = value
+
+    def get_run_config_entry(self, name: str) -> str:
+        """The value of an entry. Raises: UnknownEntry."""
+        return _entry(self._entries, name, "RunOptions")
+
+
+def _entry(entries: Mapping[str, str], name: str, owner: str) -> str:
+    if name in entries:
+        return entries[name]
+    raise UnknownEntry("bad-option", None, f"{owner} does not have configuration with key: {name}")

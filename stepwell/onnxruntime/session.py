@@ -1,0 +1,250 @@
+"""`InferenceSession`: a compiled model behind the interface of ONNX Runtime."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from threading import Thread
+from typing import cast
+
+import numpy as np
+
+from stepwell.onnxruntime.binding import IOBinding
+from stepwell.onnxruntime.capi.onnxruntime_pybind11_state import Fail
+from stepwell.onnxruntime.errors import BindingError, MissingInputs, while_running
+from stepwell.onnxruntime.loading import Loaded
+from stepwell.onnxruntime.options import RunOptions, SessionOptions
+from stepwell.onnxruntime.profiling import Profile
+from stepwell.onnxruntime.providers import STEPWELL, Given, chosen_options
+from stepwell.onnxruntime.signature import ModelMetadata, NodeArg, Signature
+from stepwell.onnxruntime.values import OrtValue, plain
+from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.interface import Array
+from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.sessions.states import Targets
+
+Feed = Mapping[str, object]
+
+
+class InferenceSession:
+    """A model, compiled; `run` calls it."""
+
+    def __init__(
+        self,
+        path_or_bytes: str | os.PathLike[str] | bytes,
+        sess_options: SessionOptions | None = None,
+        providers: Given | None = None,
+        provider_options: Sequence[Mapping[str, object]] | None = None,
+        **ignored: object,
+    ):
+        """
+        Args: `path_or_bytes` is a model of any kind that `stepwell.compile` takes from a file, an artifact,
+        or the bytes of an ONNX file; options of `StepwellExecutionProvider` are fields of `CompileOptions`;
+        `ignored` are keywords of ONNX Runtime that have no meaning here.
+        Raises: NoSuchFile, InvalidProtobuf, InvalidGraph, NotImplemented, Fail; TypeError for another object.
+        """
+        if not isinstance(cast(object, path_or_bytes), str | os.PathLike | bytes):
+            raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
+        self._options = sess_options or SessionOptions()
+        self._provider = chosen_options(providers, provider_options)
+        self._loaded = Loaded(path_or_bytes, self._options, self._provider)
+        is_profiled = self._options.enable_profiling
+        prefix = self._options.profile_file_prefix
+        self._profile = Profile(prefix, self._loaded.model) if is_profiled else None
+
+    @property
+    def signature(self) -> Signature:
+        """The description of the model."""
+        return self._loaded.signature
+
+    def get_inputs(self) -> Sequence[NodeArg]:
+        """The inputs that a call must have."""
+        return self.signature.inputs
+
+    def get_outputs(self) -> Sequence[NodeArg]:
+        """The outputs."""
+        return self.signature.outputs
+
+    def get_overridable_initializers(self) -> Sequence[NodeArg]:
+        """The inputs that have a default."""
+        return self.signature.overridable
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """The texts of the model's file."""
+        return self.signature.metadata
+
+    def get_session_options(self) -> SessionOptions:
+        """The options of the session."""
+        return self._options
+
+    def get_providers(self) -> list[str]:
+        """The provider: ours."""
+        return [STEPWELL]
+
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
+        """The options of the provider as text."""
+        return {STEPWELL: {name: str(value) for name, value in self._provider.items()}}
+
+    def set_providers(
+        self, providers: Given | None = None, provider_options: Sequence[Mapping[str, object]] | None = None
+    ) -> None:
+        """Check the names and warn, as the session did; nothing changes."""
+        chosen_options(providers, provider_options)
+
+    def enable_fallback(self) -> None:
+        """Nothing to do: there is one provider."""
+
+    def disable_fallback(self) -> None:
+        """Nothing to do: there is one provider."""
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Feed, run_options: RunOptions | None = None
+    ) -> list[object]:
+        """
+        The outputs of a call.
+
+        Args: `output_names` are those wanted; None or an empty list for all.
+        Raises: MissingInputs, InvalidArgument, RuntimeException; Fail for `run_options.terminate`.
+        """
+        feed = self._checked(input_feed, run_options)
+        return self._outputs(output_names, feed)
+
+    def _outputs(
+        self, names: Sequence[str] | None, feed: Feed, buffers: Mapping[str, Array] | None = None
+    ) -> list[object]:
+        """The outputs of a call, some of them in memory that is given."""
+        with while_running(), self._profile.run() if self._profile else nullcontext():
+            wanted = self._wanted(names)
+            model, inputs = self._model_for(feed)
+            outputs = _call(model, model.in_order((), inputs), buffers or {})
+        return [outputs[name] for name in wanted]
+
+    def _wanted(self, names: Sequence[str] | None) -> Sequence[str]:
+        """The names of the wanted outputs. Raises: StepwellError `bad-option`, TypeError."""
+        known = [arg.name for arg in self.signature.outputs]
+        if not names:
+            return known
+        if isinstance(names, str):
+            raise TypeError(f"output_names is a list of names or None, found {names!r}")
+        if unknown := [name for name in names if name not in known]:
+            help = f"{did_you_mean(unknown[0], known)}the outputs are {', '.join(known)}"
+            raise StepwellError("bad-option", None, f"Invalid output name:{unknown[0]}", help=help)
+        return names
+
+    def _model_for(self, feed: Feed) -> tuple[CompiledModel, Feed]:
+        """The model, and the inputs: those that have a default are inputs once a call gives one."""
+        overridable = {arg.name for arg in self.signature.overridable}
+        if overridable.isdisjoint(feed):
+            return self._loaded.model, feed
+        return self._loaded.with_overridable, {**self._loaded.defaults, **feed}
+
+    def _checked(self, feed: Feed, options: RunOptions | None) -> Feed:
+        """The inputs as models take them. Raises: MissingInputs, Fail."""
+        if options is not None and options.terminate:
+            raise Fail(StepwellError("bad-option", None, "Exiting due to terminate flag being set to true."))
+        values = {name: plain(value) for name, value in feed.items()}
+        missing = [arg.name for arg in self.signature.inputs if arg.name not in values]
+        for arg in self.signature.inputs:
+            if arg.name in missing and arg.type.startswith("optional"):
+                values[arg.name] = None
+                missing.remove(arg.name)
+        if missing:
+            found = f"Required inputs ({missing}) are missing from input feed ({list(feed)})."
+            raise MissingInputs("missing-input", None, found)
+        return values
+
+    def run_with_ort_values(
+        self,
+        output_names: Sequence[str] | None,
+        input_dict_ort_values: Mapping[str, OrtValue],
+        run_options: RunOptions | None = None,
+    ) -> list[OrtValue]:
+        """The outputs of a call as values. Raises: as `run`."""
+        return [OrtValue(value) for value in self.run(output_names, input_dict_ort_values, run_options)]
+
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Feed,
+        callback: Callable[[Sequence[object], object, str], None],
+        user_data: object,
+        run_options: RunOptions | None = None,
+    ) -> None:
+        """Call on a thread of its own, which calls back with outputs, `user_data` and an error's text."""
+        feed = self._checked(input_feed, run_options)
+
+        def work() -> None:
+            outputs: Sequence[object] = ()
+            problem = ""
+            try:
+                outputs = self._outputs(output_names, feed)
+            except Exception as error:  # whatever it is, the program that waits must hear of it
+                problem = str(error)
+            callback(outputs, user_data, problem)
+
+        Thread(target=work, name="stepwell-run-async", daemon=True).start()
+
+    def io_binding(self) -> IOBinding:
+        """A new binding, without inputs and outputs."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
+        """
+        Call on bound inputs. Outputs are written into the memory that is bound to them.
+
+        Raises: MissingInputs, BindingError; as `run`.
+        """
+        feed = self._checked(iobinding.feeds, run_options)
+        buffers = {name: array for name, array in iobinding.buffers.items() if array is not None}
+        iobinding.set_results(self._outputs(list(iobinding.buffers), feed, buffers))
+
+    def end_profiling(self) -> str:
+        """Write the profile; returns the file's name, empty for a session that is not profiled."""
+        return self._profile.end() if self._profile else ""
+
+    def get_profiling_start_time_ns(self) -> int:
+        """The time at which the profile begins, of the monotonic clock; 0 without one."""
+        return self._profile.start_ns if self._profile else 0
+
+    def __getattr__(self, name: str) -> object:
+        from stepwell.onnxruntime.errors import MissingName
+
+        message = f"sessions have no {name!r} here"
+        raise MissingName("unsupported", None, message, help="docs/frontends/from-onnxruntime.md has a list")
+
+
+def _call(model: CompiledModel, inputs: Sequence[object], buffers: Mapping[str, Array]) -> dict[str, object]:
+    """The outputs by name, those with a buffer in it."""
+    names = [spec.name for spec in model.interface.outputs]
+    targets = _targets(model, inputs, buffers)
+    outputs = dict(zip(names, model.invoke(inputs, targets or None), strict=True))
+    for name, buffer in buffers.items():
+        found = outputs[name]
+        if found.shape != buffer.shape or found.dtype != buffer.dtype:
+            message = f"output {name!r} is {found.dtype}{list(found.shape)}"
+            memory = f"the memory that is bound to it is {buffer.dtype}{list(buffer.shape)}"
+            raise BindingError("shape-mismatch", None, f"{message}, {memory}")
+        if found is not buffer:
+            np.copyto(buffer, found)
+        outputs[name] = buffer
+    return cast("dict[str, object]", outputs)
+
+
+def _targets(model: CompiledModel, inputs: Sequence[object], buffers: Mapping[str, Array]) -> Targets:
+    """The outputs that compiled code can write where they are wanted; others are copied there."""
+    targets = Targets()
+    interface = model.interface
+    if interface.states or any(spec.is_object for spec in interface.inputs) or not buffers:
+        return targets
+    arrays = [np.asarray(value) for value in inputs]
+    shapes = model.output_shapes([array.shape for array in arrays])
+    is_known = [not any(d.symbols() & {*interface.published} for d in s.dims) for s in interface.outputs]
+    for number, spec in enumerate(interface.outputs):
+        buffer = buffers.get(spec.name)
+        if buffer is None or not is_known[number] or spec.is_object or not buffer.flags.c_contiguous:
+            continue
+        fits = buffer.shape == shapes[number] and buffer.dtype == spec.dtype
+        if fits and not any(np.may_share_memory(buffer, array) for array in arrays):
+            targets[number] = buffer
+    return targets

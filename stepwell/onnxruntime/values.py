@@ -1,0 +1,167 @@
+"""Values of sessions: arrays, lists and maps in an `OrtValue`, and the device on which they are."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from stepwell.onnxruntime.elements import dtype_of, element_number, type_name
+from stepwell.onnxruntime.errors import BindingError
+from stepwell.runtime.interface import Array
+
+
+class OrtDevice:
+    """A device: the CPU, the only one."""
+
+    def __init__(self, name: str = "cpu", number: int = 0):
+        expect_cpu(name)
+        self._number = number
+
+    @staticmethod
+    def make(ort_device_name: str, device_id: int, vendor_id: int = -1) -> OrtDevice:
+        """A device by name. Raises: StepwellError `unsupported` for another one than `cpu`."""
+        return OrtDevice(ort_device_name, device_id)
+
+    def device_id(self) -> int:
+        """The number of the device."""
+        return self._number
+
+    def device_type(self) -> str:
+        """`cpu`."""
+        return "cpu"
+
+
+def expect_cpu(device: str) -> None:
+    """Require the CPU as a device. Raises: BindingError."""
+    if device.lower() != "cpu":
+        message = f"values are in the memory of the CPU, and the device is {device!r}"
+        raise BindingError("unsupported", None, message, help='device_type="cpu"')
+
+
+def array_at(address: int, element_type: object, shape: Sequence[int]) -> Array:
+    """The memory at an address as an array."""
+    dtype = dtype_of(element_type)
+    size = prod(shape) * dtype.itemsize
+    memory = memoryview((ctypes.c_uint8 * size).from_address(address)).cast("B")
+    return np.frombuffer(memory, np.uint8).view(dtype).reshape(shape)
+
+
+class OrtValue:
+    """
+    A value of a call: a tensor, which is an array that is not copied, or a list or map.
+
+    Args: `value` is the array, list or map.
+    """
+
+    def __init__(self, value: object):
+        self._value = value
+
+    @staticmethod
+    def ortvalue_from_numpy(numpy_obj: Array, device_type: str = "cpu", device_id: int = 0) -> OrtValue:
+        """The value of an array. Raises: BindingError for another device."""
+        expect_cpu(device_type)
+        return OrtValue(np.asarray(numpy_obj))
+
+    @staticmethod
+    def ortvalue_from_numpy_with_onnx_type(data: Array, onnx_element_type: int) -> OrtValue:
+        """The value of an array whose bytes have a type that numpy lacks, such as bfloat16."""
+        dtype = dtype_of(onnx_element_type)
+        if dtype.itemsize != data.dtype.itemsize:
+            message = f"elements of {data.dtype} are not as wide as those of {dtype}"
+            raise BindingError("type-mismatch", None, message)
+        return OrtValue(data.view(dtype))
+
+    @staticmethod
+    def ortvalue_from_shape_and_type(
+        shape: Sequence[int],
+        element_type: object = np.float32,
+        device_type: str = "cpu",
+        device_id: int = 0,
+        vendor_id: int = -1,
+    ) -> OrtValue:
+        """A value with memory of a shape, all zeros."""
+        expect_cpu(device_type)
+        return OrtValue(np.zeros(shape, dtype_of(element_type)))
+
+    @staticmethod
+    def from_dlpack(data: object, /, is_bool_tensor: bool = False) -> OrtValue:
+        """The value of an object with DLPack, which shares its memory."""
+        array = np.from_dlpack(data)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+        return OrtValue(array.view(np.bool_) if is_bool_tensor else array)
+
+    def __dlpack__(self, **keywords: object) -> object:
+        return cast(Any, self.numpy()).__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.numpy().__dlpack_device__()
+
+    @property
+    def value(self) -> object:
+        """The array, list or map."""
+        return self._value
+
+    def numpy(self) -> Array:
+        """The array. Raises: BindingError for a list or map."""
+        value = self._value
+        if isinstance(value, np.ndarray):
+            return cast(Array, value)
+        message = f"only tensors are arrays of numpy, and the value is a {type(value).__name__}"
+        raise BindingError("type-mismatch", None, message)
+
+    def shape(self) -> list[int]:
+        """The shape of the tensor."""
+        return list(self.numpy().shape)
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(self.numpy().ctypes.data)
+
+    def data_type(self) -> str:
+        """The type, such as `tensor(float)`."""
+        return type_name(self.numpy().dtype)
+
+    def element_type(self) -> int:
+        """The number of the element type in ONNX."""
+        return element_number(self.numpy().dtype)
+
+    def device_name(self) -> str:
+        """`cpu`."""
+        return "cpu"
+
+    def tensor_size_in_bytes(self) -> int:
+        """The bytes of all elements."""
+        return self.numpy().nbytes
+
+    def has_value(self) -> bool:
+        """Whether an optional value is present."""
+        return self._value is not None
+
+    def is_tensor(self) -> bool:
+        """Whether the value is a tensor."""
+        return isinstance(self._value, np.ndarray)
+
+    def is_tensor_sequence(self) -> bool:
+        """Whether the value is a list of tensors."""
+        return isinstance(self._value, list)
+
+    def is_sparse_tensor(self) -> bool:
+        """False: sparse tensors are not supported."""
+        return False
+
+    def update_inplace(self, np_arr: Array) -> None:
+        """Copy an array of the same shape and type over the elements. Raises: BindingError."""
+        array = self.numpy()
+        if array.shape != np_arr.shape or array.dtype != np_arr.dtype:
+            message = f"the value is {array.dtype}{list(array.shape)}"
+            found = f"{np_arr.dtype}{list(np_arr.shape)}"
+            raise BindingError("shape-mismatch", None, f"{message}, found {found}")
+        np.copyto(array, np_arr)
+
+
+def plain(value: object) -> object:
+    """An input of a call as models take it."""
+    return value.value if isinstance(value, OrtValue) else value
