@@ -37,6 +37,7 @@ from stepwell.runtime.plugins import INSTALLED, Registry, loading
 DIALECTS: dict[str, str] = {
     "adt": "stepwell.dialects.adt:Adt",
     "amx": "stepwell.dialects.amx:AMX",
+    "dev": "stepwell.dialects.dev:Dev",
     "emitc": "stepwell.dialects.emitc:EmitC",
     "graph": "stepwell.dialects.graph:Graph",
     "gpu": "stepwell.dialects.gpu:GPU",

@@ -72,6 +72,10 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "infer-effects": ("annotate each function with what its calls may do",),
         "monomorphize": ("copy polymorphic functions for the types that they are used at",),
     },
+    "passes.graph.placement": {
+        "place-devices": ("give each op a device, and copy values between devices", "PlanDevices"),
+        "fold-device-copies": ("remove copies between devices that need not be",),
+    },
     "passes.graph.states": {
         "append-to-states": ("write what a call adds to a growing state in place",),
         "group-heads": ("let heads that share keys read them from a state once",),

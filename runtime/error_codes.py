@@ -34,6 +34,8 @@ CODES: dict[str, ErrorCode] = {
         "`stepwell-opt --list-configs` lists the keys with their types."),
     "bad-data": ErrorCode("a file of data, statistics or results is not what it should be, or has NaN",
         "Write the file again, without NaN or infinity; the error says what is expected."),
+    "bad-device": ErrorCode("a program names a device that it does not declare",
+        'Declare it: `dev.device @gpu0 #target.spec<"cuda", {}>`; `@host` is always there.'),
     "bad-inputs": ErrorCode("inputs cannot be read, cannot be made up, or do not fit the function",
         "Write a file with `numpy.savez`: one array for each input, by its name, and no Python objects."),
     "bad-kind": ErrorCode("a type has another number or kind of arguments than its definition, or has none",

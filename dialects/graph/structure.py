@@ -108,16 +108,21 @@ class ConstantOp(GraphOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
+        attributes = parser.parse_optional_attr_dict()
         value = parser.parse_attribute()
         if isinstance(value, DenseIntOrFPElementsAttr):
-            return ConstantOp(cast("DenseIntOrFPElementsAttr", value))
-        if not isinstance(value, WeightAttr):
+            type = cast(Attribute, cast("DenseIntOrFPElementsAttr", value).type)
+        elif isinstance(value, WeightAttr):
+            parser.parse_punctuation(":")
+            type = parser.parse_type()
+        else:
             parser.raise_error("expected dense<...> or #graph.weight<...>")
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        return cls.create(properties={"value": value}, result_types=[type])
+        return cls.create(
+            properties={"value": cast(Attribute, value)}, result_types=[type], attributes=attributes
+        )
 
     def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
         printer.print_attribute(self.value)
         if isinstance(self.value, WeightAttr):

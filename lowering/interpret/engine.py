@@ -250,6 +250,7 @@ _FILES: Mapping[str, str] = {
     "arith": "scalars",
     "func": "control_flow",
     "gpu": "lanes.launch",
+    "dev": "graph_ops",
     "graph": "graph_ops host_calls regions sizes",
     "linalg": "structured",
     "linalg_ext": "extended_ops",

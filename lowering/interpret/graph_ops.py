@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
-from stepwell.dialects import graph
+from stepwell.dialects import dev, graph
 from stepwell.dialects.graph.base import GraphOp, operand_slots, plain_properties
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.types import DimsAttr
@@ -103,6 +103,12 @@ def prepare_expression(op: graph.ExpressionOp, compiler: Compiler) -> Step:
     from stepwell.lowering.interpret.expressions import Formula  # few programs have one
 
     return Formula(op, compiler).run
+
+
+@implements("dev.copy")
+def prepare_copy(op: dev.CopyOp) -> Step:
+    """A value on another device: the same elements."""
+    return lambda value: value
 
 
 @implements("graph.tuple")

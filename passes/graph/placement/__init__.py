@@ -1,0 +1,1 @@
+"""Passes that decide which device computes each op, and copy values between devices."""

@@ -1,0 +1,14 @@
+// RUN: stepwell-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @below {{@host is the device that calls the program: it is not declared}}
+dev.device @host #target.spec<"cpu", {}>
+
+// -----
+
+// expected-error @below {{the target must be a #target.spec, found "cuda"}}
+dev.device @gpu0 "cuda"
+
+// -----
+
+// expected-error @below {{no target is named 'cudda'}}
+dev.device @gpu0 #target.spec<"cudda", {}>
