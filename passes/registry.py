@@ -73,6 +73,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "monomorphize": ("copy polymorphic functions for the types that they are used at",),
     },
     "passes.graph.placement": {
+        "annotate-devices": ("pin what a table's patterns match to a device",),
         "place-devices": ("give each op a device, and copy values between devices", "PlanDevices"),
         "fold-device-copies": ("remove copies between devices that need not be",),
     },

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import graph
+from stepwell.dialects.dev.devices import HOST, ON
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph_ir.dissolve import dissolve
 from stepwell.dialects.types import Tensor, dims_of
@@ -21,6 +22,7 @@ from stepwell.passes.context import count, remark
 from stepwell.patterns.backend_tables import Claimant
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.backends import find_backend
+from stepwell.runtime.errors import StepwellError
 
 TARGET = "graph.target"
 """Attribute of an op that a backend will compute: the backend's name."""
@@ -38,6 +40,7 @@ class AnnotateTargetPass(FunctionPass):
     with the table that made it. Views and tuples get the target of their operands' ops, else of their users,
     if that backend supports them. Ops with effects, or with a result whose size depends on data, are compiled
     by Stepwell: a composite of a backend's table is inlined then. An op that has a target already keeps it.
+    With `by=device` the target is the device of the op, as `place-devices` says; the host has none.
 
     Class: exact. Source: Relay's AnnotateTarget.
     """
@@ -46,8 +49,15 @@ class AnnotateTargetPass(FunctionPass):
 
     backends: tuple[str, ...] = ()
     """The names of backends, the preferred one first."""
+    by: str = ""
+    """`device`: the target of an op is the device that has it."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if self.by not in ("", "device"):
+            raise StepwellError("bad-option", None, f"by of annotate-target is device, found {self.by!r}")
+        if self.by:
+            _follow_devices(func)
+            return
         claimants = [cast(Claimant, find_backend(name)) for name in self.backends]
         for block in blocks_of(func):
             for op in list(block.ops):
@@ -62,6 +72,21 @@ class AnnotateTargetPass(FunctionPass):
                 _follow(op, [value.owner for value in op.operands], supports)
             for op in reversed(passive):
                 _follow(op, [use.operation for result in op.results for use in result.uses], supports)
+
+
+def _follow_devices(func: FuncOp) -> None:
+    """Give each op that another device than the host has this device as its target."""
+    for op in func.walk():
+        device = op.attributes.get(ON)
+        is_target = isinstance(device, SymbolRefAttr) and device.string_value() != HOST
+        if (
+            is_target
+            and isinstance(op, GraphOp)
+            and op.KIND is not Kind.STRUCTURE
+            and TARGET not in op.attributes
+        ):
+            op.attributes[TARGET] = StringAttr(device.string_value())
+            count(f"ops for {device.string_value()}")
 
 
 def _claim(op: Operation, claimants: Sequence[Claimant]) -> None:

@@ -50,7 +50,7 @@ class MatchPatternsPass(Pass):
                     print(f"match of {name}: {locations}", file=sys.stderr)
             for entry, found in matches_in(func, entries):
                 count("matches")
-                names = [op_name(inner) for inner in _ops_of(found)]
+                names = [op_name(inner) for inner in ops_of(found)]
                 location = located_name(found.value)
                 print(f"match of {entry.name} at {location}: {', '.join(names)}", file=sys.stderr)
 
@@ -69,6 +69,7 @@ def matches_in(func: Operation, entries: Sequence[TableEntry]) -> Iterator[tuple
                         yield entry, found
 
 
-def _ops_of(found: Match) -> list[Operation]:
+def ops_of(found: Match) -> list[Operation]:
+    """The ops of a match, each once."""
     owners = (owner_of(value) for value in found.interior())
     return list(dict.fromkeys(op for op in owners if op is not None))

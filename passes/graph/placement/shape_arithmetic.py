@@ -37,8 +37,8 @@ def deciding_operands(op: Operation) -> set[int]:
 
 def shape_arithmetic(module: ModuleOp) -> set[Operation]:
     """
-    The ops that compute sizes alone: `graph.shape_of`, `graph.extents`, `graph.bind_sizes`, and ops on a few integers that
-    nothing uses but operands that decide sizes, and ops that compute sizes alone.
+    The ops that compute sizes alone: `graph.shape_of`, `graph.extents`, `graph.bind_sizes`, and ops on a few
+    integers that nothing uses but operands that decide sizes, and ops that compute sizes alone.
     """
     found: set[Operation] = set()
     for op in reversed(list(module.walk())):

@@ -223,7 +223,7 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 // A function that calls itself, two results on two devices, a tuple.
 // CHECK-LABEL: func.func private @g
-// CHECK: graph.if %c : tensor<i1> -> (tensor<f32>, tensor<f32>) attributes {dev.on = [@host, @gpu0]} {
+// CHECK: graph.if %0 : tensor<i1> -> (tensor<f32>, tensor<f32>) attributes {dev.on = [@host, @gpu0]} {
 // CHECK:   graph.call @g(%c, %m, %b) {dev.on = [@host, @gpu0]}
 // CHECK-LABEL: func.func @main
 // CHECK: graph.call @g({{.*}}) {dev.on = [@host, @gpu0]}
