@@ -227,9 +227,9 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK:   graph.call @g(%c, %m, %b) {dev.on = [@host, @gpu0]}
 // CHECK-LABEL: func.func @main
 // CHECK: graph.call @g({{.*}}) {dev.on = [@host, @gpu0]}
-// CHECK-NEXT: %[[C:.*]] = dev.copy %p{{.*}} from @host to @gpu0
-// CHECK-NEXT: graph.tuple %[[C]], %p{{.*}} {dev.on = @gpu0}
-// CHECK-NEXT: graph.get %t[0] {dev.on = @gpu0}
+// CHECK-NEXT: %[[C:.*]] = dev.copy %q from @gpu0 to @host
+// CHECK-NEXT: graph.tuple %p, %[[C]] {dev.on = @host}
+// CHECK-NEXT: graph.get %t[0] {dev.on = @host}
 dev.device @gpu0 #target.spec<"cuda", {}>
 func.func private @g(%c: tensor<i1>, %a: tensor<f32>, %b: tensor<f32>) -> (tensor<f32> {dev.on = @host}, tensor<f32>) {
   %x, %y = graph.if %c : tensor<i1> -> (tensor<f32>, tensor<f32>) attributes {dev.on = [@host, @gpu0]} {
