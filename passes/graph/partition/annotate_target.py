@@ -77,16 +77,12 @@ class AnnotateTargetPass(FunctionPass):
 def _follow_devices(func: FuncOp) -> None:
     """Give each op that another device than the host has this device as its target."""
     for op in func.walk():
-        device = op.attributes.get(ON)
-        is_target = isinstance(device, SymbolRefAttr) and device.string_value() != HOST
-        if (
-            is_target
-            and isinstance(op, GraphOp)
-            and op.KIND is not Kind.STRUCTURE
-            and TARGET not in op.attributes
-        ):
-            op.attributes[TARGET] = StringAttr(device.string_value())
-            count(f"ops for {device.string_value()}")
+        if TARGET not in op.attributes and isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE:
+            on = op.attributes.get(ON)
+            device = on.string_value() if isinstance(on, SymbolRefAttr) else HOST
+            if device != HOST:
+                op.attributes[TARGET] = StringAttr(device)
+                count(f"ops for {device}")
 
 
 def _claim(op: Operation, claimants: Sequence[Claimant]) -> None:
