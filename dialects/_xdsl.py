@@ -42,6 +42,7 @@ DIALECTS: dict[str, str] = {
     "graph": "stepwell.dialects.graph:Graph",
     "gpu": "stepwell.dialects.gpu:GPU",
     "linalg_ext": "stepwell.dialects.linalg_ext:LinalgExt",
+    "npu": "stepwell.dialects.npu:Npu",
     "onnx": "stepwell.dialects.onnx:Onnx",
     "pattern": "stepwell.dialects.pattern:Pattern",
     "ref": "stepwell.dialects.ref:Ref",

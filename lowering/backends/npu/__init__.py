@@ -1,0 +1,1 @@
+"""Programs of the accelerator as bytes: tokens, encoding, and runs on the simulator."""
