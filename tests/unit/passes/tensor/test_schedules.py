@@ -115,7 +115,7 @@ def _lowered() -> Iterator[object]:
         yield pytest.param(path, marks=[pytest.mark.slow] if path.stem in _SLOW else [])
 
 
-@pytest.mark.sample
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", _lowered(), ids=lambda path: path.stem)
 def test_lowered_ops_mean_the_same(path: Path) -> None:
     if path.stem.endswith("-invalid"):

@@ -18,6 +18,7 @@ from stepwell.tools.reduce.attached_plugins import attached_plugin
 from tests.onnx_models import onnx_model
 from tests.support.faults import planted
 from tests.support.forks import found_in, status_in
+from tests.support.samples import whole
 
 ROWS = ["N", 8]
 
@@ -105,6 +106,7 @@ def test_the_plugins_that_lie_beside_a_case(tmp_path: Path, monkeypatch: pytest.
     assert attached_plugin(str(plugin), case) is None and not (case / "alone.py").exists()
 
 
+@whole
 def test_a_fault_in_a_kernel_is_kept_by_its_pass(tmp_path: Path) -> None:
     onnx.save(chain(4, WRONG, "r"), tmp_path / "model.onnx")
     status, found = reduced(tmp_path, "--wrong", "--load", planted("expand-math", tmp_path).name)

@@ -302,6 +302,7 @@ def test_the_command_trains_and_tells(model: Path, tmp_path: Path, capsys: pytes
     assert "there is no array 'labels'" in capsys.readouterr().err
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "nesterov", "adam", "adamw"])
 def test_a_rate_that_is_a_state_is_the_same_number(model: Path, optimizer: str):
     x, labels = samples()
