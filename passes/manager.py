@@ -104,14 +104,13 @@ def _made(spec: ArgSpec, pass_class: type[ModulePass]) -> ModulePass:
         return pass_class()
     options = tuple((name, repr(value)) for name, value in spec.parameters.items())
     if (known := _MADE.get(key := (pass_class, spec.name, options))) is None:
-        if len(_MADE) >= _MOST_MADE:
+        if len(_MADE) >= 256:  # as many as there are texts of pipelines
             _MADE.clear()
         known = _MADE[key] = pass_class.from_spec(_with_flags(spec, pass_class))
     return replace(known)
 
 
 _MADE: dict[tuple[type[ModulePass], str, tuple[tuple[str, str], ...]], ModulePass] = {}
-_MOST_MADE = 512
 """Passes that were made with options: pipelines have few, and a compilation asks for them for each kernel."""
 
 
