@@ -154,6 +154,7 @@ def test_what_cannot_be_skipped_is_shown_on_the_kernel_alone(model: Path, tmp_pa
     assert [status_of(tmp_path, found[which]) for which in ("good", "bad")] == [0, 1]
 
 
+@whole
 def test_machine_code_is_tried_with_and_without_the_optimizations_of_llvm(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,7 +107,7 @@ def test_any_number_of_rows(bits: int, block: int, steps: int, rows: int, points
         expect(model(x), x, weights)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("points", [False, True])
 @pytest.mark.parametrize(("bits", "block", "steps", "rows"), [
     (4, 32, 320, 200), (4, 128, 205, 130), (8, 64, 200, 150), (2, 16, 330, 110)

@@ -99,7 +99,7 @@ _KERNELS = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("mcpu", ["x86-64-v4", "x86-64-v2"])
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in _KERNELS.items()])
 def test_scheduled_kernels_mean_the_same(text: str, mcpu: str) -> None:

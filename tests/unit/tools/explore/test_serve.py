@@ -29,6 +29,7 @@ from stepwell.tools.explore.serve.edits import edit_of, edited, same_lines
 from stepwell.tools.explore.serve.new_file import write_new_text
 from stepwell.tools.explore.serve.playground import playground
 from stepwell.tools.explore.serve.server import MAX_BODY_BYTES, Server
+from tests.support.samples import whole
 
 DIGITS = Path(__file__).resolve().parents[4] / "examples" / "digits.onnx"
 SCHEDULE = "#sched.schedule<tile = [2, 6, 0, 1], parallel = [1, 0], vectorize = 2>"
@@ -297,6 +298,7 @@ def test_a_kernel_that_crashes_ends_its_process_alone(client: Client):
     assert client("/api/kernel/k0/try", {"schedule": SCHEDULE, "runs": 1}).status == 200
 
 
+@whole
 def test_a_kernel_that_never_ends_is_ended(client: Client):
     tries = client.server.site.tries
     tries.seconds = 2

@@ -142,6 +142,7 @@ def test_an_error_in_a_branch_leaves_the_branch(tmp_path: Path) -> None:
     assert found["nodes_before"] == 3
 
 
+@whole
 def test_an_error_about_two_ops_keeps_both(tmp_path: Path) -> None:
     first = helper.make_node("Unheard", ["x1"], ["u"], "odd", domain="some.where")
     second = helper.make_node("Unknown", ["u"], ["v"], "odder", domain="some.where")
@@ -209,6 +210,7 @@ Faulty.apply = apply
 """
 
 
+@whole
 def test_a_case_whose_pass_never_returns_is_given_up(tmp_path: Path) -> None:
     onnx.save(chain(3, WRONG, "r"), tmp_path / "model.onnx")
     (tmp_path / "hangs.py").write_text(HANGS)
