@@ -247,6 +247,11 @@ def test_text_that_is_code_needs_trust(client: Client):
     assert client("/api/kernel/k0/try", {"level": "linalg", "text": loops}).code == "needs-trust"
     call = "builtin.module { func.func private @f() { func.call @f() : () -> ()  func.return } }"
     assert client("/api/kernel/k0/try", {"level": "linalg", "text": call}).code == "needs-trust"
+
+
+@whole
+def test_text_that_is_trusted_is_tried(client: Client):
+    loops = client.text("bufferize")
     client.server.site.tries.trusts_ir = True
     try:
         data = client("/api/kernel/k0/try", {"level": "loops", "text": loops, "runs": 1}).json
