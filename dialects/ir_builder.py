@@ -43,6 +43,19 @@ def number_attr(number: float, type: Attribute) -> Attribute:
 
     Raises: TypeError for a type that is no number.
     """
+    key = (repr(number), type)  # -0.0 and True are equal to other numbers
+    if (known := _NUMBERS.get(key)) is None:
+        if len(_NUMBERS) >= 4096:
+            _NUMBERS.clear()
+        known = _NUMBERS[key] = _made_number(number, type)
+    return known
+
+
+_NUMBERS: dict[tuple[str, Attribute], Attribute] = {}
+"""Constants that were made: kernels have the same few, and a vector's takes a twentieth of a compilation."""
+
+
+def _made_number(number: float, type: Attribute) -> Attribute:
     if isinstance(type, VectorType):
         return dense_attr(cast("VectorType[Attribute]", type), [number])
     if isinstance(type, AnyFloat):

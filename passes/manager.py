@@ -93,7 +93,7 @@ def _made(spec: ArgSpec, pass_class: type[ModulePass]) -> ModulePass:
     A pass with the options of a spec. Raises: ValueError for options that do not fit.
 
     `from_spec` evaluates the annotations of the class, which takes a millisecond: a pass without options is
-    made without it.
+    made without it, and one with equal options is a copy.
     """
     has_defaults = all(
         field.default is not MISSING or field.default_factory is not MISSING
@@ -102,7 +102,16 @@ def _made(spec: ArgSpec, pass_class: type[ModulePass]) -> ModulePass:
     )
     if has_defaults and not spec.parameters and spec.name == pass_class.name:
         return pass_class()
-    return pass_class.from_spec(_with_flags(spec, pass_class))
+    options = tuple((name, repr(value)) for name, value in spec.parameters.items())
+    if (known := _MADE.get(key := (pass_class, spec.name, options))) is None:
+        if len(_MADE) >= 256:  # as many as there are texts of pipelines
+            _MADE.clear()
+        known = _MADE[key] = pass_class.from_spec(_with_flags(spec, pass_class))
+    return replace(known)
+
+
+_MADE: dict[tuple[type[ModulePass], str, tuple[tuple[str, str], ...]], ModulePass] = {}
+"""Passes that were made with options: pipelines have few, and a compilation asks for them for each kernel."""
 
 
 def _option_text(name: str, kind: str, default: object) -> str:

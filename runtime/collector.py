@@ -66,13 +66,17 @@ def _make_old() -> None:
     """
     Put all objects into the oldest generation: the next round for young ones would visit 67,000 in 15 ms.
 
-    Nothing is done where the program itself has frozen objects, which would take part in collections again.
+    Nothing is done where the program itself has frozen objects, which would take part in collections again:
+    from then on they are not counted again, which visits each of them.
     """
-    if not gc.get_freeze_count():
+    global _are_frozen
+    _are_frozen = _are_frozen or bool(gc.get_freeze_count())
+    if not _are_frozen:
         gc.freeze()
         gc.unfreeze()
 
 
+_are_frozen = False
 _NAMES = ("_create_fn", "inspect")
 _ORIGINAL = {name: vars(dataclasses)[name] for name in _NAMES if hasattr(dataclasses, name)}
 """

@@ -21,7 +21,7 @@ from stepwell.runtime.environment import CACHE, MODELS
 from stepwell.runtime.plugins import IMPORTED, UNKEYED
 from tests.support.components import MISSING
 from tests.support.plugins import forgotten_plugins
-from tests.support.samples import leave_out
+from tests.support.samples import leave_out, repetitions
 
 _NO_MODELS = f"{MODELS.name} names no folder"
 _LEFT_OUT: dict[str, str] = {}
@@ -40,7 +40,9 @@ _NUMBERS: list[tuple[np.random.Generator, Mapping[str, Any]]] = []
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 # A loaded machine is no fault of the code: no test is judged by its time.
-settings.register_profile("stepwell", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "stepwell", max_examples=repetitions(250), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("stepwell")
 
 
@@ -120,6 +122,8 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Leave all but a sample to `make cases`, fuzz cases to `make fuzz`, before slow ones are deselected."""
     leave_out(items)
     for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.sample)  # `make cases` tries more examples of it
         if item.get_closest_marker("fuzz"):
             item.add_marker(pytest.mark.slow)
 

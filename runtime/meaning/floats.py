@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ def is_narrow(dtype: np.dtype[np.generic]) -> bool:
     return is_float(dtype) and dtype.itemsize <= 2
 
 
+@cache
 def is_float(dtype: np.dtype[np.generic]) -> bool:
     """Whether a dtype is a floating point format, ml_dtypes' too."""
     return dtype.kind == "f" or dtype.name.startswith(("bfloat", "float"))

@@ -15,12 +15,12 @@ from tests.fuzz.__main__ import FINE, KINDS, LIMIT_S, SIZES, main, names_of
 from tests.fuzz.process import SERVER
 
 SAMPLE = {
-    "model": range(2),
+    "model": range(1),
     "pass": range(1),
-    "file": range(12),
-    "artifact": range(16),
-    "object": range(4),
-    "bytecode": range(60),
+    "file": range(5),
+    "artifact": range(6),
+    "object": range(2),
+    "bytecode": range(20),
     "formula": range(1),
 }
 

@@ -34,6 +34,7 @@ def judged(folder: Path, *words: str) -> tuple[int, set[str]]:
     return status, {row["pass"].partition("{")[0] for row in wrong}
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("seed", HEALTHY)
 def test_a_healthy_model(seed: int, tmp_path: Path) -> None:
     files(seed, tmp_path)
@@ -42,6 +43,7 @@ def test_a_healthy_model(seed: int, tmp_path: Path) -> None:
     assert (status, found["found"]) == (0, False)
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("seed", WITH_SUBTRACTION)
 def test_a_fault(seed: int, tmp_path: Path) -> None:
     files(seed, tmp_path)

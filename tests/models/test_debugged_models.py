@@ -7,7 +7,7 @@ import pytest
 import stepwell
 from benchmarks.zoo import F32_MODELS, Model, model_path
 
-_QUICK = ("gru_seq", "silero_seq")
+_QUICK = ("gru_seq",)
 _MODELS = [
     pytest.param(model, id=name, marks=[] if name in _QUICK else [pytest.mark.slow])
     for name, model in F32_MODELS.items()

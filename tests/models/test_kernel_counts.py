@@ -66,7 +66,7 @@ def test_a_convolution_is_a_kernel(name: str, counts: Sequence[int], others: Seq
     ("name", "rows", "gelus"),
     [
         pytest.param("bert_base_128", 37, 12, marks=pytest.mark.slow),
-        ("vit_tiny", 37, 12),
+        pytest.param("vit_tiny", 37, 12, marks=pytest.mark.slow),
         ("bert_mini_dyn", 13, 4),
         ("gpt_kv", 19, 6),
     ],

@@ -15,7 +15,7 @@ from stepwell.tools.check.differences import allowed_of_model, relative_differen
 from stepwell.tools.measure.peers import onnxruntime_session
 
 # Run by every `make test`; `make models` runs all. A convolutional network among the cases of ONNX runs too.
-SAMPLE = ("gru_seq", "silero_seq", "bert_mini_dyn")
+SAMPLE = ("silero_seq", "bert_mini_dyn")
 # The kernels of whole networks go through worker processes, as text.
 pytestmark = pytest.mark.usefixtures("kernel_workers")
 STEP = 1 / 255

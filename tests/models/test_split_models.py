@@ -46,7 +46,7 @@ def plugged_in() -> None:
         pytest.param("resnet18", "some", marks=pytest.mark.slow),
         pytest.param("resnet18", "onnxruntime", marks=pytest.mark.slow),
         ("bert_mini_dyn", "some"),
-        ("bert_mini_dyn", "reference"),
+        pytest.param("bert_mini_dyn", "reference", marks=pytest.mark.slow),
     ],
 )
 def test_a_split_model_computes_the_same(

@@ -33,10 +33,16 @@ def all_imports() -> list[Import]:
     return [found for file in files for found in imports_of(file)]
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """The syntax tree of a file, which several tests walk."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def imports_of(file: Path) -> Iterator[Import]:
     """The imports of a file."""
     source = file.relative_to(ROOT).as_posix()
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree = tree_of(file)
     for statement, for_types in _statements(tree.body):
         if isinstance(statement, ast.ImportFrom):
             module = "." * statement.level + (statement.module or "")

@@ -14,15 +14,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 ALL_CASES = "TEST_ALL_CASES"
 """The environment variable with which all cases and examples run."""
-_SHARE, _LEAST = 6, 4
+_SHARE, _LEAST = 10, 3
+whole = pytest.mark.sample(0)
+"""A test, or a case, for `make cases` alone: others of `make test` reach the same code on a shorter way."""
+
+
+def repetitions(count: int) -> int:
+    """The number of examples of a property: so many for `make cases`, a tenth for `make test`."""
+    return count if os.environ.get(ALL_CASES) else max(_LEAST, count // _SHARE)
 
 
 def examples(count: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator of a property: so many examples of it are tried by `make cases`, a sixth by `make test`."""
-    number = count if os.environ.get(ALL_CASES) else max(_LEAST, count // _SHARE)
+    """A decorator of a property: so many examples of it are tried by `make cases`, a tenth by `make test`."""
 
     def decorated(test: Callable[P, R]) -> Callable[P, R]:
-        return pytest.mark.sample(settings(max_examples=number, deadline=None)(test))
+        return pytest.mark.sample(settings(max_examples=repetitions(count), deadline=None)(test))
 
     return decorated
 
@@ -30,16 +36,16 @@ def examples(count: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 def leave_out(items: Sequence[pytest.Item]) -> None:
     """
     Mark as slow all but a sample of the cases of each test that is marked `sample(n)`: its first, and each of
-    which a digest says so, one in n. The choice stays the same when cases are added.
+    which a digest says so, one in n; none for 0. The choice stays the same when cases are added.
     """
     if os.environ.get(ALL_CASES):
         return
     seen: set[str] = set()
     for item in items:
-        mark = item.get_closest_marker("sample")
-        if mark is None or not mark.args:
+        shares = [mark.args[0] for mark in item.iter_markers("sample") if mark.args]
+        if not shares:
             continue
-        test = item.nodeid.partition("[")[0]
-        if test in seen and crc32(item.nodeid.encode()) % mark.args[0]:
+        test, share = item.nodeid.partition("[")[0], min(shares)
+        if share == 0 or (test in seen and crc32(item.nodeid.encode()) % share):
             item.add_marker(pytest.mark.slow)
         seen.add(test)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from xdsl.dialects.builtin import BytesAttr, StringAttr, f32
@@ -19,6 +19,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weight_file import ELEMENT_TYPES, MAGIC
 from stepwell.runtime.files.weights import WeightStore, content_hash
 from stepwell.runtime.interface import dtype_from_name
+from tests.support.samples import examples
 
 Array = npt.NDArray[np.generic]
 
@@ -54,7 +55,7 @@ def same(a: Array, b: Array) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(arrays())
 def test_arrays_come_back_from_their_text(array: Array) -> None:
     """What an attribute stands for survives printing and parsing, bit by bit."""
@@ -64,7 +65,7 @@ def test_arrays_come_back_from_their_text(array: Array) -> None:
     assert same(array_of(attribute, weights), array)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.lists(arrays(), max_size=5))
 def test_the_side_file_keeps_every_array(
     tmp_path_factory: pytest.TempPathFactory, stored: list[Array]

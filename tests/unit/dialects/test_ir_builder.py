@@ -361,3 +361,10 @@ def test_a_loop_carries_the_values_of_its_body() -> None:
     loop = maker(result)
     assert isinstance(loop, scf.ForOp) and evaluated(loop.lb, {}) == 0 and evaluated(loop.step, {}) == 2
     f.verify()
+
+
+@pytest.mark.parametrize("type", [f32, VectorType(f32, [4])])
+def test_zeros_of_both_signs_are_two_constants(type: Attribute) -> None:
+    """They are equal numbers, and constants are remembered."""
+    for number, text in ((0.0, "0.000000e+00"), (-0.0, "-0.000000e+00"), (0.0, "0.000000e+00")):
+        assert str(number_attr(number, type)).startswith((text, f"dense<{text}>"))

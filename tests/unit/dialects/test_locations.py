@@ -20,6 +20,7 @@ LEVELS = ("onnx", "graph", "linalg", "vector", "loops", "llvm")
 FRAMES = {"builtin.module", "func.func", "func.return", "graph.yield", "llvm.func"}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("model", MODELS, ids=lambda path: path.stem)
 def test_no_op_forgets_its_node(model: Path, level: str) -> None:

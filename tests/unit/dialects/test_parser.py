@@ -130,7 +130,7 @@ def check_mutations(file: Path, seeds: range) -> None:
             module_text(module)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_damaged_files_end_in_an_error_of_ours(file: Path) -> None:
     check_mutations(file, range(3))

@@ -29,7 +29,7 @@ def model_files() -> list[Path]:
 
 
 @pytest.mark.filterwarnings("ignore::stepwell.frontend.ModelWarning")
-@pytest.mark.sample(6)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("file", model_files(), ids=lambda file: file.stem)
 def test_models_come_back(file: Path) -> None:
     """Every model is exported as it was imported, through the text of the IR too."""

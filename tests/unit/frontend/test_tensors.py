@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from onnx import ModelProto, TensorProto, helper, numpy_helper
@@ -20,6 +20,7 @@ from stepwell.frontend.value_types import ELEMENTS
 from stepwell.frontend.wire import MIN_BYTES, without_weights
 from stepwell.runtime.errors import StepwellError
 from tests.onnx_models import onnx_model
+from tests.support.samples import examples
 
 NUMBERS = sorted(set(ELEMENTS) - {TensorProto.STRING})
 
@@ -54,7 +55,7 @@ def as_typed_field(array: Array, data_type: int) -> TensorProto:
     return helper.make_tensor("w", data_type, array.shape, array.flatten().tolist(), raw=False)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.sampled_from(NUMBERS).flatmap(lambda t: st.tuples(st.just(t), arrays(t))))
 def test_raw_and_typed_data_are_the_same(case: tuple[int, Array]) -> None:
     """What onnx writes in either form, we read; what we write, onnx reads."""

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests.support.samples import repetitions
 from tests.support.validate import run_before_after
 
 _SIZE = 12
@@ -189,9 +190,10 @@ def _with_symbol(text: str) -> str:
     return f"{head}{{\n{body}".replace(_TYPE, "tensor<?xf32>")
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_random_kernels(dynamic: bool) -> None:
-    for seed in range(40):
+    for seed in range(repetitions(80)):
         text = _Program(seed, dynamic=dynamic).text()
         try:
             assert run_before_after(text, "bufferize,linalg-to-loops", symbols={"N": _SIZE}) == ["k"]

@@ -36,6 +36,7 @@ from stepwell.tools.driver.plugins import load_plugin
 from tests.onnx_models import onnx_model
 from tests.support.forks import Result, forked
 from tests.support.kernel_workers import compile_kernels_here
+from tests.support.samples import whole
 
 KERNEL = """
 func.func @k0(%x: tensor<16xf32>) -> tensor<16xf32>
@@ -147,7 +148,7 @@ for count in (0, 1):
     assert done.stdout.split() == ["0", "False", "1", "True"]
 
 
-@pytest.mark.parametrize("defect", ["broken_pass", "broken_printer"])
+@pytest.mark.parametrize("defect", ["broken_pass", pytest.param("broken_printer", marks=whole)])
 def test_a_worker_reports_a_defect_of_ours(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "PROGRAM", f"tests.support.children:{defect}")
     worker = Worker(PassContext())
@@ -263,7 +264,7 @@ NETWORK = """g (float[N, 3, 8, 8] x, float[16, 3, 3, 3] w, float[16, 24] v) => (
 
 
 @pytest.mark.usefixtures("kernel_workers")
-@pytest.mark.parametrize("disabled", [[], ["vectorize"]])
+@pytest.mark.parametrize("disabled", [[], pytest.param(["vectorize"], marks=whole)])
 def test_workers_compile_the_kernels_of_a_model_as_this_process_does(
     disabled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 import stepwell
 from stepwell.passes import Pass, parse_passes
+from stepwell.passes.context import PassContext
 from stepwell.passes.pipelines import GRAPH, MARKERS, PARTITION, all_levels
 from stepwell.passes.registry import PASSES, load_pass
 from stepwell.runtime.errors import StepwellError
@@ -122,3 +123,16 @@ def test_comments_and_line_ends_in_a_pipeline() -> None:
         'match-patterns{file="a//b.mlir"}',
         "canonicalize",
     ]
+
+
+def test_a_pass_with_options_is_remembered_without_those_of_a_context() -> None:
+    text = "unroll-vectors{mcpu=x86-64-v3}"
+    (first,) = parse_passes(text)
+    with PassContext(config={"unroll-vectors.mcpu": "x86-64-v2", "fuse-ops.max-ops": 3}):
+        assert parse_passes(text) == [first]  # what the text sets counts
+        (changed,) = parse_passes("fuse-ops")
+    assert changed != parse_passes("fuse-ops")[0]
+    assert parse_passes(text) == [first]
+    assert str(parse_passes("fuse-ops{max-ops=1}")[0]) == "fuse-ops{max_ops=1}"
+    with pytest.raises(StepwellError, match="bad-option"):
+        parse_passes('fuse-ops{max-ops="1"}')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
@@ -42,6 +42,7 @@ from stepwell.patterns.files import PatternWarning
 from stepwell.patterns.nodes import inner_patterns
 from stepwell.runtime.errors import StepwellError
 from tests.patterns import elementwise
+from tests.support.samples import examples
 
 
 def read(text: str) -> PatternFile:
@@ -137,7 +138,7 @@ def compiles(pattern: Pattern) -> bool:
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(patterns())
 def test_text_and_objects_are_isomorphic(pattern: Pattern) -> None:
     if not compiles(pattern):

@@ -34,6 +34,7 @@ from stepwell.tools.measure.calibrate import MachineLimits
 from tests.support.components import needs_program
 from tests.support.fragments import check_fragment, halves_of, is_sketch
 from tests.support.imports import LAYERS
+from tests.support.samples import whole
 from tests.support.shell import run_line, runs_in_process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -144,7 +145,15 @@ def check_output(block: Block, output: str) -> None:
         pytest.fail(f"line {block.line}: the page says\n{block.text}\nbut the output is\n{output}")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def _pages() -> Iterator[object]:
+    """All pages by their names; one searches for faults, with commands that have tests of their own."""
+    for page in PAGES:
+        name = str(page.relative_to(ROOT))
+        yield pytest.param(page, id=name, marks=[whole] if name == "docs/debugging.md" else [])
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("page", list(_pages()))
 def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)  # as for `python` in a folder

@@ -93,6 +93,7 @@ OF_MAIN = [example for example in EXAMPLES if example.file.startswith("lowering/
 COMPLETE = [example for example in EXAMPLES if example not in OF_MAIN]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("example", COMPLETE, ids=map(str, COMPLETE))
 def test_example_parses_and_verifies(example: Example) -> None:
     for half in example.halves:

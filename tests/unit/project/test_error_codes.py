@@ -17,6 +17,7 @@ from stepwell.runtime.error_codes import CODES
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools import cli, opt
 from stepwell.tools.generators.generate_docs import Example, error_examples
+from tests.support.imports import tree_of
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "tools", "benchmarks")
@@ -28,11 +29,10 @@ def nodes() -> dict[str, list[ast.AST]]:
     """The syntax of each file that mentions errors."""
     files = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py"))]
     files += [ROOT / "stepwell" / name for name in ("__init__.py", "backend.py")]
-    texts = {file: file.read_text(encoding="utf-8") for file in files}
     return {
-        str(file.relative_to(ROOT)): list(ast.walk(ast.parse(text)))
-        for file, text in texts.items()
-        if "Error" in text
+        str(file.relative_to(ROOT)): list(ast.walk(tree_of(file)))
+        for file in files
+        if "Error" in file.read_text(encoding="utf-8")
     }
 
 

@@ -15,6 +15,7 @@ from tests.onnx_models import onnx_model
 PARTS = ("imports", "reading", "conversion", "run")
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("engine", ["stepwell", "start=now", "onnxruntime"])
 def test_the_parts_are_the_whole(engine: str, tmp_path: Path) -> None:
     if engine == "onnxruntime":

@@ -120,6 +120,7 @@ def test_light_imports_stay_light(statement: str, forbidden: tuple[str, ...]) ->
     assert not [module for module in forbidden if module in _modules_after(statement)]
 
 
+@cache
 def _modules_after(program: str) -> set[str]:
     """The modules that a fresh process has after a program."""
     code = f"import sys\n{program}\nprint(*sys.modules)"

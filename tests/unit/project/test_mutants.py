@@ -16,6 +16,7 @@ from tests.mutants.results import Results, equivalents, faults, report
 from tests.mutants.sample import Mutant, draw
 from tests.mutants.tree import source_files
 from tests.mutants.trial import Outcome, run_tests, try_mutant
+from tests.support.samples import whole
 
 CASES: list[tuple[str, str, set[str]]] = [
     ("comparison", "a < b", {"a <= b"}),
@@ -179,6 +180,7 @@ def test_trials(tree: Path) -> None:
     assert run_tests(tree, TESTS).status == "survived"
 
 
+@whole
 def test_a_test_that_is_gone_kills_nothing(tree: Path) -> None:
     with pytest.raises(RuntimeError, match="no test was found"):
         run_tests(tree, {"tests/test_gone.py::test_it": 0.1})

@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.imports import tree_of
+
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("dialects", "frontend", "lowering", "passes", "patterns", "runtime", "stepwell", "tools")
 
@@ -107,7 +109,7 @@ def texts_of(file: Path) -> Iterator[Text]:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     quoted: set[int] = set()
     """The lines of texts of several lines, in which a `#` begins no comment."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Constant | ast.JoinedStr) and (last := node.end_lineno or 0) > node.lineno:
             quoted.update(range(node.lineno, last + 1))
         if isinstance(node, documented) and (text := ast.get_docstring(node)):

@@ -19,7 +19,7 @@ from stepwell.dialects.locations import node_names
 from stepwell.dialects.parser import parse_module
 from stepwell.tools.driver.compilation import kernels_of
 from tests.onnx_models import onnx_model
-from tests.support.samples import ALL_CASES
+from tests.support.samples import ALL_CASES, whole
 
 FAMILIES = """g (float[1, 8, 6, 6] x, float[2, 1, 8] s, float[6, 16] m, float[N, 16] o, uint8[4, 16] b)
   => (float[1, 8, 3, 3] conv, float[1, 8, 6, 6] depthwise, float[2, 1, 1, 8] lstm, float[6, 16] softmax,
@@ -62,7 +62,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> list[FuncOp]:
     return kernels_of(Replay("x86-64-v3").lowered(str(path)).module)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("node", NODES.split())
 def test_texts_of_each_family(node: str, kernels: list[FuncOp]) -> None:
     found = [kernel for kernel in kernels if node in " ".join(node_names(kernel.location)).split()]
@@ -71,8 +71,8 @@ def test_texts_of_each_family(node: str, kernels: list[FuncOp]) -> None:
         _expect_same(kernel, TRIED)
 
 
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("name", ["pool", "trees", "winograd", "given", "many"])
+@pytest.mark.sample(9)
+@pytest.mark.parametrize("name", ["pool", "trees", "winograd", pytest.param("given", marks=whole), "many"])
 def test_texts_of_each_op_with_forms(name: str) -> None:
     module = parse_module(StepwellContext(), WITH_FORMS.read_text(), WITH_FORMS.name)
     (kernel,) = (op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == name)

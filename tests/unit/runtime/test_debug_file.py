@@ -19,6 +19,7 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.collect import collect
 from tests.commands import shown_error
 from tests.support.components import needs_program
+from tests.support.samples import whole
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits.onnx"
 
@@ -87,7 +88,7 @@ def test_inspect_writes_the_debug_file(
     assert error.startswith("error[bad-option]: the artifact has no debug file")
 
 
-@pytest.mark.parametrize("mcpu", ["host", "aarch64"])
+@pytest.mark.parametrize("mcpu", [pytest.param("host", marks=whole), "aarch64"])
 def test_an_object_file_has_lines(tmp_path: Path, mcpu: str):
     paths = tmp_path / "plain.o", tmp_path / "lined.o"
     for path, options in zip(paths, ([], ["--debug-info"]), strict=True):

@@ -24,6 +24,7 @@ from stepwell.runtime.machine.pool import Pool, get_pool
 from stepwell.runtime.machine.pool_state import RING_RECORDS, WORKER_SPINS
 from stepwell.runtime.machine.target import host_target, target_from
 from tests.support.native_code import host_pool
+from tests.support.samples import whole
 
 ADD_ONE = """
 define void @add_one(ptr %arg, i64 %begin, i64 %end) {
@@ -270,7 +271,7 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("records", ["0", "1"])
+@pytest.mark.parametrize("records", [pytest.param("0", marks=whole), "1"])
 def test_a_process_forks_and_ends_cleanly(records: str) -> None:
     outcome = subprocess.run(
         [sys.executable, "-c", SCRIPT, records],

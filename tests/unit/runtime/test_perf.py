@@ -108,7 +108,7 @@ def test_without_the_variable_unwinding_ends_there(monkeypatch: pytest.MonkeyPat
 def test_frames_are_forgotten_with_the_memory() -> None:
     """Code that came and went leaves tables that nobody may read: an unwinder would follow them."""
     code = nested()
-    for _ in range(50):
+    for _ in range(20):
         MappedCode(code)
     gc.collect()
     assert frames_below(code)[0] == ["inner", "outer"]

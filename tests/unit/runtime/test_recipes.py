@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.errors import InternalError
 from stepwell.runtime.files.recipes import Recipe, release_pages
 from stepwell.runtime.files.weights import WeightStore
+from tests.support.samples import examples
 
 Array = npt.NDArray[np.generic]
 F32 = np.dtype(np.float32)
@@ -86,7 +87,7 @@ def test_a_recipe_keeps_to_its_type(made: Array) -> None:
         pass
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_a_program_of_recipes_is_computed(data: st.DataObject) -> None:
     """Chains, sources with several readers, weights as they are: all that is wanted, and nothing else."""

@@ -21,6 +21,7 @@ from tests.onnx_models import onnx_model
 from tests.support.faults import FAULTS, planted
 from tests.support.forks import found_in, status_in
 from tests.support.imports import ROOT
+from tests.support.samples import whole
 
 NETWORK = """g (float[5, 40] x, float[40, 24] w) => (float[5, 24] y, float[5, 40] z) {
   e = Exp(x)
@@ -94,6 +95,7 @@ FAULTY_OPS = {
 }
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("note", FAULTY_OPS)
 def test_a_pass_that_leaves_a_program_that_does_not_run(note: str, model: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(BROKEN.format(fault=FAULTY_OPS[note]))
@@ -152,6 +154,7 @@ def test_what_cannot_be_skipped_is_shown_on_the_kernel_alone(model: Path, tmp_pa
     assert [status_of(tmp_path, found[which]) for which in ("good", "bad")] == [0, 1]
 
 
+@whole
 def test_machine_code_is_tried_with_and_without_the_optimizations_of_llvm(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,6 +239,7 @@ def test_misuse(arguments: Sequence[str], message: str, capsys: Capture) -> None
     assert message in capsys.readouterr().err
 
 
+@whole
 def test_pass_runs_have_their_numbers_at_chosen_levels(model: Path, tmp_path: Path) -> None:
     """`run --check` searches kernels without level 1; the numbers of runs are those of the compilation."""
     load = ("--load", planted("vectorize", tmp_path).name)
@@ -244,6 +248,7 @@ def test_pass_runs_have_their_numbers_at_chosen_levels(model: Path, tmp_path: Pa
     assert (below["index"], below["note"]) == (found["index"], "")
 
 
+@whole
 def test_the_fault_in_a_file_of_its_own_is_found() -> None:
     """In a process of its own, because a plugin stays loaded."""
     model, fault = ROOT / "tests/models/gru_seq.onnx", ROOT / "tests/support/fault_simplify.py"

@@ -194,6 +194,7 @@ def test_compile_says_what_it_plans(file: Path, tmp_path: Path, capsys: Capture)
     assert not (tmp_path / "mlp.stepwell").exists()
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize(
     "options", [["-o", "m.stepwell"], ["-o", "m.stepwell", "--dump", "all"], ["--emit", "loops"]]
 )

@@ -32,7 +32,7 @@ STATIC = """g (float[3] x, string[2] s) => (float[3] y, string[2] t)
   t = StringNormalizer <case_change_action = "UPPER"> (s) }"""
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("level", ["linalg", "vector", "loops", "llvm"])
 def test_open_sizes_and_signs(level: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

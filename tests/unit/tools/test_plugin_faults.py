@@ -141,6 +141,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_a_pattern_without_end(name: str, tmp_path: Path, capsys: Capture) -> None:
     code, message = ENDLESS[name]

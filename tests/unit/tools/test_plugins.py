@@ -26,6 +26,7 @@ from stepwell.tools.driver.plugins import load_plugin
 from tests.commands import Capture, written
 from tests.onnx_models import onnx_model
 from tests.support.forks import Result, forked
+from tests.support.samples import whole
 
 ROOT = Path(__file__).parents[3]
 
@@ -91,6 +92,7 @@ def test_no_object_is_under_the_same_key_with_a_plugin(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("kernel_workers")
+@whole
 def test_a_plugin_changes_all_kernels(tmp_path: Path) -> None:
     """Also those that worker processes compile."""
     sizes = range(3, 27)

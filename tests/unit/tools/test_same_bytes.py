@@ -15,6 +15,7 @@ from stepwell.tools import cli
 from stepwell.tools.driver.options import CompileOptions
 from tests.commands import Capture
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 BODY = """g (float[N, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[N, 4] p, int64[2, K] n) {
   c = Conv <pads = [1, 1, 1, 1]> (x, w)
@@ -52,6 +53,7 @@ def test_with_and_without_the_cache(model: Path, artifact: bytes) -> None:
         assert place.read_bytes() == artifact
 
 
+@whole
 def test_under_another_hash_seed(model: Path, artifact: bytes) -> None:
     """In a new process, with other hashes of strings than this one has."""
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"

@@ -33,6 +33,7 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.staged_model import StagedModel
 from tests.onnx_models import onnx_model
 from tests.support.forks import forked
+from tests.support.samples import whole
 
 X = np.arange(8, dtype=np.float32)
 TEXT = "g (float[N] x) => (float[N] y) { a = Exp(x) b = Add(a, a) y = Tanh(b) }"
@@ -151,6 +152,7 @@ def test_the_code_comes_between_two_calls(
 
 
 @pytest.mark.parametrize("kind", ["no cache", "cache is no folder"])
+@whole
 def test_models_that_no_cache_takes(kind: str, path: Path, tmp_path: Path) -> None:
     if kind == "cache is no folder":
         (tmp_path / "cache").rmdir()
@@ -223,6 +225,7 @@ def test_a_process_that_cannot_start(path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("level", ["onnx", "graph"])
+@whole
 def test_a_program(level: str, path: Path, tmp_path: Path) -> None:
     """A module starts on its first stage too; nodes of errors are those of the model on both stages."""
     gather = "g (float[N,64] x, int64[M] i) => (float[M,64] y) { a = Add(x, w) y = Gather(a, i) }"
@@ -266,6 +269,7 @@ def lower_swing(op: SwingOp, rewriter: sw.PatternRewriter) -> graph.SinOp:
 """
 
 
+@whole
 def test_both_stages_have_the_plugin(tmp_path: Path) -> None:
     from stepwell.tools.driver.plugins import load_plugin
 
@@ -303,6 +307,7 @@ def test_a_model_that_does_not_compile(path: Path, tmp_path: Path) -> None:
     assert model.failure is caught.value and answer(model).shape == (8,)
 
 
+@whole
 def test_a_file_that_changes_before_the_process_has_read_it(
     path: Path, held: Callable[[], None], tmp_path: Path
 ) -> None:
@@ -336,6 +341,7 @@ def test_a_file_that_changes_after_the_process_has_read_it(path: Path) -> None:
     assert deleted.wait() and deleted.stage == "full"
 
 
+@whole
 def test_a_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither the cache nor the folder of temporary files has space for the code."""
     monkeypatch.setattr(background, "PROGRAM", "tests.support.children:background_without_space")
@@ -472,6 +478,7 @@ def test_bad_options(path: Path, held: Callable[[], None]) -> None:
             )
 
 
+@whole
 def test_the_log_of_the_background(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -480,6 +487,7 @@ def test_the_log_of_the_background(
     assert [record.getMessage() for record in caplog.records] == ["1 kernels: 1 elementwise"]
 
 
+@whole
 def test_commands(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`run` ends with its answer, and `bench` measures the full code."""
     assert cli.main(["run", str(path), "--start", "now", "--input-shape", "x=4", "--fill", "zeros"]) == 0

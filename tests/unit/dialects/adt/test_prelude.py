@@ -250,7 +250,7 @@ TREES = st.recursive(
 MODULES: dict[str, stepwell.Module] = {}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 @settings(max_examples=6, deadline=None)
 @given(numbers=st.lists(LEAVES, max_size=6), n=st.integers(0, 6), tree=TREES)

@@ -59,7 +59,7 @@ def test_unary(op: type[UnaryOp], dtype: np.dtype[Any]) -> None:
     expect_lowering(op, [x])
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("op", "dtype"), cases([o for o in BINARY if o is not graph.PowerOp]))
 def test_binary(op: type[BinaryOp], dtype: np.dtype[Any]) -> None:
     for left, right in (((4, 6), (6,)), ((4, 1), (1, 6)), ((), (2, 3))):
@@ -99,7 +99,7 @@ def test_power_of_a_constant_exponent(exponent: float) -> None:
     expect_lowering(build, [numbers(np.float32, 4, 6)])
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("source", ALL, ids=str)
 @pytest.mark.parametrize("target", ALL, ids=str)
 def test_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:

@@ -39,7 +39,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("kind", "dtype"), CASES, ids=str)
 def test_reduce(kind: str, dtype: np.dtype[Any]) -> None:
     for axes, keep_dims in (([1], False), ([0, 2], True), ([0, 1, 2], False), ([], True)):
@@ -108,7 +108,7 @@ def test_the_first_nan_is_extreme() -> None:
     assert run(graph.ArgmaxOp(value(x[2::2]), 0, select_last=True), x[2::2])[0] == 1
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("kind", ["sum", "prod", "max", "min"])
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("reverse", [False, True])

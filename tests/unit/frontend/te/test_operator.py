@@ -58,7 +58,7 @@ def test_operator_is_fused_with_its_neighbours() -> None:
     np.testing.assert_allclose(found, expected_clip(*arrays), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("level", LEVELS)
 def test_text_of_each_level_needs_no_python(level: str) -> None:
     module = stepwell.import_onnx(onnx.parser.parse_model(SOFT_CLIP)).to(level)

@@ -67,7 +67,7 @@ def _check_random(seed: int, folder: Path, flags: tuple[str, ...]) -> None:
     assert departs(program.outputs, found, len(program.model.graph.node)) is None
 
 
-@pytest.mark.parametrize("seed", [0, 1, 7, 19])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_random_programs(seed: int, tmp_path: Path) -> None:
     needs_program("gcc")
     _check_random(seed, tmp_path, SANITIZED)

@@ -44,6 +44,7 @@ def write(folder: Path, **options: Any) -> dict[str, bytes]:
     return contents(folder / "small.tar")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("options", [{}, {"weights": "file"}, {"target": "c"}, {"mcpu": "aarch64"}])
 def test_a_project_lists_its_files(tmp_path: Path, options: dict[str, str]) -> None:
     found = write(tmp_path, **options)

@@ -82,7 +82,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("zero_masked", [False, True])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_lowering(case: Case, zero_masked: bool) -> None:
@@ -112,7 +112,7 @@ HEADS_TEXT = "float[{0}, 3, {1}, 16] q, float[{0}, 3, {1}, 16] k, float[{0}, 3, 
 NATIVE = [(24, "host", False), (50, "x86-64-v3", False), (50, "x86-64-v3", True), (130, "host", True)]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("size", "mcpu", "is_open"), NATIVE)
 def test_spelled_out_form_as_native_code(size: int, mcpu: str, is_open: bool) -> None:
     names = ("B", "S") if is_open else (2, size)
@@ -126,7 +126,7 @@ def test_spelled_out_form_as_native_code(size: int, mcpu: str, is_open: bool) ->
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize("zero_masked", [False, True])
 def test_many_keys_come_in_blocks(zero_masked: bool, is_open: bool) -> None:

@@ -85,7 +85,7 @@ CHAINS = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", CHAINS)
 def test_results(name: str) -> None:
     rng = np.random.default_rng(5)

@@ -34,7 +34,7 @@ def _reference(x: Any, kernel: Sequence[int], strides: Sequence[int], pads: Sequ
     return np.where(np.isnan(windows), -np.inf, windows).max((4, 5))
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("size", "kernel", "strides", "pads"), POOLS)
 @pytest.mark.parametrize("kind", ["max", "avg"])
 def test_pool_by_rows(

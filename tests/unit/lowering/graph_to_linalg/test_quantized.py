@@ -213,7 +213,7 @@ PRODUCTS = [
 TARGETS = ["host", "x86-64-v3", "x86-64-v2"]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @every_pair(
     left__right__b_point=PRODUCTS,
     m__k__n=[(1, 3, 8), (5, 64, 32), (7, 37, 48), (3, 8, 5), (6, 9, 58)],
@@ -235,7 +235,7 @@ def test_products_of_bytes_are_exact(
         np.testing.assert_array_equal(compiled.run(feeds)["y"], expected)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @every_pair(
     channels=[1, 3, 8],  # one: a filter for each channel
     dtype__point=[(np.uint8, 255), (np.int8, -128), (np.int8, 5)],
@@ -276,7 +276,7 @@ def test_a_convolution_with_a_zero_point_that_is_known_at_run_time(dtype: npt.DT
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("left", "right"), [(np.uint8, np.uint8), (np.int8, np.uint8)])
 @pytest.mark.parametrize("k", [7, 258, 600])
 def test_products_of_activations_are_exact(left: npt.DTypeLike, right: npt.DTypeLike, k: int) -> None:

@@ -42,7 +42,7 @@ def test_softmax(mcpu: str, size: int, columns: str) -> None:
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("largest", [0, 1])
 @pytest.mark.parametrize(
     "type, size, columns, k",
@@ -73,7 +73,7 @@ def test_top_k(largest: int, type: str, size: int, columns: str, k: int) -> None
     np.testing.assert_array_equal(values, np.take_along_axis(x, order, 1))
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
 @pytest.mark.parametrize("kind", ["Max", "Min"])
 @pytest.mark.parametrize("size", [5, 16, 37, 203, 1000])
@@ -97,7 +97,7 @@ def test_argmax_of_columns(mcpu: str) -> None:
     np.testing.assert_array_equal(y, np.argmax(x, axis=0))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
 @pytest.mark.parametrize("shape", ["4, 5, 7", "a, b, c"])
 def test_pad(mode: str, shape: str) -> None:
@@ -122,7 +122,7 @@ def test_scatter_of_rows_in_order(reduction: str) -> None:
     np.testing.assert_array_equal(y, x)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @every_pair(
     mcpu=["host", "x86-64-v3"],
     element=["float", "float16", "uint8"],
@@ -191,7 +191,7 @@ def test_elements_at_positions_in_data(mcpu: str, type: str, index: str) -> None
     np.testing.assert_array_equal(z, x[:, places])
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
 @pytest.mark.parametrize("shape", [(2, 131, 3), (3, 64, 2), (1, 5, 3)])
 @pytest.mark.parametrize("type", ["uint8", "float16", "float", "int64"])

@@ -28,7 +28,7 @@ CASES = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", CASES)
 def test_transposed(name: str) -> None:
     image, filters, strides, pads, extra, groups = CASES[name]

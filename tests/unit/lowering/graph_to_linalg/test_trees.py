@@ -103,7 +103,7 @@ _COMPILED: Sequence[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
 @pytest.mark.parametrize("case", range(len(_COMPILED)))
 @pytest.mark.parametrize("form", ["walk", "bits"])

@@ -136,7 +136,7 @@ def test_a_wrong_mode_is_an_error() -> None:
         chosen_tile(model(16, 16, 8), PREPARE + "{mode=slow}")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("threads", "size"), [(1, 30), (2, 30), (2, 7), (1, 32)])
 def test_compiled_model_for_any_batch(threads: int, size: int) -> None:
     proto = model(32, 32, size, residual=True)

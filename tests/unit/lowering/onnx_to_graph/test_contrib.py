@@ -78,7 +78,7 @@ OUTPUTS = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("op_type", "inputs", "constants", "attributes"), CASES)
 def test_operator(
     op_type: str, inputs: list[Array | None], constants: list[int], attributes: dict[str, Any]

@@ -40,7 +40,7 @@ HEADS: list[tuple[str, list[Array | None], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("outputs", "inputs", "attributes"), HEADS)
 def test_multi_head_attention(outputs: str, inputs: list[Array | None], attributes: dict[str, Any]) -> None:
     agree(model_of("MultiHeadAttention", inputs, [3], outputs, num_heads=N, **attributes), inputs)
@@ -61,7 +61,7 @@ PACKED: list[tuple[str, list[Array | None], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("outputs", "inputs", "attributes"), PACKED)
 def test_attention(outputs: str, inputs: list[Array | None], attributes: dict[str, Any]) -> None:
     agree(model_of("Attention", inputs, [1, 2], outputs, num_heads=N, **attributes), inputs)
@@ -112,7 +112,7 @@ GROUPED: list[tuple[list[Array | None], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("inputs", "attributes"), GROUPED)
 def test_group_query_attention(inputs: list[Array | None], attributes: dict[str, Any]) -> None:
     model = model_of(

@@ -94,7 +94,7 @@ def model_of(
     return helper.make_model(made, opset_imports=opsets, ir_version=9)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("op_type", "inputs", "varying", "attributes", "allowed"), CASES)
 def test_operator(
     op_type: str, inputs: Sequence[Array | None], varying: int, attributes: dict[str, Any], allowed: float

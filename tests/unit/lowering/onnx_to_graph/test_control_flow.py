@@ -148,7 +148,7 @@ def test_a_trip_count_is_a_for(count: int, constant: bool, ends: NodeProto) -> N
     np.testing.assert_array_equal(rows, expected)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("limit", [0.0, 5.0, 50.0])
 @pytest.mark.parametrize("count", [None, 3, 2**63 - 1])
 @pytest.mark.parametrize("start", [None, True, False])

@@ -18,7 +18,7 @@ from stepwell.runtime.model import CompiledModel
 from tests.graph_ops import run, value
 from tests.kernels import expect_lowering
 from tests.onnx_models import onnx_model
-from tests.support.samples import examples
+from tests.support.samples import examples, whole
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -123,6 +123,7 @@ def test_boxes_without_a_finite_area_stay() -> None:
     expect(boxes, scores, 9, 0.5, None, False)
 
 
+@whole
 def test_many_classes_on_two_threads() -> None:
     rng = np.random.default_rng(0)
     low = rng.uniform(0, 100, (2, 700, 2))

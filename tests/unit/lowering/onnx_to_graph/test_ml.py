@@ -112,7 +112,7 @@ CASES: list[tuple[str, Any, Sequence[int], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("op", "x", "outputs", "attributes"), CASES)
 def test_agrees(op: str, x: Any, outputs: Sequence[int], attributes: dict[str, Any]) -> None:
     proto = model(op, x, outputs, 3 if op != "CategoryMapper" else 1, **attributes)

@@ -75,7 +75,7 @@ def machines(classes: int, kernel: str, *, chances: bool = False, **attributes: 
     )
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     "made",
     [

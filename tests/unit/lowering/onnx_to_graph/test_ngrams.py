@@ -39,7 +39,7 @@ def _check(model: onnx.ModelProto, x: Any, *, on_host: bool = False) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("mode", "skips"), [("TF", 2), ("IDF", 0), ("TFIDF", 1)])
 def test_rows(mode: str, skips: int) -> None:
     """Rows of a batch of open size, with items that are in no n-gram; most n-grams occur, some twice."""

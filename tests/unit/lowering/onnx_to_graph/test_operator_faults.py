@@ -137,7 +137,7 @@ LOWERINGS = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", LOWERINGS)
 def test_a_lowering_that_cannot_replace_its_node(name: str, tmp_path: Path, capsys: Capture) -> None:
     plugin, code, message, place = LOWERINGS[name]

@@ -27,7 +27,7 @@ def sizes(*values: int) -> npt.NDArray[np.int64]:
 COORDINATES = ("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "asymmetric", "align_corners")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("coordinate", COORDINATES)
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("by", [(1.0, 1.0, 2.0, 3.0), (1.0, 1.0, 0.6, 1.7)])

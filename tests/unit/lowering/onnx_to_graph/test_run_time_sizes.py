@@ -54,7 +54,7 @@ def test_slice_whose_axes_and_steps_are_data() -> None:
     _expect(model, [X, _ints(2, 0), _ints(1, 0), _ints(0, 1), _ints(1, 1)], X[2:1, 0:0])
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
 def test_pad_by_data(mode: str) -> None:
     header = f'<mode: string = "{mode}">'

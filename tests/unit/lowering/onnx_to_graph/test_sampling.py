@@ -8,7 +8,7 @@ import pytest
 from tests.support.onnx_nodes import check_node
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("align_corners", [0, 1])
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])

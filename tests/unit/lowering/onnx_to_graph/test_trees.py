@@ -258,7 +258,7 @@ def test_types_of_numbers(dtype: Any) -> None:
     np.testing.assert_array_equal(y.ravel(), expected)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("classes", [1, 2, 10])
 @pytest.mark.parametrize("depth", [5, 12])
 def test_forests_of_scikit_learn(depth: int, classes: int) -> None:

@@ -73,7 +73,7 @@ def _run(chain: str, name: str, count: int) -> None:
         assert module.interpret(np.int64(3)) in ([3], [-3])
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("chain", CHAINS)
 def test_a_chain_goes_through_a_pass(chain: str, name: str) -> None:

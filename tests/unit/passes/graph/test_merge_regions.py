@@ -16,6 +16,7 @@ from stepwell.passes import run_pipeline
 from stepwell.passes.graph.partition.annotate_target import TARGET
 from stepwell.passes.graph.partition.merge_regions import REGION
 from tests.patterns import Graph, elementwise
+from tests.support.samples import whole
 
 
 def random_graph(seed: int, ops: int = 24) -> Graph:
@@ -95,7 +96,7 @@ def test_partitioned_programs_compute_the_same(seed: int) -> None:
         np.testing.assert_array_equal(result, wanted)
 
 
-@pytest.mark.parametrize("kind", ["chain", "fan"])
+@pytest.mark.parametrize("kind", [pytest.param("chain", marks=whole), "fan"])
 def test_thousands_of_ops_come_into_one_region(kind: str) -> None:
     if kind == "chain":
         lines = [f"v{i} = neg {'x' if i == 0 else f'v{i - 1}'}" for i in range(4_000)]

@@ -93,7 +93,7 @@ def expect(found: Any, x: Any, weights: Any) -> None:
     assert (error <= 1e-5 * (np.abs(x).astype(float) @ np.abs(weights).T + np.abs(x).sum() * 0.1)).all()
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("points", [False, True])
 @pytest.mark.parametrize(("bits", "block", "steps", "rows"), [
     (4, 32, 320, 200), (4, 16, 205, 130), (4, 256, 300, 100), (8, 64, 200, 150), (2, 128, 330, 110)
@@ -107,7 +107,7 @@ def test_any_number_of_rows(bits: int, block: int, steps: int, rows: int, points
         expect(model(x), x, weights)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("points", [False, True])
 @pytest.mark.parametrize(("bits", "block", "steps", "rows"), [
     (4, 32, 320, 200), (4, 128, 205, 130), (8, 64, 200, 150), (2, 16, 330, 110)

@@ -23,7 +23,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("rows", [1, 5])
 @pytest.mark.parametrize("transposed", [0, 1])
 @pytest.mark.parametrize(("columns", "steps", "panels"), CASES)

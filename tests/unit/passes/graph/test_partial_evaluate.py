@@ -168,11 +168,11 @@ def test_a_loop_without_end_and_a_swap_stay_calls() -> None:
 
 
 def test_unfolding_is_as_deep_as_its_budget() -> None:
-    """Two thousand calls inside each other: more than frames of Python."""
+    """1200 calls inside each other: more than frames of Python."""
     text = f"""{DIFFERENCE}
     func.func @main() -> {NAT} {{
-      {naturals(2000)}
-      %d = graph.call @abs_diff(%n2000, %n1999) : ({NAT}, {NAT}) -> {NAT}
+      {naturals(1200)}
+      %d = graph.call @abs_diff(%n1200, %n1199) : ({NAT}, {NAT}) -> {NAT}
       func.return %d : {NAT}
     }}"""
     _, ops = evaluated(text)

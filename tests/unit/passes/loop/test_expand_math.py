@@ -91,7 +91,7 @@ def errors_in_ulp(y: Floats, exact: Doubles) -> Doubles:
     return np.where(near_overflow & ~np.isnan(y), np.where(np.abs(y) > 3.4e38, 0.0, error), error)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("mcpu", RUNNABLE)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_error_over_all_of_f32(function: str, mcpu: str) -> None:

@@ -282,7 +282,7 @@ def test_legal_choices_compute_what_the_op_means(family: str, data: st.DataObjec
     case.expect(read.run("expand-forms").interpret(*case.stored))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("family", FAMILIES)
 @examples(12)
 @given(data=st.data())
@@ -314,7 +314,7 @@ def test_sizes_out_of_range_are_refused(family: str, data: st.DataObject) -> Non
     assert refused.value.code == "bad-schedule"
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=2, deadline=None)
 @given(data=st.data())

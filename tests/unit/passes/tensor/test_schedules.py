@@ -99,7 +99,7 @@ _KERNELS = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("mcpu", ["x86-64-v4", "x86-64-v2"])
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in _KERNELS.items()])
 def test_scheduled_kernels_mean_the_same(text: str, mcpu: str) -> None:
@@ -115,7 +115,7 @@ def _lowered() -> Iterator[object]:
         yield pytest.param(path, marks=[pytest.mark.slow] if path.stem in _SLOW else [])
 
 
-@pytest.mark.sample
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", _lowered(), ids=lambda path: path.stem)
 def test_lowered_ops_mean_the_same(path: Path) -> None:
     if path.stem.endswith("-invalid"):

@@ -21,7 +21,7 @@ CASES = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", CASES)
 def test_convolution(name: str) -> None:
     image, filters, stride, dilation, pads = CASES[name]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.runtime.errors import StepwellError
@@ -29,6 +29,7 @@ from stepwell.runtime.vm.program import (
     tuple_of,
 )
 from stepwell.runtime.vm.wire import Reader, Writer
+from tests.support.samples import examples
 from tests.support.vm import LENGTH, parsed
 
 NUMBERS = st.integers(0, 1 << 40)
@@ -72,6 +73,7 @@ FUNCTIONS = st.builds(
     st.none() | st.builds(Signature, TYPE_LISTS, TYPE_LISTS, st.lists(NAMES, max_size=2).map(tuple)),
     PLACES.map(lambda place: ((0, place),)) | st.just(()),
 )
+
 PROGRAMS = st.builds(
     Program,
     st.lists(
@@ -90,7 +92,7 @@ PROGRAMS = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(PROGRAMS)
 def test_programs_survive(program: Program) -> None:
     data = encode(program, [])
@@ -98,7 +100,7 @@ def test_programs_survive(program: Program) -> None:
     assert encode(decode(data), []) == data
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.integers(0, (1 << 63) - 1)), st.lists(st.integers(-(1 << 63), (1 << 63) - 1)))
 def test_numbers_survive(unsigned: Sequence[int], signed: Sequence[int]) -> None:
     out = Writer()

@@ -26,6 +26,7 @@ FIXED = OPEN.replace(ROWS, "tensor<2x4xf32>").replace(
 )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("text", [OPEN, FIXED], ids=["open", "fixed"])
 @pytest.mark.parametrize("command", ["validate", "bisect"])
 def test_a_model_with_states_is_judged(command: str, text: str, tmp_path: Path, capsys: Capture) -> None:

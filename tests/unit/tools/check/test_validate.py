@@ -66,7 +66,7 @@ def test_a_healthy_model(model: Path, capsys: Capture) -> None:
     assert all(row["difference"] <= row["allowed"] for row in rows if row["status"] == "right")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_a_planted_fault(
     name: str, model: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch

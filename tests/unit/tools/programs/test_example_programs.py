@@ -57,6 +57,7 @@ def searched(first: int, width: int, steps: int, e: Any, u: Any, o: Any) -> list
     return [(score, tokens) for score, tokens, _ in beam]
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_beam_search(executor: Literal["native", "vm"]) -> None:
     model, rng = example("beam_search.mlir", executor), np.random.default_rng(1)

@@ -16,6 +16,7 @@ from stepwell.runtime.values import Data
 from stepwell.tools import cli
 from tests.commands import Capture, shown_error
 from tests.support.imports import ROOT
+from tests.support.samples import whole
 from tests.unit.tools.programs.test_compiled_programs import (
     CELLS,
     CLOSURES,
@@ -102,7 +103,7 @@ ONE, TWO, THREE = (Data("Leaf", [np.array(n)]) for n in (1, 2, 3))
 TREE, SEERT = Data("Node", [ONE, Data("Node", [TWO, THREE])]), Data("Node", [Data("Node", [THREE, TWO]), ONE])
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize(
     ("text", "inputs", "expected"),
@@ -222,7 +223,7 @@ def test_a_profile_as_json_has_all_that_the_table_has(tmp_path: Path, capsys: Ca
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of a process from Linux")
-@pytest.mark.parametrize("executor", ["native", "vm"])
+@pytest.mark.parametrize("executor", ["native", pytest.param("vm", marks=whole)])
 def test_calls_with_closures_and_cells_leave_no_memory_behind(executor: Executor, tmp_path: Path) -> None:
     model = compiled(CLOSURES, executor, tmp_path)
     cells = compiled(CELLS, executor, tmp_path)

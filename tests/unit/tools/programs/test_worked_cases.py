@@ -84,7 +84,7 @@ CASES: dict[str, tuple[str, Sequence[Any], Any]] = {
     "fetch": (FETCH, (TRUE,), 1),
     "square": (SQUARE, (np.int64(5),), 25),
     "abs_diff": (ABS_DIFF, (np.int64(0),), 4),
-    "even": (EVEN, (np.int64(3001),), False),
+    "even": (EVEN, (np.int64(1201),), False),
 }
 
 
@@ -139,6 +139,6 @@ def test_a_composed_function_is_returned(executor: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_mutual_recursion_is_deep(executor: str, tmp_path: Path) -> None:
-    count = 5_000 if executor == "interpreter" else 30_000  # it takes 0.2 ms a call
+    count = 2_000 if executor == "interpreter" else 12_000  # it takes 0.2 ms a call
     for passes in ("", "tail-calls-to-loops"):
         assert called(EVEN, passes, executor, tmp_path)(np.int64(count)) == True  # noqa: E712  # an array

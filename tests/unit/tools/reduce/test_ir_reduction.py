@@ -20,6 +20,7 @@ from stepwell.tools.reduce.ir_reduction import reduce_ir
 from stepwell.tools.reduce.request import Request
 from tests.support.faults import FAULTS, planted
 from tests.support.plugins import forgotten_plugins
+from tests.support.samples import whole
 from tests.support.shell import run_line
 
 TYPE = "tensor<4x8xf32>"
@@ -223,6 +224,7 @@ def test_text_that_is_no_ir(folder: Path) -> None:
     assert run_line(run_line_of(output), {"%s": str(output)}).status == 0
 
 
+@whole
 def test_a_crash(folder: Path) -> None:
     (folder / "crashes.py").write_text(CRASHES)
     path, output = written(folder, graph("exp"))

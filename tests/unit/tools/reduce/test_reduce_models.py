@@ -18,6 +18,7 @@ from stepwell.tools.reduce.attached_plugins import attached_plugin
 from tests.onnx_models import onnx_model
 from tests.support.faults import planted
 from tests.support.forks import found_in, status_in
+from tests.support.samples import whole
 
 ROWS = ["N", 8]
 
@@ -105,6 +106,7 @@ def test_the_plugins_that_lie_beside_a_case(tmp_path: Path, monkeypatch: pytest.
     assert attached_plugin(str(plugin), case) is None and not (case / "alone.py").exists()
 
 
+@whole
 def test_a_fault_in_a_kernel_is_kept_by_its_pass(tmp_path: Path) -> None:
     onnx.save(chain(4, WRONG, "r"), tmp_path / "model.onnx")
     status, found = reduced(tmp_path, "--wrong", "--load", planted("expand-math", tmp_path).name)
@@ -140,6 +142,7 @@ def test_an_error_in_a_branch_leaves_the_branch(tmp_path: Path) -> None:
     assert found["nodes_before"] == 3
 
 
+@whole
 def test_an_error_about_two_ops_keeps_both(tmp_path: Path) -> None:
     first = helper.make_node("Unheard", ["x1"], ["u"], "odd", domain="some.where")
     second = helper.make_node("Unknown", ["u"], ["v"], "odder", domain="some.where")
@@ -207,6 +210,7 @@ Faulty.apply = apply
 """
 
 
+@whole
 def test_a_case_whose_pass_never_returns_is_given_up(tmp_path: Path) -> None:
     onnx.save(chain(3, WRONG, "r"), tmp_path / "model.onnx")
     (tmp_path / "hangs.py").write_text(HANGS)

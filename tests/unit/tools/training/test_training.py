@@ -26,6 +26,7 @@ from stepwell.tools.training.programs import Training
 from stepwell.tools.training.schedules import schedule_of
 from tests.commands import written
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 Array = npt.NDArray[Any]
 RNG = np.random.default_rng(3)
@@ -180,6 +181,7 @@ def trainer(model: Path) -> stepwell.Trainer:
     return stepwell.Trainer(model, loss="cross_entropy", optimizer="adam", lr=0.02, threads=1)
 
 
+@whole
 def test_training_goes_on_from_what_was_saved(trainer: stepwell.Trainer, tmp_path: Path):
     x, labels = samples()
     first = [trainer.step(x, labels) for _ in range(30)]
@@ -302,6 +304,7 @@ def test_the_command_trains_and_tells(model: Path, tmp_path: Path, capsys: pytes
     assert "there is no array 'labels'" in capsys.readouterr().err
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "nesterov", "adam", "adamw"])
 def test_a_rate_that_is_a_state_is_the_same_number(model: Path, optimizer: str):
     x, labels = samples()

@@ -18,6 +18,7 @@ from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
 from tests.commands import written
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 Array = npt.NDArray[Any]
 RNG = np.random.default_rng(4)
@@ -67,7 +68,7 @@ def moved(statistic: Array, batch: Array, steps: int) -> Array:
     return statistic
 
 
-@pytest.mark.parametrize("opset", [9, 17])
+@pytest.mark.parametrize("opset", [pytest.param(9, marks=whole), 17])
 def test_running_statistics_are_states(tmp_path: Path, opset: int):
     found = trainer(model_file(tmp_path, opset=opset), training_mode=True)
     assert list(found.state) == ["s", "b", "w", "lr", "m", "v", "draws"] and list(found.parameters) == [
@@ -114,9 +115,9 @@ def test_equal_seeds_give_equal_bits_on_any_number_of_threads(tmp_path: Path):
             for each in [trainer(path, training_mode=True, seed=seed, threads=threads)]
             for _ in range(3)
         ]
-        for seed, threads in ((1, 1), (1, 2), (1, 3), (2, 1))
+        for seed, threads in ((1, 1), (1, 3), (2, 1))
     }
-    assert runs[1, 1] == runs[1, 2] == runs[1, 3] != runs[2, 1]
+    assert runs[1, 1] == runs[1, 3] != runs[2, 1]
     other = trainer(path, training_mode=False)
     assert list(other.state) == ["s", "b", "w", "lr"]
 
@@ -163,7 +164,7 @@ def test_draws_of_calls_and_ops_differ(tmp_path: Path):
             assert not (first == second).any()
 
 
-@pytest.mark.parametrize("opt_level", [0, 3])
+@pytest.mark.parametrize("opt_level", [pytest.param(0, marks=whole), 3])
 def test_each_step_has_masks_of_its_own(tmp_path: Path, opt_level: int):
     found = trainer(model_file(tmp_path), training_mode=True, lr=0.0, opt_level=opt_level)
     seen = [found.gradients(X, LABELS)["w"] for _ in range(2)]

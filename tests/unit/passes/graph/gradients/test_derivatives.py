@@ -101,7 +101,7 @@ def wrt_of(arrays: Sequence[Array], name: str) -> list[int]:
     return [i for i, a in enumerate(arrays) if a.dtype == np.float64 and i - 1 not in masked]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_derivatives_agree_with_central_differences(name: str):
     build, arrays = FIRST[name]

@@ -123,7 +123,7 @@ func.func @grown(%x: {F}, %n: {N}) -> {F} {{
 }}"""
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("text", "function"), [(SQUARE, "square"), (WRITES, "writes"), (CHAIN, "chain"), (GROW, "grown")]
 )

@@ -322,7 +322,7 @@ def power_slopes(order: int) -> str:
     return made
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("order", "wanted"), [(1, 80.0), (2, 160.0), (3, 240.0)])
 def test_derivatives_of_a_recursive_power(order: int, wanted: float, tmp_path: Path):
     text = power_slopes(order)

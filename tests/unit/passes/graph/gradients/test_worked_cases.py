@@ -106,6 +106,7 @@ CASES: list[tuple[str, str, list[float], list[float]]] = [
 
 @pytest.mark.parametrize("executor", ["interpreter", "auto", "vm"])
 @pytest.mark.parametrize(("name", "text", "given", "wanted"), CASES, ids=[case[0] for case in CASES])
+@pytest.mark.sample(2)
 def test_a_case(name: str, text: str, given: list[float], wanted: list[float], executor: Any, tmp_path: Path):
     values = [np.array(value) for value in given]
     if executor == "interpreter":
