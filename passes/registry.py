@@ -125,6 +125,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-onnx-to-graph": ("lower each ONNX operator to graph ops",),
         "convert-torch-to-graph": ("lower each overload of PyTorch to graph ops",),
         "convert-vm-to-llvm": ("lower instructions on registers to native functions",),
+        "convert-parallel-loops-to-gpu": ("make launches of parallel loops that are mapped to a GPU",),
         "convert-plugins-to-graph": ("lower ops of plugins to graph ops",),
         "linalg-to-loops": ("lower linalg ops on buffers to loops",),
     },
@@ -206,6 +207,10 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "hoist-accumulators": ("carry accumulators of loops in registers",),
         "unroll-vectors": ("split vectors to the size of registers",),
         "vectorize": ("compute scheduled tiles on vectors",),
+    },
+    "passes.loop.gpu": {
+        "gpu-kernel-outlining": ("make kernels of the bodies of launches",),
+        "gpu-map-parallel-loops": ("give the iterations of parallel loops to blocks of threads",),
     },
     "passes.loop.scalarize": {"scalarize-vectors": ("compute vectors lane by lane on scalars",)},
     "passes.loop": {

@@ -49,7 +49,7 @@ def prepare_while(op: scf.WhileOp, compiler: LaneCompiler) -> Callable[..., Valu
 
     def run(frame: LaneFrame, *values: Value) -> Value:
         outer = frame.mask
-        running = _within(outer, np.ones(frame.group.lanes, np.bool_))
+        running = _within(outer, as_lanes(np.True_, frame.group))
         results: Sequence[Value] | None = None
         inputs: Sequence[Value] = values
         while True:
