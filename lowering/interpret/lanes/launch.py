@@ -171,12 +171,19 @@ def _warp_of(op: Operation) -> int:
 @implements_in_frame("gpu.launch_func")
 def prepare_launch_func(op: gpu.LaunchFuncOp, compiler: Compiler) -> Callable[..., tuple[()]]:
     """The threads of a grid, each of which runs a kernel."""
-    function = op.function()
+    function, first = op.function(), 6 + (op.shared_bytes is not None)
+    if (launcher := compiler.machine.launcher) is not None:
+
+        def launch(frame: Frame, *values: Value) -> tuple[()]:
+            if 0 not in (grid := _triple(values[:3])):
+                launcher(function, grid, values[first:])
+            return ()
+
+        return launch
     kernel = _Kernel(function, function.sym_name.data, [], compiler.machine)
-    has_bytes = op.shared_bytes is not None
 
     def run(frame: Frame, *values: Value) -> tuple[()]:
-        kernel.run(op, _triple(values[:3]), _triple(values[3:6]), values[6 + has_bytes :])
+        kernel.run(op, _triple(values[:3]), _triple(values[3:6]), values[first:])
         return ()
 
     return run

@@ -17,7 +17,14 @@ from stepwell.dialects.gpu.attributes import CONTAINER, KNOWN_BLOCK_SIZE, Dimens
 from stepwell.dialects.gpu.kernel import known_block_size
 from stepwell.dialects.ir_builder import IRBuilder
 
-_CLONED = (arith.ConstantOp, memref.ExpandShapeOp, memref.CollapseShapeOp, memref.CastOp, memref.DimOp)
+_CLONED = (
+    arith.ConstantOp,
+    memref.CastOp,
+    memref.CollapseShapeOp,
+    memref.DimOp,
+    memref.ExpandShapeOp,
+    memref.SubviewOp,
+)
 """Ops outside of a launch that its kernel repeats: constants, and views of arguments."""
 _DIMENSIONS = (DimensionEnum.X, DimensionEnum.Y, DimensionEnum.Z)
 
