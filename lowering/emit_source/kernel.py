@@ -23,6 +23,8 @@ LANGUAGES: Mapping[str, type[Language]] = {language.kind: language for language 
 """The language of each kind of target that takes source text."""
 _INDEX = IndexType()
 _SHOWN_NODES = 6
+_NODE = 'node "'
+"""A part of the locations that name a node of a model."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +141,7 @@ def _product(shape: Sequence[int]) -> int:
 
 def _nodes(kernel: gpu.GPUFuncOp) -> list[str]:
     """The locations of the kernel's ops as lines of a comment: nodes of the model, in their order."""
-    places = dict.fromkeys(
-        text for op in kernel.walk() if (text := describe_location(op)) and op is not kernel
-    )
-    found = list(places)
+    places = dict.fromkeys(describe_location(op) or "" for op in kernel.walk() if op is not kernel)
+    found = [place for place in places if _NODE in place]
     more = [f"and {len(found) - _SHOWN_NODES} more"] if len(found) > _SHOWN_NODES else []
     return [f"@{kernel.sym_name.data}", *found[:_SHOWN_NODES], *more]

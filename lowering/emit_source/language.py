@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
@@ -96,6 +96,10 @@ ORDERED = (
 OPERATORS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
+_FEATURES: Mapping[type[Attribute] | int, str] = {Float16Type: "f16", Float64Type: "f64", 64: "i64"}
+"""The feature that a target needs for values of a type."""
+
+
 class Language(ABC):
     """A language of kernels for a kind of target."""
 
@@ -119,8 +123,8 @@ class Language(ABC):
 
     def type(self, type: Attribute, op: Operation) -> str:
         """The spelling of a type. Raises: StepwellError `unsupported`."""
-        key = type.width.data if isinstance(type, IntegerType) else type.__class__
-        needed = {Float16Type: "f16", Float64Type: "f64", 64: "i64"}.get(key)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        key = width_of(type) or type.__class__
+        needed = _FEATURES.get(key)
         if key not in self.types or (needed is not None and needed not in self.features):
             message = f"{self.target} has no values of {type}"
             raise StepwellError(
@@ -185,6 +189,11 @@ class Language(ABC):
 
         add("\n".join(parts.lines))
         return [self.helpers[name] for name in found]
+
+
+def width_of(type: Attribute) -> int | None:
+    """The bits of an integer's type; None for others."""
+    return cast(int, type.width.data) if isinstance(type, IntegerType) else None  # pyright: ignore[reportUnknownMemberType]
 
 
 def is_float(type: Attribute) -> bool:

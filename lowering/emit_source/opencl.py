@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IndexType
 from xdsl.ir import Attribute
 
-from stepwell.lowering.emit_source.language import Language, Parts, is_float
+from stepwell.lowering.emit_source.language import Language, Parts, is_float, width_of
 
 _HELPERS: Mapping[str, str] = {
     "sw_isnan": """static int sw_isnan(float x) {
@@ -126,13 +126,13 @@ class OpenCl(Language):
     barrier: ClassVar[str] = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
 
     def unsigned(self, type: Attribute) -> str:
-        return _UNSIGNED.get(type.width.data, "uint") if isinstance(type, IntegerType) else "uint"
+        return _UNSIGNED.get(width_of(type) or 32, "uint")
 
     def literal(self, value: float | bool, type: Attribute, parts: Parts) -> str:
         if isinstance(value, bool):
             return str(int(value))
         if not is_float(type):
-            long = "L" if isinstance(type, IntegerType) and type.width.data == 64 else ""
+            long = "L" if width_of(type) == 64 else ""
             return f"{value}{long}" if value > -(1 << 31) else f"({value + 1}{long} - 1)"
         if math.isnan(value):
             return "as_float(0x7fc00000u)"

@@ -14,7 +14,7 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import gpu
 from stepwell.dialects.gpu.attributes import processors
-from stepwell.dialects.ir_builder import INDEX, IRBuilder
+from stepwell.dialects.ir_builder import INDEX, Constants, IRBuilder
 from stepwell.runtime.errors import StepwellError
 
 _IDS = ("block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z")
@@ -46,9 +46,10 @@ class ConvertParallelLoopsToGpuPass(ModulePass):
         """Convert the mapped loops of functions of the host."""
         for function in [inner for inner in op.body.block.ops if isinstance(inner, FuncOp)]:
             loops = [each for each in function.walk() if _is_mapped(each) and not _is_inside_mapped(each)]
+            constants = Constants(function) if loops else None
             for loop in loops:
                 assert isinstance(loop, scf.ParallelOp)
-                _Launch(loop).build()
+                _Launch(loop, constants).build()
 
 
 def _is_mapped(op: Operation) -> bool:
@@ -69,12 +70,13 @@ class _Launch:
     """A launch under construction."""
 
     outermost: scf.ParallelOp
+    constants: Constants | None
     sizes: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
     body: Block = field(default_factory=lambda: Block(arg_types=[INDEX] * 12))
 
     def build(self) -> None:
         """Replace the loops. Raises: StepwellError `unsupported`, `invalid-ir`."""
-        before = IRBuilder.before(self.outermost)
+        before = IRBuilder.before(self.outermost, constants=self.constants)
         self._inline(self.outermost, IRBuilder.at_end(self.body, self.outermost.location))
         IRBuilder.at_end(self.body, self.outermost.location).insert(gpu.TerminatorOp())
         one = before.materialize(1)

@@ -104,7 +104,7 @@ def opencl_by_c(module: ModuleOp, folder: Path) -> Launcher:
 
 
 def _number(value: Any) -> Any:
-    return ctypes.c_float(value) if isinstance(value, np.floating) else ctypes.c_int(int(value))
+    return ctypes.c_float(float(value)) if isinstance(value, np.floating) else ctypes.c_int(int(value))
 
 
 class Gpu:

@@ -12,6 +12,7 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array, Interface, TensorSpec
 from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
+from stepwell.tools.devices.emit import read_kernels
 from stepwell.tools.inputs import completed_inputs, expect_fitting, read_arrays
 
 if TYPE_CHECKING:
@@ -38,14 +39,9 @@ def run_kernel(args: Namespace) -> int:
     if args.model.suffix != ".mlir":
         message = f"{args.device} runs programs of the gpu level as text (.mlir), found {args.model.name}"
         raise StepwellError("unsupported-target", None, message)
-    from stepwell.dialects._xdsl import StepwellContext
     from stepwell.lowering.interpret import interpret
-    from stepwell.tools.driver.ir_files import read_ir
-    from stepwell.tools.driver.written_program import verify_written
 
-    ctx = StepwellContext()
-    module = read_ir(args.model, ctx)
-    verify_written(module)
+    module, ctx = read_kernels(args.model)
     names, interface = _interface(_main(module, str(args.model)))
     given = read_arrays(args.inputs) if args.inputs is not None else {}
     feeds: Mapping[str, Array] = completed_inputs(

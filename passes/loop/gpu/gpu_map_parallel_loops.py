@@ -17,7 +17,7 @@ from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects.gpu.attributes import MAPPING
 from stepwell.dialects.gpu.kernel import MAX_THREADS
-from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
+from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
 from stepwell.dialects.sched_program import program_of
 from stepwell.passes.base import FunctionPass
 from stepwell.runtime.errors import StepwellError
@@ -64,17 +64,18 @@ class GpuMapParallelLoopsPass(FunctionPass):
             raise StepwellError("bad-option", None, message)
         if program_of(func) is not None:
             return  # @main calls kernels, and stays on the host
-        _run_stores_in_one_thread(func.body.block)
+        constants = Constants(func)
+        _run_stores_in_one_thread(func.body.block, constants)
         for op in list(func.body.block.ops):
             if isinstance(op, scf.ParallelOp) and MAPPING not in op.attributes:
-                _map(op, self.threads)
+                _map(op, self.threads, constants)
 
 
-def _map(loop: scf.ParallelOp, threads: int) -> None:
+def _map(loop: scf.ParallelOp, threads: int, constants: Constants) -> None:
     """Replace a parallel loop by blocks of threads. Raises: StepwellError `unsupported`."""
     if loop.initVals:
         raise StepwellError("unsupported", loop, "a parallel loop with reductions is not mapped to a GPU")
-    build = IRBuilder.before(loop)
+    build = IRBuilder.before(loop, constants=constants)
     bounds = list(zip(loop.lowerBound, loop.upperBound, loop.step, strict=True))
     extents = [
         build.ceildiv(build.minus(_number(upper), _number(lower)), _number(step))
@@ -174,14 +175,14 @@ def _number(value: SSAValue) -> Index:
     return value
 
 
-def _run_stores_in_one_thread(block: Block) -> None:
+def _run_stores_in_one_thread(block: Block, constants: Constants) -> None:
     """Put what stores between parallel loops into parallel loops of one iteration."""
     group: list[Operation] = []
     for op in list(block.ops):
         if isinstance(op, _ON_DEVICE) or (group and _depends(op, group) and is_side_effect_free(op)):
             group.append(op)
         elif isinstance(op, scf.ParallelOp) or op is block.last_op or not is_side_effect_free(op):
-            _wrap(group)
+            _wrap(group, constants)
             group = []
 
 
@@ -189,7 +190,7 @@ def _depends(op: Operation, group: Sequence[Operation]) -> bool:
     return any(value.owner in group for inner in op.walk() for value in inner.operands)
 
 
-def _wrap(group: Sequence[Operation]) -> None:
+def _wrap(group: Sequence[Operation], constants: Constants) -> None:
     """Make a parallel loop of one iteration with some ops. Raises: StepwellError `unsupported`."""
     if not group:
         return
@@ -198,8 +199,8 @@ def _wrap(group: Sequence[Operation]) -> None:
             _outermost(use.operation, op.parent) not in group for result in op.results for use in result.uses
         ):
             raise StepwellError("unsupported", op, "a result of one thread is used outside of it")
+    zero, one = constants.index(0), constants.index(1)
     build = IRBuilder.after(group[-1])
-    zero, one = build.materialize(0), build.materialize(1)
     block = Block(arg_types=[INDEX])
     loop = build.insert(scf.ParallelOp([zero], [one], [one], Region(block)))
     inside = build.inside(block)
