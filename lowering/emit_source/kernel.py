@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr
 from xdsl.dialects.memref import StoreOp
 from xdsl.ir import SSAValue
@@ -141,7 +142,9 @@ def _product(shape: Sequence[int]) -> int:
 
 def _nodes(kernel: gpu.GPUFuncOp) -> list[str]:
     """The locations of the kernel's ops as lines of a comment: nodes of the model, in their order."""
-    places = dict.fromkeys(describe_location(op) or "" for op in kernel.walk() if op is not kernel)
+    # Constants are shared by all nodes of a function, and have their locations together.
+    ops = (op for op in kernel.walk() if op is not kernel and not isinstance(op, ConstantOp))
+    places = dict.fromkeys(describe_location(op) or "" for op in ops)
     found = [place for place in places if _NODE in place]
     more = [f"and {len(found) - _SHOWN_NODES} more"] if len(found) > _SHOWN_NODES else []
     return [f"@{kernel.sym_name.data}", *found[:_SHOWN_NODES], *more]
