@@ -98,6 +98,8 @@ CODES: dict[str, ErrorCode] = {
         "The notes have the command and its message; another version of the emulator may know the CPU."),
     "endless-rules": ErrorCode("patterns rewrite their own results without end",
         "Let a pattern not match what it makes."),
+    "exceeds-target": ErrorCode("a kernel needs more threads, memory or buffers than its target has",
+        "Take smaller blocks or tiles, or another target: `stepwell targets --json` has the limits."),
     "export-failed": ErrorCode("a framework cannot export a program of Python",
         "Change the line in the error, or the examples of inputs; the notes have the framework's message."),
     "external-data": ErrorCode("data outside of a model's file is missing, cut off, or outside of its folder",

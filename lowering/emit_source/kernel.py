@@ -11,6 +11,7 @@ from xdsl.dialects.memref import StoreOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import gpu
+from stepwell.dialects.gpu.limits import expect_within_limits
 from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.emit_source.language import BufferParameter, Language, Parts, ScalarParameter
 from stepwell.lowering.emit_source.opencl import OpenCl
@@ -49,8 +50,8 @@ def emit_kernels(module: ModuleOp, target: Target) -> list[SourceKernel]:
     """
     The kernels of a module in the language of a target.
 
-    Raises: StepwellError `unsupported-target` for a target without one; `unsupported` for an op or a type
-    that the language lacks.
+    Raises: StepwellError `unsupported-target` for a target without one; `exceeds-target`; `unsupported` for
+    an op or a type that the language lacks.
     """
     language_class = LANGUAGES.get(target.kind)
     if language_class is None:
@@ -59,6 +60,8 @@ def emit_kernels(module: ModuleOp, target: Target) -> list[SourceKernel]:
         raise StepwellError("unsupported-target", None, message, help=help)
     language = language_class(target)
     kernels = [op for op in module.walk() if isinstance(op, gpu.GPUFuncOp) and op.kernel is not None]
+    for kernel in kernels:
+        expect_within_limits(kernel, target)
     return [_emit(kernel, language) for kernel in kernels]
 
 
