@@ -11,7 +11,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends mutants emulated deploy explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends mutants emulated deploy test-devices explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -73,6 +73,11 @@ emulated: .venv/with-test .venv/with-emulate
 # Exported models on other CPUs (qemu-user), in Node and browsers, and servers; `DEPLOY="-k riscv64gcv"` runs a part.
 deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-ffi .venv/with-serve .venv/with-clients
 	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/deploy tests/unit/runtime/rpc tests/unit/runtime/ffi tests/unit/runtime/serve tests/unit/lowering/export/test_project.py $(DEPLOY)
+
+# Kernels on implementations of GPUs: wgpu (`pip install wgpu`) with lavapipe (apt: mesa-vulkan-drivers) where there
+# is no GPU; OpenCL C by the C compiler.
+test-devices: .venv/with-test
+	$(PYTEST) tests/devices tests/unit/lowering/emit_source tests/unit/lowering/lanes
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
 explore: .venv/with-test .venv/with-editor .venv/with-notebook .venv/with-npm

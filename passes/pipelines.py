@@ -166,6 +166,19 @@ TO_C = (
 ON_LLVM = (
     Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),
 )
+GPU = (
+    Step("choose-forms", "gives each op of linalg_ext a way to compute it"),
+    Step("expand-forms", "writes its loops before they are in buffers"),
+    Step("bufferize", "puts tensors in buffers of the device"),
+    Step("linalg-to-loops{parallel=true}", "makes one grid of all parallel dimensions of an op"),
+    Step("expand-math{mcpu=x86-64}", "writes exp and the like for multiply-adds that may round twice"),
+    Step("use-rounding-ops", "rounds by an op what shaders' compilers would not round, once it is written"),
+    Step("gpu-map-parallel-loops", "gives the points of each grid to blocks of threads"),
+    Step("convert-parallel-loops-to-gpu", "makes launches of the grids"),
+    Step("gpu-kernel-outlining", "moves what threads run to modules of the device"),
+    Step("plan-memory", "gives each intermediate of @main an offset in one arena of the device"),
+)
+"""From kernels on tensors to kernels of the gpu level, one for each nest of loops."""
 # fmt: on
 
 NEEDED = frozenset(
@@ -211,7 +224,7 @@ SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE, C_PIPELINE = text_of((*LOOPS, *ON_LOOPS)), text_of(TO_C)
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
-MAIN_PIPELINE = text_of(MAIN)
+MAIN_PIPELINE, GPU_PIPELINE = text_of(MAIN), text_of(GPU)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
 C_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *C_STACK, *MAIN))

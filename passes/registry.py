@@ -132,6 +132,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-tflite-to-graph": ("lower each operator of TFLite to graph ops",),
         "convert-torch-to-graph": ("lower each overload of PyTorch to graph ops",),
         "convert-vm-to-llvm": ("lower instructions on registers to native functions",),
+        "convert-parallel-loops-to-gpu": ("make launches of parallel loops that are mapped to a GPU",),
         "convert-plugins-to-graph": ("lower ops of plugins to graph ops",),
         "linalg-to-loops": ("lower linalg ops on buffers to loops",),
     },
@@ -213,6 +214,12 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "hoist-accumulators": ("carry accumulators of loops in registers",),
         "unroll-vectors": ("split vectors to the size of registers",),
         "vectorize": ("compute scheduled tiles on vectors",),
+    },
+    "passes.loop.gpu": {
+        "gpu-kernel-outlining": ("make kernels of the bodies of launches",),
+        "gpu-map-parallel-loops": ("give the iterations of parallel loops to blocks of threads",),
+        "verify-gpu": ("check kernels against the limits of their target",),
+        "use-rounding-ops": ("round by an op where expand-math adds a large constant",),
     },
     "passes.loop.scalarize": {"scalarize-vectors": ("compute vectors lane by lane on scalars",)},
     "passes.loop": {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import MemRefType, StringAttr
+from collections.abc import Mapping
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr
 from xdsl.dialects.gpu import DimensionAttr, DimensionEnum, LoopDimMapAttr, ProcessorAttr, ProcessorEnum
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
@@ -62,11 +65,10 @@ def space_of(type: Attribute) -> str:
     return SPACES[0]
 
 
-def processors(op_attributes: dict[str, Attribute]) -> list[str]:
+def processors(op_attributes: Mapping[str, Attribute]) -> list[str]:
     """The processors of the loops of an `scf.parallel`: `block_x`, `thread_y`; empty without a mapping."""
-    from xdsl.dialects.builtin import ArrayAttr
-
     mapping = op_attributes.get(MAPPING)
     if not isinstance(mapping, ArrayAttr):
         return []
-    return [str(each.processor.data) for each in mapping if isinstance(each, LoopDimMapAttr)]
+    entries = cast("ArrayAttr[Attribute]", mapping)
+    return [str(each.processor.data) for each in entries if isinstance(each, LoopDimMapAttr)]

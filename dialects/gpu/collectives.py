@@ -66,7 +66,7 @@ class ShuffleOp(_WithKeyword):
     ```mlir
     %v, %ok = gpu.shuffle xor %a, %offset, %width : f32
     ```
-    The other thread's position is lane xor offset, lane - offset (`up`), lane + offset (`down`), or the offset.
+    The other position is lane xor offset, lane - offset (`up`), lane + offset (`down`), or the offset.
 
     Constraints:
       (C1) the mode is `xor`, `up`, `down` or `idx`.

@@ -12,9 +12,7 @@ class _AlongDimension(IRDLOperation):
     """An op with an index along a dimension as result."""
 
     def __init__(self, dimension: DimensionEnum):
-        super().__init__(
-            result_types=[IndexType()], properties={"dimension": DimensionAttr(dimension)}
-        )
+        super().__init__(result_types=[IndexType()], properties={"dimension": DimensionAttr(dimension)})
 
 
 @irdl_op_definition

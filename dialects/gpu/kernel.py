@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -159,17 +160,18 @@ class GPUFuncOp(IRDLOperation):
         if KNOWN_BLOCK_SIZE in self.attributes:
             size = self.block_size
             if size is None or len(size) != 3 or min(size) < 1 or _product(size) > MAX_THREADS:  # (C1)
-                raise VerifyException(
-                    f"{KNOWN_BLOCK_SIZE} is three numbers above 0 with at most {MAX_THREADS} threads together, "
-                    f"found {list(size) if size is not None else self.attributes[KNOWN_BLOCK_SIZE]}"
-                )
+                found = list(size) if size is not None else self.attributes[KNOWN_BLOCK_SIZE]
+                legal = f"three numbers above 0 with at most {MAX_THREADS} threads together"
+                raise VerifyException(f"{KNOWN_BLOCK_SIZE} is {legal}, found {found}")
         if self.kernel is not None and len(self.function_type.outputs):  # (C2)
             raise VerifyException("a kernel returns nothing")
         inputs = self.function_type.inputs.data
         memory = _count(self.workgroup_attributions) + _count(self.private_attributions)
         types = self.body.block.arg_types
         if types[: len(inputs)] != inputs or len(types) != len(inputs) + memory:  # (C4)
-            raise VerifyException(f"the body takes the arguments {', '.join(map(str, inputs))}, then {memory} buffers")
+            raise VerifyException(
+                f"the body takes the arguments {', '.join(map(str, inputs))}, then {memory} buffers"
+            )
         for space, values in ((SPACES[1], self.workgroup), (SPACES[2], self.private)):
             for value in values:
                 _expect_memory(value.type, space)
@@ -199,7 +201,11 @@ class GPUFuncOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        for keyword, values in (("", self.arguments), (" workgroup", self.workgroup), (" private", self.private)):
+        for keyword, values in (
+            ("", self.arguments),
+            (" workgroup", self.workgroup),
+            (" private", self.private),
+        ):
             if values or not keyword:
                 printer.print_string(keyword)
                 with printer.in_parens():
@@ -248,6 +254,6 @@ def _product(numbers: Sequence[int]) -> int:
 
 def _expect_memory(type: Attribute, space: str) -> None:
     """Require a buffer of known size in an address space (C3). Raises: VerifyException."""
-    if not isinstance(type, MemRefType) or not type.has_static_shape() or space_of(type) != space:
+    if space_of(type) != space or not cast("MemRefType[Attribute]", type).has_static_shape():
         expected = f"memref<…, #gpu.address_space<{space}>> with a static shape"
         raise VerifyException(f"{space} memory is a {expected}, found {type}")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import IndexType, SymbolRefAttr, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
-    operand_def,
     opt_operand_def,
     prop_def,
     region_def,
@@ -147,7 +145,9 @@ class LaunchFuncOp(IRDLOperation):
         if isinstance(module, GPUModuleOp) and len(names) == 2:
             found = next((op for op in module.body.block.ops if _is_named(op, names[1])), None)
         if not isinstance(found, GPUFuncOp) or found.kernel is None:
-            raise VerifyException(f"no kernel is named {self.kernel}: expected @MODULE::@KERNEL of a gpu.module")
+            raise VerifyException(
+                f"no kernel is named {self.kernel}: expected @MODULE::@KERNEL of a gpu.module"
+            )
         return found
 
     def verify_(self) -> None:
@@ -174,7 +174,9 @@ class LaunchFuncOp(IRDLOperation):
             shared = parser.resolve_operand(parser.parse_unresolved_operand(), i32)
         arguments: list[SSAValue] = []
         if parser.parse_optional_keyword("args"):
-            arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_typed(parser))
+            arguments = parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN, lambda: _parse_typed(parser)
+            )
         return cls(kernel, sizes[:3], sizes[3:], arguments, shared)
 
     def print(self, printer: Printer) -> None:

@@ -82,7 +82,11 @@ def _sources_of_argument(block: Block, argument: SSAValue) -> list[SSAValue]:
     if isinstance(parent, scf.ForOp):
         position = list(block.args).index(argument)  # pyright: ignore[reportArgumentType]
         bounds = parent.operands[:3]
-        return [*bounds, parent.iter_args[position - 1], _yielded(parent)[position - 1]] if position else [*bounds]
+        return (
+            [*bounds, parent.iter_args[position - 1], _yielded(parent)[position - 1]]
+            if position
+            else [*bounds]
+        )
     return [*parent.operands, *_yielded(parent)]
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 CHECKS = ("races", "bounds", "barriers", "uninitialized")
 """The checks of kernels on level `gpu`."""
+Launcher = Callable[[Operation, Sequence[int], Sequence[Value]], None]
+"""Runs a `gpu.func` for a grid, which has blocks along x, y and z, with the values of its arguments."""
 
 Observer = Callable[[Operation, Sequence[Value], Sequence[Value], Sequence[Value], Mapping[str, int]], None]
 """
@@ -44,6 +46,7 @@ def interpret(
     noise: Noise | None = None,
     max_depth: int = MAX_DEPTH,
     checks: Collection[str] = CHECKS,
+    launcher: Launcher | None = None,
 ) -> list[Array]:
     """
     Run a function on arrays.
@@ -51,7 +54,7 @@ def interpret(
     Args: `inputs` are the function's tensors, or its input buffers, and are not changed; outputs, scratch and
     the values of symbols are added. `sampling` runs some iterations of loops only, `observe` is called with
     each kernel that ran, and `noise` changes the results of ops on level 1. `max_depth` limits nested calls.
-    `checks` are those of kernels on level `gpu`, all by default.
+    `checks` are those of kernels on level `gpu`, all by default; a `launcher` runs these kernels elsewhere.
     Returns: its results, or its output buffers; without `#sched.kernel`, the final contents of all buffers.
     Raises: StepwellError `unsupported-op`, `unknown-function`, `run-time` or `bad-inputs`; of kernels
     `data-race`, `divergent-barrier`, `out-of-bounds`, `uninitialized-read`; TooManyOps of `sampling`.
@@ -65,6 +68,7 @@ def interpret(
         noise=noise,
         max_depth=max_depth,
         checks=checks,
+        launcher=launcher,
     )
     return program(inputs)
 
@@ -84,14 +88,15 @@ class Program:
         noise: Noise | None = None,
         max_depth: int = MAX_DEPTH,
         checks: Collection[str] = CHECKS,
+        launcher: Launcher | None = None,
     ):
         """
         Args: `quick` computes some ops by quicker forms, which round in other places than their meanings;
-        `sampling`, `observe`, `noise`, `max_depth` and `checks` as for `interpret`.
+        `sampling`, `observe`, `noise`, `max_depth`, `checks`, `launcher` as for `interpret`.
         Raises: StepwellError `unsupported-op`, `unknown-function`; `unsupported` for outputs of unknown size.
         """
         self._machine = _Machine(module, ctx, quick, sampling, observe, noise, max_depth)
-        self._machine.checks = frozenset(checks)
+        self._machine.checks, self._machine.launcher = frozenset(checks), launcher
         functions = self._machine.functions
         if function not in functions:
             help = f"there are: {', '.join(functions)}"
@@ -141,6 +146,7 @@ class _Machine:
         self.weights = weights_of(ctx)
         self.quick = quick
         self.checks: frozenset[str] = frozenset(CHECKS)
+        self.launcher: Launcher | None = None
         self.sampling = sampling
         self.observe = observe
         self.noise = noise

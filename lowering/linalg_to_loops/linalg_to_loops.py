@@ -35,9 +35,17 @@ class LinalgToLoopsPass(ModulePass):
 
     name = "linalg-to-loops"
 
+    parallel: bool = False
+    """Whether all parallel dimensions of an op are one `scf.parallel`, as devices with a grid need them."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert copies and structured ops, and erase allocas without uses."""
-        convert(op, [CopyToGeneric(), StructuredToLoops()], illegal=["linalg"], convert_new_ops=True)
+        convert(
+            op,
+            [CopyToGeneric(self.parallel), StructuredToLoops(self.parallel)],
+            illegal=["linalg"],
+            convert_new_ops=True,
+        )
         for alloca in [inner for inner in op.walk() if isinstance(inner, memref.AllocaOp)]:
             if not alloca.memref.uses:
                 Rewriter.erase_op(alloca)  # it only gave a window its extents
@@ -59,10 +67,14 @@ class CopyToGeneric(RewritePattern):
     ```
     """
 
+    def __init__(self, every: bool = False):
+        """Args: `every` for copies of contiguous rows too."""
+        self._every = every
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.CopyOp, rewriter: PatternRewriter) -> None:
         """Emit a `linalg.generic` that yields its input, over all dimensions."""
-        if _last_stride(op.source) == _last_stride(op.destination) == 1:
+        if not self._every and _last_stride(op.source) == _last_stride(op.destination) == 1:
             return
         type = cast("MemRefType[Attribute]", op.source.type)
         block = Block(arg_types=[type.element_type, type.element_type])
@@ -110,19 +122,24 @@ class StructuredToLoops(RewritePattern):
     ```
     """
 
+    def __init__(self, parallel: bool = False):
+        """Args: `parallel` for one `scf.parallel` of all parallel dimensions."""
+        self._parallel = parallel
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LinalgStructuredOperation, rewriter: PatternRewriter) -> None:
         """Build the loops before the op and erase it; ops on tensors are left, and reported."""
         if not op.res:
-            _StructuredLoops(op).build()
+            _StructuredLoops(op, self._parallel).build()
             rewriter.erase(op)
 
 
 class _StructuredLoops:
     """The loops of a structured op under construction."""
 
-    def __init__(self, op: LinalgStructuredOperation):
+    def __init__(self, op: LinalgStructuredOperation, in_parallel: bool):
         self._op = op
+        self._in_parallel = in_parallel
         self._nest = LoopNest(op)
         self._maps = [attr.data for attr in op.get_indexing_maps()]
         reductions = [it.data == IteratorType.REDUCTION for it in op.get_iterator_types()]
@@ -135,13 +152,28 @@ class _StructuredLoops:
 
     def build(self) -> None:
         """Insert the loops before the op and move its body into them."""
-        opened = [dim for dim in self._parallel if self._open_parallel(dim)]
+        opened = self._open_grid() if self._in_parallel else self._open_loops()
         if self._keeps:
             self._store(self._reduce(self._reductions, self._load_outputs()))
         else:
             self._reduce(self._reductions, [])
-        for _ in opened:
+        for _ in range(opened):
             self._nest.close()
+
+    def _open_loops(self) -> int:
+        """Open a loop for each parallel dimension; returns their number."""
+        return sum(self._open_parallel(dim) for dim in self._parallel)
+
+    def _open_grid(self) -> int:
+        """Open one parallel loop with all parallel dimensions; returns the number of loops, 0 for none."""
+        extents = {dim: self._extent(dim) for dim in self._parallel}
+        for dim, extent in extents.items():
+            if extent is None:
+                self._nest.skip(dim)
+        if not (found := {dim: extent for dim, extent in extents.items() if extent is not None}):
+            return 0
+        self._nest.open_grid(found)
+        return 1
 
     def _open_parallel(self, dim: int) -> bool:
         """Open the loop of a parallel dimension; False if its extent is 1."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from xdsl.dialects import memref, scf
@@ -61,6 +61,22 @@ class LoopNest:
         block = Block(arg_types=[INDEX])
         loop = scf.ParallelOp([self.constant(0)], [extent], [self.constant(1)], Region(block))
         self._enter(dim, self.insert(loop), block)
+        self.insert(scf.ReduceOp())
+        assert block.last_op is not None
+        self._builders[-1].move_before(block.last_op)
+        return loop
+
+    def open_grid(self, extents: Mapping[int, SSAValue]) -> scf.ParallelOp:
+        """One parallel loop over several dimensions."""
+        count = len(extents)
+        block = Block(arg_types=[INDEX] * count)
+        zeros, ones = [self.constant(0)] * count, [self.constant(1)] * count
+        loop = self.insert(scf.ParallelOp(zeros, list(extents.values()), ones, Region(block)))
+        for dim, index in zip(extents, block.args, strict=True):
+            self._indices[AffineDimExpr(dim)] = index
+            self._levels[dim] = self.depth + 1
+        self._builders[-1].move_before(loop)
+        self._builders.append(self._builders[-1].inside(block))
         self.insert(scf.ReduceOp())
         assert block.last_op is not None
         self._builders[-1].move_before(block.last_op)

@@ -21,15 +21,16 @@ from stepwell.tools.commands.options import (
     expect_full_start,
     watched,
 )
+from stepwell.tools.devices.emit import DEVICE_LEVELS, emit_for_device
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions, check_suffix, source_suffixes
 from stepwell.tools.json_facts import STANDARD_OUTPUT, Facts, tensor_facts
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
 
-_SUFFIXES = {"ll": ".ll", "asm": ".s", "obj": ".o"}
+_SUFFIXES = {"ll": ".ll", "asm": ".s", "obj": ".o", "source": ".txt"}
 """The file suffixes of levels whose files are not .mlir."""
-_KINDS = {".ll": "LLVM IR", ".s": "assembly", ".o": "an object file"}
+_KINDS = {".ll": "LLVM IR", ".s": "assembly", ".o": "an object file", ".txt": "source text"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,7 +46,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "(default: MODEL.stepwell in this folder; with --emit, standard output, as -)",
     )
     parser.add_argument(
-        "--emit", choices=(*LEVELS, "vm", "obj"), help="write a level's IR instead of an artifact"
+        "--emit",
+        choices=(*LEVELS, "vm", "obj", *DEVICE_LEVELS),
+        help="write a level's IR instead of an artifact; gpu: kernels of a GPU, source: the same as source "
+        "text of --target webgpu or opencl",
     )
     parser.add_argument(
         "--dump", type=Path, metavar="DIR", help="write the IR after each pass, and a page about it"
@@ -191,6 +195,9 @@ def _emit(args: Namespace, options: CompileOptions) -> None:
         if args.output is None:
             raise StepwellError("bad-option", None, "an object file needs -o FILE")
         emit_object_file(args.model, options, args.output)
+        return
+    if args.emit in DEVICE_LEVELS:
+        emit_for_device(args.model, options, args.emit, args.output)
         return
     if args.output is None:
         print(emit(args.model, options, args.emit))

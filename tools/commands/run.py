@@ -30,6 +30,7 @@ from stepwell.tools.commands.options import (
 from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
 from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
+from stepwell.tools.devices.run_kernel import add_device, run_kernel
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
 from stepwell.tools.measure.host_time import described, milliseconds_on_host
 
@@ -59,6 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_threads(parser)
     add_emulation(parser)
     parser.add_argument("--on", metavar="URL", help="rpc://HOST:PORT of `stepwell rpc serve`: run there")
+    add_device(parser)
     add_program_arguments(parser)
     add_compile_options(parser)
 
@@ -76,6 +78,8 @@ def run(args: Namespace) -> int:
         check_place(args.roofline)
     if args.emulate:
         return run_emulated(args)
+    if args.device is not None:
+        return run_kernel(args)
     if args.on is not None:
         return _run_there(args)
     if args.against is not None:

@@ -1,4 +1,4 @@
-"""The compiler of kernels' bodies: ops that lanes run in another way than single values have handlers here."""
+"""The compiler of kernels' bodies, with handlers of the ops that differ between lanes and single values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AS_FOR_VALUES = ("arith", "math")
 
 
 def for_lanes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function that prepares ops of kernels: it gets the op and the compiler, its step the frame."""
+    """Register a function from an op of kernels and the compiler to a step on the frame and operands."""
 
     def register(prepare: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:

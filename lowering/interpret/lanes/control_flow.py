@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 from xdsl.dialects import scf
@@ -28,12 +29,12 @@ def prepare_for(op: scf.ForOp, compiler: LaneCompiler) -> Callable[..., Value]:
             return packed(values)
         outer = frame.mask
         index = as_lanes(lower, frame.group)
-        running = _within(outer, index < upper)
+        running = _within(outer, as_lanes(np.less(index, upper), frame.group))
         while running.any():
             frame.mask = running
             values = _merged(running, body.run(frame, [index, *values]), values)
             index = index + step
-            running = running & (index < upper)
+            running = running & np.less(index, upper)
         frame.mask = outer
         return packed(values)
 
@@ -47,15 +48,15 @@ def prepare_while(op: scf.WhileOp, compiler: LaneCompiler) -> Callable[..., Valu
     after = compiler.steps(op.after_region.block)
 
     def run(frame: LaneFrame, *values: Value) -> Value:
-        outer, group = frame.mask, frame.group
-        running = _within(outer, np.ones(group.lanes, np.bool_))
+        outer = frame.mask
+        running = _within(outer, as_lanes(np.True_, frame.group))
         results: Sequence[Value] | None = None
         inputs: Sequence[Value] = values
         while True:
             frame.mask = None if running.all() else running
             condition, *carried = before.run(frame, inputs)
             results = carried if results is None else _merged(running, carried, results)
-            running = running & as_lanes(condition, group)
+            running = running & as_lanes(condition, frame.group)
             if not running.any():
                 break
             frame.mask = None if running.all() else running
@@ -127,7 +128,5 @@ def _either(mask: Mask, a: Value, b: Value) -> Value:
     if isinstance(a, Buffer):
         if a is not b:
             raise TypeError("the buffer depends on the lane")
-        return a
-    return np.where(mask, a, b)
-
-
+        return cast(Value, a)
+    return cast(Value, np.where(mask, a, b))

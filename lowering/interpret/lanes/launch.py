@@ -32,7 +32,9 @@ _WARP = 32
 class _Kernel:
     """A kernel whose body is prepared."""
 
-    def __init__(self, body: gpu.GPUFuncOp | gpu.LaunchOp, name: str, captured: Sequence[SSAValue], machine: Any):
+    def __init__(
+        self, body: gpu.GPUFuncOp | gpu.LaunchOp, name: str, captured: Sequence[SSAValue], machine: Any
+    ):
         self.name = name
         self.checks: frozenset[str] = machine.checks
         self.is_function = isinstance(body, gpu.GPUFuncOp)
@@ -52,7 +54,9 @@ class _Kernel:
         if threads < 1 or threads > MAX_THREADS or (self.known is not None and block != self.known):
             wanted = f"1 to {MAX_THREADS}" if self.known is None else "x".join(map(str, self.known))
             found = "x".join(map(str, block))
-            raise StepwellError("bad-launch", op, f"blocks of @{self.name} have {wanted} threads, found {found}")
+            raise StepwellError(
+                "bad-launch", op, f"blocks of @{self.name} have {wanted} threads, found {found}"
+            )
         blocks = grid[0] * grid[1] * grid[2]
         buffers = self._buffers(values, threads)
         a_group = max(1, MOST_LANES // threads)
@@ -84,15 +88,15 @@ class _Kernel:
 
     def _buffers(self, values: Sequence[Value], threads: int) -> list[Value]:
         """The arguments, arrays as buffers; those that overlap have one shadow."""
-        arrays = [value for value in values if isinstance(value, np.ndarray) and value.nbytes]
-        spans = _spans(arrays)
+        arrays: list[tuple[SSAValue, Any]] = [
+            (argument, value)
+            for argument, value in zip(self.arguments, values, strict=True)
+            if isinstance(argument.type, MemRefType) and value.nbytes
+        ]
+        spans = _spans([array for _, array in arrays])
         shadows: dict[tuple[int, int], tuple[Shadow | None, int]] = {}
         for low, high in spans:
-            inside = [
-                (argument, value)
-                for argument, value in zip(self.arguments, values, strict=True)
-                if isinstance(value, np.ndarray) and value.nbytes and low <= _span(value)[0] < high
-            ]
+            inside = [(argument, array) for argument, array in arrays if low <= _span(array)[0] < high]
             unit = min(value.itemsize for _, value in inside)
             is_written = "races" in self.checks and any(argument in self._stored for argument, _ in inside)
             shadow = Shadow((high - low) // unit, threads, is_shared_by_blocks=True) if is_written else None
@@ -144,7 +148,11 @@ def _spans(arrays: Sequence[Any]) -> list[tuple[int, int]]:
 
 def _root(value: SSAValue) -> SSAValue:
     """The buffer that a view is of."""
-    while isinstance(value, OpResult) and value.op.operands and isinstance(value.op.operands[0].type, MemRefType):
+    while (
+        isinstance(value, OpResult)
+        and value.op.operands
+        and isinstance(value.op.operands[0].type, MemRefType)
+    ):
         value = value.op.operands[0]
     return value
 
@@ -163,12 +171,19 @@ def _warp_of(op: Operation) -> int:
 @implements_in_frame("gpu.launch_func")
 def prepare_launch_func(op: gpu.LaunchFuncOp, compiler: Compiler) -> Callable[..., tuple[()]]:
     """The threads of a grid, each of which runs a kernel."""
-    function = op.function()
+    function, first = op.function(), 6 + (op.shared_bytes is not None)
+    if (launcher := compiler.machine.launcher) is not None:
+
+        def launch(frame: Frame, *values: Value) -> tuple[()]:
+            if 0 not in (grid := _triple(values[:3])):
+                launcher(function, grid, values[first:])
+            return ()
+
+        return launch
     kernel = _Kernel(function, function.sym_name.data, [], compiler.machine)
-    has_bytes = op.shared_bytes is not None
 
     def run(frame: Frame, *values: Value) -> tuple[()]:
-        kernel.run(op, _triple(values[:3]), _triple(values[3:6]), values[6 + has_bytes :])
+        kernel.run(op, _triple(values[:3]), _triple(values[3:6]), values[first:])
         return ()
 
     return run
@@ -178,7 +193,13 @@ def prepare_launch_func(op: gpu.LaunchFuncOp, compiler: Compiler) -> Callable[..
 def prepare_launch(op: gpu.LaunchOp, compiler: Compiler) -> Callable[..., tuple[()]]:
     """The threads of a grid, each of which runs the body; it sees the values around it."""
     inner = {result for each in op.walk() for result in each.results}
-    inner |= {argument for each in op.walk() for region in each.regions for b in region.blocks for argument in b.args}
+    inner |= {
+        argument
+        for each in op.walk()
+        for region in each.regions
+        for b in region.blocks
+        for argument in b.args
+    }
     used = (value for each in op.body.block.walk() for value in each.operands if value not in inner)
     captured = list(dict.fromkeys(used))
     kernel = _Kernel(op, "launch", captured, compiler.machine)
@@ -189,8 +210,6 @@ def prepare_launch(op: gpu.LaunchOp, compiler: Compiler) -> Callable[..., tuple[
         return ()
 
     return run
-
-
 
 
 def _triple(sizes: Sequence[Value]) -> Triple:

@@ -55,7 +55,9 @@ def name_of(value: SSAValue) -> str:
     return f"%{value.name_hint}" if value.name_hint else "a buffer"
 
 
-def memory(type: MemRefType[Attribute], rows: int, name: str, group: Group, row: Value, shadow: bool) -> Buffer:
+def memory(
+    type: MemRefType[Attribute], rows: int, name: str, group: Group, row: Value, shadow: bool
+) -> Buffer:
     """Memory of blocks or threads, unwritten."""
     shape = type.get_shape()
     size = int(np.prod(shape, dtype=np.int64))
@@ -208,13 +210,21 @@ def prepare_alloca(op: memref.AllocaOp | memref.AllocOp, compiler: LaneCompiler)
 @for_lanes("memref.dim")
 def prepare_dim(op: memref.DimOp, compiler: LaneCompiler) -> Callable[..., int]:
     """The extent of a buffer."""
-    return lambda frame, buffer, dim: buffer.shape[dim]
+
+    def extent(frame: LaneFrame, buffer: Buffer, dim: int) -> int:
+        return buffer.shape[dim]
+
+    return extent
 
 
 @for_lanes("memref.cast", "memref.assume_alignment")
 def prepare_cast(op: Operation, compiler: LaneCompiler) -> Callable[..., Any]:
     """The same buffer."""
-    return (lambda frame, buffer: buffer) if op.results else (lambda frame, buffer: ())
+
+    def same(frame: LaneFrame, buffer: Buffer) -> Any:
+        return buffer if op.results else ()
+
+    return same
 
 
 @for_lanes("memref.subview")

@@ -1,8 +1,8 @@
 """
-Shadow memory: for each cell who wrote and read it last, and after how many barriers, which shows data races.
+Shadow memory, which shows data races: the last writer and readers of each cell, and the barriers before.
 
-Two accesses of a cell by different threads, one of them a store, race unless a barrier of their block is between
-them; threads of different blocks have no barrier.
+Two accesses of a cell by different threads, one of them a store, race unless a barrier of their block is
+between; threads of different blocks have no barrier.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +66,10 @@ class Group:
         else:
             arrived = mask.reshape(self.blocks, self.threads)
             counts = arrived.sum(axis=1)
-            if "barriers" in self.checks and (odd := np.flatnonzero((counts > 0) & (counts < self.threads))).size:
+            if (
+                "barriers" in self.checks
+                and (odd := np.flatnonzero((counts > 0) & (counts < self.threads))).size
+            ):
                 first = int(odd[0]) * self.threads
                 lanes = [first + int(np.argmax(arrived[odd[0]])), first + int(np.argmin(arrived[odd[0]]))]
                 here, absent = (self.thread_text(lane) for lane in lanes)
@@ -115,12 +118,13 @@ class LaneFrame(Frame):
 
 def as_lanes(value: Value, group: Group) -> Lanes:
     """A value of each lane."""
-    return value if isinstance(value, np.ndarray) and value.ndim else np.full(group.lanes, value)
+    return cast(Lanes, value) if np.ndim(value) else np.full(group.lanes, value)
 
 
 def active(frame: LaneFrame) -> Lanes:
     """The positions of the active lanes."""
-    return np.arange(frame.group.lanes) if frame.mask is None else np.flatnonzero(frame.mask)
+    lanes: int = frame.group.lanes
+    return np.arange(lanes) if frame.mask is None else np.flatnonzero(frame.mask)
 
 
 def first_access(op: Operation) -> str:

@@ -42,14 +42,22 @@ _REDUCTIONS: Mapping[str, Any] = {
 def prepare_position(op: gpu.ThreadIdOp, compiler: LaneCompiler) -> Callable[..., Value]:
     """An index along a dimension."""
     axis, position = DIMENSIONS.index(str(op.dimension.data)), _POSITIONS[op.name]
-    return lambda frame: position(frame.group, axis)
+
+    def run(frame: LaneFrame) -> Value:
+        return position(frame.group, axis)
+
+    return run
 
 
 @for_lanes(*_OF_SUBGROUP)
 def prepare_of_subgroup(op: Operation, compiler: LaneCompiler) -> Callable[..., Value]:
     """An index in the block's subgroups."""
     position = _OF_SUBGROUP[op.name]
-    return lambda frame: position(frame.group)
+
+    def run(frame: LaneFrame) -> Value:
+        return position(frame.group)
+
+    return run
 
 
 @for_lanes("gpu.barrier")
@@ -72,12 +80,9 @@ def prepare_shuffle(op: gpu.ShuffleOp, compiler: LaneCompiler) -> Callable[..., 
         group: Group = frame.group
         lane = group.thread_number % group.warp
         segment = lane - lane % width
-        other = {
-            "xor": lane ^ offset,
-            "up": lane - offset,
-            "down": lane + offset,
-            "idx": segment + offset,
-        }[mode]
+        other = {"xor": lane ^ offset, "up": lane - offset, "down": lane + offset, "idx": segment + offset}[
+            mode
+        ]
         inside = (other >= segment) & (other < segment + width)
         thread = group.thread_number - lane + other
         inside &= (thread >= 0) & (thread < group.threads)

@@ -1,0 +1,47 @@
+"""Limits of a target that a kernel must keep: threads and memory of a block, and buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import cast
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute
+
+from stepwell.dialects.gpu.kernel import GPUFuncOp
+from stepwell.dialects.types import element_bytes
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.named_target import Target
+
+
+def expect_within_limits(kernel: GPUFuncOp, target: Target) -> None:
+    """Require a kernel to fit a target. Raises: StepwellError `exceeds-target`, with both numbers."""
+    for what, found, most in _excesses(kernel, target):
+        message = f"@{kernel.sym_name.data} {what}: {found}, and {target} has {most}"
+        raise StepwellError("exceeds-target", kernel, message)
+
+
+def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int]]:
+    """The limits that a kernel exceeds: what it is, the kernel's number, and the target's."""
+    attrs = target.attrs
+    if (size := kernel.block_size) is not None:
+        yield from _above("has blocks of more threads", prod(size), attrs["max-threads"])
+        along = attrs["max-block"]
+        if isinstance(along, tuple):
+            for axis, count, most in zip("xyz", size, along, strict=True):
+                yield from _above(f"has blocks of more threads along {axis}", count, most)
+    yield from _above("needs more bytes of memory of a block", _shared_bytes(kernel), attrs["shared-memory"])
+    buffers = sum(isinstance(argument.type, MemRefType) for argument in kernel.arguments)
+    yield from _above("takes more buffers", buffers, attrs["max-buffers"])
+
+
+def _above(what: str, found: int, most: object) -> Iterator[tuple[str, int, int]]:
+    if isinstance(most, int) and found > most:
+        yield what, found, most
+
+
+def _shared_bytes(kernel: GPUFuncOp) -> int:
+    """The bytes of memory that the threads of a block share."""
+    types = [cast("MemRefType[Attribute]", value.type) for value in kernel.workgroup]
+    return sum(prod(type.get_shape()) * element_bytes(type.element_type) for type in types)

@@ -1,0 +1,5 @@
+"""Kernels of the `gpu` level as source text: WGSL and OpenCL C."""
+
+from stepwell.lowering.emit_source.kernel import LANGUAGES, SourceKernel, emit_kernels
+
+__all__ = ["LANGUAGES", "SourceKernel", "emit_kernels"]

@@ -1,0 +1,153 @@
+"""The text of a kernel: parameters from its arguments, then its body, op by op."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.memref import StoreOp
+from xdsl.ir import SSAValue
+
+from stepwell.dialects import gpu
+from stepwell.dialects.gpu.limits import expect_within_limits
+from stepwell.lowering.bufferize import memref_of
+from stepwell.lowering.emit_source.language import BufferParameter, Language, Parts, ScalarParameter
+from stepwell.lowering.emit_source.opencl import OpenCl
+from stepwell.lowering.emit_source.views import View, dense, root_of
+from stepwell.lowering.emit_source.walk import Walk
+from stepwell.lowering.emit_source.wgsl import Wgsl
+from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.machine.named_target import Target
+
+LANGUAGES: Mapping[str, type[Language]] = {language.kind: language for language in (Wgsl, OpenCl)}
+"""The language of each kind of target that takes source text."""
+_INDEX = IndexType()
+_SHOWN_NODES = 6
+_NODE = 'node "'
+"""A part of the locations that name a node of a model."""
+
+
+@dataclass(frozen=True)
+class SourceKernel:
+    """A kernel as text, and what a launch passes to it."""
+
+    name: str
+    text: str
+    block: tuple[int, ...]
+    buffers: tuple[int, ...]
+    """The kernel's arguments that are buffers, in the order of their bindings."""
+    written: tuple[int, ...]
+    """Those of them that the kernel writes."""
+    scalars: tuple[ScalarParameter, ...]
+    """Numbers after them."""
+    needs_infinity: bool
+    """Whether the bits of infinity are passed after the numbers."""
+
+
+def emit_kernels(module: ModuleOp, target: Target) -> list[SourceKernel]:
+    """
+    The kernels of a module in the language of a target.
+
+    Raises: StepwellError `unsupported-target` for a target without one; `exceeds-target`; `unsupported` for
+    an op or a type that the language lacks.
+    """
+    language_class = LANGUAGES.get(target.kind)
+    if language_class is None:
+        message = f"there is no source text for {target.kind}"
+        help = f"source text is for {' and '.join(LANGUAGES)}: --target {next(iter(LANGUAGES))}"
+        raise StepwellError("unsupported-target", None, message, help=help)
+    language = language_class(target)
+    kernels = [op for op in module.walk() if isinstance(op, gpu.GPUFuncOp) and op.kernel is not None]
+    for kernel in kernels:
+        expect_within_limits(kernel, target)
+    return [_emit(kernel, language) for kernel in kernels]
+
+
+def _emit(kernel: gpu.GPUFuncOp, language: Language) -> SourceKernel:
+    """The text of a kernel. Raises: StepwellError `unsupported`."""
+    block = kernel.block_size
+    if block is None:
+        message = f"@{kernel.sym_name.data} has blocks of unknown size"
+        raise StepwellError("unsupported", kernel, message, help="add gpu.known_block_size")
+    parts = Parts(kernel.sym_name.data, block, _nodes(kernel))
+    walk = Walk(language, parts, kernel)
+    walk.names.reserve(parts.name)
+    stored = {root_of(op.operands[1]) for op in kernel.walk() if isinstance(op, StoreOp)}
+    buffers: list[int] = []
+    for number, argument in enumerate(kernel.arguments):
+        if isinstance(argument.type, MemRefType):
+            buffers.append(number)
+            _add_buffer(walk, argument, number, argument in stored)
+        else:
+            name, type = walk.names.of(argument), language.type(argument.type, kernel)
+            parts.scalars.append(ScalarParameter(name, type, number))
+            walk.values[argument] = name
+    for argument in kernel.workgroup:
+        _add_memory(walk, argument)
+    for argument in kernel.private:
+        walk.declare_array(argument, kernel)
+    walk.block(kernel.body.block)
+    text = language.text(parts)
+    return SourceKernel(
+        parts.name,
+        text,
+        tuple(block),
+        tuple(buffers),
+        tuple(number for number in buffers if kernel.arguments[number] in stored),
+        tuple(parts.scalars),
+        parts.needs_infinity,
+    )
+
+
+def _add_buffer(walk: Walk, argument: SSAValue, number: int, is_written: bool) -> None:
+    """Make a parameter of a buffer, and of its sizes that are not known."""
+    name, type = walk.names.of(argument), memref_of(argument)
+    element = walk.element(type.element_type)
+    walk.parts.buffers.append(BufferParameter(name, element, is_written))
+    if type.layout != NoneAttr():
+        help = "pass the whole buffer, and take the view inside of the kernel"
+        raise StepwellError("unsupported", walk.at, f"argument {name} is a view: {type}", help=help)
+    sizes: list[int | str] = []
+    for dim, size in enumerate(type.get_shape()):
+        if size != DYNAMIC_INDEX:
+            sizes.append(size)
+            continue
+        of_size = walk.names.fresh(f"{name}_{dim}")
+        if dim or _is_asked(argument):
+            index = walk.language.type(_INDEX, walk.at)
+            walk.parts.scalars.append(ScalarParameter(of_size, index, number, dim))
+        sizes.append(of_size)
+    walk.views[argument] = dense(name, sizes)
+
+
+def _is_asked(argument: SSAValue) -> bool:
+    """Whether an op other than an access may ask for the first size of a buffer."""
+    return any(use.operation.name not in ("memref.load", "memref.store") for use in argument.uses)
+
+
+def _add_memory(walk: Walk, argument: SSAValue) -> None:
+    """Declare memory of a block."""
+    type = memref_of(argument)
+    name, shape = walk.names.of(argument), type.get_shape()
+    view: View = dense(name, shape)
+    walk.views[argument] = view
+    walk.parts.shared.append(walk.language.shared(name, walk.element(type.element_type), _product(shape)))
+
+
+def _product(shape: Sequence[int]) -> int:
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+def _nodes(kernel: gpu.GPUFuncOp) -> list[str]:
+    """The locations of the kernel's ops as lines of a comment: nodes of the model, in their order."""
+    # Constants are shared by all nodes of a function, and have their locations together.
+    ops = (op for op in kernel.walk() if op is not kernel and not isinstance(op, ConstantOp))
+    places = dict.fromkeys(describe_location(op) or "" for op in ops)
+    found = [place for place in places if _NODE in place]
+    more = [f"and {len(found) - _SHOWN_NODES} more"] if len(found) > _SHOWN_NODES else []
+    return [f"@{kernel.sym_name.data}", *found[:_SHOWN_NODES], *more]

@@ -1,0 +1,1 @@
+"""Passes that give loops on buffers to the blocks and threads of a GPU."""

@@ -1,0 +1,166 @@
+"""`gpu-kernel-outlining`: the bodies of launches → kernels with a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, SymbolRefAttr, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects import gpu
+from stepwell.dialects.gpu.attributes import CONTAINER, KNOWN_BLOCK_SIZE, DimensionEnum
+from stepwell.dialects.gpu.kernel import known_block_size
+from stepwell.dialects.ir_builder import IRBuilder
+
+_CLONED = (
+    arith.ConstantOp,
+    memref.CastOp,
+    memref.CollapseShapeOp,
+    memref.DimOp,
+    memref.ExpandShapeOp,
+    memref.SubviewOp,
+)
+"""Ops outside of a launch that its kernel repeats: constants, and views of arguments."""
+_DIMENSIONS = (DimensionEnum.X, DimensionEnum.Y, DimensionEnum.Z)
+
+
+@dataclass(frozen=True)
+class GpuKernelOutliningPass(ModulePass):
+    """
+    Move the body of each `gpu.launch` into a `gpu.func` of a `gpu.module`, and launch it by name.
+
+    Values from outside are arguments; constants and views are made again inside. Constant block sizes become
+    `gpu.known_block_size`.
+
+    ```mlir
+    gpu.launch blocks(%b, …) in (…) threads(%t, …) in (%sx = %c256, …) { … }
+    // ->
+    gpu.launch_func @f_kernel::@f_kernel blocks in (…) threads in (%c256, …) args(%x : memref<4xf32>)
+    ```
+    """
+
+    name = "gpu-kernel-outlining"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Outline the launches of each function of the host."""
+        names = {
+            str(each.sym_name.data)
+            for each in op.body.block.ops
+            if isinstance(each, FuncOp | gpu.GPUModuleOp)
+        }
+        for function in [each for each in op.body.block.ops if isinstance(each, FuncOp)]:
+            for launch in [each for each in function.walk() if isinstance(each, gpu.LaunchOp)]:
+                name = _fresh(f"{function.sym_name.data}_kernel", names)
+                _outline(function, launch, name)
+                op.attributes[CONTAINER] = UnitAttr()
+
+
+def _fresh(name: str, names: set[str]) -> str:
+    """A name that no symbol of the module has yet."""
+    found, number = name, 0
+    while found in names:
+        number += 1
+        found = f"{name}_{number}"
+    names.add(found)
+    return found
+
+
+def _outline(function: FuncOp, launch: gpu.LaunchOp, name: str) -> None:
+    """Make a kernel of a launch."""
+    captured = _captured(launch)
+    block = Block(arg_types=[value.type for value in captured if not _is_cloned(value)])
+    build = IRBuilder.at_end(block, launch.location)
+    passed = [value for value in captured if not _is_cloned(value)]
+    inside: dict[SSAValue, SSAValue] = {}
+    for value, argument in zip(passed, block.args, strict=True):
+        argument.name_hint = value.name_hint
+        inside[value] = argument
+    for value in captured:
+        if _is_cloned(value):
+            assert isinstance(value.owner, Operation)
+            build.insert(copy := value.owner.clone(inside))
+            copy.results[0].name_hint = value.name_hint
+            inside[value] = copy.results[0]
+    _replace_ids(launch, build)
+    for op in list(launch.body.block.ops):
+        if isinstance(op, gpu.TerminatorOp):
+            build.insert(gpu.ReturnOp())
+            continue
+        op.detach()
+        build.insert(op)
+    for op in block.walk():
+        op.operands = [inside.get(value, value) for value in op.operands]
+    _insert(function, launch, name, block, passed)
+
+
+def _insert(function: FuncOp, launch: gpu.LaunchOp, name: str, block: Block, passed: list[SSAValue]) -> None:
+    """Add a module with the kernel before the host's function, and launch it."""
+    size = [_constant(value) for value in launch.block]
+    attributes: dict[str, Attribute] = {}
+    if all(number is not None for number in size):
+        attributes[KNOWN_BLOCK_SIZE] = known_block_size([number or 0 for number in size])
+    kernel = gpu.GPUFuncOp(name, [value.type for value in passed], Region(block), attributes=attributes)
+    kernel.location = launch.location
+    module = gpu.GPUModuleOp(name, Region(Block([kernel])))
+    module.location = launch.location
+    IRBuilder(InsertPoint.before(function), launch.location).insert(module)
+    symbol = SymbolRefAttr(name, [name])
+    IRBuilder.before(launch).insert(gpu.LaunchFuncOp(symbol, list(launch.grid), list(launch.block), passed))
+    Rewriter.erase_op(launch)
+
+
+def _captured(launch: gpu.LaunchOp) -> list[SSAValue]:
+    """The values from outside that the body needs, those before others that are computed from them."""
+    found: dict[SSAValue, None] = {}
+
+    def need(value: SSAValue) -> None:
+        if value in found:
+            return
+        if _is_cloned(value):
+            assert isinstance(value.owner, Operation)
+            for operand in value.owner.operands:
+                need(operand)
+        found[value] = None
+
+    for op in launch.body.block.walk():
+        for value in op.operands:
+            if not _is_inside(value, launch):
+                need(value)
+    return list(found)
+
+
+def _is_cloned(value: SSAValue) -> bool:
+    return isinstance(value.owner, _CLONED)
+
+
+def _is_inside(value: SSAValue, launch: gpu.LaunchOp) -> bool:
+    owner = value.owner
+    op = owner.parent_op() if isinstance(owner, Block) else owner.parent_op()
+    while op is not None:
+        if op is launch:
+            return True
+        op = op.parent_op()
+    return False
+
+
+def _replace_ids(launch: gpu.LaunchOp, build: IRBuilder) -> None:
+    """Read the arguments of the body from ops, those that are used."""
+    kinds = (gpu.BlockIdOp, gpu.ThreadIdOp, gpu.GridDimOp, gpu.BlockDimOp)
+    for position, argument in enumerate(launch.body.block.args):
+        if argument.uses:
+            kind, dimension = kinds[position // 3], _DIMENSIONS[position % 3]
+            value = build.value(kind(dimension))
+            value.name_hint = argument.name_hint
+            argument.replace_all_uses_with(value)
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None

@@ -1,0 +1,218 @@
+"""`gpu-map-parallel-loops`: the iterations of parallel loops → blocks of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.gpu import LoopDimMapAttr, ProcessorAttr, ProcessorEnum
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
+
+from stepwell.dialects.gpu.attributes import MAPPING
+from stepwell.dialects.gpu.kernel import MAX_THREADS
+from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
+from stepwell.dialects.sched_program import program_of
+from stepwell.passes.base import FunctionPass
+from stepwell.runtime.errors import StepwellError
+
+_WARP = 32
+"""Blocks of fewer iterations than threads are rounded up to this."""
+_ON_DEVICE = (scf.ForOp, scf.WhileOp, scf.IfOp, memref.StoreOp, memref.CopyOp)
+"""Ops outside of parallel loops that touch the device's memory, and so run in one thread there."""
+
+
+@dataclass(frozen=True)
+class GpuMapParallelLoopsPass(FunctionPass):
+    """
+    Split each outermost `scf.parallel` into one of blocks and one of threads, with `gpu.mapping`.
+
+    The iterations of all its loops are numbered, the last loop fastest, so that neighbouring threads access
+    neighbouring elements; the last block is guarded by a condition on the number. Parallel loops inside stay,
+    and each thread runs them one after the other. What stores outside of parallel loops gets one thread.
+
+    ```mlir
+    scf.parallel (%i) = (%c0) to (%n) step (%c1) { … }
+    // ->
+    scf.parallel (%b) = (%c0) to (%blocks) step (%c1) {
+      scf.parallel (%t) = (%c0) to (%c256) step (%c1) {
+        %first = arith.muli %b, %c256 : index
+        %i = arith.addi %first, %t : index
+        %inside = arith.cmpi ult, %i, %n : index
+        scf.if %inside { … }
+        scf.reduce
+      } {gpu.mapping = [#gpu.loop_dim_map<processor = thread_x, …>]}
+      scf.reduce
+    } {gpu.mapping = [#gpu.loop_dim_map<processor = block_x, …>]}
+    ```
+    """
+
+    name = "gpu-map-parallel-loops"
+
+    threads: int = 256
+    """The threads of a block."""
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if not 1 <= self.threads <= MAX_THREADS:
+            message = f"threads of gpu-map-parallel-loops must be 1 to {MAX_THREADS}, found {self.threads}"
+            raise StepwellError("bad-option", None, message)
+        if program_of(func) is not None:
+            return  # @main calls kernels, and stays on the host
+        constants = Constants(func)
+        _run_stores_in_one_thread(func.body.block, constants)
+        for op in list(func.body.block.ops):
+            if isinstance(op, scf.ParallelOp) and MAPPING not in op.attributes:
+                _map(op, self.threads, constants)
+
+
+def _map(loop: scf.ParallelOp, threads: int, constants: Constants) -> None:
+    """Replace a parallel loop by blocks of threads. Raises: StepwellError `unsupported`."""
+    if loop.initVals:
+        raise StepwellError("unsupported", loop, "a parallel loop with reductions is not mapped to a GPU")
+    build = IRBuilder.before(loop, constants=constants)
+    bounds = list(zip(loop.lowerBound, loop.upperBound, loop.step, strict=True))
+    extents = [
+        build.ceildiv(build.minus(_number(upper), _number(lower)), _number(step))
+        for lower, upper, step in bounds
+    ]
+    total: Index = 1
+    for extent in extents:
+        total = build.times(total, extent)
+    if isinstance(total, int):
+        threads = max(1, min(threads, -(-total // _WARP) * _WARP))
+    body, inner = _open(build, build.ceildiv(total, threads), threads)
+    number = inner.plus(inner.times(body.args[0], threads), inner.insertion_point.block.args[0])
+    _name(number, "iteration")
+    _name(total, "iterations")
+    place = inner
+    if not isinstance(total, int) or total % threads:
+        inside = inner.compare("ult", inner.materialize(number), inner.materialize(total))
+        inside.name_hint = "inside"
+        branch = Block()
+        inner.insert(scf.IfOp(inside, [], [branch]))
+        place = inner.inside(branch)
+    _move_body(loop, _positions(place, number, extents, bounds), place)
+    if place is not inner:
+        place.insert(scf.YieldOp())
+    inner.insert(scf.ReduceOp())
+    Rewriter.erase_op(loop)
+
+
+def _name(index: Index, name: str) -> None:
+    """Give a value without a name one for its readers."""
+    if not isinstance(index, int):
+        index.name_hint = index.name_hint or name
+
+
+def _positions(
+    place: IRBuilder, number: Index, extents: Sequence[Index], bounds: Sequence[Sequence[SSAValue]]
+) -> list[SSAValue]:
+    """The index of each loop from the number of an iteration."""
+    found: list[SSAValue] = []
+    for position in reversed(range(len(extents))):
+        lower, _, step = bounds[position]
+        index = number
+        if position:
+            index = place.binary(arith.RemUIOp, number, extents[position])
+            number = place.binary(arith.DivUIOp, number, extents[position])
+        index = place.plus(place.times(index, _number(step)), _number(lower))
+        found.insert(0, place.materialize(index))
+    return found
+
+
+def _move_body(loop: scf.ParallelOp, indices: Sequence[SSAValue], place: IRBuilder) -> None:
+    """Move the ops of a parallel loop, for the iteration of some indices."""
+    source = loop.body.block
+    for argument, index in zip(source.args, indices, strict=True):
+        index.name_hint = index.name_hint or argument.name_hint
+        argument.replace_all_uses_with(index)
+    for op in list(source.ops):
+        if not isinstance(op, scf.ReduceOp):
+            op.detach()
+            place.insert(op)
+
+
+def _open(build: IRBuilder, blocks: Index, threads: int) -> tuple[Block, IRBuilder]:
+    """Parallel loops of blocks and of threads, still without the end of the inner one."""
+    outer, inner = Block(arg_types=[INDEX]), Block(arg_types=[INDEX])
+    outer.args[0].name_hint, inner.args[0].name_hint = "block", "thread"
+    zero, one = build.materialize(0), build.materialize(1)
+    counts = [build.materialize(count) for count in (blocks, threads)]
+    _insert_loop(build, (zero, counts[0], one), outer, ProcessorEnum.Block_X)
+    inside = build.inside(outer)
+    _insert_loop(inside, (zero, counts[1], one), inner, ProcessorEnum.Thread_X)
+    inside.insert(scf.ReduceOp())
+    return outer, build.inside(inner)
+
+
+def _insert_loop(
+    build: IRBuilder, bounds: tuple[SSAValue, SSAValue, SSAValue], block: Block, processor: ProcessorEnum
+) -> None:
+    """Insert a parallel loop that is given to a processor."""
+    lower, upper, step = bounds
+    loop = scf.ParallelOp([lower], [upper], [step], Region(block))
+    loop.attributes[MAPPING] = _mapping(processor)
+    build.insert(loop)
+
+
+def _mapping(processor: ProcessorEnum) -> Attribute:
+    """The attribute that gives a loop to a processor."""
+    same = AffineMapAttr(AffineMap.identity(1))
+    return ArrayAttr([LoopDimMapAttr(ProcessorAttr(processor), same, same)])
+
+
+def _number(value: SSAValue) -> Index:
+    """A constant as a number."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return value
+
+
+def _run_stores_in_one_thread(block: Block, constants: Constants) -> None:
+    """Put what stores between parallel loops into parallel loops of one iteration."""
+    group: list[Operation] = []
+    for op in list(block.ops):
+        if isinstance(op, _ON_DEVICE) or (group and _depends(op, group) and is_side_effect_free(op)):
+            group.append(op)
+        elif isinstance(op, scf.ParallelOp) or op is block.last_op or not is_side_effect_free(op):
+            _wrap(group, constants)
+            group = []
+
+
+def _depends(op: Operation, group: Sequence[Operation]) -> bool:
+    return any(value.owner in group for inner in op.walk() for value in inner.operands)
+
+
+def _wrap(group: Sequence[Operation], constants: Constants) -> None:
+    """Make a parallel loop of one iteration with some ops. Raises: StepwellError `unsupported`."""
+    if not group:
+        return
+    for op in group:
+        if any(
+            _outermost(use.operation, op.parent) not in group for result in op.results for use in result.uses
+        ):
+            raise StepwellError("unsupported", op, "a result of one thread is used outside of it")
+    zero, one = constants.index(0), constants.index(1)
+    build = IRBuilder.after(group[-1])
+    block = Block(arg_types=[INDEX])
+    loop = build.insert(scf.ParallelOp([zero], [one], [one], Region(block)))
+    inside = build.inside(block)
+    for op in group:
+        op.detach()
+        inside.insert(op)
+    inside.insert(scf.ReduceOp())
+    assert loop.parent is not None
+
+
+def _outermost(op: Operation, block: Block | None) -> Operation | None:
+    """The op of a block that contains another."""
+    while op.parent is not block and (parent := op.parent_op()) is not None:
+        op = parent
+    return op

@@ -1,0 +1,71 @@
+// RUN: stepwell-opt %s -p gpu-map-parallel-loops | filecheck %s
+// RUN: stepwell-opt %s -p gpu-map-parallel-loops{threads=64} | filecheck %s --check-prefix=SMALL
+
+// Iterations of both loops are numbered, the inner one fastest; the last of 3 blocks has a guard.
+
+// CHECK-LABEL: func.func @two_loops
+// CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 3 : index
+// CHECK-DAG: %[[THREADS:.*]] = arith.constant 256 : index
+// CHECK: "scf.parallel"(%{{.*}}, %[[BLOCKS]], %{{.*}})
+// CHECK: ^{{.*}}(%[[B:.*]]: index):
+// CHECK: "scf.parallel"(%{{.*}}, %[[THREADS]], %{{.*}})
+// CHECK: ^{{.*}}(%[[T:.*]]: index):
+// CHECK: %[[FIRST:.*]] = arith.muli %[[B]], %{{.*}} : index
+// CHECK: %[[I:.*]] = arith.addi %[[FIRST]], %[[T]] : index
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[I]], %{{.*}} : index
+// CHECK: scf.if %[[IN]] {
+// CHECK: %[[COLUMN:.*]] = arith.remui %[[I]], %{{.*}} : index
+// CHECK: %[[ROW:.*]] = arith.divui %[[I]], %{{.*}} : index
+// CHECK: memref.store %{{.*}}, %x[%[[ROW]], %[[COLUMN]]]
+// CHECK: {gpu.mapping = [#gpu.loop_dim_map<processor = thread_x
+// CHECK: {gpu.mapping = [#gpu.loop_dim_map<processor = block_x
+// SMALL-LABEL: func.func @two_loops
+// SMALL: arith.constant 11 : index
+func.func @two_loops(%x: memref<20x35xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  %c35 = arith.constant 35 : index
+  %v = arith.constant 1.0 : f32
+  "scf.parallel"(%c0, %c0, %c20, %c35, %c1, %c1) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+  ^bb0(%i: index, %j: index):
+    memref.store %v, %x[%i, %j] : memref<20x35xf32>
+    scf.reduce
+  }) : (index, index, index, index, index, index) -> ()
+  func.return
+}
+
+// 512 iterations fill 2 blocks: no guard.
+
+// CHECK-LABEL: func.func @full_blocks
+// CHECK-NOT: scf.if
+// CHECK: func.return
+func.func @full_blocks(%x: memref<512xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c512 = arith.constant 512 : index
+  %v = arith.constant 1.0 : f32
+  "scf.parallel"(%c0, %c512, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %v, %x[%i] : memref<512xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// A loop that is not parallel gets one thread.
+
+// CHECK-LABEL: func.func @one_thread
+// CHECK: "scf.parallel"
+// CHECK: scf.for
+// CHECK: {gpu.mapping = [#gpu.loop_dim_map<processor = block_x
+func.func @one_thread(%x: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %v = arith.constant 1.0 : f32
+  scf.for %i = %c0 to %c4 step %c1 {
+    memref.store %v, %x[%i] : memref<4xf32>
+  }
+  func.return
+}

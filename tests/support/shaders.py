@@ -1,0 +1,172 @@
+"""Launchers for source text of kernels: OpenCL C by the system's C compiler, WGSL by wgpu."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from stepwell import Target
+from stepwell.lowering.emit_source import SourceKernel, emit_kernels
+from tests.support.components import needs, needs_program
+
+Launcher = Callable[[Operation, Sequence[int], Sequence[Any]], None]
+
+# OpenCL C as C: a kernel is a function that one thread runs at a time, so that none may have a barrier.
+_PRELUDE = """
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint;
+typedef unsigned long ulong;
+static int sw_group[3], sw_local[3], sw_groups[3];
+#define __kernel
+#define __global
+#define __attribute__(x)
+#define get_group_id(i) sw_group[i]
+#define get_local_id(i) sw_local[i]
+#define get_num_groups(i) sw_groups[i]
+static inline uint as_uint(float x) { uint n; memcpy(&n, &x, 4); return n; }
+static inline int as_int(float x) { int n; memcpy(&n, &x, 4); return n; }
+static inline float as_float(uint x) { float n; memcpy(&n, &x, 4); return n; }
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
+#define floor floorf
+#define ceil ceilf
+#define sqrt sqrtf
+#define trunc truncf
+#define fabs fabsf
+#define rint rintf
+#define fma fmaf
+"""
+
+
+def _driver(kernel: SourceKernel) -> str:
+    """A C function that runs a kernel for each thread of a grid."""
+    head = kernel.text[kernel.text.index(f"void {kernel.name}(") :].partition(" {")[0]
+    parameters = head.partition("(")[2].removesuffix(")")
+    names = ", ".join(parameter.split()[-1].lstrip("*") for parameter in parameters.split(", "))
+    x, y, z = kernel.block
+    return f"""
+void run_{kernel.name}(const int *grid, {parameters}) {{
+  for (int i = 0; i < 3; i++) sw_groups[i] = grid[i];
+  for (sw_group[2] = 0; sw_group[2] < grid[2]; sw_group[2]++)
+  for (sw_group[1] = 0; sw_group[1] < grid[1]; sw_group[1]++)
+  for (sw_group[0] = 0; sw_group[0] < grid[0]; sw_group[0]++)
+  for (sw_local[2] = 0; sw_local[2] < {z}; sw_local[2]++)
+  for (sw_local[1] = 0; sw_local[1] < {y}; sw_local[1]++)
+  for (sw_local[0] = 0; sw_local[0] < {x}; sw_local[0]++)
+    {kernel.name}({names});
+}}
+"""
+
+
+def opencl_by_c(module: ModuleOp, folder: Path) -> Launcher:
+    """A launcher of the module's kernels as OpenCL C, compiled as C."""
+    needs_program("gcc")
+    kernels = emit_kernels(module, Target("opencl"))
+    libraries: dict[str, tuple[SourceKernel, ctypes.CDLL]] = {}
+    for kernel in kernels:
+        source, library = folder / f"{kernel.name}.c", folder / f"{kernel.name}.so"
+        source.write_text(_PRELUDE + kernel.text + _driver(kernel))
+        line = [
+            "gcc",
+            "-O1",
+            "-ffp-contract=off",
+            "-shared",
+            "-fPIC",
+            "-w",
+            str(source),
+            "-o",
+            str(library),
+            "-lm",
+        ]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        libraries[kernel.name] = kernel, ctypes.CDLL(str(library))
+
+    def launch(function: Operation, grid: Sequence[int], values: Sequence[Any]) -> None:
+        kernel, library = libraries[function.properties["sym_name"].data]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+        arrays = [ctypes.c_void_p(values[number].ctypes.data) for number in kernel.buffers]
+        numbers = [
+            _number(values[s.argument] if s.dim is None else values[s.argument].shape[s.dim])
+            for s in kernel.scalars
+        ]
+        getattr(library, f"run_{kernel.name}")((ctypes.c_int * 3)(*grid), *arrays, *numbers)
+
+    return launch
+
+
+def _number(value: Any) -> Any:
+    return ctypes.c_float(float(value)) if isinstance(value, np.floating) else ctypes.c_int(int(value))
+
+
+class Gpu:
+    """A device of wgpu."""
+
+    def __init__(self) -> None:
+        wgpu = needs("wgpu")
+        self._wgpu = wgpu
+        self.device = wgpu.gpu.request_adapter_sync(power_preference="high-performance").request_device_sync()
+        self._pipelines: dict[str, Any] = {}
+
+    def launcher(self, module: ModuleOp) -> Launcher:
+        """A launcher of the module's kernels as WGSL."""
+        kernels: Mapping[str, SourceKernel] = {k.name: k for k in emit_kernels(module, Target("webgpu"))}
+
+        def launch(function: Operation, grid: Sequence[int], values: Sequence[Any]) -> None:
+            self._run(kernels[function.properties["sym_name"].data], grid, values)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+
+        return launch
+
+    def _run(self, kernel: SourceKernel, grid: Sequence[int], values: Sequence[Any]) -> None:
+        wgpu, device = self._wgpu, self.device
+        usage = wgpu.BufferUsage
+        arrays = [values[number] for number in kernel.buffers]
+        buffers = [
+            device.create_buffer_with_data(
+                data=np.ascontiguousarray(array), usage=usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
+            )
+            for array in arrays
+        ]
+        words: list[Any] = []
+        for scalar in kernel.scalars:
+            value = values[scalar.argument]
+            value = value if scalar.dim is None else value.shape[scalar.dim]
+            words.append(
+                np.float32(value).view(np.uint32) if scalar.type == "f32" else np.int32(value).view(np.uint32)
+            )
+        words += [np.uint32(0x7F800000)] * kernel.needs_infinity
+        if words:
+            padded = np.array([*words, *[0] * (-len(words) % 4)], np.uint32)
+            buffers.append(device.create_buffer_with_data(data=padded, usage=usage.UNIFORM))
+        if kernel.text not in self._pipelines:
+            shader = device.create_shader_module(code=kernel.text)
+            self._pipelines[kernel.text] = device.create_compute_pipeline(
+                layout="auto", compute={"module": shader, "entry_point": kernel.name}
+            )
+        pipeline = self._pipelines[kernel.text]
+        entries = [
+            {"binding": number, "resource": {"buffer": buffer, "offset": 0, "size": buffer.size}}
+            for number, buffer in enumerate(buffers)
+        ]
+        group = device.create_bind_group(layout=pipeline.get_bind_group_layout(0), entries=entries)
+        encoder = device.create_command_encoder()
+        compute = encoder.begin_compute_pass()
+        compute.set_pipeline(pipeline)
+        compute.set_bind_group(0, group)
+        compute.dispatch_workgroups(*grid)
+        compute.end()
+        device.queue.submit([encoder.finish()])
+        for number, array, buffer in zip(kernel.buffers, arrays, buffers, strict=False):
+            if number not in kernel.written:
+                continue
+            array[...] = np.frombuffer(device.queue.read_buffer(buffer), array.dtype)[: array.size].reshape(
+                array.shape
+            )

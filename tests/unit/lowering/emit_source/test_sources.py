@@ -1,0 +1,145 @@
+"""Kernels as source text: OpenCL C compiled as C, and the texts of both languages."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell import Target
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.lowering.emit_source import emit_kernels
+from stepwell.lowering.interpret import interpret
+from stepwell.runtime.errors import StepwellError
+from tests.support.gpu_models import MODELS, agree, small_model
+from tests.support.imports import ROOT
+from tests.support.shaders import opencl_by_c
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", MODELS)
+def test_opencl_c_computes_small_models(name: str, tmp_path: Path) -> None:
+    agree(*small_model(name, tmp_path), lambda module: opencl_by_c(module, tmp_path))
+
+
+@pytest.mark.slow
+def test_opencl_c_computes_a_trained_model(tmp_path: Path) -> None:
+    inputs = np.random.default_rng(5).standard_normal((5, 64), np.float32)
+    agree(ROOT / "examples/digits.onnx", [inputs], lambda module: opencl_by_c(module, tmp_path))
+
+
+def kernel(body: str, arguments: str = "%x: memref<8xf32>", memory: str = "") -> ModuleOp:
+    """A module with a kernel of 8 threads."""
+    text = f"""
+gpu.module @m {{
+  gpu.func @k({arguments}){memory} kernel attributes {{gpu.known_block_size = array<i32: 8, 1, 1>}} {{
+    {body}
+    gpu.return
+  }}
+}}"""
+    module = parse_module(StepwellContext(), text, "kernel.mlir")
+    module.verify()
+    return module
+
+
+def texts(module: ModuleOp) -> tuple[str, str]:
+    """The WGSL and the OpenCL C of the only kernel."""
+    (wgsl,), (opencl,) = (emit_kernels(module, Target(kind)) for kind in ("webgpu", "opencl"))
+    return wgsl.text, opencl.text
+
+
+def test_names_are_those_of_the_ir_unless_reserved() -> None:
+    body = """%t = gpu.thread_id x
+    %for = memref.load %x[%t] : memref<8xf32>
+    %0 = arith.addf %for, %for : f32
+    memref.store %0, %x[%t] : memref<8xf32>"""
+    for text in texts(kernel(body)):
+        assert "for_1" in text and " for:" not in text and "x[t] = v;" in text
+
+
+def test_memory_of_a_block_and_barriers() -> None:
+    space = "#gpu.address_space<workgroup>"
+    body = f"""%t = gpu.thread_id x
+    %a = memref.load %x[%t] : memref<8xf32>
+    memref.store %a, %s[%t] : memref<8xf32, {space}>
+    gpu.barrier
+    %last = arith.constant 7 : index
+    %r = arith.subi %last, %t : index
+    %b = memref.load %s[%r] : memref<8xf32, {space}>
+    memref.store %b, %x[%t] : memref<8xf32>"""
+    wgsl, opencl = texts(kernel(body, memory=f" workgroup(%s: memref<8xf32, {space}>)"))
+    assert "var<workgroup> s: array<f32, 8>;" in wgsl and "workgroupBarrier();" in wgsl
+    assert "__local float s[8];" in opencl and "barrier(CLK_LOCAL_MEM_FENCE" in opencl
+
+
+def test_infinity_comes_from_outside_in_wgsl() -> None:
+    body = """%t = gpu.thread_id x
+    %inf = arith.constant 0xff800000 : f32
+    %nan = arith.constant 0x7fc00000 : f32
+    %m = arith.maximumf %inf, %nan : f32
+    memref.store %m, %x[%t] : memref<8xf32>"""
+    wgsl, opencl = texts(kernel(body))
+    assert "bitcast<f32>(params.infinity | 0x80000000u)" in wgsl and "infinity: u32" in wgsl
+    assert "as_float(0xff800000u)" in opencl and "static float sw_max(" in opencl
+    assert wgsl.index("fn sw_isnan(") < wgsl.index("fn sw_max(")
+
+
+def test_carried_values_that_change_places(tmp_path: Path) -> None:
+    body = """%t = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = memref.load %x[%t] : memref<8xindex>
+    %fib, %next = scf.for %i = %c0 to %a step %c1 iter_args(%u = %c0, %v = %c1) -> (index, index) {
+      %w = arith.addi %u, %v : index
+      scf.yield %v, %w : index, index
+    }
+    %big = scf.while (%n = %fib) : (index) -> index {
+      %more = arith.cmpi sgt, %n, %a : index
+      scf.condition(%more) %n : index
+    } do {
+    ^bb0(%n: index):
+      %less = arith.subi %n, %c1 : index
+      scf.yield %less : index
+    }
+    memref.store %big, %x[%t] : memref<8xindex>"""
+    module = kernel(body, "%x: memref<8xindex>")
+    main = """
+func.func @main(%x: memref<8xindex>) {
+  %one = arith.constant 1 : index
+  %n = arith.constant 8 : index
+  gpu.launch_func @m::@k blocks in (%one, %one, %one) threads in (%n, %one, %one) args(%x : memref<8xindex>)
+  func.return
+}"""
+    program = parse_module(StepwellContext(), str(module.body.block.first_op) + main)
+    expected = interpret(program, StepwellContext(), "main", [np.arange(8)])[0]
+    assert list(expected) == [0, 1, 1, 2, 3, 5, 6, 7]
+    launch = opencl_by_c(program, tmp_path)
+    numbers = np.arange(8, dtype=np.int32)
+    launch(next(op for op in module.walk() if op.name == "gpu.func"), (1, 1, 1), [numbers])
+    np.testing.assert_array_equal(numbers, expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "kind", "message"),
+    [
+        ("", "%x: memref<8xf64>", "webgpu", "webgpu has no values of f64"),
+        ("", "%x: memref<8xi64>", "webgpu", "webgpu has no values of i64"),
+        ("", "%x: memref<8xf16>", "opencl", "opencl has no values of f16"),
+        ("", "%x: memref<8xi1>", "webgpu", "webgpu has no buffers of i1"),
+        ("%e = math.exp %x : f32", "%x: f32", "opencl", "opencl has no spelling of math.exp"),
+        ("%e = math.tanh %x : f32", "%x: f32", "webgpu", "wgsl has no spelling of math.tanh"),
+    ],
+)
+def test_what_a_language_lacks_is_refused(body: str, arguments: str, kind: str, message: str) -> None:
+    with pytest.raises(StepwellError, match=message) as raised:
+        emit_kernels(kernel(body, arguments), Target(kind))
+    assert raised.value.code in ("unsupported", "unsupported-op")
+
+
+def test_targets_without_a_language_are_refused() -> None:
+    with pytest.raises(StepwellError, match="no source text for cuda"):
+        emit_kernels(kernel(""), Target("cuda"))
+    assert (
+        "enable f16;" in emit_kernels(kernel("", "%x: memref<8xf16>"), Target("webgpu{features=f16}"))[0].text
+    )

@@ -1,0 +1,1 @@
+"""Devices on the command line: kernels that run without one."""

@@ -1,0 +1,111 @@
+"""`stepwell compile --emit gpu` and `--emit source`: the kernels of a model for a device, as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.whole_files import write_text
+from stepwell.runtime.machine.named_target import Target
+from stepwell.tools.driver.options import CompileOptions
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from stepwell.dialects._xdsl import StepwellContext
+    from stepwell.dialects.gpu import GPUModuleOp
+
+DEVICE_LEVELS = ("gpu", "source")
+"""What `--emit` writes for devices: the gpu level, or source text."""
+_GPU = "gpu"
+_MOST_OPT_LEVEL = 1
+"""Higher levels store data as kernels of CPUs read them best."""
+
+
+def emit_for_device(model: Path, options: CompileOptions, level: str, output: Path | None) -> None:
+    """
+    Print the text of a level for a device, or write it to a file, with the weights beside it.
+
+    Raises: StepwellError `bad-option` for a target that is no GPU; `unsupported-target`, `unsupported` of
+    `emit_kernels`; of the pass that failed.
+    """
+    from stepwell.lowering.emit_source import emit_kernels
+    from stepwell.passes.instruments import module_text
+    from stepwell.tools.driver.ir_files import write_ir
+
+    target = _target(options)
+    if target is None and level != _GPU:
+        message = "--emit source is for a device: --target webgpu or opencl"
+        raise StepwellError("bad-option", None, message, help="`stepwell targets` lists the kinds")
+    module, ctx = kernels_of(model, options)
+    if target is None or level == _GPU:
+        text = module_text(module)
+    else:
+        text = "\n\n".join(kernel.text for kernel in emit_kernels(module, target)) + "\n"
+    if output is None:
+        print(text, end="")
+    elif level == _GPU:
+        write_ir(output, text, ctx)
+    else:
+        write_text(output, text)
+
+
+def kernels_of(model: Path, options: CompileOptions) -> tuple[ModuleOp, StepwellContext]:
+    """A model, or a program of the gpu level, as kernels of a device. Raises: as `emit_for_device`."""
+    from stepwell.dialects.sched import TARGET
+    from stepwell.dialects.target import SpecAttr
+    from stepwell.passes.pipelines import GPU_PIPELINE
+    from stepwell.tools.driver.emit import lower_to
+
+    target = _target(options)
+    host = None if target is None or target.host is None else str(target.host)
+    ours = replace(options, target=host, opt_level=min(options.opt_level, _MOST_OPT_LEVEL))
+    if (written := _written_kernels(model)) is not None:
+        return written
+    compilation = lower_to(model, ours, "linalg")
+    compilation.run("loop", GPU_PIPELINE)
+    for op in _modules(compilation.module):
+        if target is not None:
+            op.attributes[TARGET] = SpecAttr.of(target.with_host(None))
+    return compilation.module, compilation.ctx
+
+
+def _written_kernels(model: Path) -> tuple[ModuleOp, StepwellContext] | None:
+    """The module of a file that has kernels already; None for others. Raises: StepwellError `syntax`, …"""
+    from stepwell.tools.driver.reading import is_ir
+
+    if not is_ir(model):
+        return None
+    module, ctx = read_kernels(Path(model))
+    return (module, ctx) if _modules(module) else None
+
+
+def read_kernels(model: Path) -> tuple[ModuleOp, StepwellContext]:
+    """A file of IR as a verified module, whatever its `@main` takes. Raises: StepwellError `syntax`, …"""
+    from stepwell.dialects._xdsl import StepwellContext
+    from stepwell.tools.driver.ir_files import read_ir
+    from stepwell.tools.driver.written_program import verify_written
+
+    ctx = StepwellContext()
+    module = read_ir(model, ctx)
+    verify_written(module)
+    return module, ctx
+
+
+def _modules(module: ModuleOp) -> list[GPUModuleOp]:
+    from stepwell.dialects.gpu import GPUModuleOp
+
+    return [op for op in module.body.block.ops if isinstance(op, GPUModuleOp)]
+
+
+def _target(options: CompileOptions) -> Target | None:
+    """The device of options; None without one. Raises: StepwellError `bad-option`."""
+    if options.target is None:
+        return None
+    target = Target(options.target)
+    if _GPU not in target.keys:
+        message = f"--emit gpu and source are for GPUs, and the target is {target}"
+        raise StepwellError("bad-option", None, message, help="--target webgpu, opencl or cuda")
+    return target

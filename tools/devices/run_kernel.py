@@ -1,0 +1,90 @@
+"""`stepwell run KERNEL.mlir --device gpu-interpreter`: a program with kernels, checked as it runs."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.interface import Array, Interface, TensorSpec
+from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
+from stepwell.tools.devices.emit import read_kernels
+from stepwell.tools.inputs import completed_inputs, expect_fitting, read_arrays
+
+if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+
+DEVICES = ("gpu-interpreter",)
+MAIN = "main"
+
+
+def add_device(parser: ArgumentParser) -> None:
+    """Add `--device`."""
+    parser.add_argument(
+        "--device",
+        metavar="NAME",
+        help=f"where a program of the gpu level runs: {', '.join(DEVICES)} (checks races, barriers, bounds)",
+    )
+
+
+def run_kernel(args: Namespace) -> int:
+    """Run `@main` of a file of IR; returns the exit status. Raises: StepwellError."""
+    if args.device not in DEVICES:
+        help = f"{did_you_mean(args.device, DEVICES)}the devices are {', '.join(DEVICES)}"
+        raise StepwellError("no-device", None, f"no device is named {args.device!r} here", help=help)
+    if args.model.suffix != ".mlir":
+        message = f"{args.device} runs programs of the gpu level as text (.mlir), found {args.model.name}"
+        raise StepwellError("unsupported-target", None, message)
+    from stepwell.lowering.interpret import interpret
+
+    module, ctx = read_kernels(args.model)
+    names, interface = _interface(_main(module, str(args.model)))
+    given = read_arrays(args.inputs) if args.inputs is not None else {}
+    feeds: Mapping[str, Array] = completed_inputs(
+        interface, given, args.seed, dict(args.input_shape), args.fill
+    )
+    expect_fitting(interface, feeds)
+    values = [feeds[name] if feeds[name].ndim else feeds[name][()] for name in names]
+    results = interpret(module, ctx, MAIN, [np.ascontiguousarray(value) for value in values])
+    outputs = dict(zip([spec.name for spec in interface.outputs], results, strict=False))
+    show_outputs(args, outputs)
+    if args.outputs is not None:
+        write_outputs(args.outputs, outputs)
+    return 0
+
+
+def _main(module: object, file: str) -> FuncOp:
+    """The function that launches kernels. Raises: StepwellError `unknown-function`."""
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.func import FuncOp
+
+    assert isinstance(module, ModuleOp)
+    for op in module.body.block.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == MAIN and op.body.blocks:
+            return op
+    help = "add `func.func @main(…)` with a `gpu.launch_func` of the kernel"
+    raise StepwellError("unknown-function", file, "no function @main launches the kernels", help=help)
+
+
+def _interface(main: FuncOp) -> tuple[list[str], Interface]:
+    """The names of the arguments, and their types; the buffers are outputs too."""
+    from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType
+
+    from stepwell.lowering.interpret import numpy_dtype
+
+    specs: list[TensorSpec] = []
+    for number, argument in enumerate(main.body.block.args):
+        name, type = argument.name_hint or f"arg{number}", argument.type
+        if not isinstance(type, MemRefType) and not isinstance(type, IndexType):
+            raise StepwellError(
+                "unsupported", main, f"argument {name} is {type}: expected a buffer or an index"
+            )
+        shape = type.get_shape() if isinstance(type, MemRefType) else ()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        dims = [Dim.of(f"{name}_{d}" if n == DYNAMIC_INDEX else n) for d, n in enumerate(shape)]
+        specs.append(TensorSpec(name, numpy_dtype(type), tuple(dims)))  # pyright: ignore[reportUnknownArgumentType]
+    outputs = tuple(spec for spec in specs if spec.dims or spec.dtype != np.dtype(np.int64))
+    return [spec.name for spec in specs], Interface(tuple(specs), outputs, (), Dim.of(0))
