@@ -23,16 +23,21 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects import runtime_calls
-from stepwell.dialects.fields import parse_fields, parse_number
+from stepwell.dialects.fields import names_attr, parse_fields, parse_number
 from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.sched_entry import EntryOp
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
 from stepwell.dialects.sched_program import BUFFERS, PROGRAM, WEIGHT, ProgramAttr, verify_program
+from stepwell.dialects.schedule_script import OPS, LoopType, StageType
 from stepwell.dialects.types import int_attr
 from stepwell.runtime.errors import did_you_mean
 
 SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
+NAME = "sched.name"
+"""Key of the name of an op as a stage, by which scripts and errors call it."""
+LOOPS = "sched.loops"
+"""Key of the names of an op's loops, an array of strings."""
 UNROLLED = "sched.unrolled"
 """Key of the unit attribute of a function whose vectors fit registers: its schedules are carried out."""
 PARALLEL = "sched.parallel"
@@ -239,6 +244,16 @@ def schedule_of(op: Operation) -> Schedule | None:
     return attr.get() if isinstance(attr, ScheduleAttr) else None
 
 
+def loop_names_of(op: Operation) -> tuple[str, ...]:
+    """The names of an op's loops; none if it has no attribute with these."""
+    return _names(op.attributes.get(LOOPS))
+
+
+def _names(attr: Attribute | None) -> tuple[str, ...]:
+    names = cast("ArrayAttr[Attribute]", attr).data if isinstance(attr, ArrayAttr) else ()
+    return tuple(name.data for name in names if isinstance(name, StringAttr))
+
+
 @dataclass(frozen=True)
 class _Hint:
     """A discardable attribute: the ops that may have one, and the legal values."""
@@ -258,7 +273,8 @@ class _Interface:
 
 
 def _of_class(kind: type[Attribute], *ops: str) -> _Hint:
-    expected = "a unit attribute" if kind is UnitAttr else f"#{kind.name}"
+    known: Mapping[type[Attribute], str] = {UnitAttr: "a unit attribute", StringAttr: "a string"}
+    expected = known.get(kind, f"#{kind.name}")
     return _Hint(ops, expected, lambda value: isinstance(value, kind))
 
 
@@ -269,9 +285,15 @@ def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
     return _Hint(ops, f"{expected} of i64", is_accepted)
 
 
+def _are_names(value: Attribute) -> bool:
+    return isinstance(value, ArrayAttr) and value == names_attr(_names(cast(Attribute, value)))
+
+
 _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     KERNEL: _Interface(verify_kernel),
     SCHEDULE: _of_class(ScheduleAttr, "linalg.*", "linalg_ext.*"),
+    NAME: _of_class(StringAttr, "linalg.*", "linalg_ext.*"),
+    LOOPS: _Hint(("linalg.*",), "an array of strings", _are_names),
     UNROLLED: _of_class(UnitAttr, "func.func"),
     PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
     CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),
@@ -306,4 +328,8 @@ def verify_attribute(op: Operation, place: str, name: str, value: Attribute) -> 
         raise VerifyException(f"{name} must be {declared.expected}, found {value}")
 
 
-Sched = Dialect("sched", [*ops_in(runtime_calls), EntryOp], [ScheduleAttr, KernelAttr, ProgramAttr])
+Sched = Dialect(
+    "sched",
+    [*ops_in(runtime_calls), EntryOp, *OPS],
+    [ScheduleAttr, KernelAttr, ProgramAttr, StageType, LoopType],
+)
