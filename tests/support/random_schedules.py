@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.sched import SCHEDULE, Schedule
+from stepwell.dialects.schedule_levels import filled
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes import run_pipeline
 from tests.support.kernels import (
@@ -51,11 +52,27 @@ def _schedule(draw: Callable[..., Any], op: Structured) -> Schedule:
     return Schedule(tile, order, tuple(shared), draw(st.sampled_from([None, *range(op.rank)])))
 
 
+def _levels(draw: Callable[..., Any], op: Structured) -> Schedule:
+    """Up to three loops of each, in any order that keeps the blocks of a loop outside of its steps."""
+    waiting = [sorted(draw(st.sets(st.sampled_from(_TILES[2:]), max_size=3))) for _ in range(op.rank)]
+    nest: list[tuple[int, int]] = []
+    for dim in draw(st.permutations([d for d, steps in enumerate(waiting) for _ in steps])):
+        nest.append((dim, waiting[dim].pop()))
+    first = draw(st.integers(0, len(nest)))
+    dims = [dim for dim, _ in nest[first : first + draw(st.integers(0, 2))]]
+    may_share = len(set(dims)) == len(dims) and all(op.parallel[dim] for dim in dims)
+    shared = range(first, first + len(dims)) if may_share else ()
+    levels = filled([(dim, step, at in shared) for at, (dim, step) in enumerate(nest)], op.rank)
+    serial = levels[-1].loops()[len(levels[-1].parallel) :]
+    unroll = serial[draw(st.integers(0, len(serial))) :]
+    return Schedule.of_levels(levels, draw(st.sampled_from([None, *range(op.rank)])), unroll)
+
+
 def kernel_with_schedules(draw: Callable[..., Any], ctx: StepwellContext) -> ModuleOp:
     """A kernel some of whose ops have a random schedule."""
     module = parse_module(ctx, _KERNELS[draw(st.sampled_from(list(_KERNELS)))])
     run_pipeline(module, draw(st.sampled_from(["generalize-copies", "collapse-loops"])), ctx)
     for op in module.walk():
         if (view := Structured.of(op)) is not None and draw(st.booleans()):
-            op.attributes[SCHEDULE] = _schedule(draw, view).attr()
+            op.attributes[SCHEDULE] = draw(st.sampled_from([_schedule, _levels]))(draw, view).attr()
     return module

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import ceil, prod
 
-from stepwell.dialects.sched import MOST
+from stepwell.dialects.schedule_levels import MOST
 from stepwell.dialects.schedule_script.primitives import MOST_COPIES, MOST_LOOPS, OPEN
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.structured import Structured
@@ -31,11 +31,6 @@ class Kind(Enum):
     VECTOR = "vectorized"
     UNROLLED = "unrolled"
     INSIDE = "left inside"
-
-    @property
-    def is_body(self) -> bool:
-        """Whether the loop is part of the body of a tile, inside of the loops that are built."""
-        return self not in (Kind.SERIAL, Kind.PARALLEL)
 
 
 @dataclass(frozen=True)
@@ -74,6 +69,14 @@ class Nest:
     def kind(self, loop: Loop) -> Kind:
         """The way in which a loop runs."""
         return self.kinds.get(loop, Kind.SERIAL)
+
+    def is_body(self, loop: Loop) -> bool:
+        """Whether a loop is part of the body of a tile, inside of the loops that are built."""
+        return self._is_inside(loop) and loop.is_last
+
+    def _is_inside(self, loop: Loop) -> bool:
+        """Whether no loop that runs step by step can be inside of a loop."""
+        return self.kind(loop) not in (Kind.SERIAL, Kind.PARALLEL)
 
     def split(self, loop: Loop, factors: Sequence[int]) -> tuple[Nest, tuple[Loop, ...]]:
         """The nest with parts in place of a loop, and these. Raises: IllegalStepError."""
@@ -123,6 +126,11 @@ class Nest:
         """The nest with iterations that run at the same time. Raises: IllegalStepError."""
         self._expect_undecided(loop)
         self._expect_slices(loop)
+        parallel = [other for other, kind in self.kinds.items() if kind is Kind.PARALLEL]
+        if taken := [other.name for other in parallel if other.dim == loop.dim]:
+            raise IllegalStepError(
+                f"loops {loop.name} and {taken[0]} are parts of one, which is parallel already"
+            )
         if not self.view.parallel[loop.dim]:
             others = [f"{o.name} ({o.extent or 'open'})" for o in self._independent()]
             raise IllegalStepError(
@@ -153,7 +161,6 @@ class Nest:
     def unroll(self, loop: Loop, limit: int = MOST_COPIES) -> Nest:
         """The nest with a loop that is written out. Raises: IllegalStepError."""
         self._expect_undecided(loop)
-        self._expect_last(loop)
         written = [other.extent for other, kind in self.kinds.items() if kind is Kind.UNROLLED]
         if loop.extent is None:
             raise IllegalStepError(f"the extent of loop {loop.name} is known at run time", "split it first")
@@ -174,13 +181,9 @@ class Nest:
     def expect_whole(self) -> None:
         """Require what the body contains to be inside of all other loops. Raises: IllegalStepError."""
         for outer, inner in _pairs(self.loops):
-            if self.kind(outer).is_body and not self.kind(inner).is_body:
-                raise IllegalStepError(
-                    f"loop {inner.name} is inside of loop {outer.name}, which is {self.kind(outer).value}, "
-                    "and stays a loop",
-                    f"reorder {inner.name}, {outer.name}",
-                    outer,
-                )
+            stays = not (self.is_body(inner) if self.is_body(outer) else self._is_inside(inner))
+            if self._is_inside(outer) and stays:
+                raise self._stays(outer, inner)
 
     def _independent(self) -> list[Loop]:
         """The loops that can run in parallel."""
@@ -229,19 +232,26 @@ class Nest:
             )
 
     def _expect_kinds(self) -> None:
-        """Require parallel loops to be outside, and nothing inside of the body that must stay a loop."""
+        """Require parallel loops to be together, and nothing inside of the body that must stay a loop."""
+        at = [i for i, loop in enumerate(self.loops) if self.kind(loop) is Kind.PARALLEL]
+        if between := [i for i in range(at[0], at[-1]) if i not in at] if at else []:
+            name, first, last = (self.loops[i].name for i in (between[0], at[0], at[-1]))
+            raise IllegalStepError(
+                f"loop {name} is between loops {first} and {last}: parallel loops are next to each other",
+                f"reorder {last}, {name}",
+            )
         for outer, inner in _pairs(self.loops):
-            if self.kind(inner) is Kind.PARALLEL and self.kind(outer) is not Kind.PARALLEL:
-                raise IllegalStepError(
-                    f"loop {inner.name} is inside of loop {outer.name}, which is {self.kind(outer).value}: "
-                    "parallel loops are the outermost",
-                    f"reorder {inner.name}, {outer.name}",
-                )
-            if self.kind(outer).is_body and not inner.is_last:
-                raise IllegalStepError(
-                    f"loop {inner.name} is inside of loop {outer.name} and stays a loop: it has parts",
-                    f"reorder {inner.name}, {outer.name}",
-                )
+            is_fixed = self.kind(inner) is Kind.PARALLEL or (self.is_body(outer) and not inner.is_last)
+            if self._is_inside(outer) and is_fixed:
+                raise self._stays(outer, inner)
+
+    def _stays(self, outer: Loop, inner: Loop) -> IllegalStepError:
+        return IllegalStepError(
+            f"loop {inner.name} is inside of loop {outer.name}, which is {self.kind(outer).value}, "
+            "and stays a loop",
+            f"reorder {inner.name}, {outer.name}",
+            outer,
+        )
 
 
 def _pairs(loops: Sequence[Loop]) -> list[tuple[Loop, Loop]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
+from math import ceil
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -98,8 +98,10 @@ class _LoopSteps:
         self._view, self._schedule = view, schedule
         self._stage = stage
         self._names = names_of_loops(view)
-        self._outer: dict[int, SSAValue] = {}
-        """The loop to build of each tiled loop of the op."""
+        self._copies = 1
+        """The product of the loops that have been written out."""
+        self._outer: dict[int, list[SSAValue]] = {}
+        """The loops to build of each tiled loop of the op, outer to inner."""
         self._body: dict[int, SSAValue] = {}
         """The loop of each in the body of a tile."""
 
@@ -111,39 +113,71 @@ class _LoopSteps:
         for dim, value in zip(order, loops.loops, strict=True):
             value.name_hint = _hint(self._names[dim])
             yield from self._split(dim, value)
-        lanes = self._schedule.vectorize
-        outer = [self._outer[dim] for dim in self._schedule.loops()]
-        body = [value for dim, value in self._body.items() if dim != lanes]
-        lane = [self._body[lanes]] if lanes is not None else []
-        if len(outer) + len(body) + len(lane) > 1:
-            yield ReorderOp([*outer, *body, *lane])
-        if self._schedule.parallel:
-            yield ParallelOp([self._outer[dim] for dim in self._schedule.parallel])
-        yield from map(VectorizeOp, lane)
-        yield from self._written_out([dim for dim in self._body if dim != lanes])
+        yield from self._decided(self._schedule)
 
     def _split(self, dim: int, value: SSAValue) -> Iterator[Operation]:
-        """Cut a loop where its tile is more than one step, or a step of lanes."""
-        tile = self._schedule.tile[dim]
-        if not tile:
-            self._body[dim] = value
-        elif tile == 1 and dim != self._schedule.vectorize:
-            self._outer[dim] = value
-        else:
-            split = SplitOp(value, [OPEN, tile])
-            for i, part in enumerate(split.parts):
-                part.name_hint = _hint(f"{self._names[dim]}{i}")
-            self._outer[dim], self._body[dim] = split.parts
+        """Cut a loop at each of its tiles; the last loop of one step is the body's own."""
+        tiles = [level.tile[dim] for level in self._schedule.levels() if level.tile[dim]]
+        needs_body = dim in (self._schedule.vectorize, *self._schedule.unroll)
+        built, steps = len(tiles), [*tiles] if needs_body or tiles[-1:] != [1] else tiles[:-1]
+        parts, number = [value], 0
+        for run in _divisible(steps):
+            split = SplitOp(parts.pop(), [OPEN, *run])
+            for part in split.parts:
+                part.name_hint, number = _hint(f"{self._names[dim]}{number}"), number + 1
+            parts += split.parts
             yield split
+        self._outer[dim] = parts[:built]
+        if len(parts) > built:
+            self._body[dim] = parts[-1]
+
+    def _decided(self, schedule: Schedule) -> Iterator[Operation]:
+        """The order of the loops, and how they run."""
+        lanes, built = schedule.vectorize, {dim: iter(loops) for dim, loops in self._outer.items()}
+        levels = [[(dim, next(built[dim])) for dim in level.loops()] for level in schedule.levels()]
+        body = [value for dim, value in self._body.items() if dim != lanes]
+        lane = [self._body[lanes]] if lanes is not None else []
+        nest = [*(value for level in levels for _, value in level), *body, *lane]
+        if len(nest) > 1:
+            yield ReorderOp(nest)
+        pairs = list(zip(schedule.levels(), levels, strict=True))
+        if shared := [v for level, loops in pairs for dim, v in loops if dim in level.parallel]:
+            yield ParallelOp(shared)
+        yield from map(VectorizeOp, lane)
+        yield from self._written_out([dim for dim in self._body if dim != lanes])
+        yield from self._unrolled([(dim, value) for dim, value in levels[-1] if dim in schedule.unroll])
 
     def _written_out(self, dims: Sequence[int]) -> Iterator[Operation]:
         """Unroll what is short; the rest is left inside."""
-        tiles, extents = self._schedule.tile, self._view.extents
-        copies = {dim: tiles[dim] or extents[dim] or MOST_COPIES + 1 for dim in dims}
+        copies = {dim: self._span(dim, 0) or MOST_COPIES + 1 for dim in dims}
         short: list[int] = []
         for dim in sorted(dims, key=lambda dim: copies[dim]):
-            if prod(copies[d] for d in (*short, dim)) <= MOST_COPIES:
+            if self._copies * copies[dim] <= MOST_COPIES:
                 short.append(dim)
+                self._copies *= copies[dim]
         yield from (UnrollOp(self._body[dim]) for dim in dims if dim in short)
         if rest := [self._body[dim] for dim in dims if dim not in short]:
             yield InsideOp(rest)
+
+    def _unrolled(self, loops: Sequence[tuple[int, SSAValue]]) -> Iterator[Operation]:
+        """Unroll loops around the body."""
+        for dim, value in loops:
+            self._copies *= ceil((self._span(dim, 1) or 1) / (self._span(dim, 0) or 1))
+            yield UnrollOp(value, self._copies if self._copies > MOST_COPIES else None)
+
+    def _span(self, dim: int, outer: int) -> int | None:
+        """The size of a loop's innermost tile, or of one further out; its extent where there is none."""
+        tiles = [level.tile[dim] for level in self._schedule.levels() if level.tile[dim]]
+        return tiles[-1 - outer] if outer < len(tiles) else self._view.extents[dim]
+
+
+def _divisible(steps: Sequence[int]) -> list[list[int]]:
+    """The factors of splits that make tiles: one split as far as each tile divides the one before."""
+    runs: list[list[int]] = []
+    for number, step in enumerate(steps):
+        outer = steps[number - 1] if number else None
+        if outer is None or outer % step:
+            runs.append([step])
+        else:
+            runs[-1][-1:] = [outer // step, step]
+    return runs

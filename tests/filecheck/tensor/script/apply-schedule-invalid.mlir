@@ -150,9 +150,9 @@ func.func private @k(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32
 sched.script @refused for "k" {
   %c = sched.stage "C"
   %i, %j, %r = sched.loops %c
-  sched.parallel %i
-  // expected-error: reorder(r, i): loop i is inside of loop r, which is serial: parallel loops are the outermost
-  sched.reorder %r, %i
+  sched.parallel %i, %j
+  // expected-error: reorder(r, j): loop r is between loops i and j: parallel loops are next to each other
+  sched.reorder %r, %j
 }
 
 // -----
@@ -195,8 +195,10 @@ func.func private @k(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32
 sched.script @refused for "k" {
   %c = sched.stage "C"
   %i, %j, %r = sched.loops %c
-  // expected-error: parallel(j): loop j is inside of loop i, which is serial: parallel loops are the outermost
-  sched.parallel %j
+  %i0, %i1 = sched.split %i by [?, 8]
+  sched.parallel %i0
+  // expected-error: parallel(i.1): loops i.1 and i.0 are parts of one, which is parallel already
+  sched.parallel %i1
 }
 
 // -----
@@ -308,7 +310,7 @@ sched.script @refused for "k" {
   %c = sched.stage "C"
   %i, %j, %r = sched.loops %c
   %r0, %r1 = sched.split %r by [?, 4]
-  // expected-error: unroll(i): loop r.0 is inside of loop i and stays a loop: it has parts
+  // expected-error: unroll(i): loop r.0 is inside of loop i, which is unrolled, and stays a loop
   sched.unroll %i
 }
 

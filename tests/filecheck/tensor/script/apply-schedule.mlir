@@ -151,6 +151,37 @@ sched.script @parallel for "k" {
 
 // -----
 
+// levels
+// CHECK: #sched.schedule<levels = [<tile = [0, 0, 6]>, <tile = [8, 16, 1], parallel = [1, 0]>, <tile = [4, 0, 0]>], vectorize = 1, unroll = [0]>
+// CHECK-NOT: sched.script
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+func.func private @k(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  func.return %C : tensor<32x48xf32>
+}
+sched.script @levels for "k" {
+  %c = sched.stage "C"
+  %i, %j, %r = sched.loops %c
+  %i0, %i1, %i2 = sched.split %i by [4, 2, 4]
+  %j0, %j1 = sched.split %j by [3, 16]
+  %r0, %r1 = sched.split %r by [2, 6]
+  sched.reorder %r0, %j0, %i0, %r1, %i1, %i2, %j1
+  sched.parallel %j0, %i0
+  sched.vectorize %j1
+  sched.unroll %i2
+  sched.unroll %i1
+}
+
+// -----
+
 // vectorize
 // CHECK: #sched.schedule<tile = [1, 0, 1], vectorize = 1>
 // CHECK-NOT: sched.script
