@@ -113,6 +113,8 @@ class LocatingParser(ExactParser):
         self._file = StringAttr(name)
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._types: dict[str, TypeAttribute] = {}
+        self.bound_results = 0
+        """The number of values that the text names as results of the op that is being read."""
 
     def parse_file(self) -> ModuleOp:
         """The whole text. Raises: StepwellError `syntax`, with the line and a caret."""
@@ -166,6 +168,11 @@ class LocatingParser(ExactParser):
             message = f"no dialect has an op {name}{nearest_name(self.ctx, name)}"
             self.raise_error(message, start, start + len(name))
         return found
+
+    def _parse_op_result_list(self) -> list[tuple[Span[str], int]]:
+        names = super()._parse_op_result_list()
+        self.bound_results = sum(size for _, size in names)
+        return names
 
     def parse_operation(self) -> Operation:
         start = self.pos

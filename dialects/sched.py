@@ -23,17 +23,35 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects import runtime_calls
-from stepwell.dialects.fields import parse_fields, parse_number
+from stepwell.dialects.fields import names_attr, parse_fields, parse_number, parse_numbers
 from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.sched_entry import EntryOp
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
 from stepwell.dialects.sched_program import BUFFERS, PROGRAM, WEIGHT, ProgramAttr, verify_program
 from stepwell.dialects.target import SpecAttr
+from stepwell.dialects.schedule_levels import (
+    Level,
+    LevelParts,
+    ints,
+    level_of,
+    level_parts,
+    parse_levels,
+    print_ints,
+    print_level,
+    values,
+    verify_level,
+    verify_levels,
+)
+from stepwell.dialects.schedule_script import OPS, LoopType, StageType
 from stepwell.dialects.types import int_attr
 from stepwell.runtime.errors import did_you_mean
 
 SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
+NAME = "sched.name"
+"""Key of the name of an op as a stage, by which scripts and errors call it."""
+LOOPS = "sched.loops"
+"""Key of the names of an op's loops, an array of strings."""
 UNROLLED = "sched.unrolled"
 """Key of the unit attribute of a function whose vectors fit registers: its schedules are carried out."""
 PARALLEL = "sched.parallel"
@@ -52,35 +70,40 @@ ALIGN = "sched.align"
 """Key of a buffer among a function's arguments: its alignment in bytes, if not its element's size."""
 
 _NO_LANES = -1
-MOST = 1 << 31
-"""No tile and no size of a kernel is as large."""
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Level):
     """
     The tiles, order, parallel loops and lanes of a `#sched.schedule` (see `ScheduleAttr`), as Python values.
 
-    Loops are named by their position in the op's iteration space.
+    Loops are named by their position in the op's iteration space. The tiles are those of the outermost level.
     """
 
-    tile: tuple[int, ...] = ()
-    order: tuple[int, ...] = ()
-    parallel: tuple[int, ...] = ()
     vectorize: int | None = None
     form: str = ""
     """The way to compute an op of `linalg_ext`, which has no tiles."""
     sizes: tuple[tuple[str, int], ...] = ()
     """Numbers of that form by name."""
+    inner: tuple[Level, ...] = ()
+    """The levels inside of the outermost one, the register tile last."""
+    unroll: tuple[int, ...] = ()
+    """The loops of the last level that are written out."""
 
-    def loops(self) -> tuple[int, ...]:
-        """The tiled loops, outer to inner."""
-        return self.order or self.default_order()
+    def levels(self) -> tuple[Level, ...]:
+        """All levels, outer to inner."""
+        return (Level(self.tile, self.order, self.parallel), *self.inner)
 
-    def default_order(self) -> tuple[int, ...]:
-        """The order when none is written: parallel loops as listed, then the others by position."""
-        rest = tuple(d for d, t in enumerate(self.tile) if t and d not in self.parallel)
-        return (*self.parallel, *rest)
+    @staticmethod
+    def of_levels(
+        levels: Sequence[Level], vectorize: int | None = None, unroll: Sequence[int] = ()
+    ) -> Schedule:
+        """The schedule of levels, one at least."""
+        first, *inner = levels
+        at_last = tuple(unroll)
+        return Schedule(
+            first.tile, first.order, first.parallel, vectorize, inner=tuple(inner), unroll=at_last
+        )
 
     def attr(self) -> ScheduleAttr:
         """The attribute that says this."""
@@ -94,6 +117,7 @@ class ScheduleAttr(ParametrizedAttribute):
 
     ```mlir
     #sched.schedule<tile = [4, 64, 1], order = [1, 0, 2], parallel = [1, 0], vectorize = 1>
+    #sched.schedule<levels = [<tile = [0, 0, 192]>, <tile = [6, 16, 1], parallel = [1, 0]>], vectorize = 1>
     #sched.schedule<form = "walk", sizes = {block = 64, rows = 8, trees = 16}>
     ```
     - `tile`: the step of each loop, and so the extent of the op in its body; 0: the loop is not tiled.
@@ -102,15 +126,21 @@ class ScheduleAttr(ParametrizedAttribute):
       then the others by position.
     - `parallel`: loops whose iterations are independent. They come first in the order, the ops that are fused
       with this one share them, and they may run on several threads.
+    - `levels`: in place of these three, several of them from the outermost on: blocks for caches, and the
+      register tile last.
     - `vectorize`: the loop whose steps are the lanes of vectors.
+    - `unroll`: loops of the last level that are written out.
     - `form`: for ops of `linalg_ext`, in place of all these: the way to compute it, with `sizes` by name.
 
     Constraints:
       (C1) tiles are 0 to 2^31 - 1.
       (C2) `order` names every tiled loop once and no other.
-      (C3) `parallel` names tiled loops, each once, the first ones of `order`.
+      (C3) `parallel` names tiled loops, each once, the first ones of `order`; one level has such loops.
       (C4) `vectorize` is a loop.
       (C5) a form has no tiles; sizes are positive, and only with a form.
+      (C6) a level begins where the one before cannot go on: with a loop that is tiled there already, or with
+           parallel loops inside of others. The tiles of a loop do not grow inwards.
+      (C7) `unroll` names the last loops of the last level's order, none of them parallel.
     """
 
     name = "sched.schedule"
@@ -121,29 +151,29 @@ class ScheduleAttr(ParametrizedAttribute):
     vectorize: IntAttr = param_def()
     form: StringAttr = param_def()
     sizes: DictionaryAttr = param_def()
+    inner: ArrayAttr[LevelParts] = param_def()
+    unroll: ArrayAttr[IntAttr] = param_def()
 
     def __init__(self, schedule: Schedule):
         lanes = _NO_LANES if schedule.vectorize is None else schedule.vectorize
-        # The default order is not stored, so that equal schedules are equal attributes.
-        order = () if schedule.order == schedule.default_order() else schedule.order
+        first, *inner = map(level_parts, schedule.levels())
         super().__init__(
-            _ints(schedule.tile), _ints(order), _ints(schedule.parallel), IntAttr(lanes),
+            *first.data, IntAttr(lanes),
             StringAttr(schedule.form), DictionaryAttr({name: IntAttr(n) for name, n in schedule.sizes}),
+            ArrayAttr(inner), ints(schedule.unroll),
         )  # fmt: skip
 
     def get(self) -> Schedule:
         """The schedule in Python's terms."""
         lanes = None if self.vectorize.data == _NO_LANES else self.vectorize.data
         sizes = tuple((name, cast(IntAttr, size).data) for name, size in self.sizes.data.items())
-        form = self.form.data
-        return Schedule(_values(self.tile), _values(self.order), _values(self.parallel), lanes, form, sizes)
+        return Schedule(
+            values(self.tile), values(self.order), values(self.parallel), lanes, self.form.data, sizes,
+            tuple(map(level_of, self.inner)), values(self.unroll),
+        )  # fmt: skip
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        def numbers() -> ArrayAttr[IntAttr]:
-            parse = partial(parser.parse_integer, allow_boolean=False)
-            return _ints(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse))
-
         def loop() -> IntAttr:
             return IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))
 
@@ -158,16 +188,23 @@ class ScheduleAttr(ParametrizedAttribute):
         def sizes() -> DictionaryAttr:
             return DictionaryAttr(dict(parser.parse_comma_separated_list(parser.Delimiter.BRACES, size)))
 
+        numbers, levels = partial(parse_numbers, parser), partial(parse_levels, parser)
         readers = {
             "tile": numbers, "order": numbers, "parallel": numbers, "vectorize": loop, "form": form,
-            "sizes": sizes,
+            "sizes": sizes, "levels": levels, "unroll": numbers,
         }  # fmt: skip
-        empty = _ints(())
-        defaults = {
+        empty = ints(())
+        defaults: dict[str, Attribute] = {
             "tile": NoneAttr(), "order": empty, "parallel": empty, "vectorize": IntAttr(_NO_LANES),
-            "form": StringAttr(""), "sizes": DictionaryAttr({}),
+            "form": StringAttr(""), "sizes": DictionaryAttr({}), "levels": ArrayAttr[LevelParts]([]),
+            "unroll": empty,
         }  # fmt: skip
         tile, *rest = parse_fields(parser, readers, defaults)
+        if (levels := rest[5]) != defaults["levels"]:
+            if not isinstance(tile, NoneAttr) or rest[:2] != [empty, empty] or rest[3] != defaults["form"]:
+                parser.raise_error("`levels` is in place of `tile`, `order`, `parallel` and `form`")
+            first, *inner = cast("ArrayAttr[LevelParts]", levels)
+            return [*first.data, *rest[2:5], ArrayAttr(inner), rest[6]]
         if isinstance(tile, NoneAttr):
             if rest[3] == defaults["form"]:
                 parser.raise_error("`tile` is missing")
@@ -175,71 +212,66 @@ class ScheduleAttr(ParametrizedAttribute):
         return [tile, *rest]
 
     def print_parameters(self, printer: Printer) -> None:
+        first: LevelParts = ArrayAttr([self.tile, self.order, self.parallel])
         with printer.in_angle_brackets():
             if self.form.data:
                 printer.print_string(f'form = "{self.form.data}"')
                 if self.sizes.data:
                     sizes = ", ".join(f"{name} = {n}" for name, n in self.get().sizes)
                     printer.print_string(f", sizes = {{{sizes}}}")
+            elif self.inner.data:
+                printer.print_string("levels = ")
+                with printer.in_square_brackets():
+                    printer.print_list((first, *self.inner), partial(_print_in_brackets, printer))
             else:
-                printer.print_string("tile = ")
-                _print_ints(self.tile, printer)
-            for key, numbers in (("order", self.order), ("parallel", self.parallel)):
-                if numbers.data:
-                    printer.print_string(f", {key} = ")
-                    _print_ints(numbers, printer)
+                print_level(printer, first)
             if self.vectorize.data != _NO_LANES:
                 printer.print_string(f", vectorize = {self.vectorize.data}")
+            if self.unroll.data:
+                printer.print_string(", unroll = ")
+                print_ints(self.unroll, printer)
 
     def verify(self) -> None:
         schedule = self.get()
-        tile, rank = schedule.tile, len(schedule.tile)
-        if any(not 0 <= t < MOST for t in tile):  # (C1)
-            raise VerifyException(f"tiles must be 0 to 2^31 - 1, found {list(tile)}")
-        tiled = [d for d, t in enumerate(tile) if t]
-        for key, loops in (("order", schedule.order), ("parallel", schedule.parallel)):
-            for loop in loops:
-                if not 0 <= loop < rank:
-                    raise VerifyException(f"{key} names loop {loop}, and the tiles are 0 to {rank - 1}")
-                if not tile[loop]:
-                    raise VerifyException(f"{key} names loop {loop}, whose tile is 0")
-                if loops.count(loop) > 1:  # threads would write the same tiles
-                    raise VerifyException(f"{key} names loop {loop} twice")
-        if schedule.order and len(schedule.order) < len(tiled):  # (C2)
-            raise VerifyException(
-                f"order must name each of the tiled loops {tiled} once, found {list(schedule.order)}"
-            )
-        if set(schedule.loops()[: len(schedule.parallel)]) != set(schedule.parallel):  # (C3)
-            raise VerifyException(
-                f"parallel must name the first loops of the order {list(schedule.loops())}, "
-                f"found {list(schedule.parallel)}"
-            )
+        levels, rank = schedule.levels(), len(schedule.tile)
+        for level in levels:
+            verify_level(level)  # (C1), (C2), (C3)
+        if len(levels) > 1:
+            verify_levels(levels)  # (C6)
         if schedule.vectorize is not None and not schedule.vectorize < rank:  # (C4)
             raise VerifyException(f"vectorize must name one of {rank} loops, found {schedule.vectorize}")
-        if schedule.form and tile:
-            raise VerifyException(f"a form has no tiles, found {list(tile)}")
+        if schedule.form and schedule.tile:
+            raise VerifyException(f"a form has no tiles, found {list(schedule.tile)}")
         for name, size in schedule.sizes:  # (C5)
             if not schedule.form or size <= 0:
                 raise VerifyException(f"sizes are positive numbers of a form, found {name} = {size}")
+        last = levels[len(levels) - 1]
+        serial = last.loops()[len(last.parallel) :]
+        if schedule.unroll and serial[-len(schedule.unroll) :] != schedule.unroll:  # (C7)
+            raise VerifyException(
+                f"unroll must name the last of the loops {list(serial)}, found {list(schedule.unroll)}"
+            )
 
 
-def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
-    return ArrayAttr([IntAttr(v) for v in values])
-
-
-def _values(attr: ArrayAttr[IntAttr]) -> tuple[int, ...]:
-    return tuple(v.data for v in attr.data)
-
-
-def _print_ints(attr: ArrayAttr[IntAttr], printer: Printer) -> None:
-    with printer.in_square_brackets():
-        printer.print_list(_values(attr), printer.print_int)
+def _print_in_brackets(printer: Printer, level: LevelParts) -> None:
+    with printer.in_angle_brackets():
+        print_level(printer, level)
 
 
 def schedule_of(op: Operation) -> Schedule | None:
     """The schedule that an op carries, if any."""
     attr = op.attributes.get(SCHEDULE)
     return attr.get() if isinstance(attr, ScheduleAttr) else None
+
+
+def loop_names_of(op: Operation) -> tuple[str, ...]:
+    """The names of an op's loops; none if it has no attribute with these."""
+    return _names(op.attributes.get(LOOPS))
+
+
+def _names(attr: Attribute | None) -> tuple[str, ...]:
+    names = cast("ArrayAttr[Attribute]", attr).data if isinstance(attr, ArrayAttr) else ()
+    return tuple(name.data for name in names if isinstance(name, StringAttr))
 
 
 @dataclass(frozen=True)
@@ -261,7 +293,8 @@ class _Interface:
 
 
 def _of_class(kind: type[Attribute], *ops: str) -> _Hint:
-    expected = "a unit attribute" if kind is UnitAttr else f"#{kind.name}"
+    known: Mapping[type[Attribute], str] = {UnitAttr: "a unit attribute", StringAttr: "a string"}
+    expected = known.get(kind, f"#{kind.name}")
     return _Hint(ops, expected, lambda value: isinstance(value, kind))
 
 
@@ -272,9 +305,15 @@ def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
     return _Hint(ops, f"{expected} of i64", is_accepted)
 
 
+def _are_names(value: Attribute) -> bool:
+    return isinstance(value, ArrayAttr) and value == names_attr(_names(cast(Attribute, value)))
+
+
 _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     KERNEL: _Interface(verify_kernel),
     SCHEDULE: _of_class(ScheduleAttr, "linalg.*", "linalg_ext.*"),
+    NAME: _of_class(StringAttr, "linalg.*", "linalg_ext.*"),
+    LOOPS: _Hint(("linalg.*",), "an array of strings", _are_names),
     UNROLLED: _of_class(UnitAttr, "func.func"),
     PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
     CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),
@@ -310,4 +349,8 @@ def verify_attribute(op: Operation, place: str, name: str, value: Attribute) -> 
         raise VerifyException(f"{name} must be {declared.expected}, found {value}")
 
 
-Sched = Dialect("sched", [*ops_in(runtime_calls), EntryOp], [ScheduleAttr, KernelAttr, ProgramAttr])
+Sched = Dialect(
+    "sched",
+    [*ops_in(runtime_calls), EntryOp, *OPS],
+    [ScheduleAttr, KernelAttr, ProgramAttr, StageType, LoopType],
+)

@@ -210,6 +210,10 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "drop-observers": ("remove observers",),
         "fold-qdq": ("compute ops between dequantize and quantize on integers",),
     },
+    "passes.tensor.script": {
+        "apply-schedule": ("give kernels the schedules that scripts decide",),
+        "schedule-to-script": ("write the schedules of kernels as scripts",),
+    },
     "passes.tensor.vector": {
         "hoist-accumulators": ("carry accumulators of loops in registers",),
         "unroll-vectors": ("split vectors to the size of registers",),

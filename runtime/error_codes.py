@@ -114,6 +114,8 @@ CODES: dict[str, ErrorCode] = {
         "Read it again; replace a file in use by another one of its name, and do not write into it."),
     "host-failed": ErrorCode("a function outside of compiled code raised an error during a call",
         "The error contains the function's own message."),
+    "illegal-schedule": ErrorCode("a step of a schedule script is not legal for the loops of its stage",
+        "The error says which loops and tensors are in the way, and often what is legal instead."),
     "incomplete-types": ErrorCode("nothing says what type a value has",
         "Write its type, or that of a value that it waits for; `infer-types` finds the others."),
     "index-out-of-range": ErrorCode("an index in the data is outside of the dimension that it refers to",

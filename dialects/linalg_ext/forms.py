@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
-from stepwell.dialects.sched import SCHEDULE, schedule_of
+from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.runtime.errors import StepwellError
 
 
@@ -67,23 +67,33 @@ def form_of(op: FormsOp) -> tuple[str, dict[str, int]]:
 
     Raises: StepwellError `bad-schedule` for a form or a size that is not legal for the op.
     """
-    schedule, forms = schedule_of(op), op.forms()
+    schedule = schedule_of(op)
     if schedule is None:
-        name = next(iter(forms))
-        return name, forms[name].defaults()
-    name, given = schedule.form, dict(schedule.sizes)
+        name, form = next(iter(op.forms().items()))
+        return name, form.defaults()
+    return checked_form(op, schedule)
+
+
+def checked_form(op: FormsOp, schedule: Schedule) -> tuple[str, dict[str, int]]:
+    """
+    The form of a schedule that an op has or may get, and all its sizes.
+
+    Raises: StepwellError `bad-schedule`, as `form_of`.
+    """
+    forms, name, given = op.forms(), schedule.form, dict(schedule.sizes)
     if (form := forms.get(name)) is None:
-        raise bad_schedule(op, f"form must be {' or '.join(forms)}, found '{name}'")
+        raise bad_schedule(op, f"form must be {' or '.join(forms)}, found '{name}'", schedule)
     if form.refusal is not None:
-        raise bad_schedule(op, form.refusal)
+        raise bad_schedule(op, form.refusal, schedule)
     for key, number in given.items():
         if (size := form.sizes.get(key)) is None:
-            raise bad_schedule(op, f"sizes of form {name} are {', '.join(form.sizes) or 'none'}, found {key}")
+            found = f"sizes of form {name} are {', '.join(form.sizes) or 'none'}, found {key}"
+            raise bad_schedule(op, found, schedule)
         if number not in size:
-            raise bad_schedule(op, f"{key} of form {name} must be {size}, found {number}")
+            raise bad_schedule(op, f"{key} of form {name} must be {size}, found {number}", schedule)
     sizes = {**form.defaults(), **given}
     if (reason := form.misfit(sizes)) is not None:
-        raise bad_schedule(op, reason)
+        raise bad_schedule(op, reason, schedule)
     return name, sizes
 
 
@@ -93,8 +103,8 @@ def scheduled_ops(module: Operation, pass_name: str) -> list[Operation]:
     return [op for op in module.walk() if SCHEDULE in op.attributes and isinstance(op, FormsOp) == are_forms]
 
 
-def bad_schedule(op: FormsOp, message: str) -> StepwellError:
+def bad_schedule(op: FormsOp, message: str, schedule: Schedule) -> StepwellError:
     """The error of a schedule that an op cannot have."""
     return StepwellError(
-        "bad-schedule", op, f"{op.name}: {message}", note=f"the schedule is {op.attributes[SCHEDULE]}"
+        "bad-schedule", op, f"{op.name}: {message}", note=f"the schedule is {schedule.attr()}"
     )

@@ -68,20 +68,22 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
 
 def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:
     """
-    Whether an op has parallel loops of its own for others, one of them open and not among the shared ones.
+    Whether an op has parallel loops of its own for others, or levels, and an open loop not among the shared.
 
     In tiles of the shared loops alone, what the group leaves in between would have no bound.
     """
     schedule = schedule_of(candidate.op)
-    if schedule is None or not schedule.parallel:
+    if schedule is None or not (schedule.parallel or schedule.inner):
         return False
     loops = zip(candidate.view.extents, candidate.loop_of, strict=True)
     return any(extent is None and loop not in shared for extent, loop in loops)
 
 
 def _wants_more(candidate: Member, anchor: Structured, shared: Sequence[int]) -> bool:
-    """Whether an op is scheduled with larger tiles than the anchor's along a shared loop."""
+    """Whether an op has parallel loops inside of others, or larger tiles than an anchor's shared ones."""
     own, given = schedule_of(candidate.op), schedule_of(anchor.op)
+    if own is not None and any(level.parallel for level in own.inner):
+        return True
     if own is None or given is None or not own.parallel:
         return False
     tiles = [

@@ -44,6 +44,8 @@ def known_size(value: SSAValue, position: int) -> int | SSAValue | tuple[SSAValu
         return owner.dynamic_output_shape[before]
     if isinstance(owner, tensor.InsertSliceOp):
         return known_size(owner.dest, position)
+    if isinstance(owner, tensor.ExtractSliceOp) and len(owner.static_sizes) == len(tensor_shape(value)):
+        return owner.sizes[before]
     if isinstance(value, OpResult) and (producer := Structured.of(value.op)) is not None:
         return known_size(producer.inits[value.index], position)
     return value, position

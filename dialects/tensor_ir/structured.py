@@ -189,8 +189,13 @@ class Structured:
         return True
 
     def can_tile(self, schedule: Schedule) -> bool:
-        """Whether the tiles of a schedule reach slices, for the shared parallel loops alone and for all."""
-        return self.can_slice(set(schedule.parallel)) and self.can_slice(set(schedule.loops()))
+        """Whether the tiles of a schedule reach slices, also inside of parallel loops alone."""
+        outside: set[int] = set()
+        for level in schedule.levels():
+            if not self.can_slice({*outside, *level.parallel}):
+                return False
+            outside |= set(level.loops())
+        return self.can_slice(outside)
 
 
 def generic(

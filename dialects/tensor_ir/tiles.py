@@ -39,6 +39,8 @@ class TileLoop:
     parallel: bool = False
     has_rest: bool = True
     """Whether there may be iterations after the full tiles."""
+    unrolled: bool = False
+    """Whether the iterations are written out, whose number is known."""
 
 
 Body = Callable[[IRBuilder, Mapping[int, Tile], Sequence[SSAValue]], Sequence[SSAValue]]
@@ -96,6 +98,10 @@ def _one_loop(
         if stop == start:
             return carried
         return build_loops(emit, inner, lanes, {**tiles, loop.dim: Tile(start, step)}, carried, body)
+    if loop.unrolled and isinstance(start, int) and isinstance(stop, int):
+        for at in range(start, stop, step):
+            carried = build_loops(emit, inner, lanes, {**tiles, loop.dim: Tile(at, step)}, carried, body)
+        return carried
     return emit.loop(
         start,
         stop,

@@ -116,6 +116,12 @@ def add_compile_options(parser: ArgumentParser) -> None:
         action="store_true",
         help="DWARF lines in the code, those of each kernel's llvm level; the instructions are the same",
     )
+    group_of["schedules"].add_argument(
+        "--schedules",
+        type=Path,
+        metavar="FILE",
+        help="scripts of schedules, each for a kernel, a stage or a node: docs/scheduling/scripts.md",
+    )
     group_of["use_cache"].add_argument(
         "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
     )
@@ -280,6 +286,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         disabled_passes=tuple(args.disable_pass),
         required_passes=tuple(args.require_pass),
         debug_info=args.debug_info,
+        schedules=args.schedules,
         use_cache=not args.no_cache,
     )
 

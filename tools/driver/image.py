@@ -183,14 +183,14 @@ def with_code(entry: Entry, objects: Sequence[bytes], target: TargetDescription)
     return entry._replace(variants=(*entry.variants, variant))
 
 
-def _options_text(target: TargetDescription) -> str:
+def options_text(target: TargetDescription) -> str:
     """The target as text, the part of a kernel's cache key besides the kernel's own text."""
     return str(sorted(target.to_json().items()))
 
 
 def deduplicate(module: ModuleOp, target: TargetDescription) -> dict[str, str]:
     """Name every kernel by its content and erase duplicates; returns the canonical texts by name."""
-    options = _options_text(target)
+    options = options_text(target)
     texts: dict[str, str] = {}
     renamed: dict[str, SymbolRefAttr] = {}
     for kernel in kernels_of(module):
@@ -334,7 +334,7 @@ def _key_of_main(compilation: Compilation, pipeline: str) -> str:
         f"{f.sym_name.data}{f.function_type}{sorted(map(str, f.attributes.items()))}"
         for f in kernels_of(module)
     )
-    options = f"main {pipeline} {_options_text(compilation.ctx.target)}"
+    options = f"main {pipeline} {options_text(compilation.ctx.target)}"
     return kernel_key(canonical_text(main_of(module)) + signatures, options)
 
 

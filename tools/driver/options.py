@@ -119,6 +119,8 @@ class CompileOptions:
     Whether code has DWARF lines, for debuggers and profilers: those of each kernel's `llvm` level, as
     `stepwell explore` prints it. The instructions are the same.
     """
+    schedules: str | Path | None = field(default=None, metadata=_about("tuning", "never"))
+    """A file of `sched.script` ops, each of which decides the schedules of a kernel."""
     keep_values: bool = field(default=False, metadata=_about("tuning", "never"))
     """
     Whether the result of each kernel has memory of its own in which it is after a call (`stepwell debug`), in
@@ -211,6 +213,7 @@ class CompileKeywords(TypedDict, total=False):
     use_cache: bool
     profile: bool
     debug_info: bool
+    schedules: str | Path | None
     keep_values: bool
     processes: int | None
 

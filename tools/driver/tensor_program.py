@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
@@ -17,6 +18,7 @@ from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_
 from stepwell.tools.driver.model_attribute import image_of
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
+from stepwell.tools.driver.schedules import apply_schedules
 from stepwell.tools.driver.versions.fixed_sizes import sizes_of_versions, version_of, with_version
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ def compile_module(
     image = _compiled(compilation, interface, options, children, progress)
     for sizes, version in versions:
         fixed = read_interface(main_of(version.module))
-        image = with_version(image, sizes, _compiled(version, fixed, options, None, progress))
+        own = replace(options, schedules=None)  # scripts are for the kernels of any size
+        image = with_version(image, sizes, _compiled(version, fixed, own, None, progress))
     return image._replace(weights=_own(image.weights)) if options.memory == "low" else image
 
 
@@ -74,9 +77,13 @@ def _own(weights: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def to_level_2(compilation: Compilation, options: CompileOptions) -> None:
-    """From kernels of graph ops to kernel functions on tensors; partitions of backends are compiled."""
-    if is_lowered(compilation.module):
-        return
-    expect_needed_passes(chosen_passes(options).disabled_pass)
-    compile_partitions(compilation, options)
-    to_kernel_functions(compilation, options)
+    """
+    From kernels of graph ops to kernel functions on tensors; partitions of backends are compiled, and scripts
+    of schedules replayed.
+    """
+    if not is_lowered(compilation.module):
+        expect_needed_passes(chosen_passes(options).disabled_pass)
+        compile_partitions(compilation, options)
+        to_kernel_functions(compilation, options)
+    if options.schedules is not None:
+        apply_schedules(compilation, options, options.schedules)

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.parser import parse_module
-from stepwell.dialects.sched import MOST
+from stepwell.dialects.schedule_levels import MOST
 from stepwell.dialects.verify import verify_module
 from stepwell.patterns.files import Remark, entries_of
 from stepwell.patterns.read_text import TableEntry, from_text

@@ -15,6 +15,7 @@ from stepwell.dialects.costs.schedules import TILES
 from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
 from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.dialects.tensor_ir.combiners import Combiner
+from stepwell.dialects.tensor_ir.sizes import known_size
 from stepwell.dialects.tensor_ir.slices import extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
@@ -176,12 +177,23 @@ class _LaneReduction:
         """Reduce the full tiles lane by lane; returns a partial result a lane, and the producer's result."""
         emit, rank = self.emit, len(self.shape)
         neutral = emit.number(self.combiner.neutral, self.element)
-        sizes = [dim_size(emit, self.init, position) for position in range(rank)]
+        sizes = [self._size(position) for position in range(rank)]
         empty = emit.empty(self.element, [*sizes, self.width])
         attributes: dict[str, Attribute] = {SCHEDULE: Schedule((0,) * (rank + 1), vectorize=rank).attr()}
         start = emit.value(linalg.FillOp([neutral], [empty], [empty.type], attributes))
         loops = self._loops(self.width, 0, full, has_rest=False)
         return build_loops(emit, loops, None, {}, [start, *made], self._lane_by_lane)
+
+    def _size(self, position: int) -> Index:
+        """The size of a dimension of the init, or of an input with its loop: a carried init has none."""
+        view = self.view
+        for value, map in zip((self.init, *view.inputs), (view.init_maps[0], *view.maps), strict=False):
+            for at, expr in enumerate(map.results):
+                if expr == view.init_maps[0].results[position]:
+                    size = known_size(value, at)
+                    if not isinstance(size, tuple):
+                        return size
+        return dim_size(self.emit, self.init, position)
 
     def _lane_by_lane(
         self, emit: IRBuilder, tiles: Mapping[int, Tile], carried: Sequence[SSAValue]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import TensorType
@@ -12,6 +13,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
+from stepwell.dialects.schedule_levels import filled
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.groups import Member, fused_group, is_empty
@@ -25,6 +27,9 @@ from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.passes.tensor.tile.lane_reductions import tile_lane_reduction
 from stepwell.runtime.errors import StepwellError
 
+_MOST_COPIES = 1024
+"""No loop is written out as more."""
+
 
 class TileAndFusePass(SchedulingPass):
     """
@@ -32,8 +37,8 @@ class TileAndFusePass(SchedulingPass):
 
     First the parallel loops of each anchor (an op whose schedule names parallel loops), shared by the ops
     around it that can be computed tile by tile; then the loops that a scheduled op has for itself, such as
-    those of a reduction. The ops that are left compute one tile; their schedules have no tiled loops and keep
-    `vectorize`.
+    those of a reduction, level after level. The ops that are left compute one tile; their schedules have no
+    tiled loops and keep `vectorize`.
     The summed loop over the rows of a filter leaves out the rows that read only zero padding.
     Source: the tile and fuse of MLIR's linalg and of Halide's `compute_at`.
     """
@@ -53,7 +58,7 @@ class TileAndFusePass(SchedulingPass):
             # Reductions along lanes first: each may compute the producer of its input in its loops.
             for op in sorted(scheduled, key=lambda op: not _reduces_lanes(op)):
                 if op.parent is not None:
-                    tile_own_loops(op, _checked_schedule(op), constants, padded)
+                    _tile_first_level(op, _checked_schedule(op), constants, padded)
         erase_dead(func)
 
 
@@ -76,11 +81,38 @@ def _checked_schedule(op: Operation) -> Schedule:
         raise _bad(op, f"forms are for ops of linalg_ext, {op.name} takes tiles", help)
     if len(schedule.tile) != view.rank:
         raise _bad(op, f"the op has {view.rank} loops, the schedule has {len(schedule.tile)} tiles")
-    if serial := [d for d in schedule.parallel if not view.parallel[d]]:
+    if serial := [d for level in schedule.levels() for d in level.parallel if not view.parallel[d]]:
         raise _bad(op, f"loop {serial[0]} is a reduction, its iterations are not independent")
     if not view.can_tile(schedule):
         raise _bad(op, "a tiled loop moves an index of an operand other than by a stride")
+    _expect_lanes_innermost(op, schedule, view)
+    for d in schedule.unroll:
+        *outer, step = (level.tile[d] for level in schedule.levels() if level.tile[d])
+        if (extent := outer[-1] if outer else view.extents[d]) is None:
+            raise _bad(op, f"loop {d} has an extent known at run time, it cannot be written out")
+        if (copies := ceil(extent / step)) > _MOST_COPIES:
+            raise _bad(op, f"loop {d} would be written out {copies} times, at most {_MOST_COPIES}")
     return schedule
+
+
+def _expect_lanes_innermost(op: Operation, schedule: Schedule, view: Structured) -> None:
+    """Require the lanes of a sum to be in the last level. Raises: StepwellError `bad-schedule`."""
+    lanes = schedule.vectorize
+    if lanes is None or view.parallel[lanes]:
+        return
+    tiled = [number for number, level in enumerate(schedule.levels()) if level.tile[lanes]]
+    if tiled and (schedule.unroll or tiled[-1] < len(schedule.inner)):
+        raise _bad(op, f"loop {lanes} has the lanes of a sum: no level is inside of it, none unrolled")
+
+
+def _tile_first_level(
+    op: Operation, schedule: Schedule, constants: Constants, padded: Mapping[SSAValue, Inside]
+) -> None:
+    """Build the loops of the outermost level that is left."""
+    if schedule.parallel:
+        tile_shared_loops(op, schedule, constants)
+    else:
+        tile_own_loops(op, schedule, constants, padded)
 
 
 def _reduces_lanes(op: Operation) -> bool:
@@ -136,7 +168,8 @@ def tile_own_loops(
     view = Structured.of(op)
     assert view is not None
     lanes, mine = schedule.vectorize, schedule.loops()
-    if lanes in mine and not view.parallel[lanes]:
+    is_finer = lanes is not None and any(level.tile[lanes] for level in schedule.inner)
+    if lanes in mine and not view.parallel[lanes] and not is_finer:
         if (combiner := combiner_of(view.body)) is None or len(view.inits) != 1:
             raise _bad(op, f"nothing combines the lanes of loop {lanes}, a reduction")
         if schedule.tile[lanes] > MAX_ELEMENTS:  # each lane has a partial result in memory
@@ -147,7 +180,10 @@ def tile_own_loops(
             tile_lane_reduction(view, schedule, combiner, constants)
             return
     emit = IRBuilder.before(op, constants)
-    loops = [_own_loop(emit, view, d, schedule.tile[d], padded) for d in mine]
+    written_out = () if schedule.inner else schedule.unroll
+    loops = [
+        replace(_own_loop(emit, view, d, schedule.tile[d], padded), unrolled=d in written_out) for d in mine
+    ]
     _tile_group(emit, [Member(view, tuple(range(view.rank)))], loops, schedule)
 
 
@@ -292,13 +328,28 @@ def _is_finer(step: int, tile: Tile) -> bool:
     return isinstance(tile.size, int) and 0 < step < tile.size
 
 
+def _rest(given: Schedule, own: Mapping[int, Tile], *, keep_parallel: bool) -> Schedule:
+    """
+    A schedule without the loops that are built: a step below the tile's size is a loop inside the tile.
+
+    Args: `keep_parallel`: whether the loops around are serial, and those of inner levels may be parallel.
+    """
+    loops = [
+        (d, level.tile[d], keep_parallel and number > 0 and d in level.parallel)
+        for number, level in enumerate(given.levels())
+        for d in level.loops()
+        if d not in own or _is_finer(level.tile[d], own[d])
+    ]
+    first, *inner = filled(loops, len(given.tile))
+    last = (first, *inner)[-1]
+    unroll = tuple(d for d in given.unroll if last.tile[d])
+    return Schedule.of_levels((first, *inner), given.vectorize, unroll)
+
+
 def _tile_schedule(member: Member, schedule: Schedule, own: Mapping[int, Tile]) -> dict[str, Attribute]:
     """The rest of an op's schedule for its tile; the anchor's lanes for an op without a schedule."""
     if (given := schedule_of(member.op)) is not None:
-        # A step below the tile's size is a loop inside the tile.
-        rest = tuple(0 if d in own and not _is_finer(t, own[d]) else t for d, t in enumerate(given.tile))
-        order = tuple(d for d in given.loops() if rest[d])
-        return {SCHEDULE: replace(given, tile=rest, order=order, parallel=()).attr()}
+        return {SCHEDULE: _rest(given, own, keep_parallel=not schedule.parallel).attr()}
     rank = member.view.rank
     if schedule.vectorize is None or not rank:
         return {}

@@ -62,3 +62,38 @@
 
 // expected-error: tiles must be 0 to 2^31 - 1, found [1099511627776]
 "test.op"() {s = #sched.schedule<tile = [1099511627776]>} : () -> ()
+
+// -----
+
+// expected-error: `levels` is in place of `tile`
+"test.op"() {s = #sched.schedule<levels = [<tile = [4]>], tile = [4]>} : () -> ()
+
+// -----
+
+// expected-error: levels must have a tile for each of 2 loops
+"test.op"() {s = #sched.schedule<levels = [<tile = [4, 8]>, <tile = [4]>]>} : () -> ()
+
+// -----
+
+// expected-error: one level has parallel loops, found several
+"test.op"() {s = #sched.schedule<levels = [<tile = [8, 8], parallel = [0]>, <tile = [4, 0], parallel = [0]>]>} : () -> ()
+
+// -----
+
+// expected-error: a level must have a tile that is not 0
+"test.op"() {s = #sched.schedule<levels = [<tile = [8, 8]>, <tile = [0, 0]>]>} : () -> ()
+
+// -----
+
+// expected-error: loop 1 of level 1 must be in the level before
+"test.op"() {s = #sched.schedule<levels = [<tile = [8, 0]>, <tile = [0, 4]>]>} : () -> ()
+
+// -----
+
+// expected-error: the tiles of loop 0 must not grow inwards, found [4, 8]
+"test.op"() {s = #sched.schedule<levels = [<tile = [4, 0]>, <tile = [8, 0]>]>} : () -> ()
+
+// -----
+
+// expected-error: unroll must name the last of the loops [1], found [0]
+"test.op"() {s = #sched.schedule<tile = [4, 8], parallel = [0], unroll = [0]>} : () -> ()

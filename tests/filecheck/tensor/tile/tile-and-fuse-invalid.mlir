@@ -74,3 +74,51 @@ func.func private @lanes_that_are_too_many(%x: tensor<?x?xf32>, %e: tensor<?xf32
   } -> tensor<?xf32>
   func.return %r : tensor<?xf32>
 }
+
+// -----
+
+func.func private @unrolled_at_run_time(%x: tensor<?x?xf32>, %e: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error: loop 1 has an extent known at run time, it cannot be written out
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x?xf32>) outs(%e : tensor<?xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 4], unroll = [1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}
+
+// -----
+
+func.func private @unrolled_too_often(%x: tensor<8x8192xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error: loop 1 would be written out 2048 times, at most 1024
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x8192xf32>) outs(%e : tensor<8xf32>) attrs = {sched.schedule = #sched.schedule<tile = [0, 4], unroll = [1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}
+
+// -----
+
+func.func private @lanes_of_a_sum_outside(%x: tensor<16x8192xf32>, %e: tensor<16xf32>) -> tensor<16xf32> {
+  // expected-error: loop 1 has the lanes of a sum: no level is inside of it, none unrolled
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<16x8192xf32>) outs(%e : tensor<16xf32>) attrs = {sched.schedule = #sched.schedule<levels = [<tile = [8, 64]>, <tile = [4, 0]>], vectorize = 1>} {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<16xf32>
+  func.return %r : tensor<16xf32>
+}
+
+// -----
+
+func.func private @an_inner_sum_in_parallel(%x: tensor<16x8192xf32>, %e: tensor<16xf32>) -> tensor<16xf32> {
+  // expected-error: loop 1 is a reduction, its iterations are not independent
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<16x8192xf32>) outs(%e : tensor<16xf32>) attrs = {sched.schedule = #sched.schedule<levels = [<tile = [8, 64]>, <tile = [0, 4], parallel = [1]>]>} {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<16xf32>
+  func.return %r : tensor<16xf32>
+}

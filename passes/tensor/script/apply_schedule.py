@@ -1,0 +1,85 @@
+"""`apply-schedule`: kernels get the schedules that scripts decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Use
+
+from stepwell.dialects.schedule_script import ScriptOp, SetFormOp, SetSizeOp, StageOp, scripts_of
+from stepwell.passes.base import Pass
+from stepwell.passes.tensor.script.reading import read_scripts
+from stepwell.passes.tensor.script.replay import apply_script
+from stepwell.passes.tensor.script.stages import kernel_for
+from stepwell.runtime.errors import StepwellError, did_you_mean
+
+_PARTS = {"all": (True, True), "forms": (True, False), "loops": (False, True)}
+
+
+@dataclass(frozen=True)
+class ApplySchedulePass(Pass):
+    """
+    Give ops the schedules that scripts decide, in place of those that they have; ops that no script names
+    keep theirs, which `choose-schedules` fills in where there is none.
+
+    ```mlir
+    %y = linalg.generic {…} ins(%x : tensor<512xf32>) outs(%0 : tensor<512xf32>) …
+    sched.script @long for "k0" {
+      %c = sched.stage "y"
+      %i = sched.loops %c
+      %i0, %i1 = sched.split %i by [?, 64]
+      sched.parallel %i0
+      sched.vectorize %i1
+    }
+    // ->
+    %y = linalg.generic {…} ins(%x : tensor<512xf32>) outs(%0 : tensor<512xf32>)
+      attrs = {sched.schedule = #sched.schedule<tile = [64], parallel = [0], vectorize = 0>} …
+    ```
+    A step that is not legal is an error that says why, and nothing has changed. Class: rounding.
+    """
+
+    name = "apply-schedule"
+
+    preserves = ("padded-tensors",)  # it writes attributes only
+
+    file: str = ""
+    """The file of the scripts; if empty, those of the module, which loses them but for `part=forms`."""
+    script: str = ""
+    """The symbol of one of them; if empty, all."""
+    part: str = "all"
+    """`forms` or `loops`: steps about these alone, since forms become loops before loops are final."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.part not in _PARTS:
+            raise StepwellError("bad-option", None, f"part is {' or '.join(_PARTS)}, found {self.part!r}")
+        forms, loops = _PARTS[self.part]
+        wanted = self._chosen(read_scripts(self.file, ctx) if self.file else scripts_of(op))
+        for script in wanted:
+            apply_script(
+                script, kernel_for(script, op), lambda stage: not (forms if _is_form(stage) else loops)
+            )
+        if not self.file and loops:
+            for script in wanted:
+                script.detach()
+
+    def _chosen(self, scripts: list[ScriptOp]) -> list[ScriptOp]:
+        if not self.script:
+            if not scripts:
+                raise StepwellError(
+                    "no-file", self.file or None, "there is no sched.script",
+                    help="`schedule-to-script` prints one of a kernel's schedules",
+                )  # fmt: skip
+            return scripts
+        names = [script.sym_name.data for script in scripts]
+        if self.script not in names:
+            help = f"{did_you_mean(self.script, names)}the scripts are {', '.join(names) or 'none'}"
+            raise StepwellError("bad-option", None, f"no script is named {self.script!r}", help=help)
+        return [script for script in scripts if script.sym_name.data == self.script]
+
+
+def _is_form(stage: StageOp) -> bool:
+    """Whether a script chooses the form of a stage."""
+    uses: list[Use] = list(stage.result.uses)
+    return any(isinstance(use.operation, (SetFormOp, SetSizeOp)) for use in uses)

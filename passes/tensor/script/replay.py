@@ -1,0 +1,241 @@
+"""Replay of a script: each primitive in its order, on the stages of a kernel; then the attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects.linalg_ext import FormsOp
+from stepwell.dialects.linalg_ext.forms import checked_form
+from stepwell.dialects.sched import SCHEDULE, Schedule, loop_names_of
+from stepwell.dialects.schedule_script import (
+    InsideOp,
+    LoopsOp,
+    ParallelOp,
+    PrimitiveOp,
+    ReorderOp,
+    ScriptOp,
+    SetFormOp,
+    SetSizeOp,
+    SplitOp,
+    StageOp,
+    TileOp,
+    UnrollOp,
+    VectorizeOp,
+)
+from stepwell.dialects.schedule_script.primitives import OPEN
+from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.tensor.script.attribute import schedule_of_nest
+from stepwell.passes.tensor.script.formula import Formula, default_names, listed
+from stepwell.passes.tensor.script.nest import IllegalStepError, Loop, Nest
+from stepwell.passes.tensor.script.stages import refused, stages_of
+from stepwell.runtime.errors import StepwellError, did_you_mean
+
+Decisions: TypeAlias = "dict[Operation, Schedule]"
+"""The schedules that a script gives to ops."""
+
+MOST_STEPS = 4096
+"""A script has at most so many steps."""
+
+
+@dataclass
+class _Stage:
+    """A stage of a script that is replayed: its op, and what has been decided of it so far."""
+
+    name: str
+    op: Operation
+    nest: Nest | None = None
+    schedule: Schedule | None = None
+    """That of an op of `linalg_ext`."""
+
+
+class Replay:
+    """Replays a script on a function; the function is unchanged until all steps are legal."""
+
+    def __init__(self, script: ScriptOp, func: FuncOp):
+        self._script, self._func = script, func
+        self._stages: dict[SSAValue, _Stage] = {}
+        self._loops: dict[SSAValue, tuple[_Stage, Loop]] = {}
+        self._step_of: dict[tuple[str, Loop], Operation] = {}
+
+    def decisions(self, skip: Callable[[StageOp], bool] = lambda stage: False) -> Decisions:
+        """
+        The schedules that the script decides.
+
+        Args: `skip` names stages whose steps are left out.
+        Raises: StepwellError `illegal-schedule` at the step, with the reason.
+        """
+        steps = self._script.steps
+        if len(steps) > MOST_STEPS:
+            raise refused(self._script, f"a script has at most {MOST_STEPS} steps, found {len(steps)}")
+        known = stages_of(self._func)
+        for op in steps:
+            if isinstance(op, StageOp):
+                if not skip(op):
+                    self._stages[op.result] = self._stage(op, known)
+            elif op.operands and (op.operands[0] in self._stages or op.operands[0] in self._loops):
+                self._take(op)
+        return dict(self._finished())
+
+    def _stage(self, op: StageOp, known: Mapping[str, Operation]) -> _Stage:
+        name = op.stage.data
+        if name not in known:
+            help = f"{did_you_mean(name, known)}the stages are {listed(list(known)[:20]) or 'none'}"
+            where = f"kernel {self._func.sym_name.data}"
+            raise refused(op, f"{where} has no stage {name}", help=help)
+        if any(stage.op is known[name] for stage in self._stages.values()):
+            raise refused(op, f"stage {name} is named twice", help="go on with the first one")
+        return _Stage(name, known[name])
+
+    def _take(self, op: Operation) -> None:
+        """A step. Raises: StepwellError `illegal-schedule`, `bad-schedule`."""
+        match op:
+            case LoopsOp():
+                self._open(op)
+            case SetFormOp():
+                self._set(op, Schedule(form=op.form.data))
+            case SetSizeOp():
+                given = self._stages[op.stage].schedule or Schedule(form=self._first_form(op))
+                sizes = {**dict(given.sizes), op.size.data: op.value.value.data}
+                self._set(op, replace(given, sizes=tuple(sizes.items())))
+            case PrimitiveOp():
+                self._decide(op)
+            case _:
+                raise refused(op, f"{op.name} is no step of a script")
+
+    def _open(self, op: LoopsOp) -> None:
+        """Name the loops of a stage."""
+        stage = self._stages[op.stage]
+        view = Structured.of(stage.op)
+        if view is None:
+            raise refused(
+                op, f"stage {stage.name} is {stage.op.name}, which has forms", help="set_form chooses one"
+            )
+        if stage.nest is not None:
+            raise refused(op, f"the loops of stage {stage.name} are named twice")
+        if len(op.loops) != view.rank:
+            text = str(Formula.of(view, stage.name))
+            message = f"stage {stage.name} has {view.rank} loops, found {len(op.loops)} names"
+            raise refused(op, message, note=text)
+        in_order = Nest.of(view, Formula.of(view, stage.name)).loops
+        names = names_of_loops(view)
+        for loop, value in zip(in_order, op.loops, strict=True):
+            names[loop.dim] = value.name_hint or names[loop.dim]
+        stage.nest = Nest.of(view, Formula.of(view, stage.name, names))
+        for loop, value in zip(stage.nest.loops, op.loops, strict=True):
+            self._loops[value] = (stage, loop)
+
+    def _first_form(self, op: SetSizeOp) -> str:
+        stage = self._stages[op.stage]
+        return next(iter(stage.op.forms())) if isinstance(stage.op, FormsOp) else ""
+
+    def _set(self, op: SetFormOp | SetSizeOp, schedule: Schedule) -> None:
+        """Take a form or a size, if the stage can have it."""
+        stage = self._stages[op.stage]
+        if not isinstance(stage.op, FormsOp):
+            help = "name its loops: sched.loops"
+            raise refused(
+                op, f"stage {stage.name} is {stage.op.name}, which has loops and no forms", help=help
+            )
+        if wrong := [f"{name} = {size}" for name, size in schedule.sizes if size <= 0]:
+            raise refused(op, f"sizes of forms are positive, found {wrong[0]}")
+        try:
+            checked_form(stage.op, schedule)
+        except StepwellError as error:
+            raise refused(op, error.message, note=f"the form would be {schedule.attr()}") from None
+        stage.schedule = schedule
+
+    def _decide(self, op: PrimitiveOp) -> None:
+        """A primitive on loops of a stage."""
+        stages = {self._loops[value][0].name: self._loops[value][0] for value in op.operands}
+        (stage, *others) = stages.values()
+        if others:
+            raise refused(op, f"{op.word} takes loops of one stage, found those of {listed(stages)}")
+        assert stage.nest is not None
+        loops = [self._loops[value][1] for value in op.operands]
+        try:
+            stage.nest, parts = _applied(op, stage.nest, loops)
+        except IllegalStepError as error:
+            raise self._illegal(op, stage, loops, error) from None
+        for value, part in zip(op.results, parts, strict=True):
+            self._loops[value] = (stage, part)
+        self._step_of.update({(stage.name, loop): op for loop in loops})
+
+    def _illegal(
+        self, op: Operation, stage: _Stage, loops: Sequence[Loop], error: IllegalStepError
+    ) -> StepwellError:
+        word = op.word if isinstance(op, PrimitiveOp) else op.name
+        about = ", ".join(loop.name for loop in loops) or stage.name
+        note = str(stage.nest.formula) if stage.nest is not None else ()
+        return refused(op, f"{word}({about}): {error.reason}", note=note, help=error.help)
+
+    def _finished(self) -> list[tuple[Operation, Schedule]]:
+        """The schedules of the stages, once all steps are taken."""
+        found: list[tuple[Operation, Schedule]] = []
+        for value, stage in self._stages.items():
+            if stage.schedule is not None:
+                found.append((stage.op, stage.schedule))
+            elif stage.nest is not None:
+                try:
+                    found.append((stage.op, schedule_of_nest(stage.nest)))
+                except IllegalStepError as error:
+                    step = self._step_of.get((stage.name, error.loop)) if error.loop is not None else None
+                    loops = [error.loop] if error.loop is not None else []
+                    assert isinstance(value.owner, Operation)
+                    raise self._illegal(step or value.owner, stage, loops, error) from None
+        return found
+
+
+def names_of_loops(view: Structured) -> list[str]:
+    """The names of the loops that an op has as an attribute, else default ones."""
+    given = loop_names_of(view.op)
+    return list(given) if len(given) == view.rank else default_names(view)
+
+
+def _applied(op: PrimitiveOp, nest: Nest, loops: Sequence[Loop]) -> tuple[Nest, Sequence[Loop]]:
+    """The nest after a primitive, and the loops that it made. Raises: IllegalStepError."""
+    match op:
+        case SplitOp():
+            return nest.split(loops[0], op.factors.get_values())
+        case TileOp():
+            return _tiled(nest, loops, op.factors.get_values())
+        case ReorderOp():
+            return nest.reorder(loops), ()
+        case ParallelOp():
+            for loop in loops:
+                nest = nest.parallel(loop)
+        case InsideOp():
+            for loop in loops:
+                nest = nest.inside(loop)
+        case VectorizeOp():
+            nest = nest.vectorize(loops[0])
+        case UnrollOp():
+            nest = nest.unroll(loops[0], op.most)
+        case _:
+            raise IllegalStepError(f"{op.name} is about no loops")
+    return nest, ()
+
+
+def _tiled(nest: Nest, loops: Sequence[Loop], factors: Sequence[int]) -> tuple[Nest, Sequence[Loop]]:
+    """Two splits, and the outer parts first."""
+    (x, y), (fx, fy) = loops, factors
+    nest, (xo, xi) = nest.split(x, [OPEN, fx])
+    nest, (yo, yi) = nest.split(y, [OPEN, fy])
+    parts = (xo, yo, xi, yi)
+    return nest.reorder(parts), parts
+
+
+def apply_script(
+    script: ScriptOp, func: FuncOp, skip: Callable[[StageOp], bool] = lambda stage: False
+) -> None:
+    """
+    Give the ops of a function the schedules that a script decides.
+
+    Raises: StepwellError `illegal-schedule`; the function is unchanged then.
+    """
+    for op, schedule in Replay(script, func).decisions(skip).items():
+        op.attributes[SCHEDULE] = schedule.attr()

@@ -1,0 +1,183 @@
+"""`schedule-to-script`: the schedules of kernels as scripts, to read and to edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects.sched import Schedule, schedule_of
+from stepwell.dialects.schedule_script import (
+    InsideOp,
+    LoopsOp,
+    ParallelOp,
+    ReorderOp,
+    ScriptOp,
+    SetFormOp,
+    SetSizeOp,
+    SplitOp,
+    StageOp,
+    UnrollOp,
+    VectorizeOp,
+)
+from stepwell.dialects.schedule_script.primitives import MOST_COPIES, OPEN
+from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.base import Pass, functions_of
+from stepwell.passes.context import remark
+from stepwell.passes.tensor.script.replay import names_of_loops
+from stepwell.passes.tensor.script.stages import stages_of
+
+
+class ScheduleToScriptPass(Pass):
+    """
+    Write a script for each function whose ops have schedules; the module is these scripts alone then.
+
+    ```mlir
+    %y = linalg.generic {…} ins(%x : tensor<512xf32>) outs(%0 : tensor<512xf32>)
+      attrs = {sched.schedule = #sched.schedule<tile = [64], parallel = [0], vectorize = 0>} …
+    // ->
+    sched.script @k0_schedule for "k0" {
+      %c = sched.stage "y"
+      %i = sched.loops %c
+      %i0, %i1 = sched.split %i by [?, 64]
+      sched.reorder %i0, %i1
+      sched.parallel %i0
+      sched.vectorize %i1
+    }
+    ```
+    `apply-schedule` of a script gives the same function the same schedules. Class: exact.
+    """
+
+    name = "schedule-to-script"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        scripts = [script for func in functions_of(op) if (script := script_of(func)) is not None]
+        for inner in list(op.ops):
+            inner.detach()
+        op.body.block.add_ops(scripts)
+
+
+def script_of(func: FuncOp) -> ScriptOp | None:
+    """The script of a function's schedules; None where no op has one."""
+    steps: list[Operation] = []
+    for name, op in stages_of(func).items():
+        if (schedule := schedule_of(op)) is None:
+            continue
+        view = Structured.of(op)
+        stage = StageOp(name)
+        stage.result.name_hint = _hint(name)
+        if schedule.form:
+            steps += [stage, *_form_steps(stage, schedule)]
+        elif view is None or len(schedule.tile) != view.rank:
+            remark(op, f"no script: the schedule {schedule.attr()} is not one of {op.name}")
+        else:
+            steps += [stage, *_LoopSteps(stage, view, schedule).steps()]
+    symbol = func.sym_name.data
+    return ScriptOp(f"{symbol}_schedule", symbol, steps) if steps else None
+
+
+def _hint(name: str) -> str | None:
+    plain = name.replace(".", "_")
+    return plain if plain.isidentifier() and plain.isascii() else None
+
+
+def _form_steps(stage: StageOp, schedule: Schedule) -> Iterator[Operation]:
+    yield SetFormOp(stage.result, schedule.form)
+    for name, size in schedule.sizes:
+        yield SetSizeOp(stage.result, name, size)
+
+
+class _LoopSteps:
+    """The steps by which a nest gets a schedule, outermost decisions first."""
+
+    def __init__(self, stage: StageOp, view: Structured, schedule: Schedule):
+        self._view, self._schedule = view, schedule
+        self._stage = stage
+        self._names = names_of_loops(view)
+        self._copies = 1
+        """The product of the loops that have been written out."""
+        self._outer: dict[int, list[SSAValue]] = {}
+        """The loops to build of each tiled loop of the op, outer to inner."""
+        self._body: dict[int, SSAValue] = {}
+        """The loop of each in the body of a tile."""
+
+    def steps(self) -> Iterator[Operation]:
+        """The steps, in order."""
+        order = sorted(range(self._view.rank), key=lambda d: not self._view.parallel[d])
+        loops = LoopsOp(self._stage.result, self._view.rank)
+        yield loops
+        for dim, value in zip(order, loops.loops, strict=True):
+            value.name_hint = _hint(self._names[dim])
+            yield from self._split(dim, value)
+        yield from self._decided(self._schedule)
+
+    def _split(self, dim: int, value: SSAValue) -> Iterator[Operation]:
+        """Cut a loop at each of its tiles; the last loop of one step is the body's own."""
+        tiles = [level.tile[dim] for level in self._schedule.levels() if level.tile[dim]]
+        needs_body = dim in (self._schedule.vectorize, *self._schedule.unroll)
+        built, steps = len(tiles), [*tiles] if needs_body or tiles[-1:] != [1] else tiles[:-1]
+        parts, number = [value], 0
+        for run in _divisible(steps):
+            split = SplitOp(parts.pop(), [OPEN, *run])
+            for part in split.parts:
+                part.name_hint, number = _hint(f"{self._names[dim]}{number}"), number + 1
+            parts += split.parts
+            yield split
+        self._outer[dim] = parts[:built]
+        if len(parts) > built:
+            self._body[dim] = parts[-1]
+
+    def _decided(self, schedule: Schedule) -> Iterator[Operation]:
+        """The order of the loops, and how they run."""
+        lanes, built = schedule.vectorize, {dim: iter(loops) for dim, loops in self._outer.items()}
+        levels = [[(dim, next(built[dim])) for dim in level.loops()] for level in schedule.levels()]
+        body = [value for dim, value in self._body.items() if dim != lanes]
+        lane = [self._body[lanes]] if lanes is not None else []
+        nest = [*(value for level in levels for _, value in level), *body, *lane]
+        if len(nest) > 1:
+            yield ReorderOp(nest)
+        pairs = list(zip(schedule.levels(), levels, strict=True))
+        if shared := [v for level, loops in pairs for dim, v in loops if dim in level.parallel]:
+            yield ParallelOp(shared)
+        yield from map(VectorizeOp, lane)
+        yield from self._written_out([dim for dim in self._body if dim != lanes])
+        yield from self._unrolled([(dim, value) for dim, value in levels[-1] if dim in schedule.unroll])
+
+    def _written_out(self, dims: Sequence[int]) -> Iterator[Operation]:
+        """Unroll what is short; the rest is left inside."""
+        copies = {dim: self._span(dim, 0) or MOST_COPIES + 1 for dim in dims}
+        short: list[int] = []
+        for dim in sorted(dims, key=lambda dim: copies[dim]):
+            if self._copies * copies[dim] <= MOST_COPIES:
+                short.append(dim)
+                self._copies *= copies[dim]
+        yield from (UnrollOp(self._body[dim]) for dim in dims if dim in short)
+        if rest := [self._body[dim] for dim in dims if dim not in short]:
+            yield InsideOp(rest)
+
+    def _unrolled(self, loops: Sequence[tuple[int, SSAValue]]) -> Iterator[Operation]:
+        """Unroll loops around the body."""
+        for dim, value in loops:
+            self._copies *= ceil((self._span(dim, 1) or 1) / (self._span(dim, 0) or 1))
+            yield UnrollOp(value, self._copies if self._copies > MOST_COPIES else None)
+
+    def _span(self, dim: int, outer: int) -> int | None:
+        """The size of a loop's innermost tile, or of one further out; its extent where there is none."""
+        tiles = [level.tile[dim] for level in self._schedule.levels() if level.tile[dim]]
+        return tiles[-1 - outer] if outer < len(tiles) else self._view.extents[dim]
+
+
+def _divisible(steps: Sequence[int]) -> list[list[int]]:
+    """The factors of splits that make tiles: one split as far as each tile divides the one before."""
+    runs: list[list[int]] = []
+    for number, step in enumerate(steps):
+        outer = steps[number - 1] if number else None
+        if outer is None or outer % step:
+            runs.append([step])
+        else:
+            runs[-1][-1:] = [outer // step, step]
+    return runs

@@ -1,0 +1,56 @@
+// RUN: stepwell-opt %s --split-input-file -p tile-and-fuse | filecheck %s
+
+// Blocks of the sum are outside, then the loops that threads share, then steps of the sum; two rows of
+// vectors are written out.
+// CHECK-LABEL: @blocks
+// CHECK: scf.for %[[R:.*]] = %c0 to %c12 step %c6
+// CHECK: tensor.extract_slice %A[0, %[[R]]] [32, 6] [1, 1]
+// CHECK: scf.for %[[J:.*]] = %c0 to %c48 step %c16
+// CHECK: scf.for %[[I:.*]] = %c0 to %c32 step %c8
+// CHECK: scf.for %{{.*}} = %c0 to %c6 step %c1
+// CHECK: tensor.extract_slice %{{.*}}[0, {{.*}}] [4, 1] [1, 1]
+// CHECK: linalg.generic {{.*}} attrs = {sched.schedule = #sched.schedule<tile = [0, 0, 0], vectorize = 1>}
+// CHECK: tensor.extract_slice %{{.*}}[4, {{.*}}] [4, 1] [1, 1]
+// CHECK: linalg.generic {{.*}} attrs = {sched.schedule = #sched.schedule<tile = [0, 0, 0], vectorize = 1>}
+// CHECK-NOT: linalg.generic
+// CHECK: } {sched.parallel}
+// CHECK: } {sched.parallel}
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+func.func private @blocks(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>)
+    attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 0, 6]>, <tile = [8, 16, 1], parallel = [1, 0]>, <tile = [4, 0, 0]>], vectorize = 1, unroll = [0]>} {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  func.return %C : tensor<32x48xf32>
+}
+
+// -----
+
+// A level that is cut by the tiles of the anchor stays where its tiles are smaller; a fill does not take a
+// product into its loops whose parallel loops are inside of a block.
+// CHECK-LABEL: @outside
+// CHECK: linalg.fill
+// CHECK: scf.for %{{.*}} = %c0 to %c12 step %c6
+// CHECK-NOT: linalg.fill
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+func.func private @outside(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %E: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %D = linalg.fill {sched.schedule = #sched.schedule<tile = [1, 16], parallel = [0, 1], vectorize = 1>} ins(%zero : f32) outs(%E : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>)
+    attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 0, 6]>, <tile = [8, 16, 1], parallel = [1, 0]>], vectorize = 1>} {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  func.return %C : tensor<32x48xf32>
+}

@@ -1,0 +1,48 @@
+"""Schedules that a file of scripts decides, in place of those that the choosers would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xdsl.dialects.builtin import StringAttr
+
+from stepwell.dialects.schedule_script import ScriptOp
+from stepwell.lowering.kernels.fingerprint import kernel_key
+from stepwell.lowering.kernels.kernel import canonical_text
+from stepwell.passes.pipelines import SHARE, schedule_steps, text_of
+from stepwell.passes.tensor.script.reading import read_scripts
+from stepwell.tools.driver.compilation import Compilation, kernels_of
+from stepwell.tools.driver.image import options_text
+from stepwell.tools.driver.levels import chosen_passes
+from stepwell.tools.driver.options import CompileOptions
+
+
+def apply_schedules(compilation: Compilation, options: CompileOptions, file: str | Path) -> None:
+    """
+    Replay the scripts of a file on the kernels of level 2, each one where its ops are in the order of passes.
+
+    Kernels have been through the passes before `choose-schedules` then, as in a dump; the choosers decide
+    what no script names. Raises: StepwellError `no-file`, `syntax`, `illegal-schedule`.
+    """
+    scripts = read_scripts(str(file), compilation.ctx)
+    _name_by_symbol(compilation, scripts)
+    for script in scripts:
+        script.detach()
+        compilation.module.body.block.add_op(script)
+    before = schedule_steps(until="choose-schedules")[:-1]
+    first, rest = text_of([*SHARE]), text_of(before)
+    with chosen_passes(options).active():
+        compilation.run(
+            "kernels", f"{first},apply-schedule{{part=forms}},{rest},apply-schedule{{part=loops}}"
+        )
+
+
+def _name_by_symbol(compilation: Compilation, scripts: list[ScriptOp]) -> None:
+    """Let scripts that name a kernel by its content, as dumps do, name its symbol."""
+    text = options_text(compilation.ctx.target)
+    symbols = {
+        f"k_{kernel_key(canonical_text(kernel), text)}": kernel.sym_name
+        for kernel in kernels_of(compilation.module)
+    }
+    for script in scripts:
+        script.properties["target"] = StringAttr(symbols.get(script.target.data, script.target).data)
