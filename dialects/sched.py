@@ -33,6 +33,10 @@ from stepwell.runtime.errors import did_you_mean
 
 SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
+TUNED = "sched.tuned"
+"""
+Key of a kernel whose schedules were measured: of its ops in order, which the choosers write instead of theirs.
+"""
 UNROLLED = "sched.unrolled"
 """Key of the unit attribute of a function whose vectors fit registers: its schedules are carried out."""
 PARALLEL = "sched.parallel"
@@ -48,6 +52,8 @@ PREFETCH = "sched.prefetch"
 ALIGN = "sched.align"
 """Key of a buffer among a function's arguments: its alignment in bytes, if not its element's size."""
 
+TUNED_KINDS = ("forms", "tiles")
+"""The lists in it: schedules of ops of `linalg_ext`, by `choose-forms`, and of structured ops afterwards."""
 _NO_LANES = -1
 MOST = 1 << 31
 """No tile and no size of a kernel is as large."""
@@ -269,9 +275,20 @@ def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
     return _Hint(ops, f"{expected} of i64", is_accepted)
 
 
+def _are_tuned(value: Attribute) -> bool:
+    """Whether a value lists schedules, or units for ops without one, under the names of `TUNED_KINDS`."""
+    return isinstance(value, DictionaryAttr) and all(
+        name in TUNED_KINDS
+        and isinstance(each, ArrayAttr)
+        and all(isinstance(schedule, ScheduleAttr | UnitAttr) for schedule in each)
+        for name, each in value.data.items()
+    )
+
+
 _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     KERNEL: _Interface(verify_kernel),
     SCHEDULE: _of_class(ScheduleAttr, "linalg.*", "linalg_ext.*"),
+    TUNED: _Hint(("func.func",), "lists of schedules, for `forms` and `tiles`", _are_tuned),
     UNROLLED: _of_class(UnitAttr, "func.func"),
     PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
     CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),

@@ -120,6 +120,11 @@ class CompileOptions:
     Whether the result of each kernel has memory of its own in which it is after a call (`stepwell debug`), in
     as much memory as all of them need. The kernels are those of a compilation without.
     """
+    tuning_db: str | Sequence[str] = field(default=(), metadata=_about("tuning"))
+    """
+    Databases of `stepwell tune` whose schedules are used, earlier ones first; default: those of
+    STEPWELL_TUNING_DB.
+    """
     processes: int | None = field(default=None, metadata=_about("tuning", "free"))
     """How many kernels compile at once; default: one a core."""
 
@@ -194,6 +199,7 @@ class CompileKeywords(TypedDict, total=False):
     profile: bool
     debug_info: bool
     keep_values: bool
+    tuning_db: str | Sequence[str]
     processes: int | None
 
 
@@ -223,7 +229,7 @@ def options_with(
     return replace(options, **keywords)  # pyright: ignore[reportArgumentType]  # checked when it is made
 
 
-_LISTS = ("states", "backends", "disabled_passes", "required_passes")
+_LISTS = ("states", "backends", "disabled_passes", "required_passes", "tuning_db")
 
 
 def _one_of(values: Sequence[object]) -> tuple[str, Callable[[object], bool]]:

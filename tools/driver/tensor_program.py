@@ -18,6 +18,7 @@ from stepwell.tools.driver.model_attribute import image_of
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.versions.fixed_sizes import sizes_of_versions, version_of, with_version
+from stepwell.tools.records.lookup import database_files
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions
@@ -51,6 +52,7 @@ def _compiled(
     if options.profile and not is_lowered(compilation.module):
         compilation.run("graph", WORK_PIPELINE)
     to_level_2(compilation, options)
+    use_tuned(compilation, options)
     return compile_image(
         compilation,
         interface,
@@ -62,6 +64,19 @@ def _compiled(
         children=children,
         progress=progress,
     )
+
+
+def use_tuned(compilation: Compilation, options: CompileOptions) -> None:
+    """
+    Give the kernels of level 2 the schedules of the databases of the options.
+
+    Raises: StepwellError `no-file`, `cannot-access`, `too-large`.
+    """
+    if files := database_files(options.tuning_db):
+        from stepwell.tools.records.apply import apply_records  # seldom needed
+
+        used, _ = apply_records(compilation.module, compilation.ctx, compilation.ctx.target, files)
+        compilation.counts["tuned"] = used
 
 
 def _own(weights: Sequence[Array]) -> tuple[Array, ...]:
