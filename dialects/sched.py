@@ -35,7 +35,7 @@ SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
 TUNED = "sched.tuned"
 """
-Key of a kernel whose schedules were measured: of its ops in order, which the choosers write instead of theirs.
+Key of a kernel whose schedules were measured: those of its ops in order, which the choosers write.
 """
 UNROLLED = "sched.unrolled"
 """Key of the unit attribute of a function whose vectors fit registers: its schedules are carried out."""
@@ -275,12 +275,12 @@ def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
     return _Hint(ops, f"{expected} of i64", is_accepted)
 
 
-def _are_tuned(value: Attribute) -> bool:
+def are_tuned(value: Attribute) -> bool:
     """Whether a value lists schedules, or units for ops without one, under the names of `TUNED_KINDS`."""
     return isinstance(value, DictionaryAttr) and all(
         name in TUNED_KINDS
         and isinstance(each, ArrayAttr)
-        and all(isinstance(schedule, ScheduleAttr | UnitAttr) for schedule in each)
+        and all(isinstance(one, ScheduleAttr | UnitAttr) for one in cast("ArrayAttr[Attribute]", each))
         for name, each in value.data.items()
     )
 
@@ -288,7 +288,7 @@ def _are_tuned(value: Attribute) -> bool:
 _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     KERNEL: _Interface(verify_kernel),
     SCHEDULE: _of_class(ScheduleAttr, "linalg.*", "linalg_ext.*"),
-    TUNED: _Hint(("func.func",), "lists of schedules, for `forms` and `tiles`", _are_tuned),
+    TUNED: _Hint(("func.func",), "lists of schedules, for `forms` and `tiles`", are_tuned),
     UNROLLED: _of_class(UnitAttr, "func.func"),
     PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
     CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),

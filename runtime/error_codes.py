@@ -162,6 +162,8 @@ CODES: dict[str, ErrorCode] = {
         "Give the options with which it fails, or a command that tells: `--test CMD`."),
     "nothing-to-quantize": ErrorCode("no node of a model has operands that a scheme quantizes",
         "Convolutions and products with weights in initializers of f32 are; fold computed weights first."),
+    "nothing-to-tune": ErrorCode("no kernel of a model can be tuned, or none computes the named nodes",
+        "Leave `--kernels` out, or name nodes that the error lists."),
     "out-of-memory": ErrorCode("an allocation failed",
         "Fix smaller shapes with `--input-shape`, or try `--memory low`."),
     "pass-failed": ErrorCode("a pass of xDSL refused the IR",

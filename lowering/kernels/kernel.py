@@ -88,7 +88,9 @@ def compile_kernel(
     except StepwellError as error:
         if error.code != "bad-schedule" or not _drop_tuned(make()):
             raise
-        refused = Remark("choose-schedules", error.where or "", f"the tuned schedule is not used: {error.message}")
+        refused = Remark(
+            "choose-schedules", error.where or "", f"the tuned schedule is not used: {error.message}"
+        )
 
     def untuned() -> ModuleOp:
         _drop_tuned(module := make())

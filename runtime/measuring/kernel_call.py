@@ -47,7 +47,9 @@ class Sizes:
         """The inputs, and memory for the outputs, at one of `PLACES_BYTES`; made once."""
         if place not in self._placed:
             offset = PLACES_BYTES[place]
-            arrays = [_at(array, offset * (1 + n % 3)) for n, array in enumerate((*self.inputs, *self.outputs))]
+            arrays = [
+                _at(array, offset * (1 + n % 3)) for n, array in enumerate((*self.inputs, *self.outputs))
+            ]
             for array, given in zip(arrays, self.inputs, strict=False):
                 array[...] = given
             self._placed = {place: arrays}  # one at a time: they may be large
@@ -119,7 +121,11 @@ class Arguments:
     """The arguments of a kernel's call as addresses, with what they point to."""
 
     def __init__(
-        self, arrays: Sequence[Array], scratch: Array, symbols: Mapping[str, int], context: npt.NDArray[np.uint64]
+        self,
+        arrays: Sequence[Array],
+        scratch: Array,
+        symbols: Mapping[str, int],
+        context: npt.NDArray[np.uint64],
     ):
         self._arrays, self._scratch, self._context = arrays, scratch, context
         self._pointers = np.array([*map(address_of, arrays), address_of(scratch)], np.uint64)

@@ -22,6 +22,7 @@ from stepwell.runtime.rpc.messages import failure, number, packed_arrays, unpack
 
 PROGRAM = "stepwell.runtime.measuring.trials:main"
 ROUND_SECONDS = 0.01
+"""For how long a kernel runs in a round, over all cases; at least once."""
 FAULTS = ("crash", "hang", "wrong", "unwritten", "stray")
 """Faults that a candidate is made to have, for tests of what isolates them."""
 MAX_ROUNDS = 10_000
@@ -102,7 +103,7 @@ class Trials:
             case "stray":
                 ctypes.memset(8, 0, 8)  # where no memory is
             case "wrong":
-                outputs[0][...] = outputs[0][::-1] + outputs[0].dtype.type(1)
+                outputs[0][...] = np.add(outputs[0], 1)
             case "unwritten":
                 outputs[0].view(np.uint8).reshape(-1)[-outputs[0].itemsize :] = 0xFF
             case _:
@@ -132,7 +133,10 @@ class Trials:
         arrays = case.placed(place)
         calls = [(self._kernels[name], self._kernels[name].arguments(case, arrays)) for name in names]
         once = [min(clock.seconds(*each, 1) for _ in range(2)) for each in calls]
-        times = [max(1, min(100_000, round(ROUND_SECONDS / max(seconds, 1e-8)))) for seconds in once]
+        times = [
+            max(1, min(100_000, round(ROUND_SECONDS / len(self._cases) / max(seconds, 1e-8))))
+            for seconds in once
+        ]
         for turn in range(rounds):
             order = range(len(calls)) if turn % 2 == 0 else range(len(calls) - 1, -1, -1)
             for each in order:

@@ -111,6 +111,13 @@ def add_compile_options(parser: ArgumentParser) -> None:
     )
     add_limits(groups["tuning"].add_argument)
     add_start(group_of["start"].add_argument)
+    group_of["tuning_db"].add_argument(
+        "--tuning-db",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="use schedules that `stepwell tune` recorded (given again: more; default: STEPWELL_TUNING_DB)",
+    )
     group_of["debug_info"].add_argument(
         "--debug-info",
         action="store_true",
@@ -280,6 +287,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         disabled_passes=tuple(args.disable_pass),
         required_passes=tuple(args.require_pass),
         debug_info=args.debug_info,
+        tuning_db=tuple(args.tuning_db),
         use_cache=not args.no_cache,
     )
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ParseError, VerifyException
 
 from stepwell import __version__
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.sched import SCHEDULE, TUNED, TUNED_KINDS, ScheduleAttr
+from stepwell.dialects.sched import SCHEDULE, TUNED, ScheduleAttr, are_tuned
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.lowering.kernels.kernel import canonical_text
 from stepwell.passes.context import remark
@@ -46,10 +47,10 @@ def tuned_attr(script: str, ctx: StepwellContext) -> DictionaryAttr:
     """
     try:
         value = Parser(ctx, script, "script").parse_attribute()
-    except (ParseError, RecursionError, ValueError) as error:
+    except (ParseError, VerifyException, RecursionError, ValueError) as error:
         reason = str(error).strip().rpartition("\n")[2].strip()
         raise StepwellError("bad-schedule", None, f"a tuned schedule cannot be read: {reason}") from None
-    if not isinstance(value, DictionaryAttr) or not set(value.data) <= set(TUNED_KINDS):
+    if not isinstance(value, DictionaryAttr) or not are_tuned(value):
         message = f"a tuned schedule is {{forms = […], tiles = […]}}, found {script:.80}"
         raise StepwellError("bad-schedule", None, message)
     return value
@@ -63,7 +64,7 @@ def script_of(attr: DictionaryAttr) -> str:
 def schedules_in(attr: DictionaryAttr, kind: str) -> list[ScheduleAttr | None]:
     """The schedules of a kind in a value of `sched.tuned`; None for an op that has none."""
     found: Attribute | None = attr.data.get(kind)
-    each = found.data if isinstance(found, ArrayAttr) else ()
+    each = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
     return [one if isinstance(one, ScheduleAttr) else None for one in each]
 
 

@@ -60,7 +60,9 @@ def file_bytes(path: Path) -> bytes:
     try:
         if (size := path.stat().st_size) > MAX_FILE_BYTES:
             message = f"a database has at most {MAX_FILE_BYTES} bytes, found {size}"
-            raise StepwellError("too-large", str(path), message, help="`stepwell tune --prune` makes it smaller")
+            raise StepwellError(
+                "too-large", str(path), message, help="`stepwell tune --prune` makes it smaller"
+            )
         return path.read_bytes()
     except FileNotFoundError:
         help = "`stepwell tune MODEL --db FILE` writes one"

@@ -36,7 +36,7 @@ class Lookup:
         wanted = {task.encode() for task in tasks}
 
         def is_wanted(line: bytes) -> bool:
-            """Our own lines of other tasks, and of what is of no use, are not parsed: they are most of a file."""
+            """Whether a line may be a trial of these tasks: most of a large file is of others."""
             if not line.startswith(_TRIAL):
                 return not line.startswith(b'{"v":1,"kind":"task"')
             return line[len(_TRIAL) : len(_TRIAL) + _DIGEST_CHARS] in wanted
@@ -59,5 +59,5 @@ class Lookup:
             best = best_of([t for t in mine if t.machine == machine]) or best_of(mine)
             if best is not None:
                 return best
-            self.foreign += sum(t.is_gain for t in trials if t.task == task)
+            self.foreign += sum(t.is_gain and t.target != target for t in trials if t.task == task)
         return None

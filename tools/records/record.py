@@ -185,7 +185,10 @@ def _trial_of(row: dict[str, object]) -> Trial:
 
 def _plan_of(row: dict[str, object]) -> Plan:
     return Plan(
-        as_text(row.pop("graph", None)), as_mapping(row.pop("choices", None)), _ratio(row.pop("ratio", None)), row
+        as_text(row.pop("graph", None)),
+        as_mapping(row.pop("choices", None)),
+        _ratio(row.pop("ratio", None)),
+        row,
     )
 
 

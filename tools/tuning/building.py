@@ -89,7 +89,10 @@ class Builder:
         lists["tiles"] = _schedules([view.op for view in views])
         script = script_of(DictionaryAttr(lists))
         self._chosen = script, module, ctx
-        facts = {"forms": [asdict(op) for op in forms], "tiles": [_tiled(v, self._target).to_json() for v in views]}
+        facts = {
+            "forms": [asdict(op) for op in forms],
+            "tiles": [_tiled(v, self._target).to_json() for v in views],
+        }
         return Frame({"script": script, **facts}, b"")
 
     def _compile(self, head: Head, body: bytes) -> Frame:
@@ -179,4 +182,3 @@ def main(requests: IO[bytes], answers: IO[bytes]) -> None:
         while (request := read_frame(requests)) is not None:
             answer = builder.answer(request)
             write_frame(answers, answer.head, answer.body)
-

@@ -63,11 +63,11 @@ def _context() -> StepwellContext:
 def candidate_of(script: str) -> Candidate:
     """The candidate that a script spells. Raises: StepwellError `bad-schedule`."""
     attr = tuned_attr(script, _context())
-    lists: list[Schedules | None] = []
-    for kind in ("forms", "tiles"):
-        each = [None if s is None else s.get() for s in schedules_in(attr, kind)]
-        lists.append(tuple(each) if kind in attr.data else None)
-    return Candidate(*lists)
+    forms, tiles = (
+        tuple([None if s is None else s.get() for s in schedules_in(attr, kind)])
+        for kind in ("forms", "tiles")
+    )
+    return Candidate(forms or None, tiles if "tiles" in attr.data else None)
 
 
 class Access(NamedTuple):
@@ -114,7 +114,13 @@ def tiled_op_from(row: Mapping[str, Any]) -> TiledOp:
     chosen = None if row["chosen"] is None else _schedule_from(row["chosen"])
     accesses = tuple(Access(tuple(strides), size, result) for strides, size, result in row["accesses"])
     return TiledOp(
-        tuple(row["extents"]), tuple(row["parallel"]), row["lanes"], chosen, row["body"], accesses, row["registers"]
+        tuple(row["extents"]),
+        tuple(row["parallel"]),
+        row["lanes"],
+        chosen,
+        row["body"],
+        accesses,
+        row["registers"],
     )
 
 

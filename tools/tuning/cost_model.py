@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -34,7 +34,8 @@ class Ridge:
     """Linear regression with a penalty, on features of mean 0 and deviation 1."""
 
     def __init__(self) -> None:
-        self._mean = self._scale = self._weights = np.zeros(0)
+        self._mean: Vector = np.zeros(0)
+        self._scale, self._weights = self._mean, self._mean
         self._offset = 0.0
 
     def fit(self, features: Sequence[Vector], log_ratios: Sequence[float]) -> None:
@@ -44,7 +45,7 @@ class Ridge:
         self._offset = float(y.mean())
         scaled = (x - self._mean) / self._scale
         gram = scaled.T @ scaled + _PENALTY * np.eye(x.shape[1])
-        self._weights = np.linalg.solve(gram, scaled.T @ (y - self._offset))
+        self._weights = cast(Vector, np.linalg.solve(gram, scaled.T @ (y - self._offset)))
 
     def predict(self, features: Sequence[Vector]) -> Vector:
         """The predicted log ratios."""
@@ -95,4 +96,4 @@ def rank_correlation(a: Sequence[float] | Vector, b: Sequence[float] | Vector) -
     ranks = [np.argsort(np.argsort(np.asarray(each), kind="stable")).astype(float) for each in (a, b)]
     if len(ranks[0]) < 2 or min(np.ptp(np.asarray(a)), np.ptp(np.asarray(b))) == 0:
         return 0.0
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

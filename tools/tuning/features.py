@@ -17,8 +17,8 @@ Vector = npt.NDArray[np.float64]
 _OF_OP = (
     "trip count", "tile elements", "registers of results", "registers over those of the machine",
     "share of the remainder of lanes", "share of the remainder of rows", "unrolled steps", "steps of the sum",
-    "length of the body", "lanes over a register", "bytes a tile touches over L1", "bytes a tile touches over L2",
-    "lines a tile touches", "pages a tile touches", "stride of the innermost loop", "reuse of the innermost loop",
+    "length of the body", "lanes over a register", "bytes of a tile over L1", "bytes of a tile over L2",
+    "lines of a tile", "pages of a tile", "stride of the innermost loop", "reuse of the innermost loop",
     "position of the lanes in the order", "shared loops", "stride of lanes in the operands",
 )  # fmt: skip
 FEATURES = tuple(f"{name} ({how})" for name in _OF_OP for how in ("heaviest op", "change")) + ("forms",)

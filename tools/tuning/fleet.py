@@ -21,14 +21,8 @@ from stepwell.runtime.measuring import trials
 from stepwell.runtime.measuring.trials import ROUND_SECONDS
 from stepwell.runtime.rpc.messages import expect_success, packed_arrays, unpacked_arrays
 from stepwell.tools.tuning import building
-from stepwell.tools.tuning.candidate import (
-    Candidate,
-    FormedOp,
-    TiledOp,
-    formed_op_from,
-    tiled_op_from,
-)
-from stepwell.tools.tuning.tasks import Case, Task
+from stepwell.tools.tuning.candidate import Candidate, FormedOp, TiledOp, formed_op_from, tiled_op_from
+from stepwell.tools.tuning.tasks import Task
 
 T = TypeVar("T")
 _BUILD_SECONDS = 20.0
@@ -132,7 +126,9 @@ class LocalRunner:
         """Raises: StepwellError `bad-option`."""
         for name, value, legal in (("device", device, ("host",)), ("clock", clock, ("machine", "model"))):
             if value not in legal:
-                raise StepwellError("bad-option", None, f"{name} must be {' or '.join(legal)}, found {value!r}")
+                raise StepwellError(
+                    "bad-option", None, f"{name} must be {' or '.join(legal)}, found {value!r}"
+                )
         if wrong := [kind for kind in (faults or {}).values() if kind not in trials.FAULTS]:
             message = f"a fault is one of {', '.join(trials.FAULTS)}, found {wrong[0]!r}"
             raise StepwellError("bad-option", None, message)
@@ -140,6 +136,7 @@ class LocalRunner:
         self._timeout, self._memory_bytes = timeout, memory_bytes
         self._builder = _Process(building.PROGRAM)
         self._runner: _Process | None = None
+        self._limit = 0
         self._task: Task | None = None
         self._built_task: Task | None = None
         self._kernels: dict[str, Built] = {}
@@ -165,12 +162,12 @@ class LocalRunner:
         forms, tiles = map(formed_op_from, rows["forms"]), map(tiled_op_from, rows["tiles"])
         return Choice(str(head["script"]), tuple(forms), tuple(tiles))
 
-    def build(self, task: Task, choice: Choice) -> Built:
+    def build(self, script: str) -> Built:
         """The code of the candidate that was chosen last. Raises: StepwellError, Failed."""
-        answer = self._builder.ask({"op": "compile", "script": choice.script}, seconds=_BUILD_SECONDS)
+        answer = self._builder.ask({"op": "compile", "script": script}, seconds=_BUILD_SECONDS)
         head = answer.head
         return Built(
-            choice.script, answer.body, str(head["code"]), str(head["scratch"]), int(cast(int, head["vectors"]))
+            script, answer.body, str(head["code"]), str(head["scratch"]), int(cast(int, head["vectors"]))
         )
 
     def _open_builder(self, task: Task) -> None:
@@ -180,8 +177,10 @@ class LocalRunner:
         self._builder.ask(head, task.module_text.encode(), seconds=_BUILD_SECONDS)
         self._built_task = task
 
-    def check(self, task: Task, built: Built, number: int, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
-        """The results of a candidate between guard pages, for inputs of each case. Raises: Failed, StepwellError."""
+    def check(
+        self, task: Task, built: Built, number: int, inputs: Sequence[Sequence[Array]]
+    ) -> list[list[Array]]:
+        """The results of a candidate between guard pages, by case. Raises: Failed, StepwellError."""
         process = self._with(task, [built], number)
         found: list[list[Array]] = []
         for index, arrays in enumerate(inputs):
@@ -191,7 +190,9 @@ class LocalRunner:
             found.append(unpacked_arrays(answer.head["arrays"], answer.body))
         return found
 
-    def race(self, task: Task, kernels: Sequence[Built], rounds: int, first: int = 0) -> list[list[list[float]]]:
+    def race(
+        self, task: Task, kernels: Sequence[Built], rounds: int, first: int = 0
+    ) -> list[list[list[float]]]:
         """
         Seconds of kernels in turn: by case, kernel and round. Raises: Failed, StepwellError.
 
@@ -206,7 +207,7 @@ class LocalRunner:
         """The deadline of some rounds."""
         if self._timeout is not None:
             return self._timeout
-        expected = len(task.cases) * rounds * max(ROUND_SECONDS, 2 * task.seconds)
+        expected = rounds * max(ROUND_SECONDS, 2 * len(task.cases) * task.seconds)
         return max(_LEAST_SECONDS, _TIMES_EXPECTED * expected)
 
     def _ask(self, process: _Process, head: Mapping[str, object], body: bytes, seconds: float) -> Frame:
@@ -218,11 +219,14 @@ class LocalRunner:
 
     def _with(self, task: Task, kernels: Sequence[Built], number: int | None = None) -> _Process:
         """The process that measures, with a task and kernels."""
-        if self._task is not task or self._runner is None:
+        limit = self._memory_bytes or 4 * task.memory_bytes + (1 << 30)
+        if self._runner is not None and limit > self._limit:
             self.restart()
-            self._runner = _Process(trials.PROGRAM, self._memory_bytes or 4 * task.memory_bytes + (1 << 30))
+        if self._runner is None:
+            self._runner, self._limit = _Process(trials.PROGRAM, limit), limit
+        if self._task is not task:
             self._open_runner(self._runner, task)
-            self._task = task
+            self._task, self._kernels = task, {}
         for kernel in kernels:
             if kernel.digest in self._kernels:
                 continue

@@ -62,7 +62,9 @@ class Proposer:
             "genetic": lambda: self._evolved(history, rng),
             "evolve": lambda: self._evolved(history, rng),
         }
-        first = self._first(rng) if self.search not in ("grid", "random") and len(history) < _FIRST else iter(())
+        first = (
+            self._first(rng) if self.search not in ("grid", "random") and len(history) < _FIRST else iter(())
+        )
         found = _new(first, count, seen)
         is_ranked = self.model is not None and self.search == "evolve"
         wanted = (count - len(found)) * (_POOL if is_ranked else 1)

@@ -120,13 +120,17 @@ def _steps(op: TiledOp, schedule: Schedule, loop: int) -> Sequence[int]:
     extent, now = op.extents[loop], schedule.tile[loop]
     if extent == 1:
         return ()
+    near = {2 * now, now // 2}
     if loop == schedule.vectorize:
         steps = {op.lanes * n for n in _LANE_REGISTERS} | {op.lanes // 2}
-        steps |= {now - op.lanes, now + op.lanes, 2 * now, now // 2} if now else set()
+        near |= {now - op.lanes, now + op.lanes}
     elif op.parallel[loop]:
-        steps = {*_SMALL} | ({now - 1, now + 1, 2 * now, now // 2} if now else set())
+        steps = {*_SMALL}
+        near |= {now - 1, now + 1}
     else:
-        steps = {*_UNROLLED} | ({2 * now, now // 2} if now else set())
+        steps = {*_UNROLLED}
+    if now:
+        steps |= near
     legal = {0 if extent and step >= extent else step for step in steps if step > 0}
     if extent and extent <= MAX_ELEMENTS:
         legal.add(0)
@@ -152,7 +156,9 @@ def _with_step(op: TiledOp, schedule: Schedule, loop: int, step: int) -> Schedul
 
 def is_small(op: TiledOp, schedule: Schedule) -> bool:
     """Whether the tile of a schedule may fit the registers."""
-    sizes = [step or extent or MAX_ELEMENTS + 1 for step, extent in zip(schedule.tile, op.extents, strict=True)]
+    sizes = [
+        step or extent or MAX_ELEMENTS + 1 for step, extent in zip(schedule.tile, op.extents, strict=True)
+    ]
     results = [d for d, each in enumerate(op.parallel) if each]
     elements = prod(sizes[d] for d in results)
     unrolled = prod(sizes[d] for d, each in enumerate(op.parallel) if not each and d != schedule.vectorize)

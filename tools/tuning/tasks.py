@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from xdsl.dialects import func
@@ -23,8 +23,9 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.check.function_inputs import inputs_of_function
-from stepwell.tools.driver.compilation import kernels_of, main_of
+from stepwell.tools.driver.compilation import is_bytecode, is_functional, kernels_of, main_of
 from stepwell.tools.driver.levels import to_level_1
+from stepwell.tools.driver.program import Program
 from stepwell.tools.driver.reading import start
 from stepwell.tools.driver.tensor_program import to_level_2
 from stepwell.tools.records.apply import task_of
@@ -104,16 +105,23 @@ class Task:
             return None
 
 
-def extract_tasks(
-    model: Model, options: CompileOptions, threads: int = 1, sizes: Mapping[str, int] | None = None
-) -> list[Task]:
-    """
-    The kernels of a model, equal ones once, in the order of their first calls.
+class Extracted(NamedTuple):
+    """The kernels of a model, equal ones once, in their order; and its program of level 2."""
 
-    Args: `sizes` gives values of open sizes; others take `HINTS`.
-    Raises: StepwellError of the step that failed.
+    tasks: Sequence[Task]
+    program: Program
+
+
+def extract_tasks(model: Model, options: CompileOptions, threads: int = 1) -> Extracted:
+    """
+    The tasks of a model; open sizes, which `options.input_shapes` does not fix, take `HINTS`.
+
+    Raises: StepwellError of the step that failed; `unsupported` for a program of functions or data.
     """
     compilation = start(model, options)
+    if is_functional(compilation.module) or is_bytecode(compilation.module):
+        message = "only programs of tensors are tuned, and this one has functions or data"
+        raise StepwellError("unsupported", compilation.module, message)
     to_level_1(compilation, options)
     to_level_2(compilation, options)
     calls: dict[str, int] = {}
@@ -129,24 +137,19 @@ def extract_tasks(
         digest, text = task_of(kernel)
         if digest in found:
             found[digest].calls += calls.get(name, 0)
-        elif (task := _task(kernel, digest, text, compilation.ctx.target, threads, sizes or {})) is not None:
+        elif (task := _task(kernel, digest, text, compilation.ctx.target, threads)) is not None:
             task.calls, task.nodes = calls.get(name, 0), nodes.get(name, ())
             found[digest] = task
-    return list(found.values())
+    return Extracted(list(found.values()), Program(compilation.module, compilation.ctx))
 
 
 def _task(
-    kernel: func.FuncOp,
-    digest: str,
-    text: str,
-    target: TargetDescription,
-    threads: int,
-    sizes: Mapping[str, int],
+    kernel: func.FuncOp, digest: str, text: str, target: TargetDescription, threads: int
 ) -> Task | None:
     """The task of a kernel; None for one that cannot be called alone."""
     alone = kernel.clone()
     alone.properties["sym_name"] = StringAttr("kernel")
-    cases = _cases(alone, sizes)
+    cases = _cases(alone)
     if not cases:
         return None
     task = Task(digest, alone, text, target, threads, cases=cases)
@@ -155,7 +158,7 @@ def _task(
     return task
 
 
-def _cases(kernel: func.FuncOp, sizes: Mapping[str, int]) -> list[Case]:
+def _cases(kernel: func.FuncOp) -> list[Case]:
     """The cases in which a kernel is measured."""
     interface, signature = kernel_of(kernel), Signature.of(kernel)
     assert interface is not None
@@ -163,7 +166,8 @@ def _cases(kernel: func.FuncOp, sizes: Mapping[str, int]) -> list[Case]:
     sized = {symbol for dims in signature.dims for dim in dims for symbol in dim.symbols()}
     if not set(names) <= sized:
         return []
-    values = [{name: sizes.get(name, _within(interface.symbol_bounds.get(name), n)) for name in names} for n in HINTS]
+    bounds = interface.symbol_bounds
+    values = [{name: _within(bounds.get(name), n) for name in names} for n in HINTS]
     unique = list({tuple(each.items()): each for each in values}.values())
     cases = [case for each in unique if (case := _case(kernel, signature, each)) is not None]
     return [case for case in cases if case.bytes <= _MOST_CASE_BYTES] or cases[:1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -14,7 +14,7 @@ from stepwell import __version__
 from stepwell.lowering.kernels.fingerprint import compiler_fingerprint
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
-from stepwell.tools.records.database import Content, Database
+from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import LEAST_GAIN, TaskRecord, Trial
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
 from stepwell.tools.tuning.cost_model import (
@@ -31,6 +31,9 @@ from stepwell.tools.tuning.search import BATCH, Proposer, Tried
 from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import Task
 
+NOT_IN_MODEL, NOT_AGAIN = "no gain in the model", "no gain in a second process"
+REFUTED = (NOT_IN_MODEL, NOT_AGAIN)
+"""The reasons why a trial that was faster is not used."""
 PATIENCE = 32
 """A task ends after so many trials without a gain of 1 %."""
 _BETTER = 1.01
@@ -62,6 +65,11 @@ class TaskState:
     def ratio(self) -> float:
         """The best ratio so far, at least 1."""
         return max(1.0, self.best.ratio[0]) if self.best is not None and self.best.ratio else 1.0
+
+    @property
+    def low(self) -> float:
+        """The lower bound of the best ratio so far, at least 1."""
+        return max(1.0, self.best.low) if self.best is not None else 1.0
 
     @property
     def expected_drop(self) -> float:
@@ -132,7 +140,7 @@ class Tuner:
         """Build and time the chooser's kernel, and take up what the database knows."""
         try:
             choice = self.runner.choose(task, Candidate())
-            base = self.runner.build(task, choice)
+            base = self.runner.build(choice.script)
             task.seconds = self.measuring.time_base(task, base)
         except (Failed, StepwellError) as error:
             self.skipped[task.digest] = str(error).partition("\n")[0]
@@ -145,16 +153,23 @@ class Tuner:
         if task.digest not in self._content.tasks:
             nodes = task.name[:200]
             self.database.append([TaskRecord(task.digest, task.text, task.flops, task.bytes, nodes)])
-        for trial in self._known(task):
+        for trial in live_trials(self.known(task)):
             self._take_up(state, trial)
         self._end(state)
 
-    def _known(self, task: Task) -> Iterator[Trial]:
-        """The trials of a task on this machine in the database."""
+    def known(self, task: Task) -> list[Trial]:
+        """The trials of a task on this machine, of earlier runs and of this one."""
         here = machine_name(), target_digest(task.target), task.threads
-        for trial in self._content.trials:
-            if trial.task == task.digest and (trial.machine, trial.target, trial.threads) == here:
-                yield trial
+        return [
+            trial
+            for trial in self._content.trials
+            if trial.task == task.digest and (trial.machine, trial.target, trial.threads) == here
+        ]
+
+    def append(self, trial: Trial) -> None:
+        """Append a record to the database."""
+        self.database.append([trial])
+        self._content.add(trial)
 
     def _take_up(self, state: TaskState, trial: Trial) -> None:
         """Note a trial of an earlier run, or of this one."""
@@ -169,8 +184,10 @@ class Tuner:
         ratio = trial.ratio[0] if trial.ratio is not None else None
         state.tried.append(Tried(candidate, ratio))
         state.since_gain += 1
-        if trial.status in ("ok", "slower") and ratio is not None and ratio > _BETTER * state.ratio:
-            state.best, state.since_gain = trial, 0
+        if trial.status == "ok" and trial.why not in REFUTED and trial.low > state.low:
+            if state.best is None or trial.low > _BETTER * state.low:
+                state.since_gain = 0
+            state.best = trial
 
     def _next(self) -> TaskState | None:
         """The task whose next batch may save most; each gets a batch at first. None when all have ended."""
@@ -243,16 +260,14 @@ class Tuner:
         self.number += 1
         self.made += 1
         self.counts[trial.status] += 1
-        self.database.append([trial])
+        self.append(trial)
         self._take_up(state, trial)
         self._report(self)
 
     def _measured(self, state: TaskState, script: str) -> Measured:
-        from stepwell.tools.tuning.fleet import Choice
-
-        task = state.task
+        """The verdict on the candidate that was chosen last."""
         try:
-            built = self.runner.build(task, Choice(script, (), ()))
+            built = self.runner.build(script)
         except StepwellError as error:
             status = "illegal" if error.code in ("bad-schedule", "unsupported") else "build-error"
             return Measured(status, error.message[:300])
@@ -274,7 +289,7 @@ class Tuner:
     def winners(self) -> list[tuple[TaskState, Trial]]:
         """The tasks whose best trial gains, and that trial."""
         found = [(state, state.best) for state in self.states.values() if state.best is not None]
-        return [(state, best) for state, best in found if best.status == "ok" and best.low > LEAST_GAIN]
+        return [(state, best) for state, best in found if best.low > LEAST_GAIN and not best.confirmed]
 
     @property
     def load_average(self) -> float:

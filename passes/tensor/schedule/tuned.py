@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
@@ -26,7 +27,7 @@ def write_tuned(func: FuncOp, kind: str, ops: Sequence[Operation]) -> bool:
     tuned = func.attributes.get(TUNED)
     if not isinstance(tuned, DictionaryAttr) or (given := tuned.data.get(kind)) is None:
         return False
-    schedules: Sequence[Attribute] = given.data if isinstance(given, ArrayAttr) else ()
+    schedules = cast("ArrayAttr[Attribute]", given).data if isinstance(given, ArrayAttr) else ()
     if any(SCHEDULE in op.attributes for op in ops):
         return False  # some are written in the text, which leaves the others to the choosers
     reason = _refusal(ops, schedules)

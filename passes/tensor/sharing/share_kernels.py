@@ -51,8 +51,9 @@ class ShareKernelsPass(Pass):
     function has that schedule. Open loops are those that it steps through by ones, or in whole tiles in each
     of the kernels: no remainder loop runs, and each result is the same sum in the same order.
 
-    Kernels stay as they are whose sizes are open already, whose schedules were tuned, which are called in branches or loops, or whose
-    results pass the caches. Remarks list what was joined, and what was not and why.
+    Kernels stay as they are whose sizes are open already, whose schedules were tuned, which are called in
+    branches or loops, or whose results pass the caches. Remarks list what was joined, and what was not and
+    why.
     Class: exact.
     """
 
