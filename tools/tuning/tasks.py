@@ -134,19 +134,18 @@ def extract_tasks(model: Model, options: CompileOptions, threads: int = 1) -> Ex
     found: dict[str, Task] = {}
     for kernel in kernels_of(compilation.module):
         name = kernel.sym_name.data
-        digest, text = task_of(kernel)
+        digest, _ = task_of(kernel)
         if digest in found:
             found[digest].calls += calls.get(name, 0)
-        elif (task := _task(kernel, digest, text, compilation.ctx.target, threads)) is not None:
+        elif (task := task_of_kernel(kernel, compilation.ctx.target, threads)) is not None:
             task.calls, task.nodes = calls.get(name, 0), nodes.get(name, ())
             found[digest] = task
     return Extracted(list(found.values()), Program(compilation.module, compilation.ctx))
 
 
-def _task(
-    kernel: func.FuncOp, digest: str, text: str, target: TargetDescription, threads: int
-) -> Task | None:
-    """The task of a kernel; None for one that cannot be called alone."""
+def task_of_kernel(kernel: func.FuncOp, target: TargetDescription, threads: int) -> Task | None:
+    """The task of a kernel of level 2; None for one that cannot be called alone."""
+    digest, text = task_of(kernel)
     alone = kernel.clone()
     alone.properties["sym_name"] = StringAttr("kernel")
     cases = _cases(alone)

@@ -15,6 +15,7 @@ from stepwell.tools.commands.options import (
     load_plugins,
     positive,
 )
+from stepwell.tools.commands.tune.databases import add_database_arguments, chosen_work
 from stepwell.tools.driver.options import check_suffix, expect_source
 
 SEARCHES = ("evolve", "random", "grid", "genetic")
@@ -44,6 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="list the kernels and the sizes of their spaces, and stop"
     )
+    add_database_arguments(parser)
     add_compile_options(parser)
 
 
@@ -57,6 +59,8 @@ def seconds(text: str) -> float:
 
 def run(args: Namespace) -> int:
     """Tune; returns the exit status."""
+    if (work := chosen_work(args)) is not None:
+        return work(args)
     if args.model is None:
         raise StepwellError(
             "bad-usage", "stepwell tune", "name a MODEL to tune, or what to do with a database"
