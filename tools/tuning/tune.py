@@ -217,7 +217,15 @@ class _Run:
         tuner = Tuner(
             tasks, self._runner, self._database, self._content, settings, report or (lambda tuner: None)
         )
-        tuner.run()
+        tuner.open()
+        gain = self._agreed(tuner) if tuner.winners() else None  # of an earlier run, which was ended
+        tuner.search()
+        if gain is None or tuner.winners():
+            gain = self._agreed(tuner) or gain
+        return self._report(tuner, gain, name, settings)
+
+    def _agreed(self, tuner: Tuner) -> tuple[float, float, float] | None:
+        """Confirm the winners in a second process and in the model. Returns: the ratio of the model."""
         winners = self._confirmed(tuner)
         known = [
             (state, trial)
@@ -225,8 +233,7 @@ class _Run:
             for trial in live_trials(tuner.known(state.task))
             if trial.is_gain and trial.task not in {w.task for _, w in winners}
         ]
-        gain = self._in_model(tuner, winners, known)
-        return self._report(tuner, gain, name, settings)
+        return self._in_model(tuner, winners, known)
 
     def _confirmed(self, tuner: Tuner) -> list[tuple[TaskState, Trial]]:
         """The winners that win again in a new process."""
@@ -240,7 +247,9 @@ class _Run:
                 ratio = min(again.ratio, trial.ratio, key=lambda ratio: ratio[1])
                 found.append((state, replace(trial, ratio=ratio, why="")))
             else:
-                tuner.append(replace(trial, status="slower", why=NOT_AGAIN, ratio=again.ratio or trial.ratio))
+                ratio = again.ratio or trial.ratio
+                tuner.append(replace(trial, status="slower", why=NOT_AGAIN, ratio=ratio))
+                state.best = None
         return found
 
     def _again(self, tuner: Tuner, state: TaskState, trial: Trial) -> Measured:
@@ -265,14 +274,17 @@ class _Run:
         if not trials:
             return None
         if self._runner.clock == "model":
-            for _, trial in winners:
-                tuner.append(replace(trial, confirmed=True))
+            for state, trial in winners:
+                state.best = replace(trial, confirmed=True)
+                tuner.append(state.best)
             return None
         if winners and self._budget.is_spent:
             self._notes.append("the time ended before the model was compared: the same command does it")
             return None
         try:
-            self._model = WholeModel(self._extracted.program, self._options, self._extracted.tasks[0].threads)
+            if self._model is None:
+                threads = self._extracted.tasks[0].threads
+                self._model = WholeModel(self._extracted.program, self._options, threads)
             ratio = self._model.ratio(trials)
             kept = list(winners)
             if ratio[2] < 1.0 and winners:
@@ -285,7 +297,7 @@ class _Run:
         for state, trial in winners:
             stays = any(trial is each for _, each in kept)
             tuner.append(replace(trial, confirmed=stays, why="" if stays else NOT_IN_MODEL))
-            state.best = replace(trial, confirmed=stays)
+            state.best = replace(trial, confirmed=True) if stays else None
         return ratio
 
     def _report(

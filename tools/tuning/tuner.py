@@ -37,8 +37,8 @@ REFUTED = (NOT_IN_MODEL, NOT_AGAIN)
 PATIENCE = 32
 """A task ends after so many trials without a gain of 1 %."""
 _BETTER = 1.01
-NEAR_LIMIT = 0.95
-"""A task ends where its best reaches this share of the machine's limit."""
+NEAR_LIMIT, BEYOND_LIMIT = 0.95, 1.1
+"""A task ends where its best reaches this share of the machine's limit; beyond it the limit is wrong."""
 
 
 @dataclass
@@ -127,12 +127,15 @@ class Tuner:
         spent = self.settings.trials is not None and self.made >= self.settings.trials
         return spent or monotonic() >= self._deadline
 
-    def run(self) -> None:
-        """Search until the budget is spent or all tasks have ended."""
+    def open(self) -> None:
+        """Build and time the kernels of the choosers, and take up what the database knows of them."""
         for task in self.tasks:
             if monotonic() >= self._deadline:
                 break
             self._open(task)
+
+    def search(self) -> None:
+        """Search until the budget is spent or all tasks have ended."""
         while not self.is_over and (state := self._next()) is not None:
             self._batch(state)
 
@@ -199,7 +202,7 @@ class Tuner:
         share = self.measuring.share_of_limit(state.task) * state.ratio
         if state.space.is_empty:
             state.ended = "nothing to decide"
-        elif share >= NEAR_LIMIT:
+        elif NEAR_LIMIT <= share <= BEYOND_LIMIT:
             state.ended = f"left alone: {share:.0%} of the limit"
         elif state.since_gain >= PATIENCE:
             state.ended = f"no gain in {PATIENCE} trials"
