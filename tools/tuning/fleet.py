@@ -16,6 +16,7 @@ from stepwell.runtime.child import Child, ChildError
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import Frame
 from stepwell.runtime.interface import Array
+from stepwell.runtime.machine.fork import can_fork
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.measuring import trials
 from stepwell.runtime.measuring.trials import ROUND_SECONDS
@@ -85,7 +86,10 @@ class _Process:
         """The answer to a request. Raises: Failed where it dies or hangs; StepwellError of the request."""
         fresh = self._child is None
         if self._child is None:
-            self._child = Child(self._program, memory_bytes=self._memory_bytes, forward_errors=False)
+            memory = self._memory_bytes
+            # A fork has the imports of this process, and no limit of memory.
+            fork = memory is None and can_fork()
+            self._child = Child(self._program, memory_bytes=memory, forward_errors=False, fork=fork)
         try:
             limit = seconds + (_START_SECONDS if fresh else 0)
             return expect_success(self._child.ask(head, body, seconds=limit))
