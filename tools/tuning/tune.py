@@ -285,20 +285,23 @@ class _Run:
             if self._model is None:
                 threads = self._extracted.tasks[0].threads
                 self._model = WholeModel(self._extracted.program, self._options, threads)
-            ratio = self._model.ratio(trials)
-            kept = list(winners)
-            if ratio[2] < 1.0 and winners:
-                kept = [pair for pair in winners if self._model.ratio([pair[1]])[2] >= 1.0]
+            verdict = self._model.verdict(trials)
+            kept = list(winners) if verdict.agrees else []
+            if verdict.agrees is False and winners:
+                kept = [pair for pair in winners if self._model.verdict([pair[1]]).agrees]
                 left = [trial for _, trial in (*known, *kept)]
-                ratio = self._model.ratio(left) if left else None
+                verdict = self._model.verdict(left) if left else None
         except StepwellError as error:
             self._notes.append(f"the model was not compared, so that nothing is confirmed: {error.message}")
+            return None
+        if verdict is not None and verdict.agrees is None:
+            self._notes.append("the machine was too noisy to compare the model: the same command tries again")
             return None
         for state, trial in winners:
             stays = any(trial is each for _, each in kept)
             tuner.append(replace(trial, confirmed=stays, why="" if stays else NOT_IN_MODEL))
             state.best = replace(trial, confirmed=True) if stays else None
-        return ratio
+        return verdict.ratio if verdict is not None else None
 
     def _report(
         self, tuner: Tuner, gain: tuple[float, float, float] | None, name: str, settings: Settings
