@@ -1,10 +1,10 @@
 """
 Gains of tuning: `python -m benchmarks.tuning`, on a machine that does nothing else.
 
-Three parts, all by `stepwell.tune` as users call it: single kernels of the families in which hand search gained
-(`--kernels`), whole models (names of the zoo or files), and false gains (`--false-gains RUNS`): kernels for
-which all candidates are the chooser's own schedule, in other processes and buffers, so that each gain is noise.
-Gains are ratios of interleaved runs with 95 % intervals; a database for each is kept in `--folder`.
+Three parts, by `stepwell.tune` as users call it: kernels of the families in which hand search gained
+(`--kernels`), whole models (names of the zoo or files), and false gains (`--false-gains RUNS`): copies of one
+kernel, in other places of memory, so that each gain among them is noise. Gains are ratios of interleaved runs
+with 95 % intervals; a database for each is kept in `--folder`.
 """
 
 from __future__ import annotations

@@ -125,6 +125,8 @@ class CompileOptions:
     Databases of `stepwell tune` whose schedules are used, earlier ones first; default: those of
     STEPWELL_TUNING_DB.
     """
+    transfer: bool = field(default=False, metadata=_about("tuning"))
+    """Whether kernels without a record there take that of the nearest kernel of equal structure."""
     processes: int | None = field(default=None, metadata=_about("tuning", "free"))
     """How many kernels compile at once; default: one a core."""
 
@@ -200,6 +202,7 @@ class CompileKeywords(TypedDict, total=False):
     debug_info: bool
     keep_values: bool
     tuning_db: str | Sequence[str]
+    transfer: bool
     processes: int | None
 
 
@@ -285,7 +288,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "executor": _one_of(EXECUTORS),
     **dict.fromkeys(_LISTS, _NAMES),
     **dict.fromkeys(
-        ("fallback", "use_cache", "profile", "debug_info", "keep_values"), _one_of((True, False))
+        ("fallback", "use_cache", "profile", "debug_info", "keep_values", "transfer"), _one_of((True, False))
     ),
     **dict.fromkeys(("processes", "capacity"), _COUNT),
 }

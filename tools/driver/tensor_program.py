@@ -75,7 +75,8 @@ def use_tuned(compilation: Compilation, options: CompileOptions) -> None:
     if files := database_files(options.tuning_db):
         from stepwell.tools.records.apply import apply_records  # seldom needed
 
-        used, _ = apply_records(compilation.module, compilation.ctx, compilation.ctx.target, files)
+        target, transfer = compilation.ctx.target, options.transfer
+        used, _ = apply_records(compilation.module, compilation.ctx, target, files, transfer=transfer)
         compilation.counts["tuned"] = used
 
 

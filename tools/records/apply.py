@@ -23,6 +23,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.records.lookup import Lookup
+from stepwell.tools.records.transfer import nearest
 
 _DIGEST_BYTES = 16
 
@@ -69,20 +70,31 @@ def schedules_in(attr: DictionaryAttr, kind: str) -> list[ScheduleAttr | None]:
 
 
 def apply_records(
-    module: ModuleOp, ctx: StepwellContext, target: TargetDescription, files: Sequence[Path]
+    module: ModuleOp,
+    ctx: StepwellContext,
+    target: TargetDescription,
+    files: Sequence[Path],
+    *,
+    transfer: bool = False,
 ) -> tuple[int, int]:
     """
     Give kernels of level 2 their best schedules of databases.
+
+    Args: `transfer`: those without any take the schedule of the nearest kernel of equal structure.
 
     Returns: the number of kernels that got one, and that of all kernels.
     Raises: StepwellError of a file that cannot be read.
     """
     kernels = [op for op in module.ops if isinstance(op, FuncOp) and is_kernel(op) and not op.is_declaration]
-    tasks = {kernel: task_of(kernel)[0] for kernel in kernels if TUNED not in kernel.attributes}
-    lookup = Lookup(files, list(tasks.values()))
+    tasks = {kernel: task_of(kernel) for kernel in kernels if TUNED not in kernel.attributes}
+    lookup = Lookup(files, [task for task, _ in tasks.values()], transfer=transfer)
+    here = machine_name(), target_digest(target), __version__
     used = 0
-    for kernel, task in tasks.items():
-        best = lookup.best(task, machine_name(), target_digest(target), __version__)
+    for kernel, (task, text) in tasks.items():
+        best = lookup.best(task, *here)
+        if best is None and transfer:
+            others = (lookup.best(other, *here) for other in nearest(text, lookup.tasks))
+            best = next((other for other in others if other is not None), None)
         if best is None:
             continue
         try:

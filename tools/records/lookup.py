@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stepwell.runtime.environment import TUNING_DB
 from stepwell.tools.records.database import best_of, file_bytes, live_trials, parsed
-from stepwell.tools.records.record import Trial
+from stepwell.tools.records.record import TaskRecord, Trial
 
 _TRIAL = b'{"v":1,"kind":"trial","task":"'
 _DIGEST_CHARS = 32
@@ -26,8 +26,12 @@ def database_files(given: Sequence[str]) -> tuple[Path, ...]:
 class Lookup:
     """The trials of some tasks in databases, of which earlier ones win."""
 
-    def __init__(self, files: Sequence[Path], tasks: Sequence[str]):
-        """Raises: StepwellError `no-file`, `cannot-access`, `too-large`."""
+    def __init__(self, files: Sequence[Path], tasks: Sequence[str], *, transfer: bool = False):
+        """
+        Args: `transfer` reads all tasks, for `nearest`.
+        Raises: StepwellError `no-file`, `cannot-access`, `too-large`.
+        """
+        self.tasks: dict[str, TaskRecord] = {}
         self.skipped = 0
         """The number of lines that are no records, or of another version."""
         self.foreign = 0
@@ -42,7 +46,8 @@ class Lookup:
             return line[len(_TRIAL) : len(_TRIAL) + _DIGEST_CHARS] in wanted
 
         for file in files:
-            content = parsed(file, file_bytes(file), is_wanted)
+            content = parsed(file, file_bytes(file), None if transfer else is_wanted)
+            self.tasks |= content.tasks
             content.warn(file)
             self.skipped += len(content.bad) + content.unknown + content.torn
             self._trials.append(content.trials)

@@ -25,7 +25,8 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.records.apply import apply_records, task_of
 from stepwell.tools.records.database import write_records
-from stepwell.tools.records.record import Trial
+from stepwell.tools.records.record import TaskRecord, Trial
+from stepwell.tools.records.transfer import distance, structure_of
 
 KERNEL = """
 func.func private @k0(%x: tensor<40x24xf32>) -> tensor<24x40xf32>
@@ -48,14 +49,19 @@ SCRIPT = "{tiles = [#sched.schedule<tile = [4, 8], order = [1, 0], parallel = [1
 X = np.arange(960, dtype=np.float32).reshape(40, 24)
 
 
-def program() -> Program:
+def program(text: str = KERNEL) -> Program:
     ctx = StepwellContext()
-    return Program(parse_module(ctx, KERNEL), ctx)
+    return Program(parse_module(ctx, text), ctx)
+
+
+def task_and_text(text: str = KERNEL) -> tuple[str, str]:
+    functions = [op for op in program(text).module.ops if isinstance(op, FuncOp)]
+    (kernel,) = [op for op in functions if op.sym_name.data == "k0"]
+    return task_of(kernel)
 
 
 def task() -> str:
-    (kernel,) = [op for op in program().module.ops if isinstance(op, FuncOp) and op.sym_name.data == "k0"]
-    return task_of(kernel)[0]
+    return task_and_text()[0]
 
 
 def trial(script: str = SCRIPT) -> Trial:
@@ -168,3 +174,29 @@ def test_a_large_database_is_read_at_once(tmp_path: Path) -> None:
     begin = process_time()
     assert apply_records(own.module, own.ctx, host_target(), [tmp_path / "t.jsonl"])[0] == 1
     assert process_time() - begin < 0.12
+
+
+@pytest.mark.parametrize(("rows", "columns", "count"), [(80, 24, 1), (80, 48, 1), (200, 96, 0), (1, 24, 0)])
+def test_a_record_is_transferred_to_near_sizes_if_asked(
+    tmp_path: Path, rows: int, columns: int, count: int
+) -> None:
+    name, text = task_and_text()
+    write_records(tmp_path / "t.jsonl", [TaskRecord(name, text), trial()])
+    other = KERNEL.replace("40x", f"{rows}x").replace("x40", f"x{rows}")
+    other = other.replace("x24x", f"x{columns}x").replace("<24x", f"<{columns}x")
+    for transfer in (False, True):
+        own = program(other)
+        found, _ = apply_records(
+            own.module, own.ctx, host_target(), [tmp_path / "t.jsonl"], transfer=transfer
+        )
+        assert found == (count if transfer else 0)
+    options = CompileOptions(tuning_db=str(tmp_path / "t.jsonl"), transfer=True, use_cache=False, processes=1)
+    x = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns)
+    assert np.array_equal(sw.CompiledModel(build_image(program(other), options))(x), 2 * x.T)
+
+
+def test_sizes_are_not_the_bits_of_elements() -> None:
+    half = KERNEL.replace("f32", "f16")
+    assert structure_of(task_and_text()[1]).sizes == structure_of(task_and_text(half)[1]).sizes
+    assert structure_of(task_and_text()[1]).text != structure_of(task_and_text(half)[1]).text
+    assert distance((4, 8), (8, 16)) == 2.0 and distance((1, 8), (2, 8)) == float("inf")
