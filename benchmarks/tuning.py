@@ -41,7 +41,7 @@ _KERNELS = ("transpose", "Softmax", "LayerNormalization", "Gelu", "Log ")
 
 @dataclass(frozen=True)
 class Row:
-    """What tuning gained on a model or a kernel."""
+    """The gain of tuning on a model or a kernel."""
 
     name: str
     threads: int

@@ -30,6 +30,7 @@ def compile_module(
     """The image of a program of tensors, on any level. Raises: StepwellError."""
     if is_on_loops(compilation.module):
         return image_of(compilation)
+    options = with_tuned_plan(compilation, options)
     to_level_1(compilation, options)
     interface = read_interface(main_of(compilation.module))
     asked = sizes_of_versions(options, interface, compilation.module)
@@ -64,6 +65,20 @@ def _compiled(
         children=children,
         progress=progress,
     )
+
+
+def with_tuned_plan(compilation: Compilation, options: CompileOptions) -> CompileOptions:
+    """
+    The options with the choices for the whole model in their databases, for a model above level 1's passes.
+
+    Raises: StepwellError `no-file`, `cannot-access`, `too-large`.
+    """
+    files = database_files(options.tuning_db)
+    if not files or is_lowered(compilation.module):
+        return options
+    from stepwell.tools.records.plans import with_plan  # seldom needed
+
+    return with_plan(compilation.module, options, compilation.ctx.target, files)
 
 
 def use_tuned(compilation: Compilation, options: CompileOptions) -> None:

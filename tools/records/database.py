@@ -212,7 +212,7 @@ def pruned(content: Content) -> list[Record]:
 
 
 def live_trials(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials that no later one of the same script and machine replaces, such as a check that failed."""
+    """The last trial of each script on each machine: a failed check replaces the gain before."""
     last = {(t.task, t.script, t.machine, t.target, t.threads): t for t in trials}
     return list(last.values())
 

@@ -16,7 +16,7 @@ _CONFIRMED = b'"confirmed":true'
 
 
 def database_files(given: Sequence[str]) -> tuple[Path, ...]:
-    """The databases of a compilation: those of its options, else those of the environment."""
+    """The databases of a compilation: from the options, else from the environment."""
     if given:
         return tuple(map(Path, given))
     text = TUNING_DB.value()

@@ -24,7 +24,7 @@ STATUSES: tuple[str, ...] = get_args(Status)
 
 @dataclass(frozen=True)
 class TaskRecord:
-    """A kernel that was tuned: its text without schedules, and what it computes."""
+    """A tuned kernel: text without schedules, work, and nodes."""
 
     task: str
     text: str
@@ -99,17 +99,30 @@ class Trial:
 
 @dataclass(frozen=True)
 class Plan:
-    """Choices of level 1 that made a whole model faster."""
+    """Options of level 1 with which a whole model is faster."""
 
     graph: str
+    target: str
+    machine: str
+    threads: int
     choices: Mapping[str, object]
     ratio: tuple[float, float, float]
+    """The time of the model without them over that with them, with a 95 % interval."""
+    stepwell: str = ""
     more: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Keys of another version, which are kept."""
+
+    @property
+    def is_gain(self) -> bool:
+        """Whether the model is faster beyond noise."""
+        return self.ratio[1] > 1.0
 
     def line(self) -> bytes:
         """The line of the file."""
-        row = {"v": FORMAT, "kind": "plan", "graph": self.graph, "choices": dict(self.choices)}
-        return _line({**row, "ratio": [round(x, 4) for x in self.ratio], **self.more})
+        row: dict[str, object] = {"v": FORMAT, "kind": "plan", "graph": self.graph, "target": self.target}
+        row |= {"machine": self.machine, "threads": self.threads, "choices": dict(self.choices)}
+        row |= {"ratio": [round(x, 4) for x in self.ratio], "stepwell": self.stepwell}
+        return _line({**row, **self.more})
 
 
 Record: TypeAlias = TaskRecord | Trial | Plan
@@ -186,8 +199,12 @@ def _trial_of(row: dict[str, object]) -> Trial:
 def _plan_of(row: dict[str, object]) -> Plan:
     return Plan(
         as_text(row.pop("graph", None)),
+        as_text(row.pop("target", "")),
+        as_text(row.pop("machine", "")),
+        as_size(row.pop("threads", 1)),
         as_mapping(row.pop("choices", None)),
         _ratio(row.pop("ratio", None)),
+        as_text(row.pop("stepwell", "")),
         row,
     )
 

@@ -39,7 +39,7 @@ def _extents(type: str) -> str:
 
 
 def distance(a: Sequence[int], b: Sequence[int]) -> float:
-    """How far sizes are apart; infinite where a size is 0 or 1 on one side only."""
+    """The distance of sizes; infinite where a size is 0 or 1 on one side only."""
     pairs = {(x, y) for x, y in zip(a, b, strict=True) if x != y}
     if any(min(pair) <= 1 for pair in pairs):
         return float("inf")

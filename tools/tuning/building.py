@@ -72,7 +72,7 @@ class Builder:
         return Frame({}, b"")
 
     def _choose(self, head: Head, body: bytes) -> Frame:
-        """The script of a candidate, in which choosers filled what it leaves open; and its ops."""
+        """The script of a candidate with all decisions taken, and its ops."""
         ctx = StepwellContext()
         assert self._target is not None
         ctx.target = self._target

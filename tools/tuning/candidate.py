@@ -1,4 +1,4 @@
-"""Candidates of a kernel: schedules for its ops, and facts about the ops that decide which are possible."""
+"""Candidates of a kernel: schedules for the ops, and facts about these ops."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class TiledOp:
 
     @property
     def is_anchor(self) -> bool:
-        """Whether other ops share its loops, or it has loops over results of its own."""
+        """Whether there are loops over results that other ops may share."""
         return self.chosen is not None and bool(self.chosen.parallel)
 
     def to_json(self) -> dict[str, object]:

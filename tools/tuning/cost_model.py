@@ -13,7 +13,7 @@ from stepwell.tools.tuning.features import Vector
 
 COST_MODELS = ("ridge", "xgboost", "none")
 LEAST_CORRELATION = 0.3
-"""A model whose predictions of held-out trials correlate less by rank is not used."""
+"""The least rank correlation of a used model's predictions, on trials outside of the training set."""
 LEAST_RECORDS = 8
 _PENALTY = 1.0
 
@@ -82,7 +82,7 @@ def new_model(name: str) -> CostModel | None:
 
 
 def held_out_correlation(name: str, features: Sequence[Vector], log_ratios: Sequence[float]) -> float:
-    """The rank correlation of predictions of every fourth record, by a model of the others; 0 for few."""
+    """The rank correlation of predictions for every fourth record, by a model of the others; 0 for few."""
     if len(features) < LEAST_RECORDS or (model := new_model(name)) is None:
         return 0.0
     held = [n for n in range(len(features)) if n % 4 == 3]

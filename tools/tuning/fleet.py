@@ -76,7 +76,7 @@ class Built:
 
 
 class _Process:
-    """A child process that is started again after its death, with the task that it had."""
+    """A child process, started again after its death."""
 
     def __init__(self, program: str, memory_bytes: int | None = None):
         self._program, self._memory_bytes = program, memory_bytes
@@ -99,7 +99,7 @@ class _Process:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it knows what it was told."""
+        """Whether the process runs, with all earlier requests."""
         return self._child is not None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The last word on a gain: the whole model with tuned kernels against the model without."""
+"""The last test of a gain: the whole model with tuned kernels against the model without."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from stepwell.runtime.child import Child, ChildError
@@ -49,34 +48,27 @@ class Verdict(NamedTuple):
     """Whether the model is not slower with the schedules; None where rounds differ too much to say."""
 
 
-class WholeModel:
-    """A model without tuned kernels, with which models that have some are compared."""
+class Comparison:
+    """A compiled model, with which others of the same interface are compared."""
 
-    def __init__(self, program: Program, options: CompileOptions, threads: int):
-        """Args: `program` is on level 2; it stays as it is. Raises: StepwellError."""
-        self._program, self._threads = program, threads
-        # What level 2 and all below know of them; the others were of level 1, and are in the program already.
-        self._options = type(options)(
-            mcpu=options.mcpu, target=options.target, memory=options.memory, use_cache=options.use_cache
-        )
+    def __init__(self, base: ModelImage, threads: int):
+        self._base, self._threads = base, threads
         self._folder = TemporaryDirectory(prefix="stepwell-tune-")
-        self.compile_seconds = 0.0
-        self._base = self._compiled(())
 
     def close(self) -> None:
         """Remove the files."""
         self._folder.cleanup()
 
-    def verdict(self, trials: Sequence[Trial]) -> Verdict:
+    def verdict(self, image: ModelImage) -> Verdict:
         """
-        The comparison of the model with the one that has the schedules of trials; three if need be.
+        The comparison of the model with another one; again where it says nothing, three times at most.
 
         Raises: StepwellError.
         """
-        cases: list[tuple[list[float], list[float]]] = []
+        cases: list[Times] = []
         ratio = (1.0, 1.0, 1.0)
         for _ in range(_ATTEMPTS):
-            found = self._times(trials)
+            found = self._times(image)
             cases = cases or [([], []) for _ in found]
             for (base, own), (more_base, more_own) in zip(cases, found, strict=True):
                 base += more_base
@@ -86,30 +78,17 @@ class WholeModel:
                 break
         return Verdict(ratio, False if ratio[2] < 1.0 else True if ratio[0] >= LEAST_RATIO else None)
 
-    def _times(self, trials: Sequence[Trial]) -> list[Times]:
-        """The times of the model without and with the schedules, by sizes. Raises: StepwellError."""
-        tuned = self._compiled(trials)
+    def _times(self, image: ModelImage) -> list[Times]:
+        """The times of both models by sizes. Raises: StepwellError."""
         paths: list[str] = []
-        for name, image in (("base", self._base), ("model", tuned)):
-            save(image, path := Path(self._folder.name, f"{name}.stepwell"))
+        for name, each in (("base", self._base), ("model", image)):
+            save(each, path := Path(self._folder.name, f"{name}.stepwell"))
             paths.append(str(path))
         try:
             return self._raced(paths)
         except ChildError as error:
-            raise StepwellError(
-                "session-died", None, f"the tuned model could not be measured: {error.reason}"
-            ) from None
-
-    def _compiled(self, trials: Sequence[Trial]) -> ModelImage:
-        """The model with the schedules of some trials."""
-        begin = monotonic()
-        database = Path(self._folder.name, "tuned.jsonl")
-        write_records(database, [replace(trial, confirmed=True) for trial in trials])
-        options = replace(self._options, tuning_db=(str(database),))
-        copy = Program(self._program.module.clone(), self._program.ctx)
-        image = build_image(copy, options)
-        self.compile_seconds = monotonic() - begin
-        return image
+            message = f"the model could not be measured: {error.reason}"
+            raise StepwellError("session-died", None, message) from None
 
     def _raced(self, paths: Sequence[str]) -> list[Times]:
         """The times of two artifacts by sizes, in a process of their own. Raises: ChildError."""
@@ -128,14 +107,43 @@ class WholeModel:
                 rows, data = packed_arrays(arrays)
                 head: dict[str, object] = {"op": "compare", "model": model, "base": base, "arrays": rows}
                 clock = "process" if self._threads == 1 else "wall"
-                found = ask(
-                    {**head, "rounds": ROUNDS if len(inputs) == 1 else ROUNDS_OF_SIZES, "clock": clock}, data
-                ).head
+                rounds = ROUNDS if len(inputs) == 1 else ROUNDS_OF_SIZES
+                found = ask({**head, "rounds": rounds, "clock": clock}, data).head
                 times = cast("dict[str, list[float]]", found)
                 cases.append((times["base"], times["model"]))
             return cases
         finally:
             child.close()
+
+
+class WholeModel:
+    """A model without tuned kernels, with which models that have some are compared."""
+
+    def __init__(self, program: Program, options: CompileOptions, threads: int):
+        """Args: `program` is on level 2; it stays as it is. Raises: StepwellError."""
+        self._program = program
+        # What level 2 and all below know of them; the others were of level 1, and are in the program already.
+        self._options = type(options)(
+            mcpu=options.mcpu, target=options.target, memory=options.memory, use_cache=options.use_cache
+        )
+        self._folder = TemporaryDirectory(prefix="stepwell-tune-")
+        self._comparison = Comparison(self._compiled(()), threads)
+
+    def close(self) -> None:
+        """Remove the files."""
+        self._folder.cleanup()
+        self._comparison.close()
+
+    def verdict(self, trials: Sequence[Trial]) -> Verdict:
+        """The comparison with the model that has the schedules of trials. Raises: StepwellError."""
+        return self._comparison.verdict(self._compiled(trials))
+
+    def _compiled(self, trials: Sequence[Trial]) -> ModelImage:
+        """The model with the schedules of some trials."""
+        database = Path(self._folder.name, "tuned.jsonl")
+        write_records(database, [replace(trial, confirmed=True) for trial in trials])
+        options = replace(self._options, tuning_db=(str(database),))
+        return build_image(Program(self._program.module.clone(), self._program.ctx), options)
 
 
 def inputs_of_model(interface: Interface) -> list[list[Array]]:

@@ -33,7 +33,7 @@ _SEEDS = (0, 1)
 
 @dataclass(frozen=True)
 class Measured:
-    """What was found of a candidate."""
+    """The verdict on a candidate, with its times."""
 
     status: Status
     why: str = ""

@@ -14,7 +14,7 @@ _NAME_CHARS = 40
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What was found of a kernel."""
+    """The result of a kernel."""
 
     task: str
     name: str
@@ -36,7 +36,7 @@ class TaskReport:
 
 @dataclass(frozen=True)
 class TuningReport:
-    """What a tuning run found."""
+    """The results of a tuning run."""
 
     model: str
     database: str
@@ -50,7 +50,7 @@ class TuningReport:
     skipped: Mapping[str, str]
     seconds: float
     correlation: Mapping[str, float]
-    """The rank correlation of the cost model's predictions for held-out trials, by task."""
+    """The rank correlation of the cost model's predictions outside of its training set, by task."""
     notes: Sequence[str] = ()
     threads: int = 1
 

@@ -19,7 +19,7 @@ LEAST_SHARE = 0.8
 
 @dataclass(frozen=True)
 class Decision:
-    """How the best schedule of a task differs from the chooser's."""
+    """A difference of the best schedule of a task from the chooser's."""
 
     family: str
     what: str
@@ -42,7 +42,7 @@ class Suggestion:
 
     @property
     def is_rule(self) -> bool:
-        """Whether it holds often enough to become a rule of the chooser."""
+        """Whether the decision wins often enough to become a rule of the chooser."""
         return self.tasks >= LEAST_TASKS and self.wins >= LEAST_SHARE * self.tasks
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ def decisions_between(op: TiledOp, chosen: Schedule, best: Schedule) -> list[str
 
 
 def suggestions(content: Content, runner: LocalRunner) -> list[Suggestion]:
-    """What the records of this machine say about the choosers, the most frequent decision first."""
+    """Decisions of the records of this machine, the most frequent first."""
     decisions: list[Decision] = []
     sizes: dict[str, set[str]] = {}
     for trial in used_here(content):
@@ -98,7 +98,7 @@ def suggestions(content: Content, runner: LocalRunner) -> list[Suggestion]:
 
 
 def _differences(choice: Choice, best: Candidate) -> list[tuple[str, str]]:
-    """The family and the words of each difference of a candidate from the chooser's."""
+    """The family and the description of each difference of a candidate from the chooser's."""
     found: list[tuple[str, str]] = []
     for op, schedule in zip(choice.tiles, best.tiles or (), strict=False):
         if op.chosen is not None and schedule is not None and schedule != op.chosen:

@@ -112,13 +112,18 @@ class Extracted(NamedTuple):
     program: Program
 
 
+def copy_of(model: Model) -> Model:
+    """A model whose compilation leaves the given one as it is: a program would be compiled in place."""
+    return Program(model.module.clone(), model.ctx) if isinstance(model, Program) else model
+
+
 def extract_tasks(model: Model, options: CompileOptions, threads: int = 1) -> Extracted:
     """
     The tasks of a model; open sizes, which `options.input_shapes` does not fix, take `HINTS`.
 
     Raises: StepwellError of the step that failed; `unsupported` for a program of functions or data.
     """
-    compilation = start(model, options)
+    compilation = start(copy_of(model), options)
     if is_functional(compilation.module) or is_bytecode(compilation.module):
         message = "only programs of tensors are tuned, and this one has functions or data"
         raise StepwellError("unsupported", compilation.module, message)

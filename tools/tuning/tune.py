@@ -17,6 +17,7 @@ from stepwell.tools.records.record import Trial
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
 from stepwell.tools.tuning.cost_model import COST_MODELS, new_model
 from stepwell.tools.tuning.fleet import Failed, LocalRunner
+from stepwell.tools.tuning.graph_plan import search_plan
 from stepwell.tools.tuning.in_model import WholeModel
 from stepwell.tools.tuning.measuring import Measured
 from stepwell.tools.tuning.report import TaskReport, TuningReport
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import Model
 
 SUFFIX = ".tuning.jsonl"
+_GRAPH_SHARE = 0.4
+"""The part of the time after which no further choice for the whole model is compared."""
 _RESERVED_SHARE = 0.4
 _RESERVED_SECONDS = 3.0
 """The part of the time, at most, and the seconds that the comparison of whole models takes by itself."""
@@ -46,6 +49,7 @@ def tune(
     search: str = "evolve",
     cost_model: str = "ridge",
     exact: bool = False,
+    graph: bool = False,
     runner: LocalRunner | None = None,
     report: Callable[[Tuner], None] | None = None,
     options: CompileOptions | None = None,
@@ -57,7 +61,8 @@ def tune(
     Args: `db` is the file (default: MODEL.onnx.tuning.jsonl beside the model); `time` the seconds in all
     (default: 600, unless `trials` bounds the candidates that are measured); `kernels` are parts of the names
     of nodes, whose kernels alone are tuned; `search` is one of `SEARCHES`, `cost_model` of `COST_MODELS`;
-    `exact` admits only candidates with the bits of the untuned kernel; `report` is called after each trial;
+    `exact` admits only candidates with the bits of the untuned kernel; `graph` compares choices for the whole
+    model first, such as Winograd convolutions, which change roundings; `report` is called after each trial;
     other keywords are options of the compilation.
     Returns: what was found; gains are used by `compile(model, tuning_db=db)`.
     Raises: StepwellError `bad-option`, `cannot-write`, `nothing-to-tune`; as compiling.
@@ -69,11 +74,16 @@ def tune(
     database = Database(db if db is not None else _beside(model))
     database.check_writable()
     content = database.read()
+    plans: list[str] = []
+    if graph and not exact:
+        end = float("inf") if seconds is None else _GRAPH_SHARE * seconds
+        planned = search_plan(model, options, threads, database, content, lambda: budget.seconds > end)
+        options, plans = planned.options, planned.notes
     extracted = extract_tasks(model, replace(options, tuning_db=()), threads)
     tasks = _chosen(extracted.tasks, kernels)
     own = runner or LocalRunner()
     budget.begin_search(seconds)
-    run = _Run(extracted, options, own, database, content, budget)
+    run = _Run(extracted, options, own, database, content, budget, plans)
     settings = Settings(seed, search, cost_model, exact, trials, budget.search_seconds)
     try:
         return run.run(tasks, settings, report, str(model) if isinstance(model, str | Path) else "the model")
@@ -199,11 +209,12 @@ class _Run:
         database: Database,
         content: Content,
         budget: Budget,
+        notes: Sequence[str] = (),
     ):
         self._extracted, self._options, self._runner = extracted, options, runner
         self._database, self._content, self._budget = database, content, budget
         self._model: WholeModel | None = None
-        self._notes: list[str] = []
+        self._notes: list[str] = [*notes]
 
     def close(self) -> None:
         """Remove temporary files."""

@@ -82,7 +82,7 @@ class TaskState:
 
 @dataclass
 class Settings:
-    """How a tuner searches."""
+    """The bounds and the method of a search."""
 
     seed: int = 0
     search: str = "evolve"
@@ -223,7 +223,7 @@ class Tuner:
         self._end(state)
 
     def _model(self, state: TaskState) -> CostModel | None:
-        """A cost model of what was measured, if it predicts held-out trials."""
+        """A cost model of all measured trials, unless its predictions are of no use."""
         if self.settings.search != "evolve" or self.settings.cost_model == "none":
             return None
         rows = [

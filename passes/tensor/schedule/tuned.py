@@ -18,7 +18,7 @@ from stepwell.runtime.errors import StepwellError
 
 def write_tuned(func: FuncOp, kind: str, ops: Sequence[Operation]) -> bool:
     """
-    Give the ops of a kernel the schedules of one kind from its attribute `sched.tuned`, if it has that.
+    Give the ops of a kernel the schedules of a kind from the attribute `sched.tuned`, if there is one.
 
     Where these are not possible here, a remark says so, and the attribute is dropped: the choosers decide.
     Args: `kind` is `forms` or `tiles`; `ops` are all ops of the kernel that such schedules are for.

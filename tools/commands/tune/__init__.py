@@ -43,6 +43,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--exact", action="store_true", help="only schedules that change no bit of results")
     parser.add_argument(
+        "--graph", action="store_true", help="compare choices for the whole model too, such as Winograd"
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="list the kernels and the sizes of their spaces, and stop"
     )
     add_database_arguments(parser)
@@ -82,8 +85,8 @@ def _tune(args: Namespace) -> int:
     with shown_tuning() as report:
         found = tune(
             args.model, db=args.db, time=args.time, trials=args.trials, kernels=names, threads=args.threads,
-            seed=args.seed, search=args.search, cost_model=args.cost_model, exact=args.exact, report=report,
-            options=options,
+            seed=args.seed, search=args.search, cost_model=args.cost_model, exact=args.exact,
+            graph=args.graph, report=report, options=options,
         )  # fmt: skip
     args.facts |= found.to_json()
     print(found)

@@ -1,4 +1,4 @@
-"""What `stepwell tune` does with databases: show, check, merge, prune, export, suggest."""
+"""The options of `stepwell tune` about databases: show, check, merge, prune, export, suggest."""
 
 from __future__ import annotations
 
