@@ -11,10 +11,12 @@ import pytest
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
 from stepwell.tools.records.database import Database
 from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.report import TuningReport
+from stepwell.tools.tuning.tasks import extract_tasks
 from stepwell.tools.tuning.tune import tune
 
 PRODUCT = """
@@ -111,3 +113,20 @@ def test_runners_refuse_what_they_do_not_know() -> None:
     for keywords in ({"device": "moon"}, {"clock": "sun"}, {"faults": {0: "bad luck"}}):
         with pytest.raises(StepwellError):
             LocalRunner(**keywords)  # pyright: ignore
+
+
+def test_open_sizes_are_measured_at_hints_unless_they_are_fixed() -> None:
+    text = PRODUCT.replace(
+        'tensor<24x32xf32> {graph.name = "x"}',
+        'tensor<?x32xf32> {graph.name = "x", graph.dims = #graph.dims<["N", 32]>}',
+    )
+    text = text.replace(
+        '(tensor<24x48xf32> {graph.name = "y"})',
+        '(tensor<?x48xf32> {graph.name = "y", graph.dims = #graph.dims<["N", 48]>})',
+    )
+    text = text.replace("tensor<24x", "tensor<?x")
+    ctx = StepwellContext()
+    for shapes, sizes in (({}, [1, 7, 64, 1000]), ({"x": (5, 32)}, [5])):
+        program = Program(parse_module(ctx, text), ctx)
+        (task,) = extract_tasks(program, CompileOptions(input_shapes=shapes)).tasks
+        assert [case.outputs[0].shape[0] for case in task.cases] == sizes
