@@ -52,6 +52,10 @@ NAME = "sched.name"
 """Key of the name of an op as a stage, by which scripts and errors call it."""
 LOOPS = "sched.loops"
 """Key of the names of an op's loops, an array of strings."""
+TUNED = "sched.tuned"
+"""
+Key of a kernel whose schedules were measured: those of its ops in order, which the choosers write.
+"""
 UNROLLED = "sched.unrolled"
 """Key of the unit attribute of a function whose vectors fit registers: its schedules are carried out."""
 PARALLEL = "sched.parallel"
@@ -69,6 +73,8 @@ TARGET = "sched.target"
 ALIGN = "sched.align"
 """Key of a buffer among a function's arguments: its alignment in bytes, if not its element's size."""
 
+TUNED_KINDS = ("forms", "tiles")
+"""The lists in it: schedules of ops of `linalg_ext`, by `choose-forms`, and of structured ops afterwards."""
 _NO_LANES = -1
 
 
@@ -307,6 +313,14 @@ def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
 
 def _are_names(value: Attribute) -> bool:
     return isinstance(value, ArrayAttr) and value == names_attr(_names(cast(Attribute, value)))
+def are_tuned(value: Attribute) -> bool:
+    """Whether a value lists schedules, or units for ops without one, under the names of `TUNED_KINDS`."""
+    return isinstance(value, DictionaryAttr) and all(
+        name in TUNED_KINDS
+        and isinstance(each, ArrayAttr)
+        and all(isinstance(one, ScheduleAttr | UnitAttr) for one in cast("ArrayAttr[Attribute]", each))
+        for name, each in value.data.items()
+    )
 
 
 _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
@@ -314,6 +328,7 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     SCHEDULE: _of_class(ScheduleAttr, "linalg.*", "linalg_ext.*"),
     NAME: _of_class(StringAttr, "linalg.*", "linalg_ext.*"),
     LOOPS: _Hint(("linalg.*",), "an array of strings", _are_names),
+    TUNED: _Hint(("func.func",), "lists of schedules, for `forms` and `tiles`", are_tuned),
     UNROLLED: _of_class(UnitAttr, "func.func"),
     PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
     CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),

@@ -52,7 +52,12 @@ LOG = Variable(
     "what is logged, by pass and module: fuse-ops=2,passes/tensor=1,DEFAULT=0 (docs/log-and-trace.md)",
     "nothing",
 )
-VARIABLES = (BACKGROUND, CACHE, CONFIG, LOG, MODELS, PERF)
+TUNING_DB = Variable(
+    "STEPWELL_TUNING_DB",
+    "databases of `stepwell tune` that compilations use, the first one wins; separated as in PATH",
+    "none",
+)
+VARIABLES = (BACKGROUND, CACHE, CONFIG, LOG, MODELS, PERF, TUNING_DB)
 
 
 def variables_text() -> str:

@@ -182,6 +182,8 @@ CODES: dict[str, ErrorCode] = {
         "Let the later instruction wait for a token that is given after the earlier one: `after(%t)`."),
     "out-of-bounds": ErrorCode("a thread of a kernel accesses an element that the buffer does not have",
         "Guard the access by a condition on the index, as for the last block of a grid."),
+    "nothing-to-tune": ErrorCode("no kernel of a model can be tuned, or none computes the named nodes",
+        "Leave `--kernels` out, or name nodes that the error lists."),
     "out-of-memory": ErrorCode("an allocation failed",
         "Fix smaller shapes with `--input-shape`, or try `--memory low`."),
     "pass-failed": ErrorCode("a pass of xDSL refused the IR",

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from stepwell import passes as passes
     from stepwell import patterns as patterns
     from stepwell import te as te
+    from stepwell import tuning as tuning
     from stepwell.dialects import amx as amx
     from stepwell.dialects import arith as arith
     from stepwell.dialects import graph as graph
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from stepwell.tools.notebook.extension import load_ipython_extension as load_ipython_extension
     from stepwell.tools.notebook.shown import show as show
     from stepwell.tools.training.trainer import Trainer as Trainer
+    from stepwell.tools.tuning.tune import tune as tune
 
 __version__ = "0.1.0"
 
@@ -111,6 +113,8 @@ _LAZY = {
     "serve": "stepwell.runtime.serve",
     "show": "stepwell.tools.notebook.shown:show",
     "te": "stepwell.te",
+    "tune": "stepwell.tools.tuning.tune:tune",
+    "tuning": "stepwell.tuning",
     "vector": "stepwell.dialects.vector",
 }
 
@@ -163,6 +167,8 @@ __all__ = [
     "serve",
     "show",
     "te",
+    "tune",
+    "tuning",
     "vector",
 ]
 

@@ -39,6 +39,7 @@ COMMANDS = {
     "cache": "show or clear the caches of kernels and models",
     "lsp": "serve an editor: names, errors, documentation of .mlir files",
     "completion": "print the script by which a shell completes these commands",
+    "tune": "search faster schedules for the kernels of a model, and record them in a database",
     "calibrate": "measure what this machine can do: arithmetic and memory",
 }
 

@@ -21,6 +21,7 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
         lines.append(
             f"{facts.get('nodes', '?')} nodes -> {facts['kernels']} kernels "
             f"({image.effort.get('cached kernels', 0)} from the cache)"
+            + (f", {facts['tuned']} of {facts['kernels']} tuned" if "tuned" in facts else "")
             + (f", {facts['partitions']} partitions of backends" if "partitions" in facts else "")
             + (f", {facts['given up']} given up: --remarks says why" if "given up" in facts else "")
         )

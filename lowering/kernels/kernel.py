@@ -13,6 +13,7 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import NamelessPrinter, StepwellContext
 from stepwell.dialects.printed_lines import printed_lines
+from stepwell.dialects.sched import TUNED
 from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
@@ -22,6 +23,7 @@ from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIP
 from stepwell.passes.reproducer import Reproducer
 from stepwell.passes.trace_events import span
 from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
 
 KERNEL_PIPELINES = (SCHEDULE_PIPELINE, LOOP_PIPELINE, LLVM_PIPELINE)
@@ -74,13 +76,40 @@ def compile_kernel(
     make: Callable[[], ModuleOp], ctx: StepwellContext, target: TargetDescription
 ) -> KernelObject:
     """
-    The object of a kernel.
+    The object of a kernel. A tuned schedule that a pass refuses is left out, with a remark.
 
     Args: `make` returns a new module of level 2 with the kernel alone; it is called again for a reproducer.
     Raises: StepwellError when a pass refuses the kernel.
     """
     ctx.target = target
     context = PassContext.current().with_own_remarks()
+    try:
+        return _compiled(make, ctx, target, context)
+    except StepwellError as error:
+        if error.code != "bad-schedule" or not _drop_tuned(make()):
+            raise
+        refused = Remark(
+            "choose-schedules", error.where or "", f"the tuned schedule is not used: {error.message}"
+        )
+
+    def untuned() -> ModuleOp:
+        _drop_tuned(module := make())
+        return module
+
+    context = PassContext.current().with_own_remarks()
+    context.remarks.append(refused)
+    return _compiled(untuned, ctx, target, context)
+
+
+def _drop_tuned(module: ModuleOp) -> bool:
+    """Remove the tuned schedules of kernels; returns whether there were any."""
+    found = [op.attributes.pop(TUNED, None) for op in module.ops]
+    return any(each is not None for each in found)
+
+
+def _compiled(
+    make: Callable[[], ModuleOp], ctx: StepwellContext, target: TargetDescription, context: PassContext
+) -> KernelObject:
     module, reproducer = make(), Reproducer(make)
 
     def step(pipeline: str) -> None:

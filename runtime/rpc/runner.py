@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import accumulate, pairwise
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 from typing import IO, cast
 
 import numpy as np
@@ -33,6 +33,9 @@ class _TimedModel(CompiledModel):
     def runner(self, arrays: Sequence[Array]) -> Callable[[], object]:
         """A function that calls it on all inputs of the code."""
         return lambda: self._invoke(arrays)
+
+
+PROGRAM = "stepwell.runtime.rpc.runner:main"
 
 
 class Runner:
@@ -104,7 +107,8 @@ class Runner:
         for guarded, _ in models.values():
             guarded.call_on_all(arrays)
         runners = {name: model.runner(arrays) for name, (_, model) in models.items()}
-        found = interleave(runners, number(head, "rounds", 1, MAX_RUNS))
+        clock = process_time if head.get("clock") == "process" else perf_counter
+        found = interleave(runners, number(head, "rounds", 1, MAX_RUNS), clock)
         return Frame({name: list(latency.rounds) for name, latency in found.items()}, b"")
 
     def _target(self, head: Head, body: bytes) -> Frame:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.commands.options import add_input_shape, add_seed, add_start, input_shapes, positive
-from stepwell.tools.measure.bench import ModelResult, bench_model
+from stepwell.tools.measure.bench import UNTUNED, ModelResult, bench_model
 from stepwell.tools.measure.host_time import described
 from stepwell.tools.measure.peers import engine_named, installed_peers
 
@@ -31,6 +31,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--rounds", type=positive, default=20, metavar="N", help="interleaved rounds (default: 20)"
     )
+    parser.add_argument(
+        "--tuning-db",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="use schedules that `stepwell tune` recorded, and compare with our code without them",
+    )
     add_seed(parser)
     add_start(parser.add_argument)
     add_input_shape(parser.add_argument)
@@ -43,9 +50,12 @@ def run(args: Namespace) -> int:
     peers = installed_peers() if args.against is None else args.against.split(",")
     for name in peers:
         engine_named(name)  # an unknown name is an error, not a peer that failed
-    shapes = input_shapes(args)
+    shapes, tuned = input_shapes(args), args.tuning_db
+    peers = [*peers, UNTUNED] if tuned else peers
     results = [
-        bench_model(path, peers, args.threads, args.rounds, shapes, args.seed, start=args.start)
+        bench_model(
+            path, peers, args.threads, args.rounds, shapes, args.seed, start=args.start, tuning_db=tuned
+        )
         for path in args.models
     ]
     show(results, peers)

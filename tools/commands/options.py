@@ -32,6 +32,7 @@ from stepwell.tools.driver.options import (
     source_suffixes,
 )
 from stepwell.tools.limits import add_limits, limits_of
+from stepwell.tools.tuning_options import add_tuning_options, tuning_options
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
@@ -111,6 +112,7 @@ def add_compile_options(parser: ArgumentParser) -> None:
     )
     add_limits(groups["tuning"].add_argument)
     add_start(group_of["start"].add_argument)
+    add_tuning_options(group_of["tuning_db"].add_argument)
     group_of["debug_info"].add_argument(
         "--debug-info",
         action="store_true",
@@ -267,6 +269,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         from stepwell.passes.pipelines import expect_passes_of_level_1
 
         expect_passes_of_level_1(chosen)
+    tuned, transfer = tuning_options(args)
     return CompileOptions(
         mcpu=args.mcpu,
         target=args.target,
@@ -287,6 +290,8 @@ def compile_options(args: Namespace) -> CompileOptions:
         required_passes=tuple(args.require_pass),
         debug_info=args.debug_info,
         schedules=args.schedules,
+        tuning_db=tuned,
+        transfer=transfer,
         use_cache=not args.no_cache,
     )
 

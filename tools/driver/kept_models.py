@@ -29,6 +29,7 @@ from stepwell.runtime.files.model_cache import ModelCache, digest_of
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.runtime.plugins import UNKEYED
+from stepwell.tools.records.lookup import database_files
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model
@@ -77,6 +78,7 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
     if path.suffix == ".mlir":
         return None
     try:
+        tuned = [digest_of(memoryview(file.read_bytes())) for file in database_files(options.tuning_db)]
         stamp = stamp_of(path)
         with path.open("rb") as file:
             content = digest_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
@@ -87,6 +89,7 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
         "plugins": plugins_fingerprint(),
         "target": target.to_json(),
         "options": {name: getattr(options, name) for name in _options(options, "key")},
+        "tuned": tuned,
         "model": [path.name, content],  # the name, because run-time errors contain it
     }
     digest = hashlib.blake2b(json.dumps(described, sort_keys=True, default=list).encode(), digest_size=16)

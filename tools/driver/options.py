@@ -126,6 +126,13 @@ class CompileOptions:
     Whether the result of each kernel has memory of its own in which it is after a call (`stepwell debug`), in
     as much memory as all of them need. The kernels are those of a compilation without.
     """
+    tuning_db: str | Sequence[str] = field(default=(), metadata=_about("tuning"))
+    """
+    Databases of `stepwell tune` whose schedules are used, earlier ones first; default: those of
+    STEPWELL_TUNING_DB.
+    """
+    transfer: bool = field(default=False, metadata=_about("tuning"))
+    """Whether kernels without a record there take that of the nearest kernel of equal structure."""
     processes: int | None = field(default=None, metadata=_about("tuning", "free"))
     """How many kernels compile at once; default: one a core."""
 
@@ -215,6 +222,8 @@ class CompileKeywords(TypedDict, total=False):
     debug_info: bool
     schedules: str | Path | None
     keep_values: bool
+    tuning_db: str | Sequence[str]
+    transfer: bool
     processes: int | None
 
 
@@ -244,7 +253,7 @@ def options_with(
     return replace(options, **keywords)  # pyright: ignore[reportArgumentType]  # checked when it is made
 
 
-_LISTS = ("states", "backends", "disabled_passes", "required_passes")
+_LISTS = ("states", "backends", "disabled_passes", "required_passes", "tuning_db")
 
 
 def _one_of(values: Sequence[object]) -> tuple[str, Callable[[object], bool]]:
@@ -300,7 +309,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "executor": _one_of(EXECUTORS),
     **dict.fromkeys(_LISTS, _NAMES),
     **dict.fromkeys(
-        ("fallback", "use_cache", "profile", "debug_info", "keep_values"), _one_of((True, False))
+        ("fallback", "use_cache", "profile", "debug_info", "keep_values", "transfer"), _one_of((True, False))
     ),
     **dict.fromkeys(("processes", "capacity"), _COUNT),
 }

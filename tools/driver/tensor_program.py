@@ -20,6 +20,7 @@ from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.schedules import apply_schedules
 from stepwell.tools.driver.versions.fixed_sizes import sizes_of_versions, version_of, with_version
+from stepwell.tools.records.lookup import database_files
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions
@@ -31,6 +32,7 @@ def compile_module(
     """The image of a program of tensors, on any level. Raises: StepwellError."""
     if is_on_loops(compilation.module):
         return image_of(compilation)
+    options = with_tuned_plan(compilation, options)
     to_level_1(compilation, options)
     interface = read_interface(main_of(compilation.module))
     asked = sizes_of_versions(options, interface, compilation.module)
@@ -54,6 +56,7 @@ def _compiled(
     if options.profile and not is_lowered(compilation.module):
         compilation.run("graph", WORK_PIPELINE)
     to_level_2(compilation, options)
+    use_tuned(compilation, options)
     return compile_image(
         compilation,
         interface,
@@ -65,6 +68,34 @@ def _compiled(
         children=children,
         progress=progress,
     )
+
+
+def with_tuned_plan(compilation: Compilation, options: CompileOptions) -> CompileOptions:
+    """
+    The options with the choices for the whole model in their databases, for a model above level 1's passes.
+
+    Raises: StepwellError `no-file`, `cannot-access`, `too-large`.
+    """
+    files = database_files(options.tuning_db)
+    if not files or is_lowered(compilation.module):
+        return options
+    from stepwell.tools.records.plans import with_plan  # seldom needed
+
+    return with_plan(compilation.module, options, compilation.ctx.target, files)
+
+
+def use_tuned(compilation: Compilation, options: CompileOptions) -> None:
+    """
+    Give the kernels of level 2 the schedules of the databases of the options.
+
+    Raises: StepwellError `no-file`, `cannot-access`, `too-large`.
+    """
+    if files := database_files(options.tuning_db):
+        from stepwell.tools.records.apply import apply_records  # seldom needed
+
+        target, transfer = compilation.ctx.target, options.transfer
+        used, _ = apply_records(compilation.module, compilation.ctx, target, files, transfer=transfer)
+        compilation.counts["tuned"] = used
 
 
 def _own(weights: Sequence[Array]) -> tuple[Array, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +16,14 @@ from stepwell.runtime.rpc.interleaved import Ratio, interleave, ratio
 from stepwell.tools.check.differences import relative_difference
 from stepwell.tools.inputs import made_up_inputs
 from stepwell.tools.measure.host_time import milliseconds_on_host
-from stepwell.tools.measure.peers import Runner, Stepwell, engine_named, onnxruntime_session
+from stepwell.tools.measure.peers import Engine, Runner, Stepwell, engine_named, onnxruntime_session
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import Start
+
+
+UNTUNED = "untuned"
+"""The name of our own code without databases among the peers."""
 
 
 @dataclass
@@ -50,21 +55,23 @@ def bench_model(
     seed: int = 0,
     feeds: Mapping[str, Array] | None = None,
     start: Start = "full",
+    tuning_db: Sequence[str] = (),
 ) -> ModelResult:
     """
     Measure a model: ours and every peer in turn, `rounds` times.
 
     Args: `shapes` fixes inputs that the model leaves open, for us; `feeds` are the inputs, made up when
-    absent; with `start` `now` our time to load is that to the first answer.
+    absent; with `start` `now` our time to load is that to the first answer; `tuning_db` are databases of
+    tuned schedules, and then the peer `untuned` is our own code without them.
     Raises: StepwellError when our own compilation fails; a peer's failure is recorded instead.
     """
     result = ModelResult(path.stem, threads)
     inputs = dict(feeds) if feeds is not None else _made_up(path, shapes, seed)
-    ours, runners = Stepwell(shapes, start), dict[str, Runner]()
+    ours, runners = Stepwell(shapes, start, tuning_db), dict[str, Runner]()
     for name in ("stepwell", *peers):
         begin = perf_counter()
         try:
-            engine = ours if name == "stepwell" else engine_named(name)
+            engine = ours if name == "stepwell" else _peer(name, shapes)
             runner = engine.load(path, threads, inputs)
             runner()
         except Exception as error:
@@ -83,6 +90,11 @@ def bench_model(
     result.on_host = milliseconds_on_host(ours.model)
     result.ratios = {p: ratio(latencies[p], latencies["stepwell"]) for p in peers if p in latencies}
     return result
+
+
+def _peer(name: str, shapes: Mapping[str, Sequence[int]]) -> Engine:
+    """An engine to compare with. Raises: StepwellError."""
+    return Stepwell(shapes, tuning_db=[os.devnull]) if name == UNTUNED else engine_named(name)
 
 
 def _made_up(path: Path, shapes: Mapping[str, Sequence[int]], seed: int) -> dict[str, Array]:

@@ -47,16 +47,23 @@ class Stepwell(Engine):
     module = "stepwell"
     distribution = "stepwell"
 
-    def __init__(self, shapes: Mapping[str, Sequence[int]] | None = None, start: Start = "full"):
+    def __init__(
+        self,
+        shapes: Mapping[str, Sequence[int]] | None = None,
+        start: Start = "full",
+        tuning_db: Sequence[str] = (),
+    ):
         self._shapes: Mapping[str, Sequence[int]] = dict(shapes or {})
         self._start: Start = start
+        self._tuning_db = tuple(tuning_db)
         self.model: CompiledModel | None = None
         """The model that was loaded last."""
 
     def load(self, path: Path, threads: int, feeds: Mapping[str, Array]) -> Runner:
         from stepwell.tools.driver.compile import compile
 
-        model = compile(path, threads=threads, input_shapes=self._shapes, start=self._start)
+        shapes, tuned = self._shapes, self._tuning_db
+        model = compile(path, threads=threads, input_shapes=shapes, start=self._start, tuning_db=tuned)
         self.model = model
         arrays = [feeds[spec.name] for spec in model.interface.inputs]
 

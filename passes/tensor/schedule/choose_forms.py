@@ -35,6 +35,7 @@ from stepwell.passes.tensor.schedule.pool import pool_choices
 from stepwell.passes.tensor.schedule.recurrent import rnn_choices
 from stepwell.passes.tensor.schedule.resize import resize_choices
 from stepwell.passes.tensor.schedule.trees import tree_choices
+from stepwell.passes.tensor.schedule.tuned import write_tuned
 from stepwell.passes.tensor.schedule.winograd import winograd_choices
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
@@ -82,6 +83,7 @@ class ChooseFormsPass(FunctionPass):
 def choose_forms(func: FuncOp, target: TargetDescription) -> bool:
     """Give the ops of a kernel that have forms a schedule; returns whether there are such ops."""
     ops = [op for op in func.walk() if isinstance(op, FormsOp)]
+    write_tuned(func, "forms", ops)
     for op in ops:
         chosen, *others = _CHOICES[type(op)](op, target)
         if SCHEDULE in op.attributes:

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
+from stepwell.dialects.sched import SCHEDULE, TUNED, Schedule, schedule_of
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.groups import fused_group
 from stepwell.dialects.tensor_ir.structured import Structured
@@ -20,6 +20,7 @@ from stepwell.passes.tensor.schedule.contraction import Product, schedule_produc
 from stepwell.passes.tensor.schedule.elementwise import schedule_by_rows, schedule_elementwise
 from stepwell.passes.tensor.schedule.row import schedule_along, schedule_reduction
 from stepwell.passes.tensor.schedule.tile_product import is_tile_product, schedule_after_tiles
+from stepwell.passes.tensor.schedule.tuned import write_tuned
 from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.target import TargetDescription, target_from
@@ -36,7 +37,8 @@ class ChooseSchedulesPass(SchedulingPass):
     The choice depends on shapes and the target alone. Ops that have schedules keep them.
     Runs after `fill-borders`, `generalize-copies` and `collapse-loops`: without them copies get no schedule,
     and rows are shorter. A kernel with ops of `linalg_ext` gets forms for these alone, as by `choose-forms`:
-    what else is to be scheduled exists after `expand-forms`.
+    what else is to be scheduled exists after `expand-forms`. A kernel with `sched.tuned` gets the schedules
+    there, or its own choice where they do not fit.
     """
 
     name = "choose-schedules"
@@ -53,10 +55,15 @@ class ChooseSchedulesPass(SchedulingPass):
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
         if choose_forms(func, target):
             return
+        views = [view for op in func.walk() if (view := Structured.of(op)) is not None]
+        is_tuned = write_tuned(func, "tiles", [view.op for view in views])
+        func.attributes.pop(TUNED, None)
+        if is_tuned:
+            return
         blocks: dict[Block, list[Structured]] = {}
-        for op in func.walk():
-            if (view := Structured.of(op)) is not None and op.parent is not None:
-                blocks.setdefault(op.parent, []).append(view)
+        for view in views:
+            if view.op.parent is not None:
+                blocks.setdefault(view.op.parent, []).append(view)
         # Ops share loops with others of their block only: those of a step of a recurrence with each other.
         for views in blocks.values():
             _Chooser(views, target).run()

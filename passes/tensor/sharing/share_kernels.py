@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects._xdsl import StepwellContext, target_of
 from stepwell.dialects.costs.kernels import COMPILER
 from stepwell.dialects.ir_builder import IRBuilder
-from stepwell.dialects.sched import UNROLLED
+from stepwell.dialects.sched import TUNED, UNROLLED
 from stepwell.dialects.sched_kernel import is_kernel, is_on_buffers, symbols_of
 from stepwell.dialects.types import Tensor, element_bytes
 from stepwell.passes.analysis.call_graph import functions_by_name
@@ -51,8 +51,9 @@ class ShareKernelsPass(Pass):
     function has that schedule. Open loops are those that it steps through by ones, or in whole tiles in each
     of the kernels: no remainder loop runs, and each result is the same sum in the same order.
 
-    Kernels stay as they are whose sizes are open already, which are called in branches or loops, or whose
-    results pass the caches. Remarks list what was joined, and what was not and why.
+    Kernels stay as they are whose sizes are open already, whose schedules were tuned, which are called in
+    branches or loops, or whose results pass the caches. Remarks list what was joined, and what was not and
+    why.
     Class: exact.
     """
 
@@ -85,7 +86,8 @@ def _calls(main: FuncOp) -> dict[str, list[CallOp]]:
 
 def _can_change(function: FuncOp, target: TargetDescription) -> bool:
     """Whether a function is a plain kernel on tensors of known sizes, which fit the last-level cache."""
-    is_done = function.is_declaration or is_on_buffers(function) or UNROLLED in function.attributes
+    is_scheduled = UNROLLED in function.attributes or TUNED in function.attributes
+    is_done = function.is_declaration or is_on_buffers(function) or is_scheduled
     is_annotated = any(each.data for each in (*(function.arg_attrs or ()), *(function.res_attrs or ())))
     if not is_kernel(function) or is_done or is_annotated or symbols_of(function):
         return False

@@ -169,6 +169,8 @@ def models(m: sw.Module, folder: Path) -> None:
     refused(lambda: sw.generate(again, [1]))
     refused(lambda: sw.quantize(folder / "m.onnx", scheme="int3"))
     assert sw.te.placeholder((4, "N")).ndim == 2
+    refused(lambda: sw.tune(folder / "m.onnx", time=0))
+    assert not sw.tuning.Database(folder / "none.jsonl").read().trials
     refused(lambda: sw.Trainer(folder / "m.onnx", loss="mse", train=["none"]))
     refused(lambda: sw.compile(m, winograd="slow"))  # pyright: ignore[reportArgumentType]
     refused(lambda: sw.compile(m, opt_levle=1))  # pyright: ignore[reportCallIssue, reportUnknownLambdaType]

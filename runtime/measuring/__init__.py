@@ -1,0 +1,1 @@
+"""Measuring of single kernels in a process of their own."""

@@ -1,0 +1,98 @@
+"""Plans: choices for a whole model in a database, by the model's graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stepwell import __version__
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.passes.context import PassContext
+from stepwell.runtime.machine.machine_name import machine_name, target_digest
+from stepwell.runtime.machine.target import host_target
+from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.program import Program
+from stepwell.tools.records.database import Database, write_records
+from stepwell.tools.records.plans import graph_digest, with_plan
+from stepwell.tools.records.record import Plan
+from stepwell.tools.tuning.graph_plan import chosen_by, search_plan
+
+RELU = """
+func.func @main(%x: tensor<64x64xf32> {graph.name = "x"}) -> (tensor<64x64xf32> {graph.name = "y"}) {
+  %y = graph.relu %x : tensor<64x64xf32> -> tensor<64x64xf32>
+  func.return %y : tensor<64x64xf32>
+}
+"""
+
+
+def program(text: str = RELU) -> Program:
+    ctx = StepwellContext()
+    return Program(parse_module(ctx, text), ctx)
+
+
+def plan() -> Plan:
+    graph, target = graph_digest(program().module), target_digest(host_target())
+    return Plan(graph, target, machine_name(), 1, {"winograd": "fast"}, (1.1, 1.05, 1.15), __version__)
+
+
+def planned(folder: Path, *plans: Plan, text: str = RELU, **keywords: object) -> CompileOptions:
+    write_records(folder / "t.jsonl", plans)
+    options = CompileOptions(**keywords)  # pyright: ignore[reportArgumentType]
+    return with_plan(program(text).module, options, host_target(), [folder / "t.jsonl"])
+
+
+def test_a_plan_decides_an_option_that_the_user_left(tmp_path: Path) -> None:
+    with PassContext() as context:
+        assert planned(tmp_path, plan()).winograd == "fast"
+    assert [remark.message for remark in context.remarks] == [
+        "tuned plan: winograd = fast, 1.10 times as fast"
+    ]
+    assert planned(tmp_path, plan(), winograd="off").winograd == "off"
+    assert planned(tmp_path, plan(), memory="low").winograd == "auto"
+    assert planned(tmp_path, plan(), text=RELU.replace("64x64", "64x65")).winograd == "auto"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"target": "c0"},
+        {"graph": "0" * 32},
+        {"stepwell": "9.9.9"},
+        {"ratio": (1.1, 0.99, 1.2)},
+        {"choices": {"winograd": "slow"}},
+        {"choices": {"memory": "low"}},
+        {"choices": {"winograd": "fast", "use_cache": False}},
+    ],
+)
+def test_a_plan_that_is_not_for_this_model_and_machine_is_not_used(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
+    found = planned(tmp_path, replace(plan(), **change))  # pyright: ignore[reportArgumentType]
+    assert found == CompileOptions()
+
+
+def test_the_plan_with_the_highest_lower_bound_is_used(tmp_path: Path) -> None:
+    better = replace(plan(), choices={"required_passes": ["combine-parallel"]}, ratio=(1.2, 1.1, 1.3))
+    found = planned(tmp_path, plan(), better, required_passes=["fold-qdq"])
+    assert found.winograd == "auto" and tuple(found.required_passes) == ("fold-qdq", "combine-parallel")
+    assert chosen_by([plan(), better]) is better
+    assert chosen_by([replace(plan(), ratio=(1.1, 0.9, 1.2))]) is None
+
+
+def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+    Database(tmp_path / "t.jsonl").append([plan()])
+    content = Database(tmp_path / "t.jsonl").read()
+    assert content.plans == [plan()]
+    found = search_plan(program(), CompileOptions(), 1, Database(tmp_path / "t.jsonl"), content, lambda: True)
+    assert found.options.winograd == "fast" and found.notes == ["winograd = fast: 1.10 (1.05-1.15) is used"]
+
+
+@pytest.mark.slow
+def test_all_choices_are_compared_and_recorded_once(tmp_path: Path) -> None:
+    database = Database(tmp_path / "t.jsonl")
+    for _ in range(2):
+        found = search_plan(program(), CompileOptions(), 1, database, database.read(), lambda: False)
+        assert len(found.plans) == len(database.read().plans) == 3

@@ -1,0 +1,104 @@
+"""`stepwell tune`: search faster schedules for a model's kernels, and look after databases of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.tools.commands.options import (
+    add_compile_options,
+    add_seed,
+    compile_options,
+    load_plugins,
+    positive,
+)
+from stepwell.tools.commands.tune.databases import add_database_arguments, chosen_work
+from stepwell.tools.driver.options import check_suffix, expect_source
+
+SEARCHES = ("evolve", "random", "grid", "genetic")
+COST_MODELS = ("ridge", "xgboost", "none")
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_TIME = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments: model, database, budget, search; and what is done with databases."""
+    parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help="a .onnx, .pt2 or .mlir file")
+    parser.add_argument(
+        "--db", type=Path, metavar="FILE", help="the database to append to (default: MODEL.tuning.jsonl)"
+    )
+    parser.add_argument("--time", type=seconds, metavar="10m", help="how long, in s, m or h (default: 10m)")
+    parser.add_argument(
+        "--trials", type=positive, metavar="N", help="at most so many candidates are measured"
+    )
+    parser.add_argument("--kernels", metavar="A,B", help="only kernels of nodes whose names contain these")
+    parser.add_argument("--threads", type=positive, default=1, metavar="N", help="of kernels (default: 1)")
+    add_seed(parser)
+    parser.add_argument("--search", choices=SEARCHES, default="evolve", help="default: evolve")
+    parser.add_argument(
+        "--cost-model", choices=COST_MODELS, default="ridge", help="ranks candidates (default: ridge)"
+    )
+    parser.add_argument("--exact", action="store_true", help="only schedules that change no bit of results")
+    parser.add_argument(
+        "--graph", action="store_true", help="compare choices for the whole model too, such as Winograd"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="list the kernels and the sizes of their spaces, and stop"
+    )
+    add_database_arguments(parser)
+    add_compile_options(parser)
+
+
+def seconds(text: str) -> float:
+    """`90`, `20s`, `10m` or `1h` in seconds. Raises: ArgumentTypeError."""
+    match = _TIME.fullmatch(text)
+    if match is None or (value := float(match[1]) * _UNITS[match[2]]) <= 0:
+        raise ArgumentTypeError(f"expected a time above 0 such as 20s or 10m, found {text!r}")
+    return value
+
+
+def run(args: Namespace) -> int:
+    """Tune; returns the exit status."""
+    if (work := chosen_work(args)) is not None:
+        return work(args)
+    if args.model is None:
+        raise StepwellError(
+            "bad-usage", "stepwell tune", "name a MODEL to tune, or what to do with a database"
+        )
+    return _tune(args)
+
+
+def _tune(args: Namespace) -> int:
+    check_suffix(args.model)
+    expect_source(args.model)
+    load_plugins(args)
+    options = compile_options(args)
+    names = [] if args.kernels is None else [name for name in args.kernels.split(",") if name]
+    if args.dry_run:
+        return _dry_run(args, names)
+    from stepwell.tools.commands.tune.progress import shown_tuning
+    from stepwell.tools.tuning.tune import tune
+
+    with shown_tuning() as report:
+        found = tune(
+            args.model, db=args.db, time=args.time, trials=args.trials, kernels=names, threads=args.threads,
+            seed=args.seed, search=args.search, cost_model=args.cost_model, exact=args.exact,
+            graph=args.graph, report=report, options=options,
+        )  # fmt: skip
+    args.facts |= found.to_json()
+    print(found)
+    print(f"records are in {found.database}; resume: the same command", file=sys.stderr)
+    return 0
+
+
+def _dry_run(args: Namespace, names: list[str]) -> int:
+    from stepwell.tools.tuning.tune import planned
+
+    rows = planned(args.model, names, args.threads, compile_options(args))
+    args.facts["tasks"] = [row._asdict() for row in rows]
+    for row in rows:
+        print(f"{row.name}: {row.calls} calls, {row.near} candidates one decision away from the chooser's")
+    return 0

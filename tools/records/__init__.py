@@ -1,0 +1,1 @@
+"""Databases of tuning: what was measured of kernels, as lines of JSON, and its use by compilations."""

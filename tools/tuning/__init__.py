@@ -1,0 +1,1 @@
+"""Tuning: schedules of kernels that are searched for and measured."""

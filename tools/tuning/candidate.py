@@ -1,0 +1,141 @@
+"""Candidates of a kernel: schedules for the ops, and facts about these ops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.sched import Schedule
+from stepwell.tools.records.apply import schedules_in, tuned_attr
+
+Schedules: TypeAlias = tuple[Schedule | None, ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """
+    Schedules to try: forms of ops of `linalg_ext`, and tiles of the structured ops after them.
+
+    None leaves an op, or all of them, to the chooser.
+    """
+
+    forms: Schedules | None = None
+    tiles: Schedules | None = None
+    sketch: str = ""
+    """The rule that made it, for reports."""
+
+    @property
+    def key(self) -> object:
+        """Equal for candidates of equal schedules."""
+        return self.forms, self.tiles
+
+    def to_json(self) -> dict[str, object]:
+        """The candidate as values of JSON."""
+        return {"forms": _rows(self.forms), "tiles": _rows(self.tiles)}
+
+
+def _rows(schedules: Schedules | None) -> object:
+    return None if schedules is None else [None if s is None else asdict(s) for s in schedules]
+
+
+def schedules_from(rows: object) -> Schedules | None:
+    """The schedules that `Candidate.to_json` wrote."""
+    if rows is None:
+        return None
+    each = cast("Sequence[Mapping[str, Any] | None]", rows)
+    return tuple(None if row is None else _schedule_from(row) for row in each)
+
+
+def _schedule_from(row: Mapping[str, Any]) -> Schedule:
+    sizes = tuple((str(name), int(size)) for name, size in row["sizes"])
+    tile, order, parallel = (tuple(map(int, row[key])) for key in ("tile", "order", "parallel"))
+    return Schedule(tile, order, parallel, row["vectorize"], row["form"], sizes)
+
+
+@cache
+def _context() -> StepwellContext:
+    return StepwellContext()
+
+
+def candidate_of(script: str) -> Candidate:
+    """The candidate that a script spells. Raises: StepwellError `bad-schedule`."""
+    attr = tuned_attr(script, _context())
+    forms, tiles = (
+        tuple([None if s is None else s.get() for s in schedules_in(attr, kind)])
+        for kind in ("forms", "tiles")
+    )
+    return Candidate(forms or None, tiles if "tiles" in attr.data else None)
+
+
+class Access(NamedTuple):
+    """An operand of a structured op: the stride of each loop in elements, and the bytes of an element."""
+
+    strides: tuple[int, ...]
+    element_bytes: int
+    is_result: bool
+
+
+@dataclass(frozen=True)
+class TiledOp:
+    """A structured op as a search sees it."""
+
+    extents: tuple[int, ...]
+    """0 where it is open."""
+    parallel: tuple[bool, ...]
+    lanes: int
+    """The elements of a vector register."""
+    chosen: Schedule | None
+    """The chooser's schedule."""
+    body: int
+    """The instructions of the body."""
+    accesses: tuple[Access, ...] = ()
+    registers: int = 16
+
+    @property
+    def rank(self) -> int:
+        """The number of loops."""
+        return len(self.extents)
+
+    @property
+    def is_anchor(self) -> bool:
+        """Whether there are loops over results that other ops may share."""
+        return self.chosen is not None and bool(self.chosen.parallel)
+
+    def to_json(self) -> dict[str, object]:
+        """The facts as values of JSON."""
+        return asdict(self)
+
+
+def tiled_op_from(row: Mapping[str, Any]) -> TiledOp:
+    """The op that `TiledOp.to_json` wrote."""
+    chosen = None if row["chosen"] is None else _schedule_from(row["chosen"])
+    accesses = tuple(Access(tuple(strides), size, result) for strides, size, result in row["accesses"])
+    return TiledOp(
+        tuple(row["extents"]),
+        tuple(row["parallel"]),
+        row["lanes"],
+        chosen,
+        row["body"],
+        accesses,
+        row["registers"],
+    )
+
+
+@dataclass(frozen=True)
+class FormedOp:
+    """An op that has forms: the chosen one, and the sizes of each legal form, as default, most and step."""
+
+    chosen: Schedule
+    forms: Mapping[str, Mapping[str, tuple[int, int, int, bool]]]
+
+
+def formed_op_from(row: Mapping[str, Any]) -> FormedOp:
+    """The op that values of JSON describe."""
+    forms = {
+        str(name): {str(size): tuple(values) for size, values in sizes.items()}
+        for name, sizes in row["forms"].items()
+    }
+    return FormedOp(_schedule_from(row["chosen"]), cast(Any, forms))

@@ -1,0 +1,90 @@
+"""Choices of level 1 for a whole model: each is compiled and compared with the model as it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from stepwell import __version__
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.machine_name import machine_name, target_digest
+from stepwell.tools.driver.compile import build_image
+from stepwell.tools.driver.reading import start
+from stepwell.tools.records.database import Content, Database
+from stepwell.tools.records.plans import ALTERNATIVES, chosen, graph_digest, is_free
+from stepwell.tools.records.record import Plan
+from stepwell.tools.tuning.in_model import Comparison
+from stepwell.tools.tuning.tasks import copy_of
+
+if TYPE_CHECKING:
+    from stepwell.tools.driver.options import CompileOptions, Model
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The options of a model with the best plan, and the verdicts on all that were compared."""
+
+    options: CompileOptions
+    plans: Sequence[Plan]
+
+    @property
+    def notes(self) -> list[str]:
+        """A line for each plan."""
+        return [
+            "{}: {:.2f} ({:.2f}-{:.2f})".format(
+                ", ".join(f"{name} = {value}" for name, value in plan.choices.items()), *plan.ratio
+            )
+            + (" is used" if plan.is_gain and chosen_by(self.plans) is plan else "")
+            for plan in self.plans
+        ]
+
+
+def chosen_by(plans: Sequence[Plan]) -> Plan | None:
+    """The plan with the highest lower bound, if it gains."""
+    gains = [plan for plan in plans if plan.is_gain]
+    return max(gains, key=lambda plan: plan.ratio[1], default=None)
+
+
+def search_plan(
+    model: Model,
+    options: CompileOptions,
+    threads: int,
+    database: Database,
+    content: Content,
+    is_spent: Callable[[], bool],
+) -> Planned:
+    """
+    Compare the model with each of `ALTERNATIVES`, and record the ratios.
+
+    Args: `content` is that of the database, whose plans are not measured again; `is_spent` ends the search.
+    Raises: StepwellError of the model as it is; one that cannot be compiled in another way is left out.
+    """
+    bare = replace(options, tuning_db=(os.devnull,))
+    compilation = start(copy_of(model), bare)
+    graph, target = graph_digest(compilation.module), target_digest(compilation.ctx.target)
+    here = graph, target, machine_name(), threads
+    known = [p for p in content.plans if (p.graph, p.target, p.machine, p.threads) == here]
+    left = [each for each in ALTERNATIVES if is_free(options, each) and not _is_known(each, known)]
+    comparison: Comparison | None = None
+    try:
+        for choices in left:
+            if is_spent():
+                break
+            comparison = comparison or Comparison(build_image(copy_of(model), bare), threads)
+            try:
+                verdict = comparison.verdict(build_image(copy_of(model), chosen(bare, choices)))
+            except StepwellError:
+                continue
+            known.append(Plan(*here, choices, verdict.ratio, __version__))
+            database.append(known[-1:])
+    finally:
+        if comparison is not None:
+            comparison.close()
+    best = chosen_by(known)
+    return Planned(options if best is None else chosen(options, best.choices), known)
+
+
+def _is_known(choices: Mapping[str, object], plans: Sequence[Plan]) -> bool:
+    return any(dict(plan.choices) == dict(choices) for plan in plans)

@@ -1,0 +1,303 @@
+"""The tuner: tasks take turns, candidates are built, checked and timed, and every trial becomes a record."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+import numpy as np
+
+from stepwell import __version__
+from stepwell.lowering.kernels.fingerprint import compiler_fingerprint
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.machine_name import machine_name, target_digest
+from stepwell.tools.records.database import Content, Database, live_trials
+from stepwell.tools.records.record import LEAST_GAIN, TaskRecord, Trial
+from stepwell.tools.tuning.candidate import Candidate, candidate_of
+from stepwell.tools.tuning.cost_model import (
+    LEAST_CORRELATION,
+    LEAST_RECORDS,
+    CostModel,
+    held_out_correlation,
+    new_model,
+)
+from stepwell.tools.tuning.features import features_of
+from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner
+from stepwell.tools.tuning.measuring import Measured, Measurement
+from stepwell.tools.tuning.search import BATCH, Proposer, Tried
+from stepwell.tools.tuning.space import Space
+from stepwell.tools.tuning.tasks import Task
+
+NOT_IN_MODEL, NOT_AGAIN = "no gain in the model", "no gain in a second process"
+REFUTED = (NOT_IN_MODEL, NOT_AGAIN)
+"""The reasons why a trial that was faster is not used."""
+PATIENCE = 32
+"""A task ends after so many trials without a gain of 1 %."""
+_BETTER = 1.01
+NEAR_LIMIT, BEYOND_LIMIT = 0.95, 1.1
+"""A task ends where its best reaches this share of the machine's limit; beyond it the limit is wrong."""
+
+
+@dataclass
+class TaskState:
+    """A task under way: its space, what was tried, and the best so far."""
+
+    task: Task
+    space: Space
+    base: Built
+    tried: list[Tried] = field(default_factory=list[Tried])
+    seen: set[object] = field(default_factory=set[object])
+    scripts: set[str] = field(default_factory=set[str])
+    codes: set[str] = field(default_factory=set[str])
+    best: Trial | None = None
+    """The fastest trial that is right, whether or not it was confirmed."""
+    since_gain: int = 0
+    ended: str = ""
+    """Why nothing more is tried."""
+    correlation: float | None = None
+    gains: list[float] = field(default_factory=list[float])
+    """The best ratio after each batch."""
+
+    @property
+    def ratio(self) -> float:
+        """The best ratio so far, at least 1."""
+        return max(1.0, self.best.ratio[0]) if self.best is not None and self.best.ratio else 1.0
+
+    @property
+    def low(self) -> float:
+        """The lower bound of the best ratio so far, at least 1."""
+        return max(1.0, self.best.low) if self.best is not None else 1.0
+
+    @property
+    def expected_drop(self) -> float:
+        """The seconds of the model's time that the next batch may save."""
+        if len(self.gains) < 2:
+            return self.task.weight * (1.0 if not self.gains else 0.1)
+        before = self.gains[-3] if len(self.gains) > 2 else 1.0
+        return self.task.weight * max(self.gains[-1] / before - 1.0, 0.3 / (1 + len(self.gains)) ** 2)
+
+
+@dataclass
+class Settings:
+    """The bounds and the method of a search."""
+
+    seed: int = 0
+    search: str = "evolve"
+    cost_model: str = "ridge"
+    exact: bool = False
+    trials: int | None = None
+    seconds: float | None = None
+
+
+class Tuner:
+    """The search over the tasks of a model with one runner; records are appended as they are made."""
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        runner: LocalRunner,
+        database: Database,
+        content: Content,
+        settings: Settings,
+        report: Callable[[Tuner], None] = lambda tuner: None,
+    ):
+        """Args: `content` is that of the database; `report` is called after each trial."""
+        self.tasks, self.runner, self.settings = tasks, runner, settings
+        self.database = database
+        self._content, self._report = content, report
+        self.states: dict[str, TaskState] = {}
+        self.skipped: dict[str, str] = {}
+        """Maps tasks that cannot be measured to the reason."""
+        self.counts: Counter[str] = Counter()
+        """The number of trials of this run by status."""
+        self.filtered: Counter[str] = Counter()
+        """The number of candidates that were no trials, by filter."""
+        self.number = 1 + max((trial.number for trial in content.trials), default=-1)
+        self.made = 0
+        self.measuring = Measurement(runner, settings.exact)
+        self._version = f"{__version__}+src.{compiler_fingerprint()[:8]}"
+        self._deadline = float("inf") if settings.seconds is None else monotonic() + settings.seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time or the number of trials is spent."""
+        spent = self.settings.trials is not None and self.made >= self.settings.trials
+        return spent or monotonic() >= self._deadline
+
+    def open(self) -> None:
+        """Build and time the kernels of the choosers, and take up what the database knows of them."""
+        for task in self.tasks:
+            if monotonic() >= self._deadline:
+                break
+            self._open(task)
+
+    def search(self) -> None:
+        """Search until the budget is spent or all tasks have ended."""
+        while not self.is_over and (state := self._next()) is not None:
+            self._batch(state)
+
+    def _open(self, task: Task) -> None:
+        """Build and time the chooser's kernel, and take up what the database knows."""
+        try:
+            choice = self.runner.choose(task, Candidate())
+            base = self.runner.build(choice.script)
+            task.seconds = self.measuring.time_base(task, base)
+        except (Failed, StepwellError) as error:
+            self.skipped[task.digest] = str(error).partition("\n")[0]
+            return
+        state = TaskState(task, Space(choice.forms, choice.tiles), base)
+        state.scripts.add(choice.script)
+        state.codes.add(base.digest)
+        state.seen.add(state.space.default.key)
+        self.states[task.digest] = state
+        if task.digest not in self._content.tasks:
+            nodes = task.name[:200]
+            self.database.append([TaskRecord(task.digest, task.text, task.flops, task.bytes, nodes)])
+        for trial in live_trials(self.known(task)):
+            self._take_up(state, trial)
+        self._end(state)
+
+    def known(self, task: Task) -> list[Trial]:
+        """The trials of a task on this machine, of earlier runs and of this one."""
+        here = machine_name(), target_digest(task.target), task.threads
+        return [
+            trial
+            for trial in self._content.trials
+            if trial.task == task.digest and (trial.machine, trial.target, trial.threads) == here
+        ]
+
+    def append(self, trial: Trial) -> None:
+        """Append a record to the database."""
+        self.database.append([trial])
+        self._content.add(trial)
+
+    def _take_up(self, state: TaskState, trial: Trial) -> None:
+        """Note a trial of an earlier run, or of this one."""
+        state.scripts.add(trial.script)
+        if trial.code:
+            state.codes.add(trial.code)
+        try:
+            candidate = candidate_of(trial.script)
+        except StepwellError:
+            return
+        state.seen.add(candidate.key)
+        ratio = trial.ratio[0] if trial.ratio is not None else None
+        state.tried.append(Tried(candidate, ratio))
+        state.since_gain += 1
+        if trial.status == "ok" and trial.why not in REFUTED and trial.low > state.low:
+            if state.best is None or trial.low > _BETTER * state.low:
+                state.since_gain = 0
+            state.best = trial
+
+    def _next(self) -> TaskState | None:
+        """The task whose next batch may save most; each gets a batch at first. None when all have ended."""
+        left = [state for state in self.states.values() if not state.ended]
+        return max(left, key=lambda state: state.expected_drop, default=None)
+
+    def _end(self, state: TaskState) -> None:
+        """Note why a task ends, if it does."""
+        share = self.measuring.share_of_limit(state.task) * state.ratio
+        if state.space.is_empty:
+            state.ended = "nothing to decide"
+        elif NEAR_LIMIT <= share <= BEYOND_LIMIT:
+            state.ended = f"left alone: {share:.0%} of the limit"
+        elif state.since_gain >= PATIENCE:
+            state.ended = f"no gain in {PATIENCE} trials"
+
+    def _batch(self, state: TaskState) -> None:
+        """Propose and try some candidates of a task."""
+        rng = np.random.default_rng([self.settings.seed, int(state.task.digest[:8], 16), len(state.tried)])
+        proposer = Proposer(state.space, state.task.target, self.settings.search, self._model(state))
+        candidates = proposer.propose(state.tried, BATCH, rng, state.seen)
+        if not candidates:
+            state.ended = "the space is searched"
+            return
+        for candidate in candidates:
+            if self.is_over:
+                return
+            self._try(state, candidate)
+        state.gains.append(state.ratio)
+        self._end(state)
+
+    def _model(self, state: TaskState) -> CostModel | None:
+        """A cost model of all measured trials, unless its predictions are of no use."""
+        if self.settings.search != "evolve" or self.settings.cost_model == "none":
+            return None
+        rows = [
+            (features_of(each.space, tried.candidate, each.task.target), float(np.log(tried.ratio)))
+            for each in self.states.values()
+            for tried in each.tried
+            if tried.ratio is not None
+        ]
+        if len(rows) < LEAST_RECORDS:
+            return None
+        features, ratios = [row[0] for row in rows], [row[1] for row in rows]
+        state.correlation = held_out_correlation(self.settings.cost_model, features, ratios)
+        if state.correlation < LEAST_CORRELATION:
+            return None
+        model = new_model(self.settings.cost_model)
+        if model is not None:
+            model.fit(features, ratios)
+        return model
+
+    def _try(self, state: TaskState, candidate: Candidate) -> None:
+        """Choose, build, check and time a candidate, and append its record."""
+        task = state.task
+        try:
+            choice = self.runner.choose(task, candidate)
+        except StepwellError:
+            self.filtered["illegal"] += 1
+            return
+        except Failed as failed:
+            self.filtered[failed.status] += 1
+            return
+        if choice.script in state.scripts:
+            self.filtered["equal schedule"] += 1
+            return
+        state.scripts.add(choice.script)
+        found = self._measured(state, choice.script)
+        trial = self.trial_of(task, choice.script, found)
+        self.number += 1
+        self.made += 1
+        self.counts[trial.status] += 1
+        self.append(trial)
+        self._take_up(state, trial)
+        self._report(self)
+
+    def _measured(self, state: TaskState, script: str) -> Measured:
+        """The verdict on the candidate that was chosen last."""
+        try:
+            built = self.runner.build(script)
+        except StepwellError as error:
+            status = "illegal" if error.code in ("bad-schedule", "unsupported") else "build-error"
+            return Measured(status, error.message[:300])
+        except Failed as failed:
+            return Measured("build-error", failed.why)
+        if built.digest in state.codes:
+            return Measured("duplicate", "the code is that of another schedule", code=built.digest)
+        state.codes.add(built.digest)
+        return self.measuring.measure(state.task, state.space, state.base, built, self.number)
+
+    def trial_of(self, task: Task, script: str, found: Measured, *, confirmed: bool = False) -> Trial:
+        """The record of a measurement."""
+        return Trial(
+            task.digest, target_digest(task.target), machine_name(), task.threads, script,
+            found.status, found.why, found.ratio, found.us, found.base_us, found.rounds,
+            confirmed, found.exact, self.settings.seed, self.number, found.code, self._version,
+        )  # fmt: skip
+
+    def winners(self) -> list[tuple[TaskState, Trial]]:
+        """The tasks whose best trial gains, and that trial."""
+        found = [(state, state.best) for state in self.states.values() if state.best is not None]
+        return [(state, best) for state, best in found if best.low > LEAST_GAIN and not best.confirmed]
+
+    @property
+    def load_average(self) -> float:
+        """The load of the machine, of the last minute."""
+        try:
+            return os.getloadavg()[0]
+        except OSError:
+            return 0.0
