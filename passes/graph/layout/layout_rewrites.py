@@ -294,7 +294,9 @@ def elementwise(op: GraphOp, values: FeatureMaps) -> bool:
 def _meets_stored(value: SSAValue, values: FeatureMaps) -> bool:
     """Whether a user of a value also reads a value of as many channels that is computed in the layout."""
     users = [use.operation for use in value.uses]
-    return any(values.is_computed(x) and _same_channels(x, value, values) for user in users for x in user.operands)
+    return any(
+        values.is_computed(x) and _same_channels(x, value, values) for user in users for x in user.operands
+    )
 
 
 def _same_channels(a: SSAValue, b: SSAValue, values: FeatureMaps) -> bool:
