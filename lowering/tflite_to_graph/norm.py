@@ -31,7 +31,7 @@ def l2_normalization(call: Call) -> Value:
 
 @converts("local_response_normalization")
 def local_response_normalization(call: Call) -> Value:
-    """Elements divided by a power of the squares of channels from `radius` before up to, without, as many after."""
+    """Elements divided by a power of the squares of `radius` channels before and, with the own one, after."""
     x, radius = call.tensor(), call.integer("radius")
     if x.rank != 4 or radius < 1:
         raise call.unsupported(f"the input must have rank 4, found {x.rank}, and radius {radius} be positive")

@@ -1,4 +1,4 @@
-"""The conversion of a dialect made from an op table: patterns, the check of types, operators that are unknown."""
+"""The conversion of a dialect made from an op table: patterns, the check of types, unknown operators."""
 
 from __future__ import annotations
 
@@ -119,12 +119,13 @@ def _with_type(op: ForeignOp, result: OpResult, value: Value) -> SSAValue:
     Raises: StepwellError `type-mismatch` where they are provably different.
     """
     is_other = value.element != _recorded_element(result)
-    recorded = dims_of(result.type) if isinstance(result.type, TensorType) else value.dims
+    type = cast(Attribute, result.type)
+    recorded = dims_of(type) if isinstance(type, TensorType) else value.dims
     if is_other or value.rank != len(recorded) or any(map(differ, value.dims, recorded)):
         raise StepwellError(
             "type-mismatch",
             op,
-            f"{op.SIGNATURE.name} makes {value.ssa.type}, and the program records {result.type}",
+            f"{op.SIGNATURE.name} makes {value.ssa.type}, and the program records {type}",
             help="the conversion or the program is wrong: please report it",
         )
     wanted = tuple(own if dim.is_unknown else dim for own, dim in zip(value.dims, recorded, strict=True))

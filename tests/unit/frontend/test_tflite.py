@@ -43,7 +43,7 @@ def close(found: Array, wanted: Array) -> bool:
     """Whether results agree: codes to one step, other integers exactly, floats to 1e-4."""
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         return False
-    if wanted.dtype in (np.int8, np.uint8, np.int16):
+    if wanted.dtype.name in ("int8", "uint8", "int16"):
         return int(np.abs(found.astype(np.int64) - wanted.astype(np.int64)).max(initial=0)) <= 1
     if wanted.dtype.kind != "f":
         return np.array_equal(found, wanted)
@@ -91,5 +91,5 @@ def test_layers_between_convolutions_need_no_transposes() -> None:
     module = read_tflite(SAMPLES / "quantized.tflite", context)
     run_pipeline(module, FROM_MODELS["tflite"] + ",fold-constant,dead-code-elimination", context)
     transposes = [op for op in module.walk() if op.name == "graph.transpose"]
-    # Of the image, and before the reshape; one of the matrix of the fully connected layer is not constant yet.
+    # Of the image, and before the reshape; that of the dense layer is of a constant.
     assert len(transposes) <= 4, transposes
