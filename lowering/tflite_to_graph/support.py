@@ -177,8 +177,8 @@ class Call(ForeignCall):
     def range_of(self, element: Attribute) -> tuple[float, float]:
         """The least and the greatest number of an element type."""
         dtype = dtype_of(element)
-        info: Any = ml_dtypes.finfo(dtype) if is_float(element) else ml_dtypes.iinfo(dtype)
-        return info.min, info.max
+        kind: Any = ml_dtypes.finfo if is_float(element) else ml_dtypes.iinfo
+        return kind(dtype).min, kind(dtype).max
 
 
 def size_of(dims: Sequence[Dim]) -> Dim:

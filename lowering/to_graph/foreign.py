@@ -119,13 +119,13 @@ def _with_type(op: ForeignOp, result: OpResult, value: Value) -> SSAValue:
     Raises: StepwellError `type-mismatch` where they are provably different.
     """
     is_other = value.element != _recorded_element(result)
-    type = cast(Attribute, result.type)
-    recorded = dims_of(type) if isinstance(type, TensorType) else value.dims
+    is_ranked = isinstance(result.type, TensorType)
+    recorded = dims_of(result.type) if is_ranked else value.dims
     if is_other or value.rank != len(recorded) or any(map(differ, value.dims, recorded)):
         raise StepwellError(
             "type-mismatch",
             op,
-            f"{op.SIGNATURE.name} makes {value.ssa.type}, and the program records {type}",
+            f"{op.SIGNATURE.name} makes {value.ssa.type}, and the program records {result.type}",
             help="the conversion or the program is wrong: please report it",
         )
     wanted = tuple(own if dim.is_unknown else dim for own, dim in zip(value.dims, recorded, strict=True))

@@ -57,8 +57,8 @@ class _ChannelsFirst(FeatureMapLayout):
         return parse_layout(plain_layout("NC", rank - 2))
 
     def supports(self, value: SSAValue) -> bool:
-        type = cast(Attribute, value.type)
-        return isinstance(type, TensorType) and len(dims_of(type)) > 2
+        is_ranked = isinstance(value.type, TensorType)
+        return is_ranked and len(dims_of(value.type)) > 2
 
     def feature_maps(self, weights: WeightStore) -> FeatureMaps:
         return _ChannelsLastMaps(self, weights)
