@@ -54,16 +54,18 @@ def read_jitted(
     arguments = list(cast("Sequence[Any]", example_inputs))
     names = cast("Mapping[int, Mapping[int, str]]", dynamic_shapes or {})
     scope = export.SymbolicScope()
-    specs = [
-        jax.tree.map(lambda leaf, given=names.get(i, {}): _spec(jax, export, leaf, given, scope), argument)
-        for i, argument in enumerate(arguments)
-    ]
+
+    def specification(argument: Any, given: Mapping[int, str]) -> Any:
+        leaves, tree = jax.tree.flatten(argument)
+        return jax.tree.unflatten(tree, [_spec(jax, export, leaf, given, scope) for leaf in leaves])
+
+    specs = [specification(argument, names.get(i, {})) for i, argument in enumerate(arguments)]
     try:
         exported = export.export(function)(*specs)
     except Exception as error:  # functions of users and JAX's tracing raise anything
         lines = str(error).strip().splitlines()
         message = f"JAX cannot export the function: {type(error).__name__}"
-        raise StepwellError("export-failed", None, message, note=lines[:3] or None) from error
+        raise StepwellError("export-failed", None, message, note=lines[:3]) from error
     return read_exported(exported, ctx)
 
 

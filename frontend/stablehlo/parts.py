@@ -92,7 +92,7 @@ def plain(attribute: Attribute) -> Any:
         case DenseIntOrFPElementsAttr():
             return tuple(cast("Sequence[int]", cast(Any, attribute).get_values()))
         case ArrayAttr():
-            return tuple(plain(each) for each in cast("ArrayAttr[Attribute]", attribute))
+            return tuple(plain(each) for each in attribute)
         case _:
             return attribute
 
@@ -133,7 +133,7 @@ def extremes(element: Attribute) -> tuple[float, float]:
 
 def order(region: Region) -> tuple[str, int] | None:
     """
-    The order of a sort, `ascending` or `descending`, and the number of its key; None for any other comparator.
+    The order of a sort, `ascending` or `descending`, and the number of its key; None for another comparator.
 
     Comparators that make all NaN equal, and both zeros, first are taken: each side depends on one argument.
     """

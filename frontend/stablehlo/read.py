@@ -1,4 +1,4 @@
-"""StableHLO text as a module of level 0; text in the pretty form, and bytecode, by jaxlib in a process of its own."""
+"""StableHLO text as a module of level 0; the pretty form and bytecode by jaxlib, in a process of its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def read_stablehlo(path: Path, ctx: StepwellContext) -> ModuleOp:
     """
     A file as a module of level 0.
 
-    Raises: StepwellError `no-file`, `invalid-model`, `unsupported`, `missing-package` for a form that jaxlib reads.
+    Raises: StepwellError `no-file`, `invalid-model`, `unsupported`; `missing-package` for forms that jaxlib
+    reads.
     """
     try:
         size = path.stat().st_size
@@ -70,7 +71,11 @@ def _text(data: bytes) -> str | None:
 
 
 def _printed(data: bytes, name: str) -> str:
-    """The generic form of text or bytecode, by jaxlib. Raises: StepwellError `missing-package`, `invalid-model`."""
+    """
+    The generic form of text or bytecode, by jaxlib.
+
+    Raises: StepwellError `missing-package`, `invalid-model`.
+    """
     if find_spec("jax") is None:
         message = "reading StableHLO in the pretty form, or bytecode, needs jax"
         help = "pip install 'stepwell[jax]', or print the generic form: mlir-opt --mlir-print-op-generic"
@@ -79,7 +84,7 @@ def _printed(data: bytes, name: str) -> str:
     done = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS, check=False)
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise StepwellError("invalid-model", name, "jaxlib cannot read the file", note=lines[-1:] or None)
+        raise StepwellError("invalid-model", name, "jaxlib cannot read the file", note=lines[-1:])
     return done.stdout.decode("utf-8")
 
 

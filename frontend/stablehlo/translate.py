@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
-    IntegerType,
     ModuleOp,
     NameLoc,
     NoneAttr,
@@ -23,12 +22,19 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects import stablehlo as dialect
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.constants import array_of, constant_attr
+from stepwell.dialects.graph.relations import is_bool
 from stepwell.dialects.graph_ir.state import named
-from stepwell.dialects.types import dims_of, tensor_type
+from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.frontend.stablehlo.parts import combination, extreme, extremes, op_name, order, values_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
+_CONTROL: Mapping[str, type[dialect.RegionsOp]] = {
+    "case": dialect.CaseOp,
+    "if": dialect.IfOp,
+    "while": dialect.WhileOp,
+}
+"""The classes of control flow."""
 MAX_DEPTH = 100
 MAX_OPS = 1 << 20
 """The most ops after inlining: a chain of functions that call each other twice doubles with each."""
@@ -87,35 +93,48 @@ class _Translation:
 
     def _argument_type(self, value: SSAValue, label: str, dims: Sequence[Dim] | None) -> Attribute:
         """The type of an argument, whose open sizes get the argument's name."""
-        if not isinstance(value.type, TensorType):
+        is_tensor = isinstance(value.type, TensorType)
+        if not is_tensor:
             raise self._invalid(f"argument {label} is {value.type}, and must be a tensor")
-        own = dims_of(cast(Attribute, value.type))
+        own = dims_of(value.type)
         if dims is None or len(dims) != len(own):
             dims = [Dim.symbol(f"{label}_{i}") if dim.is_unknown else dim for i, dim in enumerate(own)]
-        return tensor_type(cast("TensorType[Attribute]", value.type).element_type, dims)
+        return tensor_type(tensor_of(value).element_type, dims)
 
     def _inlined(self, function: FuncOp, arguments: Sequence[SSAValue], depth: int) -> list[SSAValue]:
         """The results of a function's body, written for some arguments."""
         if depth > MAX_DEPTH:
             raise self._invalid(f"functions call each other {depth} deep: @{function.sym_name.data}")
         block = function.body.block
-        values = dict(zip(block.args, arguments, strict=True))
+        return self._body(block, dict(zip(block.args, arguments, strict=True)), depth)
+
+    def _body(self, block: Block, values: dict[SSAValue, SSAValue], depth: int) -> list[SSAValue]:
+        """The values that a block returns, written with some values for those that it sees."""
         for op in block.ops:
             self._count += 1
             if self._count > MAX_OPS:
                 message = f"the program has more than {MAX_OPS} operations"
                 raise StepwellError("too-large", self._name, message)
             operands = [values[operand] for operand in op.operands]
-            if isinstance(op, ReturnOp):
+            if isinstance(op, ReturnOp) or op_name(op) == "return":
                 return operands
-            values |= zip(op.results, self._results(op, operands, depth), strict=True)
-        raise self._invalid(f"@{function.sym_name.data} returns nothing")
+            values.update(zip(op.results, self._results(op, operands, values, depth), strict=True))
+        raise self._invalid("a function returns nothing")
 
-    def _results(self, op: Operation, operands: list[SSAValue], depth: int) -> Sequence[SSAValue]:
+    def _results(
+        self, op: Operation, operands: list[SSAValue], values: dict[SSAValue, SSAValue], depth: int
+    ) -> Sequence[SSAValue]:
         """The values of an op's results."""
         if isinstance(op, CallOp):
             return self._inlined(self._function(op.callee.string_value()), operands, depth + 1)
-        name, given = op_name(op), values_of(op)
+        name = op_name(op)
+        if name == "case" and len(op.regions) == 1:
+            return self._body(op.regions[0].block, dict(values), depth)
+        if name in _CONTROL:
+            bodies = [self._region(region, operands, values, depth) for region in op.regions]
+            types = [result.type for result in op.results]
+            return self._added(_CONTROL[name](operands, types, bodies), op, name)
+        given = values_of(op)
         if name == "composite":
             target = _COMPOSITES.get(str(given.get("name")))
             if target is None:
@@ -134,9 +153,29 @@ class _Translation:
         self, op: Operation, name: str, given: dict[str, Any], operands: list[SSAValue]
     ) -> Sequence[SSAValue]:
         """Add an op of level 0; returns its results."""
-        types = [result.type for result in op.results]
         try:
-            made = self._made(op, name, given, operands, types)
+            made = self._made(op, name, given, operands, [result.type for result in op.results])
+        except (TypeError, ValueError, KeyError, VerifyException) as error:
+            raise self._invalid(f"{name}: {error}") from None
+        return self._added(made, op, name)
+
+    def _region(
+        self, region: Region, operands: Sequence[SSAValue], values: Mapping[SSAValue, SSAValue], depth: int
+    ) -> Region:
+        """A region of control flow, which sees the values around it."""
+        source, outer = region.block, self._block
+        if depth > MAX_DEPTH or len(source.args) not in (0, len(operands)):
+            raise self._invalid(f"a region takes {len(source.args)} values, at depth {depth}")
+        self._block = Block(arg_types=[operand.type for operand in operands] if source.args else [])
+        inner = {**values, **dict(zip(source.args, self._block.args, strict=True))}
+        made = self._block
+        made.add_op(dialect.ReturnOp(self._body(source, inner, depth + 1)))
+        self._block = outer
+        return Region(made)
+
+    def _added(self, made: Operation, op: Operation, name: str) -> Sequence[SSAValue]:
+        """Add an op that was made of another one; returns its results."""
+        try:
             made.location = NameLoc(StringAttr(f"{name} {self._count}"), NoneAttr())
             self._block.add_op(made)
             made.verify(verify_nested_ops=False)
@@ -155,8 +194,9 @@ class _Translation:
         types: Sequence[Attribute],
     ) -> Operation:
         if name == "constant":
-            value = op.properties.get("value") or op.attributes.get("value")
-            if not isinstance(value, DenseIntOrFPElementsAttr):
+            value: Any = op.properties.get("value") or op.attributes.get("value")
+            is_dense = isinstance(value, DenseIntOrFPElementsAttr)
+            if not is_dense:
                 raise ValueError(f"expected dense elements, found {value}")
             return dialect.WeightOp(constant_attr(array_of(value, self._weights), "", self._weights))
         arguments = {key: value for key, value in given.items() if key not in _DROPPED}
@@ -224,12 +264,11 @@ def _starts_neutral(op: Operation, kind: str) -> bool:
     owner = op.operands[len(op.operands) // 2].owner
     if not isinstance(owner, Operation) or op_name(owner) != "constant":
         return False
-    elements = owner.properties.get("value") or owner.attributes.get("value")
+    elements: Any = owner.properties.get("value") or owner.attributes.get("value")
     if not isinstance(elements, DenseIntOrFPElementsAttr):
         return False
-    element = elements.get_element_type()
-    value = cast(Any, elements).get_values()[0]
-    if isinstance(element, IntegerType) and element.width.data == 1:
+    element, value = tensor_of(owner.results[0]).element_type, cast(Any, elements).get_values()[0]
+    if is_bool(element):
         return bool(value) == (kind in ("and", "mul", "min"))
     if kind in ("max", "min"):
         least, greatest = extremes(element)

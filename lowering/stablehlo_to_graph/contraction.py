@@ -15,7 +15,7 @@ _NUMBERS = re.compile(r"\[(.*?)\]x\[(.*?)\]->\[(.*?)\]")
 
 @converts("dot_general")
 def dot_general(call: Call) -> Value:
-    """Products of matrices [batch, rows, contracted] and [batch, contracted, columns], which dimensions make up."""
+    """Products of matrices [batch, rows, contracted] and [batch, contracted, columns]."""
     x, y = call.tensor(), call.tensor("y")
     batch = call.integers("lhs_batching_dimensions"), call.integers("rhs_batching_dimensions")
     contracted = call.integers("lhs_contracting_dimensions"), call.integers("rhs_contracting_dimensions")

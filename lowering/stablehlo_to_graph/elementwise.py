@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from math import pi
 
+from xdsl.dialects.builtin import bf16, f16, f32, f64
+from xdsl.ir import Attribute
+
 from stepwell.dialects import graph
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
@@ -152,10 +155,18 @@ def compare(call: Call) -> Value:
     if direction not in _COMPARISONS:
         raise call.unsupported(f"the comparison {direction}")
     if call.value("compare_type") == "TOTALORDER":
-        raise call.unsupported("a comparison in the total order of floats, outside of a sort")
+        x, y = _ranks(call, x), _ranks(call, y)
     if is_bool(x.element) and direction not in ("EQ", "NE"):
         x, y = x.cast(element_of("i4")), y.cast(element_of("i4"))
     return _COMPARISONS[direction](x, y)
+
+
+def _ranks(call: Call, x: Value) -> Value:
+    """Whole numbers in the total order of floats: the bits, of negative numbers all but the sign inverted."""
+    width = dtype_of(x.element).itemsize
+    bits = call.at.op(graph.BitcastOp(x.ssa, element_of(f"i{width}")))
+    inverted = call.at.op(graph.XorOp(bits.ssa, bits.same((1 << (8 * width - 1)) - 1).ssa))
+    return call.at.where(bits < 0, inverted, bits)
 
 
 @converts("select")
@@ -191,18 +202,10 @@ def reduce_precision(call: Call) -> Value:
     """Numbers rounded to fewer bits, those of a type that there is."""
     x = call.tensor()
     bits = call.integer("exponent_bits"), call.integer("mantissa_bits")
-    types = {(5, 10): "f2", (8, 7): "bfloat16", (8, 23): "f4", (11, 52): "f8"}
+    types: Mapping[tuple[int, int], Attribute] = {(5, 10): f16, (8, 7): bf16, (8, 23): f32, (11, 52): f64}
     if bits not in types or not is_float(x.element):
         raise call.unsupported(f"floats of {bits[0]} bits of exponent and {bits[1]} of mantissa")
-    name = types[bits]
-    narrow = element_of("f2") if name == "f2" else None
-    if narrow is None and name in ("f4", "f8"):
-        return x
-    if narrow is None:
-        from xdsl.dialects.builtin import bf16
-
-        narrow = bf16
-    return x.cast(narrow).cast(x.element)
+    return x.cast(types[bits]).cast(x.element)
 
 
 @converts("optimization_barrier")

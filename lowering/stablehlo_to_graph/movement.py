@@ -112,7 +112,7 @@ def get_dimension_size(call: Call) -> Value:
 
 @converts("dynamic_slice")
 def dynamic_slice(call: Call) -> Value:
-    """A part from positions on, which are moved so that the part is inside; one gather for each open start."""
+    """A part from positions on, which are moved so that the part is inside; a gather for each axis."""
     x = call.tensor()
     for axis, (start, size) in enumerate(
         zip(call.tensors("starts"), call.integers("slice_sizes"), strict=True)

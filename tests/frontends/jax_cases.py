@@ -48,7 +48,8 @@ Row = tuple[str, Callable[..., Any], Sequence[Array]]
 
 def unary() -> Iterator[Row]:
     """Elementwise functions of one argument."""
-    plain = "abs negative sign floor ceil round trunc exp exp2 expm1 sin cos tan tanh sinh cosh arctan arcsinh square"
+    plain = "abs negative sign floor ceil round trunc exp exp2 expm1 sin cos tan tanh sinh cosh"
+    plain += " arctan arcsinh square"
     for name in plain.split():
         yield name, getattr(jnp, name), [f(3, 4)]
     for name in "log log2 log10 log1p sqrt reciprocal cbrt".split():
@@ -212,7 +213,11 @@ def indexing() -> Iterator[Row]:
     yield "segment_sum", lambda x, i: jax.ops.segment_sum(x, i, 4), [f(6, 2), n(6, low=0, high=3)]
     yield "one_hot", lambda i: jax.nn.one_hot(i, 4), [n(5, low=0, high=3)]
     yield "vmap_index", jax.vmap(lambda x, i: x[i]), [f(4, 5), n(4, low=0, high=4)]
-    yield "vmap_dynamic", jax.vmap(lambda x, i: lax.dynamic_slice(x, (i,), (2,))), [f(4, 5), n(4, low=0, high=3)]
+    yield (
+        "vmap_dynamic",
+        jax.vmap(lambda x, i: lax.dynamic_slice(x, (i,), (2,))),
+        [f(4, 5), n(4, low=0, high=3)],
+    )
     yield "embedding", lambda e, i: e[i].sum(1), [f(10, 4), n(2, 3, low=0, high=9)]
 
 
@@ -264,8 +269,16 @@ def layers() -> Iterator[Row]:
     yield "cond", lambda x: lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x), [f(5)]
     yield "scan", lambda h, x: lax.scan(lambda c, a: (jnp.tanh(c + a), c.sum()), h, x), [f(4), f(3, 4)]
     yield "fori_loop", lambda x: lax.fori_loop(0, 3, lambda i, v: v * 2 + i, x), [f(4)]
-    yield "while_loop", lambda x: lax.while_loop(lambda v: v.sum() < 100, lambda v: v * 2 + 1, x), [f(4, low=0.1)]
-    yield "switch", lambda i, x: lax.switch(i, [lambda v: v, lambda v: -v, lambda v: v * 3], x), [np.int32(2), f(4)]
+    yield (
+        "while_loop",
+        lambda x: lax.while_loop(lambda v: v.sum() < 100, lambda v: v * 2 + 1, x),
+        [f(4, low=0.1)],
+    )
+    yield (
+        "switch",
+        lambda i, x: lax.switch(i, [lambda v: v, lambda v: -v, lambda v: v * 3], x),
+        [np.int32(2), f(4)],
+    )
     yield "vmap", jax.vmap(lambda x, y: x @ y), [f(3, 4), f(3, 4, seed=2)]
     yield "grad", jax.grad(lambda x: (jnp.tanh(x) ** 2).sum()), [f(5)]
 
