@@ -67,6 +67,11 @@ FORMATS: Sequence[Format] = (
         keywords=READ_KEYWORDS,
         required=("example_inputs",),
     ),
+    Format(
+        "a fitted estimator",
+        "stepwell.frontend.estimators:read_estimator",
+        classes=("sklearn.base.BaseEstimator", "xgboost.core.Booster", "lightgbm.basic.Booster"),
+    ),
     Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
     Format("an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",)),
     Format(
