@@ -49,6 +49,7 @@ DIALECTS: dict[str, str] = {
     "arith": "stepwell.dialects.arith:Arith",
     "sched": "stepwell.dialects.sched:Sched",
     "target": "stepwell.dialects.target:TargetDialect",
+    "stablehlo": "stepwell.dialects.stablehlo:Stablehlo",
     "tflite": "stepwell.dialects.tflite:Tflite",
     "torch": "stepwell.dialects.torch:Torch",
     "llvm": "stepwell.dialects.llvm:LLVM",
@@ -56,7 +57,11 @@ DIALECTS: dict[str, str] = {
     "vm": "stepwell.dialects.vm:VM",
 }
 
-OP_TABLES = {"tflite": "stepwell.dialects.tflite:op_class", "torch": "stepwell.dialects.torch:op_class"}
+OP_TABLES = {
+    "stablehlo": "stepwell.dialects.stablehlo:op_class",
+    "tflite": "stepwell.dialects.tflite:op_class",
+    "torch": "stepwell.dialects.torch:op_class",
+}
 """The functions that find a class by the op's name, of dialects whose classes take a second together."""
 DIALECT_ENTRY_POINTS = "stepwell.dialects"
 """

@@ -54,6 +54,24 @@ FORMATS: Sequence[Format] = (
         (".onnx",),
         ("onnx.onnx_ml_pb2.ModelProto", "onnx.ModelProto", "builtins.bytes"),
     ),
+    Format("a StableHLO program", "stepwell.frontend.stablehlo.read:read_stablehlo", (".stablehlo",)),
+    Format(
+        "an exported JAX function",
+        "stepwell.frontend.stablehlo.jax_functions:read_exported",
+        classes=("jax._src.export._export.Exported",),
+    ),
+    Format(
+        "a jitted JAX function",
+        "stepwell.frontend.stablehlo.jax_functions:read_jitted",
+        classes=("jaxlib._jax.PjitFunction", "jaxlib.xla_extension.PjitFunction"),
+        keywords=READ_KEYWORDS,
+        required=("example_inputs",),
+    ),
+    Format(
+        "a fitted estimator",
+        "stepwell.frontend.estimators:read_estimator",
+        classes=("sklearn.base.BaseEstimator", "xgboost.core.Booster", "lightgbm.basic.Booster"),
+    ),
     Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
     Format("an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",)),
     Format(

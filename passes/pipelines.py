@@ -184,7 +184,7 @@ GPU = (
 NEEDED = frozenset(
     (
         *("append-to-states", "convert-onnx-to-graph", "convert-tflite-to-graph"),
-        *("convert-torch-to-graph", "put-channels-first"),
+        *("convert-stablehlo-to-graph", "convert-torch-to-graph", "put-channels-first"),
         *("convert-plugins-to-graph", *(step.name for step in PARTITION)),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
         *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
@@ -209,6 +209,7 @@ def text_of(steps: Iterable[Step]) -> str:
 
 FROM_MODELS: Mapping[str, str] = {
     "onnx": MODEL[0].text,
+    "stablehlo": "convert-stablehlo-to-graph",
     "tflite": "convert-tflite-to-graph,put-channels-first",
     "torch": "functionalize-torch,convert-torch-to-graph",
 }

@@ -1,4 +1,4 @@
-"""Bases of the ops that each op table has besides: constants of the model, and operators without a signature."""
+"""Ops that each op table has besides: constants of the model, and operators without a signature."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Model:
         return self._root.tables("buffers")
 
     def signature_names(self, kind: str) -> dict[int, str]:
-        """The names that the first signature gives to the tensors of the main subgraph (`inputs`, `outputs`)."""
+        """The names of the first signature for tensors of the main subgraph (`inputs`, `outputs`)."""
         for signature in self._root.tables("signature_defs"):
             if signature.integer("subgraph_index") == 0:
                 maps = signature.tables(kind)

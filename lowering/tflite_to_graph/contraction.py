@@ -15,7 +15,7 @@ def fully_connected(call: Call) -> Value:
         raise call.unsupported("shuffled weights")
     if filters.rank != 2:
         raise call.unsupported(f"the filters must have rank 2, found {filters.rank}")
-    width, depth = filters.dims
+    depth = filters.dims[1]
     if not (call.flag("keep_num_dims") and x.rank and x.dims[-1] == depth):
         x = x.reshape([size_of(x.dims) // depth, depth])
     result = biased(call, x.matmul(filters.transpose([1, 0])))

@@ -112,7 +112,7 @@ def pad(call: Call) -> Value:
     x = call.tensor()
     filler = call.tensor("filler").reshape([]) if call.has("filler") else None
     if filler is None and call.on_codes:
-        filler = call.at.number(call.same(call.scales[0], 0.0) if call.scales[0] else 0, x.element)
+        filler = call.at.number(call.zero, x.element)
     return call.at.op(graph.PadOp(x.ssa, _pads(call), "constant", None if filler is None else filler.ssa))
 
 
@@ -196,8 +196,7 @@ def space_to_batch_nd(call: Call) -> Value:
     rank = len(block)
     none = [0] * (x.rank - rank - 1)
     around = [0, *pads[::2], *none, 0, *pads[1::2], *none]
-    zero = call.same(call.scales[0], 0.0) if call.on_codes and call.scales[0] else 0
-    filler = call.at.number(zero, x.element)
+    filler = call.at.number(call.zero, x.element)
     x = call.at.op(graph.PadOp(x.ssa, list(map(Dim.of, around)), "constant", filler.ssa)) if any(pads) else x
     spatial, rest = x.dims[1 : 1 + rank], x.dims[1 + rank :]
     parts = [dim for size, step in zip(spatial, block, strict=True) for dim in (size // step, Dim.of(step))]

@@ -31,18 +31,18 @@ def l2_normalization(call: Call) -> Value:
 
 @converts("local_response_normalization")
 def local_response_normalization(call: Call) -> Value:
-    """Elements divided by a power of the sum of squares of neighbouring channels."""
+    """Elements divided by a power of the squares of `radius` channels before and, with the own one, after."""
     x, radius = call.tensor(), call.integer("radius")
-    if x.rank != 4 or radius < 0:
-        raise call.unsupported(
-            f"the input must have rank 4, found {x.rank}, and the radius {radius} be positive"
-        )
-    size = 2 * radius + 1
+    if x.rank != 4 or radius < 1:
+        raise call.unsupported(f"the input must have rank 4, found {x.rank}, and radius {radius} be positive")
+    size = 2 * radius
+    # The window of `graph.lrn` has the channel more after than before: the channels are taken backwards.
+    channels_first = call.at.op(graph.ReverseOp(x.transpose([0, 3, 1, 2]).ssa, [1]))
     op = graph.LrnOp(
-        x.transpose([0, 3, 1, 2]).ssa,
+        channels_first.ssa,
         size,
         alpha=call.number("alpha") * size,
         beta=call.number("beta"),
         bias=call.number("bias"),
     )
-    return call.at.op(op).transpose([0, 2, 3, 1])
+    return call.at.op(graph.ReverseOp(call.at.op(op).ssa, [1])).transpose([0, 2, 3, 1])

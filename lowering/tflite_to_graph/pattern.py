@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -20,7 +21,11 @@ from stepwell.lowering.to_graph import (
     Value,
 )
 
-_RANGES = {"RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
+_RANGES: Mapping[str, tuple[float, float | None]] = {
+    "RELU": (0.0, None),
+    "RELU6": (0.0, 6.0),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+}
 """The bounds of fused activations."""
 INNER = frozenset(
     (
@@ -50,7 +55,8 @@ class TfliteLowering(ForeignLowering):
     Where tensors are quantized: `graph.dequantize` of the operands, and `graph.quantize` of the results.
 
     ```mlir
-    %y = "tflite.mul"(%x, %x) {fused_activation_function = "RELU"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %y = "tflite.mul"(%x, %x) {fused_activation_function = "RELU"}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     // ->
     %z = graph.multiply %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     %y = graph.relu %z : tensor<4xf32> -> tensor<4xf32>
@@ -91,10 +97,15 @@ def _activated(call: Call, value: Value, kind: str) -> Value:
     """A fused activation of numbers."""
     if kind == "RELU":
         return value.apply(graph.ReluOp)
-    if kind not in _RANGES:
+    low, high = _range(call, kind)
+    return value.maximum(low) if high is None else value.clip(low, high)
+
+
+def _range(call: Call, kind: str) -> tuple[float, float | None]:
+    """The bounds of a fused activation."""
+    if kind not in _RANGES:  # LiteRT's convolutions ignore others, its sums refuse them
         raise call.unsupported(f"the fused activation {kind}")
-    low, high = _RANGES[kind]
-    return value.clip(low or 0.0, high or 0.0)
+    return _RANGES[kind]
 
 
 def _quantized(call: Call, value: Value, scales: Scales, element: Attribute) -> Value:
@@ -105,12 +116,10 @@ def _quantized(call: Call, value: Value, scales: Scales, element: Attribute) -> 
 
 def _bounded(call: Call, codes: Value, scales: Scales, kind: str) -> Value:
     """A fused activation of codes; none where all codes are inside of its bounds."""
-    if kind not in _RANGES:
-        raise call.unsupported(f"the fused activation {kind}")
-    low, high = _RANGES[kind]
+    low, high = _range(call, kind)
     least, greatest = call.range_of(codes.element)
-    if low is not None and call.same(scales, low) > least:
-        codes = codes.maximum(call.same(scales, low))
-    if high is not None and call.same(scales, high) < greatest:
-        codes = codes.minimum(call.same(scales, high))
+    if call.code(scales, low) > least:
+        codes = codes.maximum(call.code(scales, low))
+    if high is not None and call.code(scales, high) < greatest:
+        codes = codes.minimum(call.code(scales, high))
     return codes

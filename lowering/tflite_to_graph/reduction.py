@@ -7,7 +7,7 @@ from functools import partial
 from xdsl.dialects.builtin import IntegerType
 
 from stepwell.dialects import graph
-from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, Call, converts, on_codes
+from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, Call, converts, on_codes, size_of
 from stepwell.lowering.to_graph import Value
 from stepwell.runtime.dims import Dim
 
@@ -72,40 +72,23 @@ def unsorted_segment(call: Call) -> Value:
     """The parts with equal numbers, combined; the start of a combination where there is none."""
     (count,) = call.operand_sizes("count")
     kind = call.op.SIGNATURE.name.rpartition("_")[2]
-    combine, start = {"sum": ("add", 0), "prod": ("mul", 1)}.get(kind, (kind, 0))
+    combine, start = {"sum": ("add", 0.0), "prod": ("mul", 1.0)}.get(kind, (kind, 0.0))
     if kind in ("max", "min"):
-        start = _bound(call, is_least=kind == "max")
+        least, greatest = call.range_of(call.element)
+        start = least if kind == "max" else greatest
     return _segments(call, count, combine, start)
-
-
-def _bound(call: Call, *, is_least: bool) -> float:
-    """The least or the greatest number of the element type."""
-    import numpy as np
-
-    from stepwell.dialects.types import dtype_of
-
-    dtype = dtype_of(call.element)
-    info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
-    return float(info.min if is_least else info.max)
 
 
 def _segments(call: Call, count: Dim, combine: str, start: float) -> Value:
     """The parts of `x` combined at the positions of an operand; those with a negative number are left out."""
     x, segments = call.tensor(), call.codes("segments")
     rest = x.dims[segments.rank :]
-    flat = segments.reshape([_product(segments.dims), 1])
+    flat = segments.reshape([size_of(segments.dims), 1])
     # Parts with a negative number go to one more place, which is cut off.
     places = call.at.where(flat < 0, flat * 0 + call.at.extent(count, flat.element), flat)
     full = call.at.full(start, [count + 1, *rest], x.element)
     updates = x.reshape([flat.dims[0], *rest])
     return call.at.op(graph.ScatterNdOp(full.ssa, places.ssa, updates.ssa, combine)).slice(0, 0, count)
-
-
-def _product(dims: tuple[Dim, ...]) -> Dim:
-    total = Dim.of(1)
-    for dim in dims:
-        total = total * dim
-    return total
 
 
 on_codes("reduce_max reduce_min arg_max arg_min topk_v2")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
-import numpy as np
+import ml_dtypes
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects import graph, tflite
 from stepwell.dialects.constants import Constant, array_of
+from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.lowering.to_graph import Conversions, ForeignCall, Value
 from stepwell.passes.analysis.symbolic_values import symbolic_dims
@@ -24,8 +25,10 @@ CONVERSIONS = Conversions()
 """The function that converts an operator, by the operator's name (`conv_2d`)."""
 converts = CONVERSIONS.converts
 ON_CODES: set[str] = set()
-"""The operators that give the same on codes as on the numbers that these stand for, where all tensors have one
-quantization: moves, choices, comparisons inside one tensor."""
+"""
+The operators that give the same on codes as on numbers where all tensors have one quantization: moves,
+choices, comparisons inside one tensor.
+"""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class Call(ForeignCall):
     def recorded(self) -> tuple[Dim, ...] | None:
         """The dimensions of the first result, if the model records all of them."""
         type = self.op.results[0].type
-        dims = dims_of(type) if isinstance(type, TensorType) else None
+        dims = dims_of(cast(Attribute, type)) if isinstance(type, TensorType) else None
         return None if dims is None or any(dim.is_unknown for dim in dims) else dims
 
     @property
@@ -159,17 +162,23 @@ class Call(ForeignCall):
         """The element type of the first result, whose rank may not be known."""
         return cast("TensorType[Attribute]", self.op.results[0].type).element_type
 
-    def same(self, scales: Scales | None, number: float) -> int:
+    def code(self, scales: Scales, number: float) -> int:
         """The code of a number."""
-        assert scales is not None
         store = self.at.lowering.weights
         zero = 0 if scales.zero_point is None else int(array_of(scales.zero_point, store).reshape(-1)[0])
         return round(number / float(array_of(scales.scale, store).reshape(-1)[0])) + zero
 
-    def range_of(self, element: Attribute) -> tuple[int, int]:
-        """The least and the greatest code of an element type."""
-        info = np.iinfo(dtype_of(element))
-        return int(info.min), int(info.max)
+    @property
+    def zero(self) -> int:
+        """What the first operand has for the number 0."""
+        scales = self.scales[0] if self.on_codes else None
+        return 0 if scales is None else self.code(scales, 0.0)
+
+    def range_of(self, element: Attribute) -> tuple[float, float]:
+        """The least and the greatest number of an element type."""
+        dtype = dtype_of(element)
+        kind: Any = ml_dtypes.finfo if is_float(element) else ml_dtypes.iinfo
+        return kind(dtype).min, kind(dtype).max
 
 
 def size_of(dims: Sequence[Dim]) -> Dim:

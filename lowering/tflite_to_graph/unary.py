@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import cast as cast_
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, f32
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.elementwise import UnaryOp
-from stepwell.dialects.types import dtype_of, element_of
+from stepwell.dialects.types import dtype_of
 from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, Call, converts
 from stepwell.lowering.to_graph import Value
 
@@ -135,8 +136,5 @@ def dequantize(call: Call) -> Value:
 def bucketize(call: Call) -> Value:
     """The number of boundaries that are not greater than an element."""
     x, i32 = call.tensor(), IntegerType(32)
-    boundaries = call.at.array(
-        [float(str(each)) for each in call.value("boundaries") or ()], element_of("f4")
-    )
-    bounds = boundaries if x.element == boundaries.element else boundaries.cast(x.element)
+    bounds = call.at.array(cast_("Sequence[float]", call.value("boundaries")), f32).cast(x.element)
     return (bounds <= x.unsqueeze(x.rank)).cast(i32).reduce("sum", [x.rank])

@@ -1,4 +1,4 @@
-"""The conversion of a dialect made from an op table: patterns, the check of types, operators that are unknown."""
+"""The conversion of a dialect made from an op table: patterns, the check of types, unknown operators."""
 
 from __future__ import annotations
 
@@ -119,7 +119,8 @@ def _with_type(op: ForeignOp, result: OpResult, value: Value) -> SSAValue:
     Raises: StepwellError `type-mismatch` where they are provably different.
     """
     is_other = value.element != _recorded_element(result)
-    recorded = dims_of(result.type) if isinstance(result.type, TensorType) else value.dims
+    is_ranked = isinstance(result.type, TensorType)
+    recorded = dims_of(result.type) if is_ranked else value.dims
     if is_other or value.rank != len(recorded) or any(map(differ, value.dims, recorded)):
         raise StepwellError(
             "type-mismatch",

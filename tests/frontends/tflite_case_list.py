@@ -59,7 +59,9 @@ def unary() -> Iterator[Case]:
     yield Case("CAST", [n(7)], "Cast", _cast("INT32", "FLOAT32"), title="i32")
     yield Case("CAST", [n(7, low=-1, high=1)], "Cast", _cast("INT32", "BOOL"), [_BOOL], title="bool")
     yield Case("BITCAST", [f(4)], "Bitcast", results=[_I32])
-    yield Case("FAKE_QUANT", [f(30, low=-3.0, high=3.0)], "FakeQuant", {"min": -1.3, "max": 2.0, "numBits": 8})
+    yield Case(
+        "FAKE_QUANT", [f(30, low=-3.0, high=3.0)], "FakeQuant", {"min": -1.3, "max": 2.0, "numBits": 8}
+    )
     yield Case("BUCKETIZE", [f(20)], "Bucketize", {"boundaries": [-1.0, 0.0, 1.5]}, [_I32])
     yield Case("SOFTMAX", [f(2, 5)], "Softmax", {"beta": 1.0})
     yield Case("SOFTMAX", [f(2, 3, 5)], "Softmax", {"beta": 0.5}, title="beta")
@@ -132,10 +134,16 @@ def layers() -> Iterator[Case]:
         options = same_or_valid(padding, 2)
         shape = ints(1, 8, 8, 4) if padding == "SAME" else ints(1, 9, 9, 4)
         yield Case(
-            "TRANSPOSE_CONV", [shape, w(4, 3, 3, 3), f(1, 4, 4, 3)], "TransposeConv", options, title=padding.lower()
+            "TRANSPOSE_CONV",
+            [shape, w(4, 3, 3, 3), f(1, 4, 4, 3)],
+            "TransposeConv",
+            options,
+            title=padding.lower(),
         )
         deep = dict(same_or_valid(padding, 2), strideD=1)
-        yield Case("CONV_3D", [f(1, 3, 5, 6, 2), w(2, 3, 3, 2, 4), w(4)], "Conv3D", deep, title=padding.lower())
+        yield Case(
+            "CONV_3D", [f(1, 3, 5, 6, 2), w(2, 3, 3, 2, 4), w(4)], "Conv3D", deep, title=padding.lower()
+        )
     options = same_or_valid("SAME", 1, dilationWFactor=2, dilationHFactor=3)
     yield Case("CONV_2D", [f(1, 9, 8, 3), w(4, 3, 3, 3), w(4)], "Conv2D", options, title="dilated")
     options = same_or_valid("VALID", 1)
@@ -160,7 +168,11 @@ def layers() -> Iterator[Case]:
         title = "align" if align else "half" if half else "plain"
         yield Case("RESIZE_BILINEAR", [f(1, 4, 5, 2), ints(7, 9)], "ResizeBilinear", options, title=title)
         yield Case(
-            "RESIZE_NEAREST_NEIGHBOR", [f(1, 4, 5, 2), ints(7, 9)], "ResizeNearestNeighbor", options, title=title
+            "RESIZE_NEAREST_NEIGHBOR",
+            [f(1, 4, 5, 2), ints(7, 9)],
+            "ResizeNearestNeighbor",
+            options,
+            title=title,
         )
     options = {"halfPixelCenters": True}
     yield Case("RESIZE_BILINEAR", [f(1, 8, 9, 2), ints(3, 4)], "ResizeBilinear", options, title="down")
@@ -243,7 +255,9 @@ def indexing() -> Iterator[Case]:
     yield Case("EMBEDDING_LOOKUP", [n(5, low=0, high=3), f(4, 3)])
     on, off = C(np.array(2.5, np.float32)), C(np.array(-1, np.float32))
     yield Case("ONE_HOT", [n(5, low=0, high=4), ints(np.array(4)), on, off], "OneHot", {"axis": -1})
-    yield Case("ONE_HOT", [n(5, low=0, high=4), ints(np.array(4)), on, off], "OneHot", {"axis": 0}, title="first")
+    yield Case(
+        "ONE_HOT", [n(5, low=0, high=4), ints(np.array(4)), on, off], "OneHot", {"axis": 0}, title="first"
+    )
     yield Case("SCATTER_ND", [n(4, 1, low=0, high=5), f(4, 2), ints(6, 2)], "ScatterNd")
     operands = [ints([[0, 1], [2, 0]]), ints(3, 4), f(2), C(np.array(-1, np.float32))]
     yield Case("SPARSE_TO_DENSE", operands, "SparseToDense")
@@ -255,7 +269,11 @@ def sizes() -> Iterator[Case]:
     yield Case("SHAPE", [f(2, 3)], "Shape", {"outType": element("INT32")}, [_I32])
     yield Case("RANK", [f(2, 3)], "Rank", results=[_I32])
     yield Case("FILL", [ints(2, 3), X([], "float32")], "Fill")
-    yield Case("RANGE", [C(np.array(1.0, np.float32)), C(np.array(3, np.float32)), C(np.array(0.5, np.float32))], "Range")
+    yield Case(
+        "RANGE",
+        [C(np.array(1.0, np.float32)), C(np.array(3, np.float32)), C(np.array(0.5, np.float32))],
+        "Range",
+    )
     yield Case("BROADCAST_ARGS", [ints(3, 1), ints(2, 1, 4)], results=[_I32])
 
 
@@ -275,7 +293,9 @@ def quantized_layers() -> Iterator[Case]:
     operands = [q(1, 6, 6, 3), depthwise, bq(depthwise)]
     yield Case("DEPTHWISE_CONV_2D", operands, "DepthwiseConv2D", options, [yq(0.1)], title="i8")
     dense = wq(4, 10, per_axis=False)
-    yield Case("FULLY_CONNECTED", [q(2, 10), dense, bq(dense)], "FullyConnected", results=[yq(0.1)], title="i8")
+    yield Case(
+        "FULLY_CONNECTED", [q(2, 10), dense, bq(dense)], "FullyConnected", results=[yq(0.1)], title="i8"
+    )
     short = bq(weights, 0.001, "int64")
     codes = q(1, 6, 6, 3, scale=0.001, zero=0, dtype="int16")
     options = same_or_valid("SAME", 1)
@@ -284,7 +304,9 @@ def quantized_layers() -> Iterator[Case]:
     operands = [ints(1, 8, 8, 4), turned, q(1, 4, 4, 3)]
     options = same_or_valid("SAME", 2)
     yield Case("TRANSPOSE_CONV", operands, "TransposeConv", options, [yq(0.1)], title="i8")
-    yield Case("BATCH_MATMUL", [q(2, 3, 4), q(2, 4, 5, scale=0.02)], "BatchMatMul", results=[yq(0.1)], title="i8")
+    yield Case(
+        "BATCH_MATMUL", [q(2, 3, 4), q(2, 4, 5, scale=0.02)], "BatchMatMul", results=[yq(0.1)], title="i8"
+    )
 
 
 def quantized_ops() -> Iterator[Case]:
@@ -316,7 +338,14 @@ def quantized_ops() -> Iterator[Case]:
     yield Case("CONCATENATION", operands, "Concatenation", {"axis": 1}, [yq()], title="i8")
     yield Case("MEAN", [q(2, 4, 3), ints([1])], "Reducer", {"keepDims": True}, [yq(0.03)], title="i8")
     yield Case("REDUCE_MAX", [q(2, 4, 3), ints([1])], "Reducer", {"keepDims": True}, [yq()], title="i8")
-    yield Case("ARG_MAX", [q(3, 5), ints(np.array(1))], "ArgMax", {"outputType": element("INT32")}, [_I32], title="i8")
+    yield Case(
+        "ARG_MAX",
+        [q(3, 5), ints(np.array(1))],
+        "ArgMax",
+        {"outputType": element("INT32")},
+        [_I32],
+        title="i8",
+    )
     yield Case("MAXIMUM", [q(3, 5), q(5)], "MaximumMinimum", results=[yq()], title="i8")
     yield Case("GREATER", [q(3, 5), q(5, scale=0.03)], "Greater", results=[_BOOL], title="i8")
     yield Case("GATHER", [q(4, 3), n(2, low=0, high=3)], "Gather", {"axis": 0}, [yq()], title="i8")

@@ -136,7 +136,7 @@ def wq(*shape: int, axis: int = 0, per_axis: bool = True) -> C:
 def bq(weights: C, scale: float = 0.05, dtype: str = "int32") -> C:
     """The bias of codes for the weights of a layer and the scale of its input."""
     assert weights.quantized is not None
-    scales = np.atleast_1d(np.float32(weights.quantized.scale)) * np.float32(scale)
+    scales = np.atleast_1d(np.asarray(weights.quantized.scale, np.float32)) * np.float32(scale)
     count = weights.data.shape[weights.quantized.axis]
     data = np.random.default_rng(8).integers(-500, 500, count).astype(dtype)
     return C(data, Quantized(scales.tolist()))

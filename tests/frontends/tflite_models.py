@@ -24,6 +24,10 @@ _TYPES = {
 }
 
 
+_VERSIONS = {"BROADCAST_TO": 2}
+"""The first versions of operators, where LiteRT has no version 1."""
+
+
 def schema() -> Any:
     """The module of the schema."""
     return import_module("ai_edge_litert.schema_py_generated")
@@ -115,7 +119,11 @@ class ModelBuilder:
         number = getattr(schema().BuiltinOperator, name, None)
         if number is None:
             number, code.customCode = schema().BuiltinOperator.CUSTOM, name
-        code.builtinCode, code.deprecatedBuiltinCode, code.version = number, min(number, 127), 1
+        code.builtinCode, code.deprecatedBuiltinCode, code.version = (
+            number,
+            min(number, 127),
+            _VERSIONS.get(name, 1),
+        )
         self.codes.append(code)
         return len(self.codes) - 1
 

@@ -5,12 +5,15 @@ kernels. Run `python -m tests.frontends.write_tflite_samples` where ai-edge-lite
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tests.frontends.tflite_case_list import cases
 from tests.frontends.tflite_models import Array, ModelBuilder, Quantized, reference, schema
 
 FOLDER = Path(__file__).resolve().parents[1] / "models" / "tflite"
@@ -106,15 +109,31 @@ def quantized() -> Sample:
 SAMPLES: dict[str, Callable[[], Sample]] = {"classifier": classifier, "quantized": quantized}
 
 
+def write_operators() -> None:
+    """Write the models of one operator each, with inputs and results, into one archive."""
+    with zipfile.ZipFile(FOLDER / "operators.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for case in cases():
+            model, inputs, results = case.built()
+            archive.writestr(zipfile.ZipInfo(f"{case.name}.tflite"), model, zipfile.ZIP_DEFLATED)
+            stream = io.BytesIO()
+            np.savez(stream, **numbered("in", inputs), **numbered("out", results))
+            archive.writestr(zipfile.ZipInfo(f"{case.name}.npz"), stream.getvalue(), zipfile.ZIP_DEFLATED)
+
+
+def numbered(kind: str, arrays: Sequence[Array]) -> dict[str, Any]:
+    """Arrays by names: `in0`, `in1`, …."""
+    return {f"{kind}{i}": each for i, each in enumerate(arrays)}
+
+
 def main() -> None:
     """Write all samples."""
     FOLDER.mkdir(exist_ok=True)
+    write_operators()
     for name, make in SAMPLES.items():
         model, inputs = make()
         (FOLDER / f"{name}.tflite").write_bytes(model)
-        arrays = {f"in{i}": each for i, each in enumerate(inputs)}
-        arrays |= {f"out{i}": each for i, each in enumerate(reference(model, inputs))}
-        np.savez(FOLDER / f"{name}.npz", **arrays)
+        results = reference(model, inputs)
+        np.savez(FOLDER / f"{name}.npz", **numbered("in", inputs), **numbered("out", results))
 
 
 if __name__ == "__main__":

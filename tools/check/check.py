@@ -1,5 +1,7 @@
 """
 `--check`: compare a model's results with ONNX's reference evaluator, and find the first node that differs.
+
+The reference of a model of another kind is its graph, computed op by op in numpy.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from stepwell.frontend.formats import model_suffixes
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.tools.check.differences import allowed_of_model, relative_difference
@@ -27,12 +30,12 @@ def is_quantizing(operators: Iterable[str]) -> bool:
 
 
 def expect_reference(path: Path) -> None:
-    """Require an ONNX model, which alone has a reference. Raises: StepwellError `no-reference`."""
-    if path.suffix != ".onnx":
+    """Require a file of a model, which has a reference. Raises: StepwellError `no-reference`."""
+    if path.suffix not in model_suffixes():
         raise StepwellError(
             "no-reference",
             str(path),
-            "--check needs an .onnx model to compare with",
+            f"--check needs a model to compare with: a file that ends in {' or '.join(model_suffixes())}",
             help="give it the model that this was compiled from",
         )
 
@@ -59,19 +62,42 @@ def differences_from_reference(
     path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array]
 ) -> list[OutputDifference]:
     """
-    Each output compared with that of the reference evaluator.
+    Each output compared with that of the reference evaluator, or of the graph in numpy.
 
     Raises: StepwellError `no-reference` when `path` is a model that the reference evaluator cannot run.
     """
-    model = _loaded(path)
-    quantized = is_quantizing(node.op_type for node in model.graph.node)
+    if path.suffix == ".onnx":
+        model = _loaded(path)
+        quantized = is_quantizing(node.op_type for node in model.graph.node)
+        references = reference_outputs(path, feeds, model)
+    else:
+        references, quantized = _graph_outputs(path, feeds)
     found: list[OutputDifference] = []
-    for (name, array), reference in zip(outputs.items(), reference_outputs(path, feeds, model), strict=True):
+    for (name, array), reference in zip(outputs.items(), references, strict=True):
         wanted = np.asarray(reference)
         allowed = allowed_of_model(wanted.dtype, quantized=quantized)
         unit = "steps" if wanted.dtype.kind in "biu" else "of the range"
         found.append(OutputDifference(name, relative_difference(array, wanted), allowed, unit))
     return found
+
+
+def _graph_outputs(path: Path, feeds: Mapping[str, object]) -> tuple[list[Array], bool]:
+    """The outputs of a model by the meanings of its graph's ops, and whether one of these quantizes."""
+    from stepwell.dialects._xdsl import StepwellContext
+    from stepwell.dialects.foreign.model_dialect import model_dialect
+    from stepwell.frontend.formats import read_model
+    from stepwell.lowering.interpret import Program
+    from stepwell.passes import run_pipeline
+    from stepwell.passes.pipelines import FROM_MODELS
+
+    ctx = StepwellContext()
+    module = read_model(path, ctx)
+    if (dialect := model_dialect(module)) is not None:
+        run_pipeline(module, FROM_MODELS[dialect], ctx)
+    program = Program(module, ctx, quick=True)
+    quantized = any(op.name == "graph.quantize" for op in module.walk())
+    results = program([np.asarray(each) for each in feeds.values()], {})
+    return [np.asarray(each) for each in results], quantized
 
 
 def _loaded(path: Path) -> ModelProto:

@@ -56,7 +56,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--roofline", type=Path, metavar="F.svg", help="with --profile: draw kernels under the limits"
     )
-    parser.add_argument("--check", action="store_true", help="compare with ONNX's reference evaluator")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with ONNX's reference evaluator, or the graph in numpy"
+    )
     add_threads(parser)
     add_emulation(parser)
     parser.add_argument("--on", metavar="URL", help="rpc://HOST:PORT of `stepwell rpc serve`: run there")
@@ -171,6 +173,9 @@ def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, A
     print(*differences, sep="\n")
     if all(difference.ok for difference in differences):
         return 0
+    if args.model.suffix != ".onnx":
+        print("`stepwell validate` says which pass makes the difference")
+        return 1
     from stepwell.tools.debug.session import debug
 
     with watched(args):

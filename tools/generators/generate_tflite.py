@@ -1,5 +1,5 @@
 """
-Writes `frontend/tflite/schema.txt` and `dialects/tflite/signatures.txt` from the schema of an installed LiteRT.
+Writes `frontend/tflite/schema.txt` and `dialects/tflite/signatures.txt` from the schema of LiteRT.
 
 Run `python -m stepwell.tools.generators.generate_tflite` after choosing another version of ai-edge-litert.
 """
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import stepwell.dialects.tflite
 import stepwell.frontend.tflite
@@ -152,7 +152,7 @@ def _tables(schema: Any) -> list[str]:
     """The names of the tables that are read."""
     found = [
         name
-        for name, value in vars(schema).items()
+        for name, value in _items(schema)
         if inspect.isclass(value)
         and hasattr(value, "Init")
         and not name.startswith(("Stablehlo", "StableHLO"))
@@ -160,13 +160,18 @@ def _tables(schema: Any) -> list[str]:
     return [name for name in found if hasattr(schema, f"{name}T")]
 
 
+def _items(space: Any) -> list[tuple[str, Any]]:
+    """The names of a module or class with what they stand for."""
+    return list(cast("dict[str, Any]", vars(space)).items())
+
+
 def _enum(schema: Any, name: str) -> dict[str, int]:
-    return {key: value for key, value in vars(getattr(schema, name)).items() if isinstance(value, int)}
+    return {key: value for key, value in _items(getattr(schema, name)) if isinstance(value, int)}
 
 
 def _fields(schema: Any, table: str) -> Iterator[Field]:
     """The fields of a table, from the accessors' source."""
-    for title, accessor in vars(getattr(schema, table)).items():
+    for title, accessor in _items(getattr(schema, table)):
         is_plain = inspect.isfunction(accessor) and title not in ("Init",)
         if not is_plain or re.search(r"(AsNumpy|Length|IsNone)$", title):
             continue
@@ -182,18 +187,19 @@ def _type_of(schema: Any, name: str, text: str) -> tuple[str, str]:
     is_list = "self._tab.Vector(o)" in text
     found = re.search(r"obj = (\w+)\(\)", text)
     if found is not None:
-        return f"[{found[1]}]" if is_list else found[1], ""
+        title = str(found[1])
+        return (f"[{title}]" if is_list else title), ""
     if "self._tab.String(" in text:
         return "[str]" if is_list else "str", ""
     if "self._tab.Union(" in text or "Table(bytearray()" in text:
         return "union", ""
     flags = _FLAGS.search(text)
     assert flags is not None, text
-    title = flags[1]
+    title = str(flags[1])
     kind = "bool" if title == "Bool" else title[0].lower() + re.sub(r"\D", "", title)
     if is_list:
         return f"[{kind}]", ""
-    default = re.findall(r"return ([-\w.]+)\n?$", text.rstrip())[-1]
+    default = str(re.findall(r"return ([-\w.]+)\n?$", text.rstrip())[-1])
     if (enum := _ENUMS.get(name)) is not None and enum != "bool" and kind in ("i8",):
         names = {value: key for key, value in _enum(schema, enum).items()}
         return enum, names[int(default)]

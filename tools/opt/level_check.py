@@ -17,6 +17,7 @@ _FOLDERS: Mapping[str, str] = {
     "stepwell.passes.onnx": "onnx",
     "stepwell.frontend": "onnx",
     "stepwell.lowering.onnx_to_graph": "onnx",
+    "stepwell.lowering.stablehlo_to_graph": "onnx",
     "stepwell.lowering.tflite_to_graph": "onnx",
     "stepwell.lowering.torch_to_graph": "onnx",
     "stepwell.passes.graph": "graph",

@@ -90,6 +90,10 @@ def _rearranged(layouts: tuple[Layout, Layout], array: Array) -> Array:
     return to_layout(array, *layouts)
 
 
+def _broadcast(layouts: tuple[Layout, Layout], whole: Sequence[int], array: Array) -> Array:
+    return to_layout(array.reshape(whole), *layouts)
+
+
 class FeatureMaps:
     """
     The feature maps [N, C, spatial…] of a function, each plain (as in the model), in a layout, or both.
@@ -207,11 +211,15 @@ class FeatureMaps:
         function, text = partial(_rearranged, layouts), f"{source} to {target}"
         return self.insert(constant.derived(target, function, shape, self.weights, text=text), before)
 
-    def broadcast_from(self, value: SSAValue, rank: int, before: Operation) -> SSAValue:
-        """The stored version of a value with fewer dimensions, which broadcasts to feature maps."""
-        missing = [Dim.of(1)] * (rank - len(dims_of(value.type)))
-        whole = self.insert(graph.ReshapeOp(value, [*missing, *dims_of(value.type)]), before)
-        return self.stored(whole, before)
+    def broadcast_from(self, value: SSAValue, like: SSAValue, before: Operation) -> SSAValue:
+        """The stored version of a constant with fewer dimensions, which broadcasts to a feature map."""
+        constant, dims = value.owner, dims_of(value.type)
+        assert isinstance(constant, graph.ConstantOp)
+        whole = [1] * (len(dims_of(like.type)) - len(dims)) + [dim.value for dim in dims]
+        layouts = parse_layout(self.plain_layout(like)), self.layout(like)
+        shape = layouts[1].physical(layouts[0].logical([Dim.of(size) for size in whole]))
+        function, text = partial(_broadcast, layouts, whole), f"{whole} to {layouts[1]}"
+        return self.insert(constant.derived("broadcast", function, shape, self.weights, text=text), before)
 
     def constant(self, array: npt.NDArray[np.generic], before: Operation) -> SSAValue:
         """A new constant of an array, inserted before an op."""

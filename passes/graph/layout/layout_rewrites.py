@@ -294,7 +294,9 @@ def elementwise(op: GraphOp, values: FeatureMaps) -> bool:
 def _meets_stored(value: SSAValue, values: FeatureMaps) -> bool:
     """Whether a user of a value also reads a value of as many channels that is computed in the layout."""
     users = [use.operation for use in value.uses]
-    return any(values.is_computed(x) and _same_channels(x, value, values) for user in users for x in user.operands)
+    return any(
+        values.is_computed(x) and _same_channels(x, value, values) for user in users for x in user.operands
+    )
 
 
 def _same_channels(a: SSAValue, b: SSAValue, values: FeatureMaps) -> bool:
@@ -323,7 +325,7 @@ def _operand(
             return lambda: values.stored(value, before)
         return lambda: values.insert(graph.ExpandDimsOp(values.plain(value, before), [rank]), before)
     if values.has_channels_last and len(dims) < rank and isinstance(value.owner, graph.ConstantOp):
-        return lambda: values.broadcast_from(value, rank, before)
+        return lambda: values.broadcast_from(value, result, before)
     layouts = values.plain_layout(result)[1:], str(values.layout(result)).replace("N", "")
     if len(dims) == rank - 1 and dims[0] == channels and isinstance(value.owner, graph.ConstantOp):
         if values.layout(result).letters[0] == "N":

@@ -13,8 +13,8 @@ from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.types import dims_of
 from stepwell.passes.base import FunctionPass, Numerics
-from stepwell.passes.graph.layout.feature_map_layouts import FeatureMapLayout, FeatureMaps
 from stepwell.passes.graph.layout.convert_layout import convert_function
+from stepwell.passes.graph.layout.feature_map_layouts import FeatureMapLayout, FeatureMaps
 from stepwell.passes.graph.layout.layout_rewrites import conv
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import Layout, parse_layout, plain_layout
@@ -29,7 +29,8 @@ class PutChannelsFirstPass(FunctionPass):
     such feature maps preserve the order; all other ops, and the function's results, get the model's own back.
 
     ```mlir
-    %y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] data_layout "NHWC" kernel_layout "OHWI"
+    %y = graph.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0]
+      data_layout "NHWC" kernel_layout "OHWI"
       : (tensor<1x5x5x3xf32>, tensor<8x2x2x3xf32>) -> tensor<1x4x4x8xf32>
     // ->
     %0 = graph.transpose %x perm [0, 3, 1, 2] : tensor<1x5x5x3xf32> -> tensor<1x3x5x5xf32>
@@ -56,7 +57,8 @@ class _ChannelsFirst(FeatureMapLayout):
         return parse_layout(plain_layout("NC", rank - 2))
 
     def supports(self, value: SSAValue) -> bool:
-        return isinstance(value.type, TensorType) and len(dims_of(value.type)) > 2
+        is_ranked = isinstance(value.type, TensorType)
+        return is_ranked and len(dims_of(value.type)) > 2
 
     def feature_maps(self, weights: WeightStore) -> FeatureMaps:
         return _ChannelsLastMaps(self, weights)

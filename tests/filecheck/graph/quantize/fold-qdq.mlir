@@ -140,3 +140,17 @@ func.func @again(%x: tensor<4xui8>) -> (tensor<4xui8>, tensor<4xui8>, tensor<4xu
   %3 = graph.quantize %0, %s zero_point %z : tensor<ui8> to ui8 : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8>
   func.return %1, %2, %3 : tensor<4xui8>, tensor<4xui8>, tensor<4xui8>
 }
+
+// The scales of channels are those of the layouts: channels last here, and filters with their channels first.
+// CHECK-LABEL: @channels_last
+func.func @channels_last(%x: tensor<1x4x4x2xui8>) -> tensor<1x4x4x3xf32> {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %w = graph.constant dense<[[[[1, 2]]], [[[3, 4]]], [[[5, 6]]]]> : tensor<3x1x1x2xi8>
+  %t = graph.constant dense<[0.25, 2.0, 4.0]> : tensor<3xf32>
+  // CHECK: %[[SUM:.*]] = graph.conv_integer
+  // CHECK: graph.dequantize %[[SUM]], %{{.*}} axis 3 to f32 : (tensor<1x4x4x3xi32>, tensor<3xf32>)
+  %0 = graph.dequantize %x, %s to f32 : (tensor<1x4x4x2xui8>, tensor<f32>) -> tensor<1x4x4x2xf32>
+  %1 = graph.dequantize %w, %t to f32 : (tensor<3x1x1x2xi8>, tensor<3xf32>) -> tensor<3x1x1x2xf32>
+  %2 = graph.conv %0, %1 strides [1, 1] dilations [1, 1] pads [0, 0, 0, 0] data_layout "NHWC" kernel_layout "OHWI" : (tensor<1x4x4x2xf32>, tensor<3x1x1x2xf32>) -> tensor<1x4x4x3xf32>
+  func.return %2 : tensor<1x4x4x3xf32>
+}

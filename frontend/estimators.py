@@ -1,0 +1,74 @@
+"""Fitted estimators of scikit-learn, XGBoost and LightGBM, by their own converters to ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.frontend.importer import import_onnx
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.packages import needed
+
+OPSET = 18
+"""The opset of the models that converters write."""
+_EXTRA = "'stepwell[sklearn]'"
+_CONVERTERS: Mapping[str, str] = {"xgboost": "convert_xgboost", "lightgbm": "convert_lightgbm"}
+"""The functions of onnxmltools, by the package of the estimator's class."""
+
+
+def read_estimator(estimator: Any, ctx: StepwellContext) -> ModuleOp:
+    """
+    A fitted estimator, or a pipeline, as a module of level 0: features as rows of floats, any number of them.
+
+    Classifiers give labels and probabilities, as arrays.
+    Raises: StepwellError `missing-package`; `bad-model` for one that is not fitted; `unsupported` for one
+    that its converter does not know.
+    """
+    package = type(estimator).__module__.partition(".")[0]
+    convert = _boosted if package in _CONVERTERS else _sklearn
+    try:
+        model = convert(estimator, _features(estimator))
+    except StepwellError:
+        raise
+    except Exception as error:  # converters raise whatever they meet
+        lines = str(error).strip().splitlines()[:3]
+        message = f"{type(estimator).__name__} cannot be converted to ONNX: {type(error).__name__}"
+        raise StepwellError("unsupported", None, message, note=lines) from error
+    return import_onnx(model, ctx)
+
+
+def _features(estimator: Any) -> int:
+    """The number of features. Raises: StepwellError `bad-model` for an estimator that is not fitted."""
+    for name in ("n_features_in_", "num_features", "num_feature"):
+        found = getattr(estimator, name, None)
+        if found is not None:
+            return int(found() if isinstance(found, Callable) else found)
+    message = f"{type(estimator).__name__} is not fitted: it does not know the number of its features"
+    raise StepwellError("bad-model", None, message, help="call estimator.fit(features, targets) first")
+
+
+def _sklearn(estimator: Any, features: int) -> Any:
+    """The ONNX model of an estimator of scikit-learn."""
+    with needed("an estimator of scikit-learn", install=_EXTRA):
+        skl2onnx: Any = import_module("skl2onnx")
+        types: Any = import_module("skl2onnx.common.data_types")
+    initial = [("X", types.FloatTensorType([None, features]))]
+    # Probabilities as a tensor, not as a list of dictionaries.
+    options = {id(estimator): {"zipmap": False}} if hasattr(estimator, "classes_") else None
+    return skl2onnx.convert_sklearn(estimator, initial_types=initial, options=options, target_opset=OPSET)
+
+
+def _boosted(estimator: Any, features: int) -> Any:
+    """The ONNX model of trees of XGBoost or LightGBM."""
+    package = type(estimator).__module__.partition(".")[0]
+    with needed(f"a model of {package}", install=_EXTRA):
+        tools: Any = import_module("onnxmltools")
+        types: Any = import_module("onnxmltools.convert.common.data_types")
+    initial = [("X", types.FloatTensorType([None, features]))]
+    convert = getattr(tools, _CONVERTERS[package])
+    more = {"zipmap": False} if package == "lightgbm" else {}
+    return convert(estimator, initial_types=initial, target_opset=15, **more)

@@ -1,0 +1,1 @@
+"""StableHLO text, and JAX functions, as modules of level 0."""

@@ -1,0 +1,112 @@
+"""StableHLO text as a module of level 0; the pretty form and bytecode by jaxlib, in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects import builtin, func
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import ExactParser
+from stepwell.frontend.stablehlo.translate import translated
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+MAX_BYTES = 1 << 31
+_GENERIC = ('"builtin.module"', '"func.func"')
+_SECONDS = 120
+_PRINT = """
+import sys
+from jax._src.interpreters import mlir
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+data = sys.stdin.buffer.read()
+context = mlir.make_ir_context()
+with context:
+    try:
+        module = ir.Module.parse(data)
+    except Exception:
+        module = ir.Module.parse(stablehlo.deserialize_portable_artifact_str(context, data))
+print(module.operation.get_asm(print_generic_op_form=True, enable_debug_info=False))
+"""
+"""The program that prints the generic form: MLIR's parser ends its process for some bad files."""
+
+
+def read_stablehlo(path: Path, ctx: StepwellContext) -> ModuleOp:
+    """
+    A file as a module of level 0.
+
+    Raises: StepwellError `no-file`, `invalid-model`, `unsupported`; `missing-package` for forms that jaxlib
+    reads.
+    """
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= MAX_BYTES else b""
+    except OSError as error:
+        raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
+    if size > MAX_BYTES:
+        raise StepwellError(
+            "too-large", path.name, f"the file has {size} bytes, at most {MAX_BYTES} are read"
+        )
+    text = _text(data)
+    if text is None:
+        text = _printed(data, path.name)
+    return module_of_text(text, ctx, path.name)
+
+
+def _text(data: bytes) -> str | None:
+    """The text of a file in the generic form; None for another form."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return text if any(each in text for each in _GENERIC) else None
+
+
+def _printed(data: bytes, name: str) -> str:
+    """
+    The generic form of text or bytecode, by jaxlib.
+
+    Raises: StepwellError `missing-package`, `invalid-model`.
+    """
+    if find_spec("jax") is None:
+        message = "reading StableHLO in the pretty form, or bytecode, needs jax"
+        help = "pip install 'stepwell[jax]', or print the generic form: mlir-opt --mlir-print-op-generic"
+        raise StepwellError("missing-package", name, message, help=help)
+    command = [sys.executable, "-c", _PRINT]
+    done = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS, check=False)
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise StepwellError("invalid-model", name, "jaxlib cannot read the file", note=lines[-1:])
+    return done.stdout.decode("utf-8")
+
+
+def module_of_text(
+    text: str, ctx: StepwellContext, name: str, labels: Mapping[int, tuple[str, Sequence[Dim]]] | None = None
+) -> ModuleOp:
+    """
+    Text in the generic form as a module of level 0.
+
+    Args: `labels` has names and dimensions of the arguments of `@main`, by position.
+    Raises: StepwellError `invalid-model`, `unsupported`.
+    """
+    reader = Context(allow_unregistered=True)
+    reader.load_dialect(builtin.Builtin)
+    reader.load_dialect(func.Func)
+    try:
+        source = ExactParser(reader, text).parse_module()
+    except (ParseError, VerifyException, ValueError, RecursionError, NotImplementedError) as error:
+        first = str(error).strip().splitlines() or [type(error).__name__]
+        raise StepwellError(
+            "invalid-model", name, f"the text is no module of StableHLO: {first[-1]}"
+        ) from None
+    module = ModuleOp([translated(source, ctx, name, labels or {})])
+    module.location = FileLineColLoc(StringAttr(name), IntAttr(0), IntAttr(0))
+    return module

@@ -1,0 +1,44 @@
+// RUN: stepwell-opt %s -p convert-tflite-to-graph | filecheck %s
+
+// Operands become numbers, the result codes. RELU6 bounds the codes, only where the type does not: 0 has the code 5.
+// CHECK-LABEL: @conv
+// CHECK: %[[X:.*]] = graph.dequantize %x, %{{.*}} zero_point %{{.*}} : tensor<i8> to f32
+// CHECK: %[[W:.*]] = graph.dequantize %w, %{{.*}} axis 3 to f32 : (tensor<1x1x1x2xi8>, tensor<2xf32>) -> tensor<1x1x1x2xf32>
+// CHECK: graph.conv %[[X]], %[[W]]
+// CHECK: %[[Q:.*]] = graph.quantize %{{.*}}, %{{.*}} zero_point %{{.*}} : tensor<i8> to i8
+// CHECK: %[[LOW:.*]] = graph.constant dense<5> : tensor<i8>
+// CHECK: %[[Y:.*]] = graph.maximum %[[Q]], %[[LOW]]
+// CHECK: %[[HIGH:.*]] = graph.constant dense<65> : tensor<i8>
+// CHECK: graph.minimum %[[Y]], %[[HIGH]]
+func.func @conv(%x: tensor<1x4x4x2xi8>, %w: tensor<1x1x1x2xi8>) -> tensor<1x4x4x2xi8> {
+  %y = "tflite.depthwise_conv_2d"(%x, %w) {stride_w = 1 : i64, stride_h = 1 : i64, fused_activation_function = "RELU6", tflite.quantized = [{scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}, {scale = dense<[0.25, 0.5]> : tensor<2xf32>, axis = 3 : i64}, {scale = dense<0.1> : tensor<f32>, zero_point = dense<5> : tensor<i8>}]} : (tensor<1x4x4x2xi8>, tensor<1x1x1x2xi8>) -> tensor<1x4x4x2xi8>
+  func.return %y : tensor<1x4x4x2xi8>
+}
+// Where the least code stands for 0 and the greatest for less than 6, nothing is bounded.
+// CHECK-LABEL: @bounded
+// CHECK: graph.quantize
+// CHECK-NOT: graph.m
+func.func @bounded(%x: tensor<4xf32>) -> tensor<4xi8> {
+  %y = "tflite.add"(%x, %x) {fused_activation_function = "RELU6", tflite.quantized = [none, none, {scale = dense<0.02> : tensor<f32>, zero_point = dense<-128> : tensor<i8>}]} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi8>
+  func.return %y : tensor<4xi8>
+}
+// Moves of codes of one quantization are moves of codes: no number is computed. Padding has the code of 0.
+// CHECK-LABEL: @moves
+// CHECK-NOT: graph.dequantize
+// CHECK: graph.reshape %x
+// CHECK: %[[ZERO:.*]] = graph.constant dense<3> : tensor<i8>
+// CHECK: graph.pad %{{.*}} with %[[ZERO]] : tensor<i8>
+func.func @moves(%x: tensor<2x3xi8>) -> tensor<4x2xi8> {
+  %p = "tflite.weight"() <{value = dense<[[1, 0], [0, 0]]> : tensor<2x2xi32>}> : () -> tensor<2x2xi32>
+  %0 = "tflite.reshape"(%x) {new_shape = [3, 2], tflite.quantized = [{scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}, {scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}]} : (tensor<2x3xi8>) -> tensor<3x2xi8>
+  %1 = "tflite.pad"(%0, %p) {tflite.quantized = [{scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}, none, {scale = dense<0.5> : tensor<f32>, zero_point = dense<3> : tensor<i8>}]} : (tensor<3x2xi8>, tensor<2x2xi32>) -> tensor<4x2xi8>
+  func.return %1 : tensor<4x2xi8>
+}
+// Another scale is a dequantize and a quantize.
+// CHECK-LABEL: @rescaled
+// CHECK: graph.dequantize %x
+// CHECK: graph.quantize
+func.func @rescaled(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %0 = "tflite.quantize"(%x) {tflite.quantized = [{scale = dense<0.5> : tensor<f32>}, {scale = dense<0.25> : tensor<f32>}]} : (tensor<4xi8>) -> tensor<4xi8>
+  func.return %0 : tensor<4xi8>
+}

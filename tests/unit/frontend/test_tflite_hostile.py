@@ -1,0 +1,109 @@
+"""TFLite files that lie: an error or the right answer, in little time and memory."""
+
+from __future__ import annotations
+
+import random
+import struct
+import time
+from pathlib import Path
+
+import pytest
+
+import stepwell
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.frontend.tflite.flatbuffer import FlatBuffer
+from stepwell.frontend.tflite.read import read_tflite
+from stepwell.passes import run_pipeline
+from stepwell.passes.pipelines import FROM_MODELS
+from tests.support.imports import ROOT
+
+SAMPLES = ROOT / "tests" / "models" / "tflite"
+WHOLE = (SAMPLES / "classifier.tflite").read_bytes()
+MUTATIONS = 1000
+
+
+def refused(data: bytes, folder: Path) -> stepwell.StepwellError:
+    path = folder / "m.tflite"
+    path.write_bytes(data)
+    with pytest.raises(stepwell.StepwellError) as caught:
+        read_tflite(path, StepwellContext())
+    return caught.value
+
+
+def survives(data: bytes, folder: Path) -> bool:
+    """Whether a damaged file is still a model; any failure but an error of ours ends the test."""
+    path = folder / "m.tflite"
+    path.write_bytes(data)
+    context = StepwellContext()
+    try:
+        module = read_tflite(path, context)
+        run_pipeline(module, FROM_MODELS["tflite"], context)
+    except stepwell.StepwellError as error:
+        assert error.code != "internal", error.render()
+        return False
+    return True
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    """A file with a few bytes or an offset changed, or cut."""
+    changed = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        position = rng.randrange(len(changed) - 4)
+        match rng.randrange(4):
+            case 0:
+                changed[position] = rng.randrange(256)
+            case 1:
+                extremes = (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, len(changed))
+                changed[position : position + 4] = struct.pack("<I", rng.choice(extremes))
+            case 2:
+                changed[position] ^= 1 << rng.randrange(8)
+            case _:
+                del changed[max(position, 8) :]
+                changed += bytes(8)
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "shard", [pytest.param(i, marks=[] if i == 0 else pytest.mark.slow) for i in range(20)]
+)
+def test_damaged_files_are_models_or_errors(shard: int, tmp_path: Path) -> None:
+    rng, begin = random.Random(shard), time.perf_counter()
+    samples = [WHOLE, (SAMPLES / "quantized.tflite").read_bytes()]
+    for _ in range(MUTATIONS // 20):
+        survives(mutated(rng.choice(samples), rng), tmp_path)
+    assert time.perf_counter() - begin < 60  # 10 s for each file, at the very most
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"nothing of this kind", "bytes 4 to 7 are not TFL3"),
+        (b"\xff\xff\xff\x7fTFL3", "byte 2147483647, for `Model`, is outside of the file of 8 bytes"),
+        (WHOLE[:200], "is outside of the file of 200 bytes"),
+    ],
+)
+def test_files_of_another_kind_and_cut_ones(data: bytes, message: str, tmp_path: Path) -> None:
+    error = refused(data, tmp_path)
+    assert error.code == "invalid-model" and message in error.message
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(stepwell.StepwellError) as caught:
+        stepwell.compile(tmp_path / "none.tflite")
+    assert caught.value.code == "no-file"
+
+
+def test_a_vector_that_is_longer_than_the_file(tmp_path: Path) -> None:
+    table = FlatBuffer(memoryview(WHOLE), "m").root("Model")
+    position = table.buffer.offset(table._position("subgraphs"), "subgraphs")  # pyright: ignore[reportPrivateUsage]
+    data = bytearray(WHOLE)
+    data[position : position + 4] = struct.pack("<I", 0x7FFFFFFF)
+    assert "`Model.subgraphs` has 2147483647 items" in refused(bytes(data), tmp_path).message
+    data[position : position + 4] = struct.pack("<I", 100_000)
+    assert "for `Model.subgraphs`, is outside of the file" in refused(bytes(data), tmp_path).message
+
+
+def test_many_offsets_to_one_table_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("stepwell.frontend.tflite.flatbuffer.MAX_TABLES", 20)
+    assert "more than 20 tables" in refused(WHOLE, tmp_path).message
