@@ -15,7 +15,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.tools.api.module import Module
 from stepwell.tools.api.onnx_model import written_model
 from stepwell.tools.driver.program import Program
-from tests.conformance.cases import Case, case_named, case_names
+from tests.conformance.cases import Case, case_named, case_names, set_of
 
 pytestmark = pytest.mark.slow
 MOST_REFUSED = 150
@@ -56,7 +56,7 @@ def _outcome(case: Case) -> str:
 def test_written_cases_compute_the_same() -> None:
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
-    for name in case_names("node"):
+    for name in (name for name in case_names() if set_of(name) == "node" and "@" not in name):
         try:
             outcomes[_outcome(case_named(name))] += 1
         except AssertionError as error:
