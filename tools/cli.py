@@ -28,6 +28,7 @@ COMMANDS = {
     "serve": "serve models over HTTP: the Open Inference Protocol, batches, metrics",
     "validate": "run a compilation pass by pass, and compare what the program means after each",
     "check-gradients": "compare gradients with central differences, op by op where they depart",
+    "to-onnx": "write a model of any front end as an ONNX file",
     "targets": "the CPUs that code is made for",
     "inspect": "what is in a model or artifact, and what is supported",
     "bisect": "which pass, kernel and rewrite make a model wrong",

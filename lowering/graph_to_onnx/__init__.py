@@ -6,18 +6,20 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
-from stepwell.dialects import onnx
+from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph_ir.dissolve import open_regions, take_fields
 from stepwell.lowering.graph_to_onnx import (
     activation,
     attention,
+    checks,
     contraction,
     copies,
     elementwise,
     indexing,
     movement,
     norm,
+    placing,
     quantized,
     recurrent,
     reduction,
@@ -26,6 +28,8 @@ from stepwell.lowering.graph_to_onnx import (
     structure,
     window,
 )
+from stepwell.lowering.graph_to_onnx.control import convert_control_flow
+from stepwell.lowering.graph_to_onnx.extents import erase_sizes
 from stepwell.lowering.graph_to_onnx.nodes import OPSET
 from stepwell.lowering.graph_to_onnx.support import OnnxExport
 from stepwell.patterns.driver.conversion import convert
@@ -36,12 +40,14 @@ GRAPH_TO_ONNX: list[type[OnnxExport]] = patterns_in(
     OnnxExport,
     activation,
     attention,
+    checks,
     contraction,
     copies,
     elementwise,
     indexing,
     movement,
     norm,
+    placing,
     quantized,
     recurrent,
     reduction,
@@ -68,4 +74,8 @@ class ConvertGraphToOnnxPass(ModulePass):
         op.attributes[onnx.OPSETS] = DictionaryAttr({"": IntegerAttr(OPSET, i64)})
         open_regions(op)
         take_fields(op)
-        convert(op, patterns, illegal=["graph"])
+        # Regions are converted where they are, and then the ops around them; terminators with these.
+        kept = (graph.IfOp, graph.ForOp, graph.WhileOp, graph.YieldOp, graph.BindSizesOp, graph.DefineSizesOp)
+        convert(op, patterns, illegal=["graph"], legal_ops=kept)
+        convert_control_flow(op, weights_of(ctx))
+        erase_sizes(op)

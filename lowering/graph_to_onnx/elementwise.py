@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.relations import is_float, is_unsigned
-from stepwell.dialects.types import dims_of, tensor_of, tensor_type
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
 from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS, UNARY
@@ -90,15 +90,59 @@ class TruncExport(OnnxExport):
 
 
 class RemainderExport(OnnxExport):
-    """`graph.remainder` → `Mod`, which rounds down for integers only."""
+    """`graph.remainder` → `Mod`, which rounds down for integers only: floats are corrected after it."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.RemainderOp, rewriter: PatternRewriter) -> None:
-        """Set `fmod` for truncation; decline floats rounded down."""
+        """Set `fmod` for truncation and for floats; add the divisor to a remainder of the other sign."""
         truncates = op.rounding.data == "trunc"
-        if is_float(element_of(op.lhs)) and not truncates:
+        if truncates or not is_float(element_of(op.lhs)):
+            replace_by_node(rewriter, op, onnx.ModOp, op.operands, fmod=truncates)
             return
-        replace_by_node(rewriter, op, onnx.ModOp, op.operands, fmod=truncates)
+        type = op.result.type
+        truth = tensor_type(i1, dims_of(type))
+        zero = self.scalar(0, op.lhs, rewriter)
+        rest = insert_node(rewriter, onnx.ModOp, op.operands, type, fmod=True)
+        signs = [
+            insert_node(rewriter, onnx.LessOp, [value, zero], tensor_type(i1, dims_of(value.type)))
+            for value in (rest, op.rhs)
+        ]
+        differs = insert_node(rewriter, onnx.XorOp, signs, truth)
+        is_zero = insert_node(rewriter, onnx.EqualOp, [rest, zero], truth)
+        is_rest = insert_node(rewriter, onnx.NotOp, [is_zero], truth)
+        moves = insert_node(rewriter, onnx.AndOp, [differs, is_rest], truth)
+        moved = insert_node(rewriter, onnx.AddOp, [rest, op.rhs], type)
+        replace_by_node(rewriter, op, onnx.WhereOp, [moves, moved, rest])
+
+
+class NearOneExport(OnnxExport):
+    """
+    `graph.log1p`, `graph.expm1` → `Log`, `Exp` of the rounded number, corrected for the rounding.
+
+    Source: W. Kahan's compensation, in N. Higham, Accuracy and Stability of Numerical Algorithms, 1.14.1.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.Log1pOp | graph.Expm1Op, rewriter: PatternRewriter) -> None:
+        """Log: x · log(u) / (u - 1) for u = 1 + x; Exp: (u - 1) · x / log(u) for u = exp(x)."""
+        (x,), whole, one = op.operands, op.result.type, self.scalar(1, op.operands[0], rewriter)
+        truth = tensor_type(i1, dims_of(whole))
+        is_log = isinstance(op, graph.Log1pOp)
+
+        def node(kind: type[onnx.OnnxOp], *operands: SSAValue, to: Attribute = whole) -> SSAValue:
+            return insert_node(rewriter, kind, operands, to)
+
+        u = node(onnx.AddOp, one, x) if is_log else node(onnx.ExpOp, x)
+        above, log = node(onnx.SubOp, u, one), node(onnx.LogOp, u)
+        product = node(onnx.MulOp, log, x) if is_log else node(onnx.MulOp, above, x)
+        corrected = node(onnx.DivOp, product, above if is_log else log)
+        # Both are the plain function where u is no number next to 1: at the ends, and beyond.
+        plain = log if is_log else above
+        size = node(onnx.AbsOp, above)
+        is_near = node(onnx.LessOp, size, self.scalar(0.5, x, rewriter), to=truth)
+        found = node(onnx.WhereOp, is_near, corrected, plain)
+        is_one = node(onnx.EqualOp, u, one, to=truth)
+        replace_by_node(rewriter, op, onnx.WhereOp, [is_one, x, found])
 
 
 class ShiftExport(OnnxExport):
@@ -124,7 +168,8 @@ class CastExport(OnnxExport):
         element = element_of(op.result)
         if not is_in_opset(element):
             return
-        saturate = None if op.saturate.value.data else 0
+        narrows = dtype_of(element).name.startswith("float8")  # the only types that have the attribute
+        saturate = 0 if narrows and not op.saturate.value.data else None
         to = ELEMENT_NUMBERS[element]
         replace_by_node(rewriter, op, onnx.CastOp, op.operands, to=to, saturate=saturate)
 

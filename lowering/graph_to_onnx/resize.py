@@ -11,6 +11,7 @@ from stepwell.dialects import graph, onnx
 from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.lowering.graph_to_onnx.nodes import replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of, is_known, mixed_vector
+from stepwell.runtime.dims import Dim
 
 
 class ResizeExport(OnnxExport):
@@ -55,6 +56,13 @@ def _gives_sizes(op: graph.ResizeOp) -> bool:
     if op.shape is None:
         return False
     for dim, scale, size in zip(dims_of(op.input.type), op.scales.get_values(), op.shape.get(), strict=True):
-        if np.float32(scale) != scale or not dim.is_static or floor(dim.value * scale) != size:
+        if np.float32(scale) != scale or not _gives_size(dim, scale, size):
             return False
     return True
+
+
+def _gives_size(dim: Dim, scale: float, size: Dim) -> bool:
+    """Whether a size is that of a dimension times a scale, rounded down; whole scales also of open sizes."""
+    if dim.is_static:
+        return size == floor(dim.value * scale)
+    return float(scale).is_integer() and size.proves_equal(dim * int(scale))

@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.usefixtures("kernel_workers"), pytest.mark.slow]
 def _program(module: Any, path: Path, feeds: Mapping[str, Array]) -> tuple[object, list[Array]]:
     """The signature and the outputs, by calls that are the same for both engines."""
     options = module.SessionOptions()
-    options.graph_optimization_level = module.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = module.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     inputs = [(arg.name, arg.type, list(arg.shape)) for arg in session.get_inputs()]
     outputs = [(arg.name, arg.type, len(arg.shape)) for arg in session.get_outputs()]

@@ -30,6 +30,7 @@ from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.api.building import built, described_target, target_of
 from stepwell.tools.api.levels import functions_in, level_of, values_of
 from stepwell.tools.api.matching import explanation_in, matches_in
+from stepwell.tools.api.onnx_model import written_model
 from stepwell.tools.driver.compile import TURN
 from stepwell.tools.driver.emit import lower_to
 from stepwell.tools.driver.ir_files import write_ir
@@ -225,17 +226,13 @@ class Module:
 
     def to_onnx(self) -> ModelProto:
         """
-        The program as an ONNX model; ops of level 1 become operators.
+        The program as an ONNX model. One of ONNX is written as it is; ops of level 1, and those of other
+        frameworks' models, become operators of opset 21.
 
         Raises: StepwellError `unsupported-op`, `unsupported`, `too-large`, `file-changed`, `busy`.
         """
-        from stepwell.frontend import export_onnx
-
         with self._alone("to_onnx"), TURN:
-            copy = Program(self.op, self.context).copy()
-            if level_of(copy.module) == "graph":
-                run_pipeline(copy.module, "convert-graph-to-onnx", copy.ctx)
-            return export_onnx(copy.module, copy.ctx)
+            return written_model(Program(self.op, self.context).copy())
 
     def match(self, pattern: Pattern) -> list[Match]:
         """

@@ -11,7 +11,7 @@ from stepwell.passes.pipelines import LEVELS, all_levels, explained
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
 from stepwell.runtime.files.exported import EXPORT_SUFFIXES
-from stepwell.runtime.files.whole_files import check_place
+from stepwell.runtime.files.whole_files import check_place, write_text
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.commands.export_options import add_export_options, export, is_exported
 from stepwell.tools.commands.options import (
@@ -50,6 +50,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=(*LEVELS, "vm", "obj", *DEVICE_LEVELS),
         help="write a level's IR instead of an artifact; gpu: kernels of a GPU, source: the same as source "
         "text of --target webgpu or opencl",
+    )
+    parser.add_argument(
+        "--upstream",
+        action="store_true",
+        help="levels from linalg to llvm in the generic form of upstream MLIR, weights included",
     )
     parser.add_argument(
         "--dump", type=Path, metavar="DIR", help="write the IR after each pass, and a page about it"
@@ -111,6 +116,9 @@ def run(args: Namespace) -> int:
             f"--pass-limit counts passes kernel by kernel, and {option} runs them on the whole program",
             help="write the program with --emit linalg, and limit stepwell-opt's passes on it",
         )
+    if args.upstream and args.emit is None:
+        message = "--upstream is about the text of a level, and none is written"
+        raise StepwellError("bad-option", None, message, help="--emit linalg --upstream")
     if args.emit is not None and args.dump is not None:
         raise StepwellError("bad-option", None, "--dump writes every level: it does not go with --emit")
     if args.print_memory_plan and args.emit in LEVELS[: LEVELS.index("loops")]:
@@ -191,6 +199,9 @@ def _check_output_suffix(output: Path, level: str | None) -> None:
 def _emit(args: Namespace, options: CompileOptions) -> None:
     from stepwell.tools.driver.emit import emit, emit_file, emit_object_file
 
+    if args.upstream:
+        _emit_upstream(args, options)
+        return
     if args.emit == "obj":
         if args.output is None:
             raise StepwellError("bad-option", None, "an object file needs -o FILE")
@@ -203,6 +214,19 @@ def _emit(args: Namespace, options: CompileOptions) -> None:
         print(emit(args.model, options, args.emit))
     else:
         emit_file(args.model, options, args.emit, args.output)
+
+
+def _emit_upstream(args: Namespace, options: CompileOptions) -> None:
+    from stepwell.tools.driver.emit import lower_to
+    from stepwell.tools.upstream.text import expect_level, upstream_text
+
+    expect_level(args.emit)
+    compilation = lower_to(args.model, options, args.emit)
+    text = upstream_text(compilation.module, compilation.ctx)
+    if args.output is None:
+        print(text, end="")
+    else:
+        write_text(args.output, text)
 
 
 def _image(args: Namespace, options: CompileOptions) -> ModelImage:

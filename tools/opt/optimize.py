@@ -99,6 +99,10 @@ def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
         print(explain_match(module, args.explain_match, ctx), file=sys.stderr)
     if args.print_analysis is not None:
         return str(load_analysis(args.print_analysis).of(module))
+    if args.upstream:
+        from stepwell.tools.upstream.text import upstream_text
+
+        return upstream_text(module, ctx)
     return _text(module, args)
 
 

@@ -357,7 +357,35 @@ QUANTIZED: dict[str, tuple[Build, list[Array]]] = {
     ),
 }
 
-CASES = {**ELEMENTWISE, **CONTRACTIONS, **REDUCTIONS, **MOVEMENT, **RECURRENT, **QUANTIZED}
+NEAR_ONE = np.array([0, 1e-9, -1e-9, 1e-4, -0.4, 0.6, 3, 80, np.inf, np.nan], np.float32)
+COMPOSED: dict[str, tuple[Build, list[Array]]] = {
+    "expm1": (graph.Expm1Op, [np.append(NEAR_ONE, np.float32(-np.inf))]),
+    "log1p": (graph.Log1pOp, [np.append(NEAR_ONE, np.float32(-1))]),
+    "float floor remainder": (
+        lambda a, b: graph.RemainderOp(a, b, "floor"),
+        [
+            np.array([5, -5, 5, -5, 6, -6, 0, 2.5], np.float32),
+            np.array([3, 3, -3, -3, 3, 3, -2, 1], np.float32),
+        ],
+    ),
+    "clipped gather": (lambda x, i: graph.GatherOp(x, i, 1, bounds="clip"), [X, integers(-9, 9, 5, 2)]),
+    "gather of batches": (lambda x, i: graph.GatherOp(x, i, 1, 1), [X, integers(-3, 2, 2, 5)]),
+    "gather after dimensions between": (
+        lambda x, i: graph.GatherOp(x, i, 3, 1),
+        [normal(2, 3, 4, 5, 6), integers(-5, 4, 2, 7, 8)],
+    ),
+    "clipped gather of batches": (
+        lambda x, i: graph.GatherOp(x, i, 2, 1, "clip"),
+        [X, integers(-9, 9, 2, 5, dtype=np.int32)],
+    ),
+    "insert_slice": (lambda x, u: graph.InsertSliceOp(x, u, [1, 0, 2]), [X, normal(1, 3, 2)]),
+    "insert_slice at data": (
+        lambda x, u, at: graph.InsertSliceOp(x, u, at),
+        [X, normal(1, 2, 4), np.array([0, 1, 0])],
+    ),
+}
+
+CASES = {**COMPOSED, **ELEMENTWISE, **CONTRACTIONS, **REDUCTIONS, **MOVEMENT, **RECURRENT, **QUANTIZED}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -382,6 +410,16 @@ DYNAMIC: dict[str, tuple[Build, list[Array], list[Sequence[DimLike]]]] = {
     "slice": (lambda x: graph.SliceOp(x, ["N - 1", 0], [-1, "M"], [-1, 2]), [normal(4, 5)], [["N", "M"]]),
     "layer_norm": (lambda x: graph.LayerNormOp(x, axis=1), [normal(4, 5)], [["N", "M"]]),
     "one_hot": (lambda x: graph.OneHotOp(x, "N", 0), [integers(0, 5, 6)], [["N"]]),
+    "resize": (
+        lambda x: graph.ResizeOp(x, [1, 1, "2 * H", "3 * W"], scales=[1.0, 1.0, 2.0, 3.0]),
+        [normal(1, 1, 3, 2)],
+        [[1, 1, "H", "W"]],
+    ),
+    "insert_slice": (
+        lambda x, u: graph.InsertSliceOp(x, u, [0, "N - 2"]),
+        [normal(3, 5), normal(3, 2)],
+        [[3, "N"], [3, 2]],
+    ),
     "tile": (lambda x: graph.TileOp(x, ["N", 2]), [normal(3, 5)], [["N", "M"]]),
 }
 
@@ -393,17 +431,13 @@ def test_sizes_of_symbols_come_from_the_inputs(name: str) -> None:
 
 
 NO_COUNTERPART: dict[str, tuple[Build, list[Array]]] = {
-    "expm1": (graph.Expm1Op, [X]),
     "shift of signed": (graph.ShiftRightOp, [integers(-9, 9, 5), integers(0, 3, 5)]),
-    "float floor remainder": (lambda a, b: graph.RemainderOp(a, b, "floor"), [X, X]),
     "blocked conv": (
         lambda x, w: graph.ConvOp(x, w, data_layout="NHWC", kernel_layout="HWIO"),
         [normal(1, 5, 5, 2), normal(3, 3, 2, 4)],
     ),
     "packed matmul": (lambda a, b: graph.MatmulOp(a, b, packing=8), [normal(3, 4), normal(2, 4, 8)]),
     "running product": (lambda x: graph.ScanOp(x, "prod", 1), [X]),
-    "clipped gather": (lambda x, i: graph.GatherOp(x, i, 0, bounds="clip"), [X, integers(0, 9, 5)]),
-    "batch gather": (lambda x, i: graph.GatherOp(x, i, 1, batch_dims=1), [X, integers(0, 2, 2, 5)]),
     "bit cast": (lambda x: graph.BitcastOp(x, i32), [X]),
     "attention without mask": (lambda x: graph.AttentionOp(x, x, x, scale=0.5, zero_masked=True), [X]),
     "norm of last axis": (lambda x, m, v: graph.BatchNormOp(x, m, v, axis=2), [X, normal(4), positive(4)]),
@@ -422,6 +456,7 @@ def test_every_row_is_tested() -> None:
         {type(build(*_placeholders(arrays))) for build, arrays in CASES.values()} | set(UNARY) | {*BINARY}
     )
     tested |= {graph.AndOp, graph.OrOp, graph.XorOp, graph.NotOp, graph.ConstantOp, graph.ExtentsOp}
+    tested |= {graph.AssertOp, graph.CheckIndicesOp, graph.CheckOffsetsOp}  # in control.mlir
     rows = {op for row in GRAPH_TO_ONNX for op in matched_op_types(row(WeightStore())) if op is not GraphOp}
     assert rows <= tested, rows - tested
 

@@ -1,0 +1,1 @@
+"""Passes between our programs and those of upstream MLIR."""
