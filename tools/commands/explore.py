@@ -95,9 +95,8 @@ def port(text: str) -> int:
 
 def run(args: Namespace) -> int:
     """Write the page or the data; returns the exit status: 1 where `--against` finds a departure."""
-    check_suffix(args.model)
-    expect_full_start(args, {"explore": True})
     expect_source(args.model)
+    expect_full_start(args, {"explore": True})
     _expect_one_purpose(args)
     output = args.output or Path(args.model.name).with_suffix(FORMATS[args.format])
     check_place(output)

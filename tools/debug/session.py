@@ -25,13 +25,7 @@ from stepwell.tools.debug.recorded import Recorded
 from stepwell.tools.debug.values import ValueInfo, Values
 from stepwell.tools.debug.windows import Windows
 from stepwell.tools.driver.compilation import main_of
-from stepwell.tools.driver.options import (
-    CompileKeywords,
-    CompileOptions,
-    check_suffix,
-    expect_source,
-    options_with,
-)
+from stepwell.tools.driver.options import CompileKeywords, CompileOptions, expect_source, options_with
 
 if TYPE_CHECKING:
     from stepwell.tools.debug.compare import Comparison
@@ -56,7 +50,6 @@ def debug(
     """
     if isinstance(model, str | Path):
         expect_source(Path(model))
-        check_suffix(Path(model))
     keywords["keep_values"] = True
     chosen = options_with(options, keywords, ("threads", "max_memory"))
     return DebugSession(debug_program(model, chosen), model, chosen, threads, max_memory)
