@@ -16,6 +16,7 @@ from stepwell.tools.arguments import WRONG_USAGE, CommandLine, warnings_for_user
 from stepwell.tools.failure import say_interrupted, show_fatal_signals, user_error
 from stepwell.tools.json_facts import add_json, facts_as_json, with_joined_places
 from stepwell.tools.log_options import add_log, logged
+from stepwell.tools.terminal import made_visible, names_made_visible
 
 # Subcommand -> (module in tools/commands, one line); the module is imported when the subcommand runs.
 COMMANDS = {
@@ -106,7 +107,8 @@ def _main(arguments: Sequence[str]) -> int:
     try:
         show_fatal_signals()
         expect_compiler("the command `stepwell`")
-        with warnings_for_users(), logged(args), facts_as_json(args.json) as args.facts:
+        facts = facts_as_json(args.json)
+        with warnings_for_users(), logged(args), facts as args.facts, names_made_visible():
             return import_module(_module_of(args.command)).run(args)
     except BrokenPipeError:
         sys.stderr.close()
@@ -114,7 +116,7 @@ def _main(arguments: Sequence[str]) -> int:
     except Exception as error:
         if args.debug:
             raise
-        print((shown := user_error(error)).render(), file=sys.stderr)
+        print(made_visible((shown := user_error(error)).render()), file=sys.stderr)
         return WRONG_USAGE if shown.code == "bad-usage" else 1
 
 

@@ -83,7 +83,8 @@ def table_of(rows: Sequence[Row]) -> str:
     counts = Counter(row.status for row in rows)
     counted = ", ".join(f"{counts[status]} {status}" for status in reversed(Status) if counts[status])
     seconds = sum(row.seconds for row in rows)
-    return "\n".join([*lines, f"{len(rows)} runs of passes: {counted or 'none'}; {seconds:.1f} s"])
+    runs = f"{len(rows)} run{'s' * (len(rows) != 1)} of passes"
+    return "\n".join([*lines, f"{runs}: {counted or 'none'}; {seconds:.1f} s"])
 
 
 def _depth(row: Row) -> int:

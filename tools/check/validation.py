@@ -264,12 +264,19 @@ def _is_incomparable(value: object) -> bool:
 
 
 def validated_pipeline(module: ModuleOp, pipeline: str, ctx: Context, instrument: Validate) -> list[Row]:
-    """Run a pipeline on a module under an instrument; a pass that raises an error ends the list of rows."""
+    """
+    Run a pipeline on a module under an instrument; a pass that raises an error ends the list of rows.
+
+    Raises: StepwellError of the pipeline, such as `unknown-pass`, before any pass.
+    """
     with PassContext.current().watched_by([instrument]):
         try:
             run_pipeline(module, pipeline, ctx)
         except StepwellError as error:
-            instrument.rows.append(failed_row(error, instrument.level, instrument.kernel))
+            row = failed_row(error, instrument.level, instrument.kernel)
+            if not row.pass_name:
+                raise
+            instrument.rows.append(row)
     return instrument.rows
 
 

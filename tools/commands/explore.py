@@ -95,9 +95,8 @@ def port(text: str) -> int:
 
 def run(args: Namespace) -> int:
     """Write the page or the data; returns the exit status: 1 where `--against` finds a departure."""
-    check_suffix(args.model)
-    expect_full_start(args, {"explore": True})
     expect_source(args.model)
+    expect_full_start(args, {"explore": True})
     _expect_one_purpose(args)
     output = args.output or Path(args.model.name).with_suffix(FORMATS[args.format])
     check_place(output)
@@ -135,7 +134,8 @@ def run(args: Namespace) -> int:
         webbrowser.open(output.resolve().as_uri())
     args.facts |= {"schema": data["schema"], "file": str(output), "bytes": output.stat().st_size}
     args.facts |= {name: len(cast("list[object]", data[name])) for name in ("nodes", "kernels", "calls")}
-    print(f"wrote {output}: {args.facts['nodes']} nodes in {args.facts['kernels']} kernels", file=sys.stderr)
+    counts = [f"{(n := args.facts[name])} {name[: -1 if n == 1 else None]}" for name in ("nodes", "kernels")]
+    print(f"wrote {output}: {' in '.join(counts)}", file=sys.stderr)
     return int(not is_right)
 
 

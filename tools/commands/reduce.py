@@ -80,14 +80,22 @@ def run(args: Namespace) -> int:
     if args.output.suffix != args.model.suffix:
         message = f"the output is a {args.model.suffix} file, as the program is"
         raise StepwellError("bad-usage", str(args.output), message)
+    before = _written_at(args.output)
     try:
         reduction = (_reduced_ir if args.model.suffix == ".mlir" else _reduced_model)(args)
     except KeyboardInterrupt:
-        print(f"stopped: {args.output} is the best so far")
+        has_case = _written_at(args.output) != before
+        best = f"{args.output} is the best so far" if has_case else "no case was written yet"
+        print(f"stopped: {best}")
         raise
     args.facts |= {"schema": "stepwell-reduce/1", **reduction.facts()}
     print(reduction)
     return 0
+
+
+def _written_at(path: Path) -> int | None:
+    """When a file was written last, in ns; None for no file."""
+    return path.stat().st_mtime_ns if path.exists() else None
 
 
 def _request(args: Namespace) -> Request:

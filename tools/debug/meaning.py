@@ -29,14 +29,22 @@ _NAME = "kernel"
 class KernelBody:
     """The ops of a kernel of level 1, each with its numpy meaning."""
 
-    def __init__(self, kernel: graph.FusedOp, ctx: StepwellContext):
-        """Raises: StepwellError `unsupported-op` for an op that the interpreter cannot run."""
-        block = Block(arg_types=kernel.body.block.arg_types)
-        cloned: dict[SSAValue, SSAValue] = dict(zip(kernel.body.block.args, block.args, strict=True))
+    def __init__(self, kernel: graph.FusedOp, ctx: StepwellContext, changed: Sequence[SSAValue] = ()):
+        """
+        The body of a kernel, as a function.
+
+        Args: `changed` are values of the body that are inputs too, after the kernel's own.
+        Raises: StepwellError `unsupported-op` for an op that the interpreter cannot run.
+        """
+        types = [*kernel.body.block.arg_types, *(value.type for value in changed)]
+        block = Block(arg_types=types)
+        own, given = block.args[: -len(changed) or None], block.args[len(types) - len(changed) :]
+        cloned: dict[SSAValue, SSAValue] = dict(zip(kernel.body.block.args, own, strict=True))
         for op in kernel.body.block.ops:
             if not isinstance(op, graph.YieldOp):
                 block.add_op(copy := op.clone(cloned))
                 cloned |= zip(op.results, copy.results, strict=True)
+                cloned |= {old: new for old, new in zip(changed, given, strict=True) if old.owner is op}
         yielded = kernel.body.block.last_op
         assert yielded is not None
         self.values = [
@@ -56,7 +64,7 @@ class KernelBody:
         """
         The values of the body by result, and the kernel's outputs.
 
-        Args: `sizes` are the values of symbols.
+        Args: `inputs` are the kernel's, then the changed values; `sizes` are the values of symbols.
         Raises: StepwellError `run-time` of an op.
         """
         found = self._program(inputs, sizes)

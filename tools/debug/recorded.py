@@ -33,6 +33,8 @@ class Recorded:
         self._definers = {name: op for op in main_of(program.graph).walk() for name, _ in defined_symbols(op)}
         self.inside: dict[Operation, Mapping[SSAValue, Array]] = {}
         """The values inside kernels, of as many of them as are remembered."""
+        self.changed: dict[Operation, Mapping[SSAValue, Array]] = {}
+        """The values inside kernels that are not those of the kernel's run."""
         self.arguments: Callable[[graph.ForOp], Mapping[SSAValue, Array]] | None = None
         """The arguments of the body of a loop in its last iteration."""
         self.fetch: Callable[[SSAValue], None] | None = None
@@ -43,7 +45,7 @@ class Recorded:
         other = copy(self)
         other.sizes, other.inside = dict(self.sizes), {}
         other._kept, other._given = dict(self._kept), dict(self._given)
-        other.feeds = dict(self.feeds)
+        other.feeds, other.changed = dict(self.feeds), dict(self.changed)
         return other
 
     def record(
@@ -56,6 +58,8 @@ class Recorded:
             if value not in but:
                 self._kept[value] = run, number
                 self._given.pop(value, None)
+                if isinstance(value.owner, Operation):
+                    self.changed.pop(value.owner, None)
 
     def give(self, value: SSAValue, array: Array) -> None:
         """Let a value have an array, whatever was recorded."""

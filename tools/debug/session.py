@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from stepwell.dialects import graph
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array
+from stepwell.tools.debug.changes import change
 from stepwell.tools.debug.iterations import go_to_iteration, loop_arguments
 from stepwell.tools.debug.kept_model import KeptModel, KeptRun
 from stepwell.tools.debug.meaning import LEVELS, run_at_level
@@ -24,13 +25,7 @@ from stepwell.tools.debug.recorded import Recorded
 from stepwell.tools.debug.values import ValueInfo, Values
 from stepwell.tools.debug.windows import Windows
 from stepwell.tools.driver.compilation import main_of
-from stepwell.tools.driver.options import (
-    CompileKeywords,
-    CompileOptions,
-    check_suffix,
-    expect_source,
-    options_with,
-)
+from stepwell.tools.driver.options import CompileKeywords, CompileOptions, expect_source, options_with
 
 if TYPE_CHECKING:
     from stepwell.tools.debug.compare import Comparison
@@ -55,7 +50,6 @@ def debug(
     """
     if isinstance(model, str | Path):
         expect_source(Path(model))
-        check_suffix(Path(model))
     keywords["keep_values"] = True
     chosen = options_with(options, keywords, ("threads", "max_memory"))
     return DebugSession(debug_program(model, chosen), model, chosen, threads, max_memory)
@@ -228,22 +222,19 @@ class DebugSession:
 
     def set(self, name: str, array: Array) -> None:
         """
-        Give an input or a kernel's result another array, with which `run_from` and `step` go on.
+        Give a value another array, with which `run_from` and `step` go on.
 
-        Raises: StepwellError `no-value`, `shape-mismatch`, `type-mismatch`; `unsupported` inside of a kernel.
+        Inside of a kernel, the kernel's results become those of its ops' meanings with this value.
+
+        Raises: StepwellError `no-value`, `shape-mismatch`, `type-mismatch`; `unsupported` for a constant, or
+        inside of a loop or branch, which runs as a whole.
         """
-        value = self.found.border(self.found.expect(name))
-        if value is None:
-            kernel = self.found.info(name).kernel
-            message = f'"{name}" is inside kernel {kernel}: nothing reads it from memory'
-            raise StepwellError("unsupported", None, message, help="opt_level=0 fuses less")
-        recorded = self.recorded
-        if self.found.is_input(name):
-            recorded.feeds[name] = np.asarray(array)
-        recorded.give(value, self.found.as_stored(name, value, np.asarray(array), recorded))
-        maker = self.program.kernel_of(value)
+        maker = self.program.kernel_of(self.found.expect(name))
+        if maker is not None and maker not in self.program.unit_numbers:
+            message = f'"{name}" is inside of a loop or branch, which runs as a whole'
+            raise StepwellError("unsupported", None, message, help="set a value that it reads")
+        change(self.found, self.recorded, name, np.asarray(array))
         self._changed = min(self._changed, 0 if maker is None else self.program.unit_of(maker) + 1)
-        recorded.inside.clear()
 
     # Parts of a run
 
@@ -275,11 +266,14 @@ class DebugSession:
         """
         Run the kernel of a node and all after it, on the values as they are now.
 
+        A kernel with a value that `set` changed inside of it has run, by its meaning.
+
         Returns: the outputs by name.
         Raises: StepwellError `no-value` for a node that no kernel computes.
         """
-        self._run_units(self.unit_of_node(node), len(self.program.units))
-        return self.outputs()
+        first = self.unit_of_node(node)
+        self._changed = first + (self.program.units[first] in self.recorded.changed)
+        return self.go_on()
 
     def _run_units(self, first: int, last: int) -> str:
         window = self._windows.get(first, last)
@@ -313,18 +307,25 @@ class DebugSession:
         if level == "native":
             return self._run_alone(self.program.unit_of(op), inputs)
         recorded = self._with(inputs)
+        if op in recorded.changed and level != "graph":
+            message = f"a value inside of kernel {kernel} is changed, which level {level} does not have"
+            raise StepwellError("unsupported", None, message, help="run it at level graph")
         arrays = self.found.inputs(op, recorded)
         if arrays is None:
             raise StepwellError("no-value", op, "an input of the kernel was not recorded")
         if level == "graph":
-            results = self.found.body(op)(arrays, recorded.known_sizes())[1]
+            changed = recorded.changed.get(op, {})
+            body = self.found.body(op, tuple(changed))
+            results = body([*arrays, *changed.values()], recorded.known_sizes())[1]
         else:
             results = run_at_level(self.program.functions, self.program.ctx, kernel, level, arrays)
         return dict(zip(map(self._name, op.results), results, strict=True))
 
     def _run_alone(self, unit: int, inputs: Mapping[str, object] | None) -> dict[str, Array]:
-        recorded, window = self._with(inputs), self._windows.get(unit, unit + 1)
-        recorded.record(window.run(recorded), window.results)
+        recorded = self._with(inputs)
+        if self.program.units[unit] not in recorded.changed:
+            window = self._windows.get(unit, unit + 1)
+            recorded.record(window.run(recorded), window.results)
         found = {self._name(v): recorded.array(v) for v in self.program.units[unit].results}
         return {name: array for name, array in found.items() if array is not None}
 
@@ -334,7 +335,7 @@ class DebugSession:
         self._recorded = mine.copy()
         try:
             for name, array in (inputs or {}).items():
-                self.set(name, cast(Array, np.asarray(array)))
+                change(self.found, self._recorded, name, cast(Array, np.asarray(array)))
             return self._recorded
         finally:
             self._recorded = mine

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -53,7 +54,7 @@ class Values:
 
     def __init__(self, program: DebugProgram):
         self.program = program
-        self._bodies: dict[Operation, KernelBody] = {}
+        self._bodies: dict[tuple[Operation, tuple[SSAValue, ...]], KernelBody] = {}
         self._nodes = {value.name: value for value in program.origins.values}
         inputs = inputs_of(main_of(program.graph))
         self._inputs = dict(zip((spec.name for spec in program.interface.inputs), inputs, strict=True))
@@ -245,8 +246,10 @@ class Values:
             inputs = self.inputs(kernel, recorded)
             if inputs is None:
                 return None
+            changed = recorded.changed.get(kernel, {})
             recorded.inside.clear()  # one kernel at a time: all of them are the memory of the whole model
-            recorded.inside[kernel] = self.body(kernel)(inputs, recorded.known_sizes())[0]
+            body = self.body(kernel, tuple(changed))
+            recorded.inside[kernel] = body([*inputs, *changed.values()], recorded.known_sizes())[0]
         return recorded.inside[kernel]
 
     def inputs(self, kernel: graph.FusedOp, recorded: Recorded) -> list[Array] | None:
@@ -255,11 +258,11 @@ class Values:
         found = [array for array in arrays if array is not None]
         return found if len(found) == len(arrays) else None
 
-    def body(self, kernel: graph.FusedOp) -> KernelBody:
-        """The meaning of a kernel. Raises: StepwellError `unsupported-op`."""
-        if kernel not in self._bodies:
-            self._bodies[kernel] = KernelBody(kernel, self.program.ctx)
-        return self._bodies[kernel]
+    def body(self, kernel: graph.FusedOp, changed: tuple[SSAValue, ...] = ()) -> KernelBody:
+        """The meaning of a kernel, with changed values as inputs. Raises: StepwellError `unsupported-op`."""
+        if (kernel, changed) not in self._bodies:
+            self._bodies[kernel, changed] = KernelBody(kernel, self.program.ctx, changed)
+        return self._bodies[kernel, changed]
 
     def as_stored(self, name: str, value: SSAValue, array: Array, recorded: Recorded) -> Array:
         """
@@ -280,6 +283,9 @@ class Values:
             plain = parse_layout(plain_layout("NC", len(layout.spatial)))
             return np.ascontiguousarray(to_layout(array, plain, layout))
         stored = recorded.shape(value)
+        if stored is not None and array.size != prod(stored):
+            message = f'"{name}" must have shape {list(stored)}, found {list(array.shape)}'
+            raise StepwellError("shape-mismatch", None, message)
         return np.ascontiguousarray(array).reshape(array.shape if stored is None else stored)
 
 

@@ -346,7 +346,12 @@ def source_suffixes(*more: str) -> tuple[str, ...]:
 
 
 def expect_source(path: Path) -> None:
-    """Refuse an artifact where a model's IR is needed. Raises: StepwellError `no-source`."""
+    """
+    Refuse an artifact where a model's IR is needed, and what is neither.
+
+    Raises: StepwellError `no-source`, `unknown-file-type`.
+    """
     if path.suffix == ".stepwell":
         help = "give it the model that this was compiled from"
         raise StepwellError("no-source", str(path), "an artifact holds no IR", help=help)
+    check_suffix(path, source_suffixes())

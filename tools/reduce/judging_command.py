@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 
@@ -23,11 +23,14 @@ class JudgingCommand:
 
     command: str
     timeout: float
+    _status: int | None = field(default=0, init=False)
+    """How the last run ended: its exit status, None where it took too long."""
 
     def is_interesting(self, case: Path, inputs: Path | None = None) -> bool:
         """Whether the command ends with 0. Raises: StepwellError `bad-test` where it cannot be run."""
         text = self.text(quote(str(case)), quote(str(inputs or "")))
-        return status_of_test(self.command, text, self.timeout) == 0
+        self._status = status_of_test(self.command, text, self.timeout)
+        return self._status == 0
 
     def text(self, case: str, inputs: str = "") -> str:
         """The command with the names of files, quoted as a shell needs it."""
@@ -46,6 +49,13 @@ class JudgingCommand:
             raise bad_test(self.command, "the test is not repeatable: two runs of the input disagree")
         if not first:
             help = "it has to end with 0 while a case is interesting"
-            raise bad_test(self.command, "the command does not call the input interesting", help=help)
+            message = f"the command does not call the input interesting: {self._ended()}"
+            raise bad_test(self.command, message, help=help)
         if of_nothing():
             raise bad_test(self.command, "the command calls an empty program interesting")
+
+    def _ended(self) -> str:
+        """The end of the last run, as a message has it."""
+        if self._status is None:
+            return f"it took over {self.timeout:g} seconds"
+        return f"signal {-self._status} ended it" if self._status < 0 else f"it ended with {self._status}"

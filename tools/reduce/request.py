@@ -87,6 +87,8 @@ class Reduction:
         }
 
     def __str__(self) -> str:
-        sizes = f"{self.before} → {self.after} {self.unit}"
-        line = f"{sizes}, {self.probes} probes, {self.seconds:.1f} s: {self.signature}\n  {self.command}"
+        unit = self.unit.removesuffix("s") if self.after == 1 else self.unit
+        probes = f"{self.probes} probe{'s' * (self.probes != 1)}"
+        sizes = f"{self.before} → {self.after} {unit}"
+        line = f"{sizes}, {probes}, {self.seconds:.1f} s: {self.signature}\n  {self.command}"
         return f"{line}\n  attach: {' '.join(self.files)}" if self.files else line

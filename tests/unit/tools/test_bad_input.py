@@ -292,6 +292,24 @@ PIPELINES: list[tuple[list[str], str, str]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("options", "code", "message"), [case for case in PIPELINES if case[0][0] == "-p"][:5]
+)
+def test_pipelines_to_validate(
+    options: list[str], code: str, message: str, tmp_path: Path, capsys: Capture
+) -> None:
+    path = written(tmp_path / "m.mlir", f"{MAIN} {{\n  func.return %x : tensor<4xf32>\n}}")
+    error = shown_error(capsys, cli.main, "validate", path, *options)
+    assert f"error[{code}]: " in error and message in error
+
+
+def test_a_page_is_no_model(tmp_path: Path, capsys: Capture) -> None:
+    """Each command that needs IR says by the name that there is none."""
+    path = written(tmp_path / "m.html", "<!DOCTYPE html>")
+    for command in ("debug", "explore", "validate", "bisect"):
+        assert "error[unknown-file-type]: " in shown_error(capsys, cli.main, command, path)
+
+
 @pytest.mark.parametrize(("options", "code", "message"), PIPELINES, ids=lambda value: str(value))
 def test_options_of_stepwell_opt(
     options: list[str], code: str, message: str, tmp_path: Path, capsys: Capture

@@ -128,6 +128,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._served(self._post)
 
+    def _do_nothing(self) -> None:
+        self._served(self._nothing)
+
+    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_HEAD = _do_nothing
+
+    def _nothing(self) -> object:
+        raise _Refused(HTTPStatus.NOT_FOUND)
+
     def log_message(self, format: str, *args: Any) -> None:
         """Print no requests."""
 

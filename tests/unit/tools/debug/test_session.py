@@ -155,6 +155,55 @@ def test_set_takes_what_fits_alone() -> None:
     assert error.value.code == "type-mismatch"
 
 
+FUSED = onnx_model("""g (float[N, 8] x, float[8, 8] w) => (float[N, 8] y) {
+  a = MatMul (x, w)
+  r = Relu (a)
+  t = Tanh (r)
+  b = MatMul (t, w)
+  y = Sigmoid (b)
+}""")
+
+
+@pytest.mark.parametrize("opt_level", [0, 2])
+@pytest.mark.parametrize(("name", "reader"), [("a", "Relu#1"), ("r", "Tanh#2"), ("b", "Sigmoid#4")])
+def test_a_run_goes_on_with_another_value_inside_of_a_kernel(name: str, reader: str, opt_level: int) -> None:
+    session = stepwell.debug(FUSED, opt_level=opt_level)
+    x, w = random(2, 8), random(8, 8)
+    session.run({"x": x, "w": w})
+    given = random(2, 8)
+    session.set(name, given)
+    tanh = np.tanh(np.maximum(given, 0) if name == "a" else given)
+    wanted = 1 / (1 + np.exp(-(given if name == "b" else tanh @ w)))
+    close(session.run_from(reader)["y"], wanted)
+    np.testing.assert_array_equal(session.get(name), given)
+    close(session.get("y"), wanted)
+    session.run({"x": x, "w": w})
+    close(session.get("a"), x @ w)
+    alone = session.run_node(reader, {name: given})
+    close(alone["y"] if name == "b" else alone["t"], wanted if name == "b" else tanh)
+    close(session.get("a"), x @ w)
+
+
+def test_two_values_inside_of_a_kernel_are_changed() -> None:
+    session = stepwell.debug(FUSED)
+    session.run({"x": random(2, 8), "w": random(8, 8)})
+    both = {"a": random(2, 8), "r": random(2, 8)}
+    for name, array in both.items():
+        session.set(name, array)
+    close(session.go_on()["y"], 1 / (1 + np.exp(-(np.tanh(both["r"]) @ session.get("w")))))
+    kernel = next(value.kernel for value in session.values() if value.name == "a")
+    close(session.run_kernel(kernel, both, level="graph")["t"], np.tanh(both["r"]))
+    with pytest.raises(StepwellError, match="a value inside of kernel .* is changed"):
+        session.run_kernel(kernel, both, level="loops")
+
+
+def test_a_value_of_a_loop_is_not_changed_in_vain() -> None:
+    session = stepwell.debug(LOOP)
+    session.run({"x": np.ones(4, np.float32), "n": np.array(2, np.int64)})
+    with pytest.raises(StepwellError, match='"u" is inside of a loop or branch'):
+        session.set("u", np.ones(4, np.float32))
+
+
 def test_kernels_run_one_by_one() -> None:
     session = stepwell.debug(PRODUCTS)
     feeds = {"x": random(2, 8), "w": random(8, 8)}

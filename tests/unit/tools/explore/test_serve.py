@@ -122,6 +122,15 @@ def test_other_addresses_do_not_exist(client: Client, path: str):
     assert client(path, {}).status == 404
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS"])
+def test_other_methods_do_not_exist(client: Client, method: str):
+    for headers, status in (({TOKEN_HEADER: client.server.guard.token}, 404), ({}, 403)):
+        connection = HTTPConnection("127.0.0.1", client.server.server_port, timeout=60)
+        connection.request(method, "/api/kernels", None, headers)
+        assert connection.getresponse().status == status
+        connection.close()
+
+
 def test_kernels_are_listed_with_their_nodes(client: Client):
     rows = client("/api/kernels").json
     assert [(row["id"], row["nodes"]) for row in rows] == [

@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from stepwell.passes.registry import load_pass
 from stepwell.runtime.environment import CACHE
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools import cli
 from stepwell.tools.opt import main as stepwell_opt
 from stepwell.tools.reduce.ir_kinds import IrRuns
 from stepwell.tools.reduce.ir_reduction import reduce_ir
@@ -249,7 +250,7 @@ def test_a_test_command(folder: Path) -> None:
         ("no-such-command {}", "the shell cannot run the command"),
         ("test -e FOLDER/seen || { touch FOLDER/seen; false; } # {}", "not repeatable"),
         ("true", "names no case"),
-        ("exit 125 # {}", "does not call the input interesting"),
+        ("exit 125 # {}", "does not call the input interesting: it ended with 125"),
     ],
 )
 def test_a_command_that_tells_nothing(folder: Path, command: str, message: str) -> None:
@@ -294,6 +295,24 @@ def test_an_interrupt_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.M
         reduce_ir(path, output, "simplify-expr", ERROR)
     assert len(ops_of(output)) < 300 and "graph.subtract" in ops_of(output)
     assert run_line(run_line_of(output), {"%s": str(output)}).status == 0
+
+
+@pytest.mark.parametrize("written_first", [False, True])
+def test_an_interrupt_says_whether_there_is_a_case(
+    written_first: bool, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, output = written(folder, LARGE)
+    output.unlink(missing_ok=True)
+
+    def interrupted(*_: object) -> None:
+        if written_first:
+            output.write_text("")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stepwell.tools.commands.reduce._reduced_ir", interrupted)
+    assert cli.main(["reduce", str(path), "-o", str(output)]) == 130
+    best = f"{output} is the best so far" if written_first else "no case was written yet"
+    assert f"stopped: {best}" in capsys.readouterr().out
 
 
 def test_jobs_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

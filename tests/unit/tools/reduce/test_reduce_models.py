@@ -171,7 +171,8 @@ def test_a_command_says_what_is_interesting(tmp_path: Path, capfd: pytest.Captur
     ("command", "message"),
     [
         ("true {}", "calls an empty program interesting"),
-        ("false {}", "does not call the input interesting"),
+        ("false {}", "does not call the input interesting: it ended with 1"),
+        ("kill -9 $$ # {}", "does not call the input interesting: signal 9 ended it"),
         ("no-such-command {}", "the shell cannot run the command"),
         ("grep Erf", "the command names no case"),
         ("test -e flag && rm flag || touch flag && ! test -e flag # {}", "not repeatable"),
