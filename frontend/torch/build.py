@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     NameLoc,
     NoneAttr,
     StringAttr,
+    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -161,17 +162,24 @@ class _Builder:
             known = op_class.SIGNATURE.by_name
             arguments = {name: self._argument(value, node) for name, value in node.arguments.items()}
             for name, value in arguments.items():
-                if _is_number(value) and name in known and known[name].is_tensor:
-                    arguments[name] = self._number(value)
+                if name in known and known[name].is_tensor and not known[name].is_list:
+                    arguments[name] = self._as_tensor(value)
             return op_class.make(arguments, types)
         except (TypeError, ValueError) as error:
             raise self._invalid(node, str(error)) from None
 
-    def _number(self, value: object) -> SSAValue:
-        """A number where the overload has a tensor, as one of rank 0."""
-        op = dialect.WeightOp(constant_attr(np.array(value), "", self._weights))
+    def _as_tensor(self, value: object) -> object:
+        """A number or an open size where the overload has a tensor, as one of rank 0; others as they are."""
+        op: Operation
+        if isinstance(value, Dim):
+            size = dialect.TABLE.op_class("aten.scalar_tensor.default")
+            op = size.make({"s": value, "dtype": i64}, [tensor_type(i64, [])])
+        elif isinstance(value, bool | int | float):
+            op = dialect.WeightOp(constant_attr(np.array(value), "", self._weights))
+        else:
+            return value
         self._block.add_op(op)
-        return op.result
+        return op.results[0]
 
     def _argument(self, value: object, node: Node) -> object:
         match value:
@@ -235,10 +243,6 @@ def _refs(values: Iterable[object]) -> Iterable[Ref]:
             yield value
         elif isinstance(value, list | tuple):
             yield from _refs(cast("Sequence[object]", value))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, bool | int | float)
 
 
 def _symbol_names(program: TorchProgram) -> Mapping[str, Dim]:

@@ -25,6 +25,7 @@ __all__ = ["FAMILIES", "ConvertTorchToGraphPass", "converted_overloads", "family
 
 FAMILIES = (
     "attention",
+    "backward",
     "binary",
     "contraction",
     "creation",
