@@ -2,8 +2,8 @@
 Graphs of `torch.compile`, as AOTAutograd makes them, as modules of level 0.
 
 Inputs are tensors and sizes. Weights that the caller freezes become constants; values that the graph writes
-back into an input are results. A value in another order of dimensions in memory than its own, such as a transposed
-one, enters and leaves in the order of the memory, so that neither side copies it.
+back into an input are results. A value that is in memory in another order of
+dimensions than its own, such as a transposed one, enters and leaves in that of the memory: no side copies it.
 """
 
 from __future__ import annotations

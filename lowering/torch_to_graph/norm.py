@@ -33,7 +33,7 @@ def _uses_batch(call: Call) -> bool:
     return call.flag("training") or call.flag("use_input_stats")
 
 
-def _by_batch(call: Call) -> list[Value | None]:
+def _by_batch(call: Call) -> tuple[Value, Value, Value]:
     """Normalization by the mean and the variance of the batch; returns mean and inverse deviation too."""
     x, scale, bias = call.tensor("input"), call.optional("weight"), call.optional("bias")
     wide = x.cast(f64 if x.element == f64 else f32)
@@ -47,7 +47,7 @@ def _by_batch(call: Call) -> list[Value | None]:
         result = result * scale.cast(wide.element).reshape(shape)
     if bias is not None:
         result = result + bias.cast(wide.element).reshape(shape)
-    return [result.cast(x.element), mean.reshape([x.dims[1]]), inverse.reshape([x.dims[1]])]
+    return result.cast(x.element), mean.reshape([x.dims[1]]), inverse.reshape([x.dims[1]])
 
 
 @converts("batch_norm.default")
@@ -57,7 +57,7 @@ def batch_norm(call: Call) -> Value:
 
 
 @converts("_native_batch_norm_legit.no_stats")
-def batch_norm_by_batch(call: Call) -> list[Value | None]:
+def batch_norm_by_batch(call: Call) -> tuple[Value, ...]:
     """Batch normalization by the batch itself."""
     if not call.flag("training"):
         raise call.unsupported("batch normalization in inference without recorded statistics")

@@ -1,4 +1,4 @@
-"""`torch.compile(model, backend="stepwell")` against eager mode: shapes, weights that change, training, refusals."""
+"""`torch.compile(model, backend="stepwell")` against eager mode: shapes, weights, training, refusals."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from weakref import WeakSet
 from stepwell.frontend.torch.exported import training_decompositions
 from stepwell.frontend.torch.fx_nodes import is_tensor, target_name
 from stepwell.frontend.torch.targets import is_size
-from stepwell.frontend.torch.tensors import torch_package
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.warned import warn
 from stepwell.tools.driver.options import CompileOptions, options_with
@@ -135,7 +134,7 @@ def _boxed(call: CompiledGraph) -> CompiledGraph:
 
 
 class _Call:
-    """A compiled graph as AOTAutograd calls it; one that fails to compile again is run by torch from then on."""
+    """A compiled graph as AOTAutograd calls it; torch runs one that fails to compile again."""
 
     def __init__(self, function: GraphFunction, eager: CompiledGraph, options: BackendOptions):
         self._function: GraphFunction | None = function
@@ -191,7 +190,7 @@ def _static_inputs(graph_module: Any, placeholders: Sequence[Any]) -> list[int]:
     """The inputs that are weights: the same tensors at each call, and not written by the graph."""
     context = import_module("torch._guards").TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
-    numbers = [] if metadata is None else metadata.static_input_indices
+    numbers = cast("list[int]", [] if metadata is None else metadata.static_input_indices)
     written = {
         node.args[0].name
         for node in graph_module.graph.nodes
@@ -210,8 +209,7 @@ def _real_tensors() -> AbstractContextManager[Any]:
 
 
 def _labels(graph_module: Any) -> list[str]:
-    """The names of the inputs of a graph of TorchDynamo: `l.weight` for `L_self_modules_l_parameters_weight_`."""
-    torch_package()
+    """Readable names of a graph's inputs: `l.weight` for `L_self_modules_l_parameters_weight_`."""
     return [_readable(node.name) for node in graph_module.graph.nodes if node.op == "placeholder"]
 
 

@@ -1,4 +1,4 @@
-"""Weights as constants of compiled code, compared at each call: a changed one is never computed with again."""
+"""The state of weights that are constants of compiled code, compared at each call."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class WeightKeys:
     """
     The state of some tensors: the objects, their version counters, and the addresses of their elements.
 
-    Torch counts writes to a tensor, in place or by an optimizer; `p.data = t` changes the address. Writes that
-    it does not count (`p.data.mul_()`, those through `numpy()`) are not seen: `stepwell.torch.refresh`.
+    Torch counts writes to a tensor, in place or by an optimizer; `p.data = t` changes the address. Writes
+    that it does not count (`p.data.mul_()`, those through `numpy()`) are not seen: `stepwell.torch.refresh`.
     """
 
     def __init__(self, tensors: Sequence[Any]):
