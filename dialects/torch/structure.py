@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, var_operand_def, var_result_def
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.constants import Constant
@@ -41,6 +49,8 @@ class OperatorOp(IRDLOperation):
     """
     A call of an operator that the table does not have, such as one of another library.
 
+    `call` has its arguments as JSON, as `call_text` writes them.
+
     ```mlir
     %y = "torch.operator"(%x) <{target = "mylib.foo.default"}> : (tensor<4xf32>) -> tensor<4xf32>
     ```
@@ -51,3 +61,4 @@ class OperatorOp(IRDLOperation):
     inputs = var_operand_def()
     outputs = var_result_def()
     target = prop_def(StringAttr)
+    call = opt_prop_def(StringAttr)

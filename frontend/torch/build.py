@@ -29,6 +29,7 @@ from stepwell.dialects import torch as dialect
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.constants import Constant, constant_attr, is_inline
 from stepwell.dialects.graph_ir.state import named
+from stepwell.dialects.torch.call_text import call_text
 from stepwell.dialects.types import WeightAttr, element_of, tensor_type
 from stepwell.frontend.torch.records import Array, Input, Node, Ref, TensorRecord, TorchProgram
 from stepwell.runtime.dims import Dim
@@ -153,10 +154,7 @@ class _Builder:
         """The op of a node. Raises: StepwellError."""
         types = [self._type(record) for _, record in node.outputs]
         if node.target not in dialect.TABLE:
-            operands = [self._value(ref.name, node) for ref in _refs(node.arguments.values())]
-            return dialect.OperatorOp(
-                operands=[operands], result_types=[types], properties={"target": StringAttr(node.target)}
-            )
+            return self._operator(node, types)
         try:
             op_class = dialect.TABLE.op_class(node.target)
             known = op_class.SIGNATURE.by_name
@@ -167,6 +165,22 @@ class _Builder:
             return op_class.make(arguments, types)
         except (TypeError, ValueError) as error:
             raise self._invalid(node, str(error)) from None
+
+    def _operator(self, node: Node, types: Sequence[Attribute]) -> Operation:
+        """The op of an operator that the table does not have."""
+        operands: list[SSAValue] = []
+
+        def number_of(value: SSAValue) -> int:
+            operands.append(value)
+            return len(operands) - 1
+
+        arguments = {name: self._argument(value, node) for name, value in node.arguments.items()}
+        text = call_text(node.target, arguments, number_of)
+        return dialect.OperatorOp(
+            operands=[operands],
+            result_types=[types],
+            properties={"target": StringAttr(node.target), "call": StringAttr(text)},
+        )
 
     def _as_tensor(self, value: object) -> object:
         """A number or an open size where the overload has a tensor, as one of rank 0; others as they are."""

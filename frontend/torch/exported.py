@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.torch.build import build_module
+from stepwell.frontend.torch.decompositions import decompositions
 from stepwell.frontend.torch.export import exported_program
 from stepwell.frontend.torch.fx_nodes import NAME, bound_of, is_tensor, node_records, record_of
 from stepwell.frontend.torch.records import Input, Output, Ref, TorchProgram
-from stepwell.frontend.torch.targets import kept
 from stepwell.frontend.torch.tensors import array_of, torch_package
 from stepwell.frontend.torch.trees import input_names, output_names, tree_of_spec
 from stepwell.runtime.errors import StepwellError
@@ -45,25 +44,6 @@ def read_torch(program: Any, ctx: StepwellContext, symbol_names: Mapping[str, st
     record = _Reader(decomposed).program()
     record.symbol_names = dict(symbol_names or {})
     return build_module(record, ctx)
-
-
-def decompositions() -> Mapping[Any, Any]:
-    """Torch's rules that write operators as simpler ones, but for those with a conversion of their own."""
-    torch = torch_package()
-    table = torch.export.default_decompositions()
-    for name in kept():
-        library, packet, overload = name.split(".")
-        op = getattr(getattr(getattr(torch.ops, library), packet, None), overload, None)
-        if op is not None:
-            table.pop(op, None)
-    return table
-
-
-def training_decompositions() -> Mapping[Any, Any]:
-    """Rules for all operators without a conversion, those of derivatives included."""
-    rules = import_module("torch._decomp").decomposition_table
-    known = kept()
-    return {op: rule for op, rule in rules.items() if str(op) not in known} | dict(decompositions())
 
 
 class _Reader:

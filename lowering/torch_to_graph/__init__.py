@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from stepwell.dialects import torch
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.foreign import ForeignOp
+from stepwell.lowering.torch_to_graph.by_torch import runs_in_torch
 from stepwell.lowering.torch_to_graph.pattern import TorchPatterns
 from stepwell.lowering.torch_to_graph.support import CONVERSIONS
 from stepwell.patterns.driver.conversion import convert
@@ -49,8 +50,10 @@ class ConvertTorchToGraphPass(ModulePass):
     """
     Lower `torch` to `graph`: leaves functions of `graph` ops whose types are those of the exported program.
 
-    The type of each converted value is compared with the program's own record of it. Fails, and lists all
-    such operators with the modules and lines of their calls, when an operator has no conversion.
+    With `torch.unsupported = "torch"` of the module, torch runs operators without a conversion, and those
+    whose arguments their conversion refuses, by host calls. Otherwise an operator without a conversion is an
+    error, which lists all of them with the modules and lines of their calls. The type of each converted value
+    is compared with the program's own record of it.
     """
 
     name = "convert-torch-to-graph"
@@ -89,7 +92,7 @@ def _load_families() -> None:
 def _refuse_unknown(module: ModuleOp) -> None:
     """Raises: StepwellError `unsupported-op` that lists all operators without a conversion."""
     unknown = list(_unknown(module))
-    if not unknown:
+    if not unknown or runs_in_torch(module):
         return
     counts = Counter(title for title, _ in unknown)
     first = {title: op for title, op in reversed(unknown)}

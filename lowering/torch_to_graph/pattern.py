@@ -19,7 +19,9 @@ from stepwell.dialects.foreign import ForeignOp
 from stepwell.dialects.graph.relations import differ
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.lowering.to_graph import Formula, Value
-from stepwell.lowering.torch_to_graph.support import CONVERSIONS, Call
+from stepwell.lowering.torch_to_graph.by_torch import host_call, runs_in_torch
+from stepwell.lowering.torch_to_graph.support import CONVERSIONS, Call, Converted
+from stepwell.passes.context import remark
 from stepwell.patterns.driver.pattern_set import PatternSet
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -31,12 +33,15 @@ class TorchPatterns(PatternSet):
     def __init__(self, weights: WeightStore):
         super().__init__(())
         self._calls = (TorchLowering(weights),)
+        self._operators = (OperatorLowering(weights),)
         self._weights = (WeightLowering(),)
 
     def of(self, op_type: type[Operation]) -> tuple[RewritePattern, ...]:
         """The patterns for a class."""
         if issubclass(op_type, ForeignOp):
-            return self._calls if op_type.SIGNATURE.name in CONVERSIONS else ()
+            return self._calls
+        if op_type is torch.OperatorOp:
+            return self._operators
         return self._weights if op_type is torch.WeightOp else ()
 
 
@@ -85,13 +90,16 @@ class TorchLowering(RewritePattern):
         """Convert the call, and compare the types of the results."""
         if not isinstance(op, ForeignOp):
             return
-        if any(isinstance(_element(value), ComplexType) for value in (*op.operands, *op.results)):
-            raise StepwellError("unsupported", op, f"{op.SIGNATURE.name}: complex numbers are not supported")
         call = Call(op, Formula(self, rewriter))
         try:
-            converted = CONVERSIONS[op.SIGNATURE.name](call)
+            converted = self._converted(op, call)
         except VerifyException as error:
             raise StepwellError("invalid-model", op, f"{op.SIGNATURE.name}: {error}") from None
+        except StepwellError as error:
+            if error.code != "unsupported" or not runs_in_torch(op):
+                raise
+            _run_in_torch(op, call.at)
+            return
         values = [converted] if isinstance(converted, Value) else list(converted)
         if len(values) != len(op.results):
             message = (
@@ -99,6 +107,39 @@ class TorchLowering(RewritePattern):
             )
             raise StepwellError("type-mismatch", op, message)
         rewriter.replace(op, [], _agreed(op, values))
+
+    def _converted(self, op: ForeignOp, call: Call) -> Converted:
+        """The values that a call makes. Raises: StepwellError `unsupported`."""
+        if any(isinstance(_element(value), ComplexType) for value in (*op.operands, *op.results)):
+            raise call.unsupported("complex numbers are not supported")
+        if op.SIGNATURE.name not in CONVERSIONS:
+            raise call.unsupported("it has no conversion")
+        return CONVERSIONS[op.SIGNATURE.name](call)
+
+
+@dataclass
+class OperatorLowering(TorchLowering):
+    """
+    An operator that the table does not have → a call of torch.
+
+    ```mlir
+    %y = "torch.operator"(%x) <{target = "mylib.foo.default", call = "{}"}> : (tensor<4xf32>) -> tensor<4xf32>
+    // ->
+    %y = graph.host_call "torch" "mylib.foo.default" payload "{}" (%x) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """Replace the op by a host call, if the module allows it."""
+        if isinstance(op, torch.OperatorOp) and runs_in_torch(op):
+            _run_in_torch(op, Formula(self, rewriter))
+
+
+def _run_in_torch(op: Operation, at: Formula) -> None:
+    """Replace a call by one that torch runs."""
+    call = host_call(op, at)
+    remark(op, f"is run by torch: {call.callee.data}")
+    at.rewriter.replace(op, call, list(call.values))
 
 
 def _element(value: SSAValue) -> Attribute | None:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
 from weakref import WeakSet
 
-from stepwell.frontend.torch.exported import training_decompositions
+from stepwell.frontend.torch.decompositions import training_decompositions
 from stepwell.frontend.torch.fx_nodes import is_tensor, target_name
 from stepwell.frontend.torch.targets import is_size
-from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.warned import warn
 from stepwell.tools.driver.options import CompileOptions, options_with
 from stepwell.tools.pytorch.graph_function import GraphFunction, GraphSource
 
 CompiledGraph = Callable[[list[Any]], list[Any]]
-UNSUPPORTED = ("torch", "error")
 FUNCTIONS: WeakSet[GraphFunction] = WeakSet()
 """The compiled graphs of this process."""
 
@@ -34,12 +33,14 @@ class BackendOptions:
     """The options of the backend."""
 
     compile: CompileOptions
+    """
+    Those of a compilation. `unsupported` is `torch` unless given: torch runs operators without a conversion,
+    and with a warning whole graphs that cannot be compiled.
+    """
     freeze: bool = True
     """Whether weights are constants while gradients are off, as long as they do not change."""
     min_ops: int = 8
     """Graphs with fewer operators, and without products or convolutions, are run by torch."""
-    unsupported: str = "torch"
-    """`torch` runs a graph that cannot be compiled in torch, with a warning; `error` raises the reason."""
 
 
 def dynamo_backend(
@@ -52,8 +53,8 @@ def dynamo_backend(
     """
     The function of a graph that TorchDynamo captured; the entry point `stepwell` of `torch_dynamo_backends`.
 
-    Args: `options` are fields of `stepwell.CompileOptions`, and `freeze`, `min_ops`, `unsupported`; `mode` is
-    there for torch, and changes nothing.
+    Args: `options` are fields of `stepwell.CompileOptions`, and `freeze`, `min_ops`; `mode` is there for
+    torch, and changes nothing.
     Raises: StepwellError `bad-option`; with `unsupported="error"` the reason for which a graph cannot be
     compiled.
     """
@@ -72,16 +73,10 @@ def dynamo_backend(
 
 def backend_options(options: Mapping[str, object]) -> BackendOptions:
     """The options by name. Raises: StepwellError `bad-option`."""
-    own = {field.name: options[field.name] for field in fields(BackendOptions) if field.name in options}
+    own = {name: options[name] for name in ("freeze", "min_ops") if name in options}
     rest = {name: value for name, value in options.items() if name not in own}
-    known = ("freeze", "min_ops", "unsupported")
-    own.pop("compile", None)
-    made = BackendOptions(options_with(None, rest, known), **cast("dict[str, Any]", own))
-    if made.unsupported not in UNSUPPORTED:
-        message = f"unsupported must be one of {', '.join(UNSUPPORTED)}, found {made.unsupported!r}"
-        help = did_you_mean(str(made.unsupported), UNSUPPORTED) or None
-        raise StepwellError("bad-option", None, message, help=help)
-    return made
+    chosen = options_with(CompileOptions(unsupported="torch"), rest, ("freeze", "min_ops"))
+    return BackendOptions(chosen, **cast("dict[str, Any]", own))
 
 
 def refresh(compiled: object = None) -> None:
@@ -156,7 +151,7 @@ class _Call:
 
 def _given_up(error: StepwellError, options: BackendOptions, eager: CompiledGraph) -> CompiledGraph:
     """Torch's own function of a graph, with a warning. Raises: the error, if that is asked for."""
-    if options.unsupported == "error":
+    if options.compile.unsupported == "error":
         raise error
     warn(f"torch runs a graph that cannot be compiled: {error.render()}", StepwellWarning)
     return eager
