@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
 
 from stepwell.dialects.types import element_of
 from stepwell.frontend.torch.expressions import UnknownExpression, combined
@@ -92,7 +93,7 @@ def _argument(value: Any) -> object:
     if isinstance(value, list | tuple):
         return [_argument(item) for item in cast("Sequence[Any]", value)]
     if kind == "dtype":
-        return element_of(dtype_from_name(dtype_name(value)))
+        return _element(value)
     if kind in ("device", "memory_format", "layout"):
         return str(value)
     return value
@@ -105,8 +106,15 @@ def is_tensor(value: object) -> bool:
 
 def record_of(value: Any) -> TensorRecord:
     """The type of a tensor. Raises: StepwellError `unsupported` for sizes that are not."""
-    element = element_of(dtype_from_name(dtype_name(value.dtype)))
-    return TensorRecord(element, tuple(Dim.of(size_of(size)) for size in value.shape))
+    return TensorRecord(_element(value.dtype), tuple(Dim.of(size_of(size)) for size in value.shape))
+
+
+def _element(dtype: Any) -> Attribute:
+    """The element type of a dtype. Raises: StepwellError `unsupported`."""
+    try:
+        return element_of(dtype_from_name(dtype_name(dtype)))
+    except ValueError:
+        raise StepwellError("unsupported", NAME, f"the element type {dtype} is not supported") from None
 
 
 def size_of(size: Any) -> Any:
