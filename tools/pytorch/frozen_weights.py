@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 from weakref import ref
+
+from stepwell.frontend.torch.tensors import torch_package
+
+_VERSION = attrgetter("_version")
 
 
 class WeightKeys:
@@ -20,7 +25,8 @@ class WeightKeys:
         self._refs = [ref(tensor, self._ended) for tensor in tensors]
         self._ids = list(map(id, tensors))
         self._versions = _versions(tensors)
-        self._addresses = [tensor.data_ptr() for tensor in tensors]
+        self._address = torch_package().Tensor.data_ptr
+        self._addresses = list(map(self._address, tensors))
 
     def _ended(self, _: object) -> None:
         """Another object may have the number of one that is gone."""
@@ -40,13 +46,13 @@ class WeightKeys:
         return (
             self.are_of(tensors)
             and _versions(tensors) == self._versions
-            and [tensor.data_ptr() for tensor in tensors] == self._addresses
+            and list(map(self._address, tensors)) == self._addresses
         )
 
 
 def _versions(tensors: Sequence[Any]) -> list[int]:
     """The version counters; -1 for tensors of inference mode, which have none."""
     try:
-        return [tensor._version for tensor in tensors]
+        return list(map(_VERSION, tensors))
     except RuntimeError:
         return [-1 if tensor.is_inference() else tensor._version for tensor in tensors]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,6 +49,9 @@ class GraphFunction:
         self._source = source
         self._sets: OrderedDict[int, tuple[WeightKeys, Executable]] = OrderedDict()
         self._changes = 0
+        first, *others = self._source.static or [0]
+        self._weights_of = itemgetter(first, *(others or [first]))
+        """The weights in the arguments; a single one is there twice, so that they are a tuple."""
         self._general: Executable | None = None
 
     def refresh(self) -> None:
@@ -56,13 +60,12 @@ class GraphFunction:
 
     def executable(self, arguments: Tensors) -> Executable:
         """The code for these inputs, compiled now if their weights are new. Raises: StepwellError."""
-        static = self._source.static
         if self._general is not None:
             return self._general
-        if not static:
+        if not self._source.static:
             self._general = Executable(self._source, {})
             return self._general
-        weights = [arguments[number] for number in static]
+        weights = self._weights_of(arguments)
         found = self._sets.get(id(weights[0]))
         if found is not None and found[0].hold(weights):
             return found[1]
@@ -77,7 +80,7 @@ class GraphFunction:
             self._sets.clear()
             return self._general
         keys = WeightKeys(weights)
-        made = Executable(self._source, dict(zip(self._source.static, weights, strict=True)))
+        made = Executable(self._source, dict(zip(self._source.static, weights, strict=False)))
         self._sets = OrderedDict((key, each) for key, each in self._sets.items() if each[0].is_alive)
         self._sets[id(weights[0])] = keys, made
         self._sets.move_to_end(id(weights[0]))
