@@ -58,7 +58,7 @@ derivatives: .venv/with-test
 	$(PYTEST) tests/derivatives
 
 # Models of other frameworks, which are installed for it: the samples of torch's own database of operators against
-# a ledger, models by export, and the pages of docs/frontends; `FRONTENDS="-k ops"` runs a part.
+# a ledger, models by export and by torch.compile, and the pages of docs/frontends; `FRONTENDS="-k ops"` runs a part.
 frontends: .venv/with-test .venv/with-torch
 	$(PYTEST) -n 1 tests/frontends $(FRONTENDS)
 

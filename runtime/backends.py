@@ -42,6 +42,7 @@ class Loader(Protocol):
 OURS: Mapping[str, str] = {
     "onnxruntime": "stepwell.lowering.backends.onnxruntime:OnnxruntimeBackend",
     "reference": "stepwell.lowering.backends.reference:ReferenceBackend",
+    "torch": "stepwell.lowering.backends.torch:TorchBackend",
 }
 
 _PLUGGED_IN: Registry[str, object] = Registry("a backend named")

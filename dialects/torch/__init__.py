@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 NODE, MODULE, NAME = "torch.node", "torch.module", "torch.name"
 """Attributes of an op: the name of its node, and the path and class of the module that it
 belongs to; of a weight: its name in the program."""
+UNSUPPORTED = "torch.unsupported"
+"""Attribute of a module: `torch` has torch run operators without a conversion, at run time."""
 TABLE = OpTable("torch", Path(__file__).with_name("signatures.txt"))
 """The overloads by name (`aten.add.Tensor`)."""
 
@@ -34,4 +36,4 @@ def __getattr__(name: str) -> object:
     return value
 
 
-__all__ = ["MODULE", "NAME", "NODE", "TABLE", "OperatorOp", "Torch", "WeightOp", "op_class"]
+__all__ = ["MODULE", "NAME", "NODE", "TABLE", "UNSUPPORTED", "OperatorOp", "Torch", "WeightOp", "op_class"]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.irdl import irdl_op_definition
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from stepwell.dialects.foreign.structure import ForeignOperatorOp, ForeignWeightOp
 
@@ -25,9 +29,21 @@ class OperatorOp(ForeignOperatorOp):
     """
     A call of an operator that the table does not have, such as one of another library.
 
+    `call` has its arguments as JSON, as `call_text` writes them.
+
     ```mlir
     %y = "torch.operator"(%x) <{target = "mylib.foo.default"}> : (tensor<4xf32>) -> tensor<4xf32>
     ```
     """
 
     name = "torch.operator"
+
+    call = opt_prop_def(StringAttr)
+
+    def __init__(
+        self, target: str, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], call: str = ""
+    ):
+        """Args: `call` is the text of the arguments, empty if they are not recorded."""
+        super().__init__(target, inputs, result_types)
+        if call:
+            self.call = StringAttr(call)

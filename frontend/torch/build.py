@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     NameLoc,
     NoneAttr,
     StringAttr,
+    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -28,6 +29,7 @@ from stepwell.dialects import torch as dialect
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.constants import Constant, constant_attr, is_inline
 from stepwell.dialects.graph_ir.state import named
+from stepwell.dialects.torch.call_text import call_text
 from stepwell.dialects.types import WeightAttr, element_of, tensor_type
 from stepwell.frontend.torch.records import Array, Input, Node, Ref, TensorRecord, TorchProgram
 from stepwell.runtime.dims import Dim
@@ -152,24 +154,42 @@ class _Builder:
         """The op of a node. Raises: StepwellError."""
         types = [self._type(record) for _, record in node.outputs]
         if node.target not in dialect.TABLE:
-            operands = [self._value(ref.name, node) for ref in _refs(node.arguments.values())]
-            return dialect.OperatorOp(node.target, operands, types)
+            return self._operator(node, types)
         try:
             op_class = dialect.TABLE.op_class(node.target)
             known = op_class.SIGNATURE.by_name
             arguments = {name: self._argument(value, node) for name, value in node.arguments.items()}
             for name, value in arguments.items():
-                if _is_number(value) and name in known and known[name].is_tensor:
-                    arguments[name] = self._number(value)
+                if name in known and known[name].is_tensor and not known[name].is_list:
+                    arguments[name] = self._as_tensor(value)
             return op_class.make(arguments, types)
         except (TypeError, ValueError) as error:
             raise self._invalid(node, str(error)) from None
 
-    def _number(self, value: object) -> SSAValue:
-        """A number where the overload has a tensor, as one of rank 0."""
-        op = dialect.WeightOp(constant_attr(np.array(value), "", self._weights))
+    def _operator(self, node: Node, types: Sequence[Attribute]) -> Operation:
+        """The op of an operator that the table does not have."""
+        operands: list[SSAValue] = []
+
+        def number_of(value: SSAValue) -> int:
+            operands.append(value)
+            return len(operands) - 1
+
+        arguments = {name: self._argument(value, node) for name, value in node.arguments.items()}
+        text = call_text(node.target, arguments, number_of)
+        return dialect.OperatorOp(node.target, operands, types, text)
+
+    def _as_tensor(self, value: object) -> object:
+        """A number or an open size where the overload has a tensor, as one of rank 0; others as they are."""
+        op: Operation
+        if isinstance(value, Dim):
+            size = dialect.TABLE.op_class("aten.scalar_tensor.default")
+            op = size.make({"s": value, "dtype": i64}, [tensor_type(i64, [])])
+        elif isinstance(value, bool | int | float):
+            op = dialect.WeightOp(constant_attr(np.array(value), "", self._weights))
+        else:
+            return value
         self._block.add_op(op)
-        return op.result
+        return op.results[0]
 
     def _argument(self, value: object, node: Node) -> object:
         match value:
@@ -233,10 +253,6 @@ def _refs(values: Iterable[object]) -> Iterable[Ref]:
             yield value
         elif isinstance(value, list | tuple):
             yield from _refs(cast("Sequence[object]", value))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, bool | int | float)
 
 
 def _symbol_names(program: TorchProgram) -> Mapping[str, Dim]:

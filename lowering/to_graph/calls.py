@@ -136,6 +136,10 @@ class ForeignCall:
         """The dimensions of the first result."""
         return dims_of(self.op.results[0].type)
 
+    def result_element(self, position: int) -> Attribute:
+        """The element type of a result."""
+        return tensor_of(self.op.results[position]).element_type
+
     def result_dims(self, position: int) -> tuple[Dim, ...]:
         """The dimensions of a result."""
         return dims_of(self.op.results[position].type)

@@ -11,8 +11,9 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects import torch
 from stepwell.dialects._xdsl import weights_of
-from stepwell.lowering.to_graph import ForeignPatterns, refuse_unknown, set_result_types
-from stepwell.lowering.torch_to_graph.pattern import TorchLowering, WeightLowering
+from stepwell.lowering.to_graph import refuse_unknown, set_result_types
+from stepwell.lowering.torch_to_graph.by_torch import runs_in_torch
+from stepwell.lowering.torch_to_graph.pattern import TorchPatterns
 from stepwell.lowering.torch_to_graph.support import CONVERSIONS
 from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.errors import describe_location
@@ -21,6 +22,7 @@ __all__ = ["FAMILIES", "ConvertTorchToGraphPass", "converted_overloads", "family
 
 FAMILIES = (
     "attention",
+    "backward",
     "binary",
     "contraction",
     "creation",
@@ -48,8 +50,10 @@ class ConvertTorchToGraphPass(ModulePass):
     """
     Lower `torch` to `graph`: leaves functions of `graph` ops whose types are those of the exported program.
 
-    The type of each converted value is compared with the program's own record of it. Fails, and lists all
-    such operators with the modules and lines of their calls, when an operator has no conversion.
+    With `torch.unsupported = "torch"` of the module, torch runs operators without a conversion, and those
+    whose arguments their conversion refuses, by host calls. Otherwise an operator without a conversion is an
+    error, which lists all of them with the modules and lines of their calls. The type of each converted value
+    is compared with the program's own record of it.
     """
 
     name = "convert-torch-to-graph"
@@ -57,8 +61,9 @@ class ConvertTorchToGraphPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Refuse operators without a conversion, then convert the others."""
         _load_families()
-        refuse_unknown(op, CONVERSIONS, _place, _HELP)
-        convert(op, ForeignPatterns(TorchLowering(weights_of(ctx)), WeightLowering()), illegal=["torch"])
+        if not runs_in_torch(op):
+            refuse_unknown(op, CONVERSIONS, _place, _HELP)
+        convert(op, TorchPatterns(weights_of(ctx)), illegal=["torch"])
         set_result_types(op)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f32, i64
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import is_bool
@@ -17,29 +17,36 @@ def _attention(call: Call, mask: Value | None) -> Value:
     q, k, v = (call.tensor(name) for name in ("query", "key", "value"))
     if call.number("dropout_p") != 0:
         raise call.unsupported("attention with dropout", "call .eval() on the module before it is exported")
-    if call.flag("is_causal"):
-        mask = _causal(q, k)
-    elif mask is not None and is_bool(mask.element):
-        zero = call.at.number(0, q.element)
-        mask = call.at.where(mask, zero, call.at.number(-inf, q.element))
-    elif mask is not None:
-        mask = mask.cast(q.element)
-    scale = call.value("scale")
-    if scale is None:
-        (depth,) = (q.dims[-1],)
-        if not depth.is_static:
-            raise call.unsupported(f"attention over the open depth {depth} without a scale")
-        scale = 1 / sqrt(depth.value) if depth.value else 1.0
+    mask, scale = summed_mask(call, q, k, mask), scale_of(call, q)
     heads = _grouped(q, k, v, mask) if call.flag("enable_gqa") else (q, k, v, mask)
     op = graph.AttentionOp(
         heads[0].ssa,
         heads[1].ssa,
         heads[2].ssa,
         None if heads[3] is None else heads[3].ssa,
-        scale=float(str(scale)),
+        scale=scale,
         zero_masked=True,
     )
     return call.at.op(op).reshape(call.dims)
+
+
+def summed_mask(call: Call, q: Value, k: Value, mask: Value | None) -> Value | None:
+    """The mask as numbers to add: -inf for keys that a query does not use."""
+    if call.flag("is_causal"):
+        return _causal(q, k)
+    if mask is None or not is_bool(mask.element):
+        return None if mask is None else mask.cast(q.element)
+    return call.at.where(mask, call.at.number(0, q.element), call.at.number(-inf, q.element))
+
+
+def scale_of(call: Call, q: Value) -> float:
+    """The factor of the scores. Raises: StepwellError `unsupported` for an open depth without one."""
+    if (scale := call.value("scale")) is not None:
+        return float(str(scale))
+    depth = q.dims[-1]
+    if not depth.is_static:
+        raise call.unsupported(f"attention over the open depth {depth} without a scale")
+    return 1 / sqrt(depth.value) if depth.value else 1.0
 
 
 def _grouped(q: Value, k: Value, v: Value, mask: Value | None) -> tuple[Value, Value, Value, Value | None]:
@@ -72,5 +79,14 @@ def attention(call: Call) -> Value:
 
 @converts("_scaled_dot_product_flash_attention_for_cpu.default")
 def flash_attention(call: Call) -> list[Value | None]:
-    """Attention; the logarithms of the sums, which training needs, are not computed."""
-    return [_attention(call, call.optional("attn_mask")), None]
+    """Attention, and, where training uses them, the logarithms of the sums of its exponentials."""
+    mask = call.optional("attn_mask")
+    result = _attention(call, mask)
+    if not any(True for _ in call.op.results[1].uses):
+        return [result, None]
+    q, k = call.tensor("query").cast(f32), call.tensor("key").cast(f32)
+    added = summed_mask(call, q, k, mask)
+    scores = q.matmul(k.transpose([*range(k.rank - 2), k.rank - 1, k.rank - 2])) * scale_of(call, q)
+    if added is not None:
+        scores = scores + added
+    return [result, scores.reduce("log_sum_exp", [scores.rank - 1])]

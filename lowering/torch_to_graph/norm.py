@@ -12,9 +12,11 @@ from stepwell.lowering.torch_to_graph.support import Call, converts
 def _batch_norm(call: Call) -> Value:
     """(x - mean) / sqrt(variance + eps), scaled for each channel, with recorded statistics."""
     x, mean, variance = call.tensor("input"), call.optional("running_mean"), call.optional("running_var")
-    if call.flag("training") or call.flag("use_input_stats") or mean is None or variance is None:
-        help = "call .eval() on the module before it is exported"
-        raise call.unsupported("batch normalization with the statistics of the batch", help)
+    if _uses_batch(call) or mean is None or variance is None:
+        if mean is not None and not call.flag("use_input_stats"):
+            help = "call .eval() on the module before it is exported"
+            raise call.unsupported("batch normalization that records the statistics of the batch", help)
+        return _by_batch(call)[0]
     scale, bias = call.optional("weight"), call.optional("bias")
     op = graph.BatchNormOp(
         x.ssa,
@@ -27,10 +29,39 @@ def _batch_norm(call: Call) -> Value:
     return call.at.op(op)
 
 
+def _uses_batch(call: Call) -> bool:
+    return call.flag("training") or call.flag("use_input_stats")
+
+
+def _by_batch(call: Call) -> tuple[Value, Value, Value]:
+    """Normalization by the mean and the variance of the batch; returns mean and inverse deviation too."""
+    x, scale, bias = call.tensor("input"), call.optional("weight"), call.optional("bias")
+    wide = x.cast(f64 if x.element == f64 else f32)
+    axes, shape = [0, *range(2, x.rank)], [1, x.dims[1], *[1] * (x.rank - 2)]
+    mean = wide.reduce("mean", axes, keep_dims=True)
+    centred = wide - mean
+    variance = (centred * centred).reduce("mean", axes, keep_dims=True)
+    inverse = (variance + call.number("eps")).apply(graph.RsqrtOp)
+    result = centred * inverse
+    if scale is not None:
+        result = result * scale.cast(wide.element).reshape(shape)
+    if bias is not None:
+        result = result + bias.cast(wide.element).reshape(shape)
+    return result.cast(x.element), mean.reshape([x.dims[1]]), inverse.reshape([x.dims[1]])
+
+
 @converts("batch_norm.default")
 def batch_norm(call: Call) -> Value:
     """Batch normalization in inference."""
     return _batch_norm(call)
+
+
+@converts("_native_batch_norm_legit.no_stats")
+def batch_norm_by_batch(call: Call) -> tuple[Value, ...]:
+    """Batch normalization by the batch itself."""
+    if not call.flag("training"):
+        raise call.unsupported("batch normalization in inference without recorded statistics")
+    return _by_batch(call)
 
 
 @converts("_native_batch_norm_legit_no_training.default", "native_batch_norm.default")
@@ -109,9 +140,20 @@ def _group_norm(call: Call, x: Value, scale: Value | None, bias: Value | None, g
 
 @converts("native_group_norm.default")
 def native_group_norm(call: Call) -> list[Value | None]:
-    """Normalization over groups of channels; statistics are not computed."""
+    """Normalization over groups of channels; the mean and the inverse deviation where they are used."""
     x, scale, bias = call.tensor("input"), call.optional("weight"), call.optional("bias")
-    return [_group_norm(call, x, scale, bias, call.integer("group")), None, None]
+    groups = call.integer("group")
+    result = _group_norm(call, x, scale, bias, groups)
+    if not any(True for each in call.op.results[1:] for _ in each.uses):
+        return [result, None, None]
+    (batch, channels, cells) = (call.sizes(name)[0] for name in ("N", "C", "HxW"))
+    wide = x.cast(f64 if x.element == f64 else f32)
+    rows = wide.reshape([batch, groups, channels // groups * cells])
+    mean = rows.reduce("mean", [2], keep_dims=True)
+    variance = ((rows - mean) * (rows - mean)).reduce("mean", [2])
+    inverse = (variance + call.number("eps")).apply(graph.RsqrtOp)
+    element = call.result_element(1)
+    return [result, mean.reshape([batch, groups]).cast(element), inverse.cast(element)]
 
 
 @converts("instance_norm.default")

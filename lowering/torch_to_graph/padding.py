@@ -22,6 +22,12 @@ def _padded(call: Call, pads: Sequence[Dim], mode: str, fill: Value | None = Non
     ordered = [low for low, _ in pairs] + [high for _, high in pairs]
     if all(pad == 0 for pad in ordered):
         return x
+    if mode in ("edge", "reflect") and any(pad.is_static and pad.value < 0 for pad in ordered):
+        # The edges are those of the whole tensor: what negative pads cut away is cut last.
+        added = [pad.maximum(Dim.of(0)) for pad in ordered]
+        x = call.at.op(graph.PadOp(x.ssa, added, mode, None))
+        ordered, mode = [pad.minimum(Dim.of(0)) for pad in ordered], "constant"
+        fill = call.at.number(0, call.element)
     return call.at.op(graph.PadOp(x.ssa, ordered, mode, None if fill is None else fill.ssa))
 
 

@@ -87,7 +87,8 @@ def index_fill(call: Call) -> Value:
     x, indices = call.tensor(), call.tensor("index")
     axis = call.axis()
     indices = indices.reshape([*indices.dims] or [1])
+    x = x.reshape([*x.dims] or [1])
     shape = [indices.dims[0] if i == axis else dim for i, dim in enumerate(x.dims)]
     spread = indices.reshape([dim if i == axis else 1 for i, dim in enumerate(shape)]).broadcast_to(shape)
     values = operand(call, "value", call.element).broadcast_to(shape)
-    return call.at.op(graph.ScatterElementsOp(x.ssa, spread.ssa, values.ssa, axis))
+    return call.at.op(graph.ScatterElementsOp(x.ssa, spread.ssa, values.ssa, axis)).reshape(call.dims)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import stepwell
+from tests.frontends.torch_cases import CASES, Recurrent, tensors_of
 from tests.support.components import needs
 from tests.support.imports import ROOT
 
@@ -17,81 +16,38 @@ torch = needs("torch")
 nn = torch.nn
 pytestmark = pytest.mark.slow
 
-Case = tuple[Any, Any, Any]
 
-
-class Recurrent(nn.Module):
-    """Two bidirectional layers of LSTM cells, without their last states."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cells = nn.LSTM(6, 8, 2, batch_first=True, bidirectional=True)
-
-    def forward(self, x: Any) -> Any:
-        return self.cells(x)[0]
-
-
-def of_transformers(model: str, config: str, **sizes: Any) -> Case:
-    transformers = needs("transformers")
-    made = getattr(transformers, model)(getattr(transformers, config)(**sizes))
-    return made, {"input_ids": torch.randint(0, 90, (2, 7))}, None
-
-
-def of_timm(name: str, size: int) -> Case:
-    timm = needs("timm")
-    return timm.create_model(name, pretrained=False), (torch.randn(2, 3, size, size),), {"x": {0: "N"}}
-
-
-SMALL = dict(num_hidden_layers=2, num_attention_heads=4, hidden_size=32, intermediate_size=64, vocab_size=99)
-CASES: dict[str, Callable[[], Case]] = {
-    "lstm": lambda: (Recurrent(), (torch.randn(2, 5, 6),), {"x": {0: "N"}}),
-    "gru": lambda: (nn.GRU(6, 8), (torch.randn(5, 2, 6),), None),
-    "encoder": lambda: (
-        nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2),
-        (torch.randn(2, 5, 16),),
-        {"src": {0: "N"}},
-    ),
-    "transformer": lambda: (
-        nn.Transformer(16, 2, 1, 1, 32, batch_first=True),
-        (torch.randn(2, 5, 16), torch.randn(2, 4, 16)),
-        None,
-    ),
-    "bert": lambda: of_transformers("BertModel", "BertConfig", **SMALL),
-    "llama": lambda: of_transformers(
-        "LlamaForCausalLM", "LlamaConfig", **SMALL, num_key_value_heads=2, use_cache=False
-    ),
-    "gpt2": lambda: of_transformers(
-        "GPT2LMHeadModel", "GPT2Config", n_embd=32, n_layer=2, n_head=2, vocab_size=99, use_cache=False
-    ),
-    "resnet18": lambda: of_timm("resnet18", 64),
-    "mobilenetv3": lambda: of_timm("mobilenetv3_small_050", 64),
-    "efficientnet": lambda: of_timm("efficientnet_lite0", 64),
-    "vit": lambda: of_timm("vit_tiny_patch16_224", 224),
-    "convnext": lambda: of_timm("convnext_atto", 64),
-}
-
-
-def tensors_of(value: Any) -> list[Any]:
-    from torch.utils._pytree import tree_flatten
-
-    value = value.to_tuple() if hasattr(value, "to_tuple") else value
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
+def expect_close(found: Any, wanted: Any) -> None:
+    """Require results to differ by at most 1e-4 of their range."""
+    for one, tensor in zip(found, wanted, strict=True):
+        scale = max(float(tensor.abs().max()), 1e-6)
+        assert float((torch.as_tensor(one) - tensor).abs().max()) <= 1e-4 * scale
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_model_is_equal_to_eager_mode(name: str) -> None:
     torch.manual_seed(0)
-    module, given, shapes = CASES[name]()
-    module = module.eval()
-    model = stepwell.compile(module, example_inputs=given, dynamic_shapes=shapes)
+    case = CASES[name]()
+    for shapes in (None, case.shapes)[: 1 if case.shapes is None else 2]:
+        model = stepwell.compile(case.module, example_inputs=case.inputs, dynamic_shapes=shapes)
+        for inputs in (case.inputs, case.others)[: 1 if shapes is None else 2]:
+            with torch.no_grad():
+                wanted = tensors_of(case.module(*inputs))
+            found = model(*[each.numpy() for each in inputs])
+            expect_close(found if isinstance(found, tuple) else [found], wanted)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_of_torch_compile_is_equal_to_eager_mode(name: str) -> None:
+    from stepwell.torch import dynamo_backend
+
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    case = CASES[name]()
+    fast = torch.compile(case.module, backend=dynamo_backend, options={"unsupported": "error"})
     with torch.no_grad():
-        wanted = tensors_of(module(**given) if isinstance(given, dict) else module(*given))
-    feeds = [each.numpy() for each in (given.values() if isinstance(given, dict) else given)]
-    found = model(*feeds)
-    arrays = list(found) if isinstance(found, tuple | list) else [found]
-    for array, tensor in zip(arrays, wanted, strict=True):
-        scale = max(float(tensor.abs().max()), 1e-6)
-        assert np.abs(array - tensor.numpy()).max() <= 1e-4 * scale
+        for inputs in (case.inputs, case.others):
+            expect_close(tensors_of(fast(*inputs)), tensors_of(case.module(*inputs)))
 
 
 class Branches(nn.Module):

@@ -28,6 +28,7 @@ STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 ACTIVATIONS = ("f32", "int8")
 MEMORY = ("normal", "low")
+UNSUPPORTED = ("error", "torch")
 EXECUTORS = ("auto", "native", "vm", "interpreter")
 OPTION_GROUPS = {
     "numerics": "what may happen to the digits of results",
@@ -97,6 +98,11 @@ class CompileOptions:
     """
     backends: str | Sequence[str] = field(default=(), metadata=_about("placement", "never"))
     """Engines that run parts of the model, the preferred one first."""
+    unsupported: Literal["error", "torch"] = field(default="error", metadata=_about("placement"))
+    """
+    Operators of a PyTorch program without a conversion: `error` lists them all, `torch` has torch run them at
+    each call.
+    """
     fallback: bool = field(default=False, metadata=_about("placement", "never"))
     """
     Go on without a backend that is missing or fails; the artifact contains our kernels for its partitions
@@ -213,6 +219,7 @@ class CompileKeywords(TypedDict, total=False):
     memory: Literal["normal", "low"]
     executor: Literal["auto", "native", "vm", "interpreter"]
     backends: str | Sequence[str]
+    unsupported: Literal["error", "torch"]
     fallback: bool
     disabled_passes: Sequence[str]
     required_passes: Sequence[str]
@@ -307,6 +314,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "activations": _one_of(ACTIVATIONS),
     "memory": _one_of(MEMORY),
     "executor": _one_of(EXECUTORS),
+    "unsupported": _one_of(UNSUPPORTED),
     **dict.fromkeys(_LISTS, _NAMES),
     **dict.fromkeys(
         ("fallback", "use_cache", "profile", "debug_info", "keep_values", "transfer"), _one_of((True, False))

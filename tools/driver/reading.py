@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from stepwell.dialects import graph, onnx
+from stepwell.dialects import graph, onnx, torch
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SHARE
@@ -59,6 +59,8 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
         compilation = Compilation(ModuleOp([]), ctx, owns_weights=True)
         with compilation.timed("import"):
             compilation.module = read_module(model, ctx)
+    if options.unsupported != "error":
+        compilation.module.attributes[torch.UNSUPPORTED] = StringAttr(options.unsupported)
     if is_lowered(compilation.module):
         _expect_defaults(options, compilation.module)
     module = compilation.module

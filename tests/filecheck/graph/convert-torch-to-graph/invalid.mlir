@@ -37,8 +37,8 @@ func.func @strides(%x: tensor<4x4xf32>) -> tensor<4x2xf32> {
   func.return %y : tensor<4x2xf32>
 }
 // -----
-func.func @unused(%x: tensor<2x4xf32>) -> tensor<2x1xf32> {
-  // expected-error: aten.native_group_norm.default: result 1 is not computed
-  %y:3 = "torch.aten.native_group_norm.default"(%x) {N = 2, C = 4, HxW = 1, group = 1, eps = 1.0e-5 : f64, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x1xf32>, tensor<2x1xf32>)
-  func.return %y#1 : tensor<2x1xf32>
+func.func @unused(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xi64> {
+  // expected-error: aten.adaptive_max_pool2d.default: result 1 is not computed
+  %y:2 = "torch.aten.adaptive_max_pool2d.default"(%x) {output_size = [2, 2]} : (tensor<1x2x4x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xi64>)
+  func.return %y#1 : tensor<1x2x2x2xi64>
 }

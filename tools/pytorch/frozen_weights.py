@@ -1,0 +1,58 @@
+"""The state of weights that are constants of compiled code, compared at each call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+from weakref import ref
+
+from stepwell.frontend.torch.tensors import torch_package
+
+_VERSION = attrgetter("_version")
+
+
+class WeightKeys:
+    """
+    The state of some tensors: the objects, their version counters, and the addresses of their elements.
+
+    Torch counts writes to a tensor, in place or by an optimizer; `p.data = t` changes the address. Writes
+    that it does not count (`p.data.mul_()`, those through `numpy()`) are not seen: `stepwell.torch.refresh`.
+    """
+
+    def __init__(self, tensors: Sequence[Any]):
+        self._alive = True
+        self._refs = [ref(tensor, self._ended) for tensor in tensors]
+        self._ids = list(map(id, tensors))
+        self._versions = _versions(tensors)
+        self._address = torch_package().Tensor.data_ptr
+        self._addresses = list(map(self._address, tensors))
+
+    def _ended(self, _: object) -> None:
+        """Another object may have the number of one that is gone."""
+        self._alive = False
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether all of the tensors exist."""
+        return self._alive
+
+    def are_of(self, tensors: Sequence[Any]) -> bool:
+        """Whether these are the same objects, whatever their contents."""
+        return self._alive and list(map(id, tensors)) == self._ids
+
+    def hold(self, tensors: Sequence[Any]) -> bool:
+        """Whether these are the same tensors with the same contents as before."""
+        return (
+            self.are_of(tensors)
+            and _versions(tensors) == self._versions
+            and list(map(self._address, tensors)) == self._addresses
+        )
+
+
+def _versions(tensors: Sequence[Any]) -> list[int]:
+    """The version counters; -1 for tensors of inference mode, which have none."""
+    try:
+        return list(map(_VERSION, tensors))
+    except RuntimeError:
+        return [-1 if tensor.is_inference() else tensor._version for tensor in tensors]

@@ -1,0 +1,129 @@
+"""PyTorch modules compiled as functions of tensors: nested arguments and results, memory that is shared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Unpack, cast
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.frontend.torch.export import exported_program
+from stepwell.frontend.torch.exported import read_torch
+from stepwell.frontend.torch.tensors import torch_package
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.sessions.session import Session
+from stepwell.runtime.warned import warn
+from stepwell.tools.driver.compile import compile as compile_model
+from stepwell.tools.driver.options import CompileKeywords, CompileOptions, options_with
+from stepwell.tools.driver.program import Program
+from stepwell.tools.pytorch.exchange import tensor_reader, tensor_writer
+
+
+class GradientWarning(UserWarning):
+    """A tensor whose gradient is wanted, where the result has none."""
+
+
+def compile_module(
+    module: Any,
+    example_inputs: object,
+    dynamic_shapes: object = None,
+    *,
+    options: CompileOptions | None = None,
+    threads: int | None = None,
+    **keywords: Unpack[CompileKeywords],
+) -> TorchModel:
+    """
+    A module as compiled code that takes and returns tensors, nested as those of the module.
+
+    Args: as of `stepwell.compile`. A module that writes into buffers has them as its state.
+    Raises: StepwellError as `stepwell.compile`.
+    """
+    chosen = options_with(options, keywords, ("options", "threads"))
+    program, names = exported_program(module, example_inputs, dynamic_shapes)
+    ctx = StepwellContext()
+    ctx.target = chosen.description()
+    op = read_torch(program, ctx, names)
+    model = compile_model(Program(op, ctx), chosen, threads=threads)
+    return TorchModel(model, program)
+
+
+class TorchModel:
+    """
+    A compiled module. `model` is the code, which takes arrays by name; `session` has the values of buffers.
+
+    Arguments that are no tensors must be those of the example.
+    """
+
+    def __init__(self, model: CompiledModel, program: Any):
+        """Args: `program` is the exported one, for the nesting of arguments and results."""
+        self.model = model
+        trees = import_module("torch.utils._pytree")
+        self._flatten, self._unflatten = trees.tree_flatten, trees.tree_unflatten
+        self._tensor: type = torch_package().Tensor
+        args, kwargs = program.example_inputs
+        leaves, self._in_spec = self._flatten((tuple(args), dict(kwargs)))
+        self._constants = [None if isinstance(leaf, self._tensor) else (leaf,) for leaf in leaves]
+        tensors = [leaf for leaf in leaves if isinstance(leaf, self._tensor)]
+        specs = model.interface.inputs
+        self._names = [spec.name for spec in specs]
+        self._readers = [tensor_reader(t.dtype, name) for t, name in zip(tensors, self._names, strict=True)]
+        self._writers = [tensor_writer(spec.dtype) for spec in model.interface.outputs]
+        self._out_spec = program.call_spec.out_spec
+        self._is_flat = not kwargs and len(args) == len(tensors) == len(leaves)
+        session = model.session()
+        self.session: Session[CompiledModel] | None = session if session.state else None
+        """The values of buffers that calls change; None for a module without."""
+        self._warned = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """
+        The results, as the module nests them. CPU tensors share their memory with the code.
+
+        Raises: StepwellError `bad-inputs` for arguments of another nesting, or on another device; as calling
+        a `CompiledModel`.
+        """
+        is_flat = self._is_flat and not kwargs and len(args) == len(self._readers)
+        tensors = (
+            args if is_flat and all(isinstance(a, self._tensor) for a in args) else self._leaves(args, kwargs)
+        )
+        arrays = [self._read(number, tensor) for number, tensor in enumerate(tensors)]
+        if self.session is None:
+            found = self.model.invoke(arrays)
+        else:
+            made = self.session(*arrays)
+            found = made if isinstance(made, tuple) else (made,)
+        results = [write(array) for write, array in zip(self._writers, found, strict=True)]
+        return self._unflatten(results, self._out_spec)
+
+    def _read(self, number: int, tensor: Any) -> Any:
+        if tensor.requires_grad and not self._warned:
+            self._warned = True
+            warn("the results have no gradients: use torch.compile to train", GradientWarning)
+        if tensor.device.type != "cpu":
+            message = f"{self._names[number]} is on the device {tensor.device}"
+            raise StepwellError("bad-inputs", None, message, help="move it: x.cpu()")
+        return self._readers[number](tensor)
+
+    def _leaves(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Sequence[Any]:
+        """The tensors in the arguments. Raises: StepwellError `bad-inputs`."""
+        leaves, spec = self._flatten((tuple(args), kwargs))
+        if spec != self._in_spec:
+            note = f"expected {self._in_spec}", f"found {spec}"
+            message = "the arguments are not nested as those of the example"
+            raise StepwellError("bad-inputs", None, message, note=note)
+        tensors: list[Any] = []
+        for constant, leaf in zip(self._constants, cast("Sequence[Any]", leaves), strict=True):
+            if constant is None and isinstance(leaf, self._tensor):
+                tensors.append(leaf)
+            elif constant is None or leaf != constant[0]:
+                wanted = "a tensor" if constant is None else repr(constant[0])
+                raise StepwellError(
+                    "bad-inputs", None, f"expected {wanted} as in the example, found {leaf!r}"
+                )
+        return tensors
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write an artifact, which loads without torch and takes arrays. Raises: StepwellError."""
+        self.model.save(path)
