@@ -27,6 +27,7 @@ from stepwell.tools.commands.options import (
 from stepwell.tools.commands.shown_outputs import described_array
 from stepwell.tools.debug.guilt import with_guilt
 from stepwell.tools.debug.meaning import LEVELS
+from stepwell.tools.debug.references import expect_reference
 from stepwell.tools.debug.session import DebugSession, debug
 from stepwell.tools.debug.values import ValueInfo
 from stepwell.tools.debug.watch import kinds_of
@@ -137,6 +138,8 @@ def _session(args: Namespace) -> DebugSession:
     """A session that has run as the arguments say. Raises: StepwellError."""
     if args.watch is not None:
         kinds_of(args.watch)  # an error comes before the compilation
+    if args.against is not None:
+        expect_reference(args.against)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
     changes = {name: _only_array(path) for name, path in args.set}
     options = None if args.model.suffix == ".stepwell" else compile_options(args)

@@ -21,7 +21,7 @@ from stepwell.tools.commands.options import (
     positive,
     watched,
 )
-from stepwell.tools.driver.options import CompileOptions, check_suffix, expect_source, source_suffixes
+from stepwell.tools.driver.options import CompileOptions, expect_source
 from stepwell.tools.inputs import read_arrays
 from stepwell.tools.progress import shown_progress
 
@@ -101,6 +101,7 @@ def run(args: Namespace) -> int:
     output = args.output or Path(args.model.name).with_suffix(FORMATS[args.format])
     check_place(output)
     args.profile = True
+    from stepwell.tools.debug.references import expect_reference
     from stepwell.tools.explore.collect import collect
     from stepwell.tools.explore.compare import compared
     from stepwell.tools.explore.overlays import read_overlay, unknown_nodes
@@ -108,6 +109,9 @@ def run(args: Namespace) -> int:
     options = compile_options(args)
     overlays = [read_overlay(path) for path in args.overlay]
     feeds = {} if args.inputs is None else read_arrays(args.inputs)
+    other = _read_other(args)
+    if args.against is not None:
+        expect_reference(args.against)
     with watched(args), shown_progress() as progress:
         data = collect(
             args.model,
@@ -119,7 +123,7 @@ def run(args: Namespace) -> int:
             progress=progress,
         )
         if args.compare is not None:
-            data["compare"] = compared(data, _other(args, options))
+            data["compare"] = compared(data, other or _collected_other(args, options))
         is_right = args.against is None or _is_right(args, data, options, feeds)
     data["overlays"] = overlays
     for path, overlay in zip(args.overlay, overlays, strict=True):
@@ -189,14 +193,22 @@ def _is_right(args: Namespace, data: Data, options: CompileOptions, feeds: Mappi
     return found.first is None
 
 
-def _other(args: Namespace, options: CompileOptions) -> Mapping[str, object]:
-    """The data to compare with: a file of it, or that of another model with the same options."""
-    from stepwell.tools.explore.collect import collect
+def _read_other(args: Namespace) -> Mapping[str, object] | None:
+    """The data of a file to compare with; None for a model. Raises: StepwellError of what is neither."""
     from stepwell.tools.explore.overlays import read_data
 
+    if args.compare is None:
+        return None
     if args.compare.suffix == ".json":
         return read_data(args.compare)
-    check_suffix(args.compare, source_suffixes())
+    expect_source(args.compare)
+    return None
+
+
+def _collected_other(args: Namespace, options: CompileOptions) -> Mapping[str, object]:
+    """The data of the other model, with the same options."""
+    from stepwell.tools.explore.collect import collect
+
     return collect(
         args.compare, options, command=str(args.compare), run=not args.no_run, threads=args.threads
     )

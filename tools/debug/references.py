@@ -44,6 +44,16 @@ class Reference:
     """
 
 
+def expect_reference(against: str) -> None:
+    """Require a reference's name, or a file. Raises: StepwellError `bad-option`, `no-file`."""
+    if Path(against).suffix == ".npz":
+        if not Path(against).exists():
+            raise StepwellError("no-file", against, "there is no such file of reference values")
+    elif against not in NAMES:
+        help = f"{did_you_mean(against, NAMES)}it is {', '.join(NAMES)}, or a file that ends in .npz"
+        raise StepwellError("bad-option", None, f"there is no reference {against!r}", help=help)
+
+
 def reference_values(
     against: str | Mapping[str, object], model: Model, feeds: Mapping[str, Array]
 ) -> Reference:
@@ -59,9 +69,7 @@ def reference_values(
         from urllib.parse import unquote
 
         return Reference({unquote(name): array for name, array in read_arrays(Path(against)).items()})
-    if against not in NAMES:
-        help = f"{did_you_mean(against, NAMES)}it is {', '.join(NAMES)}, or a file that ends in .npz"
-        raise StepwellError("bad-option", None, f"there is no reference {against!r}", help=help)
+    expect_reference(against)
     proto = model_proto(model)
     if against == "onnxruntime":
         values = onnxruntime_values(proto, feeds)

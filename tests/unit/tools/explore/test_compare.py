@@ -68,3 +68,24 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, capsys: pytest.Capt
         capsys, cli.main, "explore", DIGITS, "--no-run", "-o", tmp_path / "x", "--compare", bad
     )
     assert error.startswith("error[bad-data]: expected the schema stepwell-explore/1")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--compare", "none.json"], "no-file"),
+        (["--compare", "m.stepwell"], "no-source"),
+        (["--against", "none"], "bad-option"),
+        (["--against", "none.npz"], "no-file"),
+    ],
+)
+def test_an_error_comes_before_the_compilation(
+    options: list[str],
+    code: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setattr("stepwell.tools.explore.collect.collect", None)
+    error = shown_error(capsys, cli.main, "explore", DIGITS, "-o", tmp_path / "x", *options)
+    assert error.startswith(f"error[{code}]: ")
