@@ -139,7 +139,7 @@ def _outside(op: Operation, group: Group, buffer: Buffer, indices: Sequence[Valu
     where = f"thread {group.thread_text(lane)} of block {group.block_text(lane)}"
     shape = "x".join(map(str, buffer.shape))
     message = f"{where} accesses {buffer.name}{_at(indices, lane)}, of shape {shape}: {op.name}"
-    return group.error("out-of-bounds", op, message)
+    return group.failed_check("out-of-bounds", op, message)
 
 
 def _at(indices: Sequence[Value], lane: int) -> str:
@@ -174,7 +174,7 @@ def _check_race(
             ops = f"{found.op.name}, then {op.name}"
             between = "without a barrier between" if "threads" in pair[:7] else "in one launch"
             message = f"{pair} access {buffer.name}{at} {between}: {ops}"
-            raise group.error("data-race", op, message, first_access(found.op))
+            raise group.failed_check("data-race", op, message, first_access(found.op))
 
 
 def _check_written(
@@ -189,7 +189,7 @@ def _check_written(
         lane = int(np.argmax(missing))
         where = f"thread {group.thread_text(lane)} of block {group.block_text(lane)}"
         message = f"{where} reads {buffer.name}{_at(indices, lane)}, which no thread has written"
-        raise group.error("uninitialized-read", op, message)
+        raise group.failed_check("uninitialized-read", op, message)
 
 
 @for_lanes("memref.alloca", "memref.alloc")
