@@ -89,9 +89,11 @@ class GPUFuncOp(IRDLOperation):
     A function of a device; a `kernel` is started by the host, once for each thread of a grid.
 
     ```mlir
-    gpu.func @k0(%x: memref<48xf32>) workgroup(%s: memref<16xf32, #gpu.address_space<workgroup>>) kernel
-        attributes {gpu.known_block_size = array<i32: 16, 1, 1>} {
-      gpu.return
+    gpu.module @m {
+      gpu.func @k0(%x: memref<48xf32>) workgroup(%s: memref<16xf32, #gpu.address_space<workgroup>>) kernel
+          attributes {gpu.known_block_size = array<i32: 16, 1, 1>} {
+        gpu.return
+      }
     }
     ```
     Memory of the block (`workgroup`) and of the thread (`private`) are arguments of the body.
@@ -225,7 +227,11 @@ class ReturnOp(IRDLOperation):
     The end of a thread.
 
     ```mlir
-    gpu.return
+    gpu.module @m {
+      gpu.func @k() kernel {
+        gpu.return
+      }
+    }
     ```
     """
 

@@ -92,7 +92,10 @@ class TerminatorOp(IRDLOperation):
     The end of a thread in `gpu.launch`.
 
     ```mlir
-    gpu.terminator
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+        threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+      gpu.terminator
+    }
     ```
     """
 
@@ -110,6 +113,11 @@ class LaunchFuncOp(IRDLOperation):
     Run a kernel once for each thread of a grid, and wait.
 
     ```mlir
+    gpu.module @k0 {
+      gpu.func @k0(%y: memref<64xf32>) kernel {
+        gpu.return
+      }
+    }
     gpu.launch_func @k0::@k0 blocks in (%c4, %c1, %c1) threads in (%c16, %c1, %c1) args(%x : memref<64xf32>)
     ```
     Constraints:

@@ -81,7 +81,10 @@ def run(args: Namespace) -> int:
     if args.emulate:
         return run_emulated(args)
     if args.device is not None:
-        return run_kernel(args)
+        show_outputs(args, buffers := run_kernel(args))
+        if args.outputs is not None:
+            write_outputs(args.outputs, buffers)
+        return 0
     if args.on is not None:
         return _run_there(args)
     if args.against is not None:

@@ -11,7 +11,6 @@ import numpy as np
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array, Interface, TensorSpec
-from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
 from stepwell.tools.devices.emit import read_kernels
 from stepwell.tools.inputs import completed_inputs, expect_fitting, read_arrays
 
@@ -31,8 +30,8 @@ def add_device(parser: ArgumentParser) -> None:
     )
 
 
-def run_kernel(args: Namespace) -> int:
-    """Run `@main` of a file of IR; returns the exit status. Raises: StepwellError."""
+def run_kernel(args: Namespace) -> dict[str, Array]:
+    """The buffers of `@main` of a file of IR after it ran, by name. Raises: StepwellError."""
     if args.device not in DEVICES:
         help = f"{did_you_mean(args.device, DEVICES)}the devices are {', '.join(DEVICES)}"
         raise StepwellError("no-device", None, f"no device is named {args.device!r} here", help=help)
@@ -50,11 +49,7 @@ def run_kernel(args: Namespace) -> int:
     expect_fitting(interface, feeds)
     values = [feeds[name] if feeds[name].ndim else feeds[name][()] for name in names]
     results = interpret(module, ctx, MAIN, [np.ascontiguousarray(value) for value in values])
-    outputs = dict(zip([spec.name for spec in interface.outputs], results, strict=False))
-    show_outputs(args, outputs)
-    if args.outputs is not None:
-        write_outputs(args.outputs, outputs)
-    return 0
+    return dict(zip([spec.name for spec in interface.outputs], results, strict=False))
 
 
 def _main(module: object, file: str) -> FuncOp:

@@ -18,6 +18,7 @@ from stepwell.lowering.interpret.lanes.compiler import LaneCompiler, for_lanes
 from stepwell.lowering.interpret.lanes.shadow import Conflict, Shadow
 from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Lanes, active, as_lanes, first_access
 from stepwell.lowering.interpret.tensors import fill_in, window
+from stepwell.runtime.errors import StepwellError
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def _outside(op: Operation, group: Group, buffer: Buffer, indices: Sequence[Valu
     where = f"thread {group.thread_text(lane)} of block {group.block_text(lane)}"
     shape = "x".join(map(str, buffer.shape))
     message = f"{where} accesses {buffer.name}{_at(indices, lane)}, of shape {shape}: {op.name}"
-    return group.error("out-of-bounds", op, message)
+    return group.in_kernel(StepwellError("out-of-bounds", op, message))
 
 
 def _at(indices: Sequence[Value], lane: int) -> str:
@@ -174,7 +175,7 @@ def _check_race(
             ops = f"{found.op.name}, then {op.name}"
             between = "without a barrier between" if "threads" in pair[:7] else "in one launch"
             message = f"{pair} access {buffer.name}{at} {between}: {ops}"
-            raise group.error("data-race", op, message, first_access(found.op))
+            raise group.in_kernel(StepwellError("data-race", op, message, note=first_access(found.op)))
 
 
 def _check_written(
@@ -189,7 +190,7 @@ def _check_written(
         lane = int(np.argmax(missing))
         where = f"thread {group.thread_text(lane)} of block {group.block_text(lane)}"
         message = f"{where} reads {buffer.name}{_at(indices, lane)}, which no thread has written"
-        raise group.error("uninitialized-read", op, message)
+        raise group.in_kernel(StepwellError("uninitialized-read", op, message))
 
 
 @for_lanes("memref.alloca", "memref.alloc")

@@ -75,7 +75,7 @@ class Group:
                 here, absent = (self.thread_text(lane) for lane in lanes)
                 block = self.block_text(lanes[0])
                 message = f"thread {here} of block {block} reaches a barrier, and thread {absent} does not"
-                raise self.error("divergent-barrier", op, message)
+                raise self.in_kernel(StepwellError("divergent-barrier", op, message))
             self._barriers += counts > 0
         self._set_epochs()
 
@@ -104,9 +104,9 @@ class Group:
             return f"threads {threads[0]} and {threads[1]} of block {places[0]}"
         return f"thread {threads[0]} of block {places[0]} and thread {threads[1]} of block {places[1]}"
 
-    def error(self, code: str, op: Operation, message: str, *notes: str) -> StepwellError:
-        """The error of a check."""
-        return StepwellError(code, op, message, note=(*notes, f"in the kernel @{self.kernel}"))
+    def in_kernel(self, error: StepwellError) -> StepwellError:
+        """An error with a note that names the kernel."""
+        return error.with_note(f"in the kernel @{self.kernel}")
 
 
 @dataclass

@@ -54,6 +54,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/forms/nbits_bytes.py _ONE_BYTES _ONE_SHORTS
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES _LINE_BYTES
+        passes/loop/gpu/gpu_map_parallel_loops.py _WARP
         passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES
         passes/tensor/schedule/tile_product.py _ROWS _COLUMNS
         runtime/machine/cpu_features.py _VECTORS _MASKS _TILES _EXTENDED AARCH64
@@ -76,6 +77,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/winograd_conv.py _MAX_CHANNELS
         passes/onnx/weight_forms.py _FLOAT
         passes/graph/simplify/algebra_patterns.py _FLOATS
+        passes/loop/gpu/use_rounding_ops.py _ROUNDER
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
     "the form of data and code, on which other code relies": """
