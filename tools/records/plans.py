@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -16,9 +16,19 @@ from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.records.database import file_bytes, parsed
 
-if TYPE_CHECKING:
-    from stepwell.tools.driver.options import CompileOptions
 
+class LevelOneOptions(Protocol):
+    """The options of a compilation that a plan may set, as fields of a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def memory(self) -> str:
+        """`normal`, or `low`, which excludes plans."""
+        ...
+
+
+Options = TypeVar("Options", bound=LevelOneOptions)
 ALTERNATIVES: Sequence[Mapping[str, object]] = (
     {"winograd": "fast"},
     {"winograd": "off"},
@@ -43,8 +53,8 @@ def graph_digest(module: ModuleOp) -> str:
 
 
 def with_plan(
-    module: ModuleOp, options: CompileOptions, target: TargetDescription, files: Sequence[Path]
-) -> CompileOptions:
+    module: ModuleOp, options: Options, target: TargetDescription, files: Sequence[Path]
+) -> Options:
     """
     The options of a compilation with the best plan of databases; options that the user set stay.
 
@@ -69,7 +79,7 @@ def with_plan(
     return chosen(options, best.choices)
 
 
-def is_free(options: CompileOptions, choices: Mapping[str, object]) -> bool:
+def is_free(options: LevelOneOptions, choices: Mapping[str, object]) -> bool:
     """Whether the user left the options of a plan as they are by default."""
     default = type(options)()
     return options.memory == "normal" and all(
@@ -77,7 +87,7 @@ def is_free(options: CompileOptions, choices: Mapping[str, object]) -> bool:
     )
 
 
-def chosen(options: CompileOptions, choices: Mapping[str, object]) -> CompileOptions:
+def chosen(options: Options, choices: Mapping[str, object]) -> Options:
     """The options with the choices of a plan."""
     more: dict[str, object] = {}
     for name, value in choices.items():

@@ -61,10 +61,10 @@ def _best(trials: list[Trial]) -> dict[tuple[str, str, int], Trial]:
 def _show(args: Namespace) -> int:
     content = parsed(args.show, file_bytes(args.show))
     content.warn(args.show)
-    best = _best(content.trials)
+    best, tried = _best(content.trials), len(live_trials(content.trials))
     args.facts |= {
         "tasks": len(content.tasks),
-        "trials": len(content.trials),
+        "trials": tried,
         "best": [asdict(trial) for trial in best.values()],
         "bad": content.bad,
         "unknown": content.unknown,
@@ -76,7 +76,7 @@ def _show(args: Namespace) -> int:
     ]
     if rows:
         print(table_text(["kernel", "machine", "threads", "gain"], rows))
-    print(f"{len(content.tasks)} kernels, {len(content.trials)} trials, {len(rows)} gains that are used")
+    print(f"{len(content.tasks)} kernels, {tried} trials, {len(rows)} gains that are used")
     return 0
 
 
