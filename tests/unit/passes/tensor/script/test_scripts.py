@@ -16,7 +16,7 @@ from stepwell.dialects.sched import SCHEDULE
 from stepwell.passes import PassContext, run_pipeline
 from stepwell.runtime.errors import StepwellError
 from tests.support.kernels import product
-from tests.support.random_schedules import kernel_with_schedules
+from tests.support.random_schedules import KERNELS, kernel_with_schedules
 from tests.support.samples import examples
 
 
@@ -52,6 +52,18 @@ def test_scripts_of_schedules_give_the_same_schedules(data: st.DataObject) -> No
             run_pipeline(scheduled, "tile-and-fuse", ctx)
         return
     assert _schedules(replayed) == _schedules(scheduled)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_scripts_of_what_the_choosers_decide(name: str) -> None:
+    ctx = StepwellContext()
+    bare = parse_module(ctx, KERNELS[name])
+    run_pipeline(bare, "generalize-copies,collapse-loops", ctx)
+    scheduled = bare.clone()
+    run_pipeline(scheduled, "choose-schedules{mcpu=x86-64-v3}", ctx)
+    assert any(_schedules(scheduled))
+    run_pipeline(script := scheduled.clone(), "schedule-to-script", ctx)
+    assert _schedules(_replayed(str(bare), str(script))) == _schedules(scheduled)
 
 
 _KERNEL = product("m, n, k", "m, k", "k, n", "m, n", m=5, n=9, k=4)
