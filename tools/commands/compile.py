@@ -22,7 +22,12 @@ from stepwell.tools.commands.options import (
     watched,
 )
 from stepwell.tools.driver.compile import build_image
-from stepwell.tools.driver.options import CompileOptions, check_suffix, source_suffixes
+from stepwell.tools.driver.options import (
+    CompileOptions,
+    check_suffix,
+    expect_chosen_schedules,
+    source_suffixes,
+)
 from stepwell.tools.json_facts import STANDARD_OUTPUT, Facts, tensor_facts
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
@@ -107,6 +112,8 @@ def run(args: Namespace) -> int:
             f"--pass-limit counts passes kernel by kernel, and {option} runs them on the whole program",
             help="write the program with --emit linalg, and limit stepwell-opt's passes on it",
         )
+    if args.pass_limit is not None:
+        expect_chosen_schedules(options, "--pass-limit")
     if args.emit is not None and args.dump is not None:
         raise StepwellError("bad-option", None, "--dump writes every level: it does not go with --emit")
     if args.print_memory_plan and args.emit in LEVELS[: LEVELS.index("loops")]:

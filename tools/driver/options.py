@@ -162,6 +162,14 @@ class CompileOptions:
         return Target(self.target).cpu()
 
 
+def expect_chosen_schedules(options: CompileOptions, task: str) -> None:
+    """Refuse scripts of schedules where passes run one by one. Raises: StepwellError `bad-option`."""
+    if options.schedules is not None:
+        message = f"{task} runs the compiler's own passes one by one, and schedules are those of a file"
+        help = "leave --schedules out, or give it to `stepwell compile --emit linalg` and take that text"
+        raise StepwellError("bad-option", None, message, help=help)
+
+
 def relaxed_options(options: CompileOptions, path: Path) -> CompileOptions | None:
     """
     The options of the second code of a package for WebAssembly, for engines with relaxed SIMD.
