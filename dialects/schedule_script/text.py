@@ -31,7 +31,7 @@ def parse_operand(parser: Parser, type: StageType | LoopType) -> SSAValue:
 
 
 def parse_loops(parser: Parser) -> list[SSAValue]:
-    """One or more loops. Raises: ParseError."""
+    """A list of loops. Raises: ParseError."""
     names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
     return [parser.resolve_operand(name, LOOP) for name in names]
 

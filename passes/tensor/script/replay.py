@@ -48,7 +48,7 @@ MOST_STEPS = 4096
 
 @dataclass
 class _Stage:
-    """A stage of a script that is replayed: its op, and what has been decided of it so far."""
+    """A stage of a script during replay: the op, and the decisions so far."""
 
     name: str
     op: Operation

@@ -185,7 +185,7 @@ class _LoopSteps:
 
 
 def _divisible(steps: Sequence[int]) -> list[list[int]]:
-    """The factors of splits that make tiles: one split as far as each tile divides the one before."""
+    """The factors of splits into tiles: a single split as far as tiles divide each other."""
     runs: list[list[int]] = []
     for number, step in enumerate(steps):
         outer = steps[number - 1] if number else None
