@@ -50,6 +50,9 @@ SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
 NAME = "sched.name"
 """Key of the name of an op as a stage, by which scripts and errors call it."""
+AT = "sched.at"
+"""Key of the name of the op in whose parallel loops an op is computed; `root`: in loops of its own."""
+ROOT = "root"
 LOOPS = "sched.loops"
 """Key of the names of an op's loops, an array of strings."""
 TUNED = "sched.tuned"
@@ -270,6 +273,12 @@ def schedule_of(op: Operation) -> Schedule | None:
     return attr.get() if isinstance(attr, ScheduleAttr) else None
 
 
+def place_of(op: Operation) -> str | None:
+    """The name of the op in whose loops an op is to be computed, or `root`; None: where it can be."""
+    place = op.attributes.get(AT)
+    return place.data if isinstance(place, StringAttr) else None
+
+
 def loop_names_of(op: Operation) -> tuple[str, ...]:
     """The names of an op's loops; none if it has no attribute with these."""
     return _names(op.attributes.get(LOOPS))
@@ -327,6 +336,7 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     KERNEL: _Interface(verify_kernel),
     SCHEDULE: _of_class(ScheduleAttr, "linalg.*", "linalg_ext.*"),
     NAME: _of_class(StringAttr, "linalg.*", "linalg_ext.*"),
+    AT: _of_class(StringAttr, "linalg.*"),
     LOOPS: _Hint(("linalg.*",), "an array of strings", _are_names),
     TUNED: _Hint(("func.func",), "lists of schedules, for `forms` and `tiles`", are_tuned),
     UNROLLED: _of_class(UnitAttr, "func.func"),

@@ -2,29 +2,37 @@
 
 from stepwell.dialects.schedule_script.container import ScriptOp, StageOp, scripts_of
 from stepwell.dialects.schedule_script.primitives import (
-    PRIMITIVES,
     InsideOp,
     LoopsOp,
     ParallelOp,
-    PrimitiveOp,
     ReorderOp,
-    SetFormOp,
-    SetSizeOp,
     SplitOp,
     TileOp,
     UnrollOp,
     VectorizeOp,
 )
+from stepwell.dialects.schedule_script.stage_primitives import (
+    ComputeAtOp,
+    ComputeRootOp,
+    SetFormOp,
+    SetSizeOp,
+)
+from stepwell.dialects.schedule_script.text import OPEN, PrimitiveOp
 from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
 
-OPS = (ScriptOp, StageOp, *PRIMITIVES)
+OPS = (
+    ScriptOp, StageOp, LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp,
+    SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp,
+)  # fmt: skip
 """All ops of scripts."""
 
 __all__ = [
     "LOOP",
+    "OPEN",
     "OPS",
-    "PRIMITIVES",
     "STAGE",
+    "ComputeAtOp",
+    "ComputeRootOp",
     "InsideOp",
     "LoopType",
     "LoopsOp",

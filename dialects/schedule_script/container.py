@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.schedule_script.primitives import PRIMITIVES
+from stepwell.dialects.schedule_script.text import PrimitiveOp
 from stepwell.dialects.schedule_script.types import STAGE, StageType
 
 
@@ -108,7 +108,7 @@ class ScriptOp(IRDLOperation):
         if not self.target.data:  # (C2)
             raise VerifyException("`for` must name a kernel, a stage or a node, found an empty name")
         for op in self.body.block.ops:
-            if not isinstance(op, (StageOp, *PRIMITIVES)):  # (C1)
+            if not isinstance(op, StageOp | PrimitiveOp):  # (C1)
                 raise VerifyException(f"a script has stages and primitives alone, found {op.name}")
 
 

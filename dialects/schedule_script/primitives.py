@@ -6,72 +6,28 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
-from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from stepwell.dialects.schedule_script.text import (
+    PrimitiveOp,
+    parse_count,
+    parse_factors,
+    parse_loops,
+    parse_operand,
+    print_factors,
+    print_operands_of,
+)
 from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
 
-OPEN = -1
-"""The factor `?` of a split: as many as there are."""
 MOST_LOOPS = 64
 """A stage has at most so many loops at a time."""
 MOST_COPIES = 64
 """The copies that an unrolled loop becomes at most, unless the script says another limit."""
-
-
-class PrimitiveOp(IRDLOperation, ABC):
-    """A step of a script."""
-
-    @property
-    def word(self) -> str:
-        """The primitive's name as messages have it."""
-        return self.name.partition(".")[2]
-
-
-def _operand(parser: Parser, type: StageType | LoopType) -> SSAValue:
-    return parser.resolve_operand(parser.parse_unresolved_operand(), type)
-
-
-def _loops(parser: Parser) -> list[SSAValue]:
-    names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-    return [parser.resolve_operand(name, LOOP) for name in names]
-
-
-def _number(parser: Parser) -> int:
-    at = parser.pos
-    number = parser.parse_integer(allow_boolean=False)
-    if not -(1 << 62) < number < 1 << 62:
-        parser.raise_error(f"{number} is no number of iterations", at, parser.pos)
-    return number
-
-
-def _factors(parser: Parser) -> list[int]:
-    def factor() -> int:
-        return OPEN if parser.parse_optional_punctuation("?") is not None else _number(parser)
-
-    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, factor)
-
-
-def _print_factors(printer: Printer, factors: Sequence[int]) -> None:
-    with printer.in_square_brackets():
-        printer.print_list(factors, lambda n: printer.print_string("?" if n == OPEN else str(n)))
-
-
-def _print_operands(printer: Printer, op: Operation) -> None:
-    printer.print_string(" ")
-    printer.print_list(op.operands, printer.print_operand)
 
 
 @irdl_op_definition
@@ -98,10 +54,10 @@ class LoopsOp(PrimitiveOp):
     @classmethod
     def parse(cls, parser: Parser) -> LoopsOp:
         # The text has the number of loops before the `=` alone.
-        return cls(_operand(parser, STAGE), getattr(parser, "bound_results", 0))
+        return cls(parse_operand(parser, STAGE), getattr(parser, "bound_results", 0))
 
     def print(self, printer: Printer) -> None:
-        _print_operands(printer, self)
+        print_operands_of(printer, self)
 
     def verify_(self) -> None:
         if len(self.loops) > MOST_LOOPS:
@@ -138,14 +94,14 @@ class SplitOp(PrimitiveOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> SplitOp:
-        loop = _operand(parser, LOOP)
+        loop = parse_operand(parser, LOOP)
         parser.parse_keyword("by")
-        return cls(loop, _factors(parser))
+        return cls(loop, parse_factors(parser))
 
     def print(self, printer: Printer) -> None:
-        _print_operands(printer, self)
+        print_operands_of(printer, self)
         printer.print_string(" by ")
-        _print_factors(printer, self.factors.get_values())
+        print_factors(printer, self.factors.get_values())
 
     def verify_(self) -> None:
         if len(self.parts) != len(self.factors) or len(self.factors) > MOST_LOOPS:
@@ -179,14 +135,14 @@ class TileOp(PrimitiveOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> TileOp:
-        loops = _loops(parser)
+        loops = parse_loops(parser)
         parser.parse_keyword("by")
-        return cls(loops, _factors(parser))
+        return cls(loops, parse_factors(parser))
 
     def print(self, printer: Printer) -> None:
-        _print_operands(printer, self)
+        print_operands_of(printer, self)
         printer.print_string(" by ")
-        _print_factors(printer, self.factors.get_values())
+        print_factors(printer, self.factors.get_values())
 
     def verify_(self) -> None:
         if (len(self.loops), len(self.factors), len(self.parts)) != (2, 2, 4):  # (C1)
@@ -203,10 +159,10 @@ class _LoopsPrimitive(PrimitiveOp, ABC):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        return cls(_loops(parser))
+        return cls(parse_loops(parser))
 
     def print(self, printer: Printer) -> None:
-        _print_operands(printer, self)
+        print_operands_of(printer, self)
 
     def verify_(self) -> None:
         if not self.loops:
@@ -258,10 +214,10 @@ class VectorizeOp(PrimitiveOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> VectorizeOp:
-        return cls(_operand(parser, LOOP))
+        return cls(parse_operand(parser, LOOP))
 
     def print(self, printer: Printer) -> None:
-        _print_operands(printer, self)
+        print_operands_of(printer, self)
 
 
 @irdl_op_definition
@@ -291,12 +247,12 @@ class UnrollOp(PrimitiveOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> UnrollOp:
-        loop = _operand(parser, LOOP)
+        loop = parse_operand(parser, LOOP)
         has_limit = parser.parse_optional_keyword("limit") is not None
-        return cls(loop, _number(parser) if has_limit else None)
+        return cls(loop, parse_count(parser) if has_limit else None)
 
     def print(self, printer: Printer) -> None:
-        _print_operands(printer, self)
+        print_operands_of(printer, self)
         if self.limit is not None:
             printer.print_string(f" limit {self.limit.value.data}")
 
@@ -312,72 +268,3 @@ class InsideOp(_LoopsPrimitive):
     """
 
     name = "sched.inside"
-
-
-@irdl_op_definition
-class SetFormOp(PrimitiveOp):
-    """
-    The way to compute an op of `linalg_ext`, with its own sizes until `sched.set_size` changes one.
-
-    ```mlir
-    sched.set_form %a to "online-softmax"
-    ```
-    """
-
-    name = "sched.set_form"
-
-    stage = operand_def(StageType)
-    form = prop_def(StringAttr)
-
-    def __init__(self, stage: SSAValue, form: str):
-        super().__init__(operands=[stage], properties={"form": StringAttr(form)})
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SetFormOp:
-        stage = _operand(parser, STAGE)
-        parser.parse_keyword("to")
-        return cls(stage, parser.parse_str_literal())
-
-    def print(self, printer: Printer) -> None:
-        _print_operands(printer, self)
-        printer.print_string(" to ")
-        printer.print_attribute(self.form)
-
-
-@irdl_op_definition
-class SetSizeOp(PrimitiveOp):
-    """
-    A named size of the form of an op.
-
-    ```mlir
-    sched.set_size %a "queries" to 32
-    ```
-    """
-
-    name = "sched.set_size"
-
-    stage = operand_def(StageType)
-    size = prop_def(StringAttr)
-    value = prop_def(IntegerAttr.constr(i64))
-
-    def __init__(self, stage: SSAValue, size: str, value: int):
-        properties = {"size": StringAttr(size), "value": IntegerAttr(value, i64)}
-        super().__init__(operands=[stage], properties=properties)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SetSizeOp:
-        stage, size = _operand(parser, STAGE), parser.parse_str_literal()
-        parser.parse_keyword("to")
-        return cls(stage, size, _number(parser))
-
-    def print(self, printer: Printer) -> None:
-        _print_operands(printer, self)
-        printer.print_string(" ")
-        printer.print_attribute(self.size)
-        printer.print_string(f" to {self.value.value.data}")
-
-
-PRIMITIVES = (
-    LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp, SetFormOp, SetSizeOp,
-)  # fmt: skip
-"""The classes of all primitives."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import tensor
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from stepwell.dialects.sched import schedule_of
+from stepwell.dialects.sched import NAME, place_of, schedule_of
 from stepwell.dialects.tensor_ir.structured import Structured, linear, projected_permutation
 
 
@@ -57,7 +58,7 @@ def fused_group(anchor: Structured, shared: Sequence[int]) -> list[Member]:
         candidate = _unify(view, members)
         if candidate is None or not candidate.covers(shared) or _is_open_anchor(candidate, shared):
             continue
-        if _wants_more(candidate, anchor, shared):
+        if _wants_more(candidate, anchor, shared) or not _may_be_in(op, anchor.op):
             continue
         trial = {**members, op: candidate}
         if _edges_agree(candidate, members, shared) and _can_stand_together(trial, position):
@@ -77,6 +78,12 @@ def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:
         return False
     loops = zip(candidate.view.extents, candidate.loop_of, strict=True)
     return any(extent is None and loop not in shared for extent, loop in loops)
+
+
+def _may_be_in(op: Operation, anchor: Operation) -> bool:
+    """Whether an op may be computed in the loops of an anchor: its place, if it has one, names it."""
+    place, name = place_of(op), anchor.attributes.get(NAME)
+    return place is None or (isinstance(name, StringAttr) and name.data == place)
 
 
 def _wants_more(candidate: Member, anchor: Structured, shared: Sequence[int]) -> bool:

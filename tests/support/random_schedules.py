@@ -27,7 +27,7 @@ from tests.support.kernels import (
 )
 
 _TILES = (0, 0, 1, 2, 3, 4, 5, 8, 16, 300, (1 << 31) - 1)
-_KERNELS = {
+KERNELS = {
     "matmul": matmul(5, 2, 8, 3),
     "matmul, rows at run time": matmul("M", 2, 8, 3),
     "product": product("m, n, k", "m, k", "k, n", "m, n", m=5, n=9, k=4),
@@ -70,7 +70,7 @@ def _levels(draw: Callable[..., Any], op: Structured) -> Schedule:
 
 def kernel_with_schedules(draw: Callable[..., Any], ctx: StepwellContext) -> ModuleOp:
     """A kernel some of whose ops have a random schedule."""
-    module = parse_module(ctx, _KERNELS[draw(st.sampled_from(list(_KERNELS)))])
+    module = parse_module(ctx, KERNELS[draw(st.sampled_from(list(KERNELS)))])
     run_pipeline(module, draw(st.sampled_from(["generalize-copies", "collapse-loops"])), ctx)
     for op in module.walk():
         if (view := Structured.of(op)) is not None and draw(st.booleans()):

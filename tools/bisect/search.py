@@ -33,6 +33,7 @@ from stepwell.tools.driver.compilation import Compilation, is_lowered, main_of
 from stepwell.tools.driver.compile import build_image, compile
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_interface import read_interface
+from stepwell.tools.driver.options import expect_chosen_schedules
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.pass_runs import compiled_kernels
 from stepwell.tools.driver.reading import start
@@ -148,6 +149,7 @@ class Search:
 
     def _kernels(self, observation: Observation, last: int) -> Finding | None:
         """The finding in the first kernel that is wrong. Args: `last` is the number of the run before."""
+        expect_chosen_schedules(self.options, "bisect")
         to_kernel_functions(self.compilation, self.options)
         before = self._called(observation)
         with chosen_passes(self.options).active():

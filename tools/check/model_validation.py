@@ -36,6 +36,7 @@ from stepwell.tools.check.whole_call import whole_results
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, kernels_of, main_of
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.levels import chosen_passes, steps_of, to_graph, to_kernel_functions
+from stepwell.tools.driver.options import expect_chosen_schedules
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.reading import start
 
@@ -142,6 +143,7 @@ class ModelValidation:
 
     def _to_kernels(self, compilation: Compilation, observation: Observation, seed: int) -> None:
         """Kernels as functions on tensors; kernels that differ in extents only are one."""
+        expect_chosen_schedules(self.options, "validation")
         to_kernel_functions(compilation, self.options)
         known = self._judge_calls(compilation, observation, TO_KERNELS, set(), seed)
         before = {f.sym_name.data: str(f) for f in kernels_of(compilation.module)}

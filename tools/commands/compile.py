@@ -23,7 +23,12 @@ from stepwell.tools.commands.options import (
 )
 from stepwell.tools.devices.emit import DEVICE_LEVELS, emit_for_device
 from stepwell.tools.driver.compile import build_image
-from stepwell.tools.driver.options import CompileOptions, check_suffix, source_suffixes
+from stepwell.tools.driver.options import (
+    CompileOptions,
+    check_suffix,
+    expect_chosen_schedules,
+    source_suffixes,
+)
 from stepwell.tools.json_facts import STANDARD_OUTPUT, Facts, tensor_facts
 from stepwell.tools.progress import shown_progress
 from stepwell.tools.report import summary_text
@@ -119,6 +124,8 @@ def run(args: Namespace) -> int:
     if args.upstream and args.emit is None:
         message = "--upstream is about the text of a level, and none is written"
         raise StepwellError("bad-option", None, message, help="--emit linalg --upstream")
+    if args.pass_limit is not None:
+        expect_chosen_schedules(options, "--pass-limit")
     if args.emit is not None and args.dump is not None:
         raise StepwellError("bad-option", None, "--dump writes every level: it does not go with --emit")
     if args.print_memory_plan and args.emit in LEVELS[: LEVELS.index("loops")]:

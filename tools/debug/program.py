@@ -30,6 +30,7 @@ from stepwell.tools.driver.compile import TURN
 from stepwell.tools.driver.image import compile_image, deduplicate
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_interface import read_interface
+from stepwell.tools.driver.options import expect_chosen_schedules
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.reading import start
 
@@ -144,6 +145,7 @@ def debug_program(model: Model, options: CompileOptions) -> DebugProgram:
         interface = read_interface(main_of(compilation.module))
         compile_partitions(compilation, options)
         level_1 = compilation.module.clone()
+        expect_chosen_schedules(options, "debugging")
         to_kernel_functions(compilation, options)
         functions = compilation.module.clone()
         with chosen_passes(options).active():

@@ -193,6 +193,14 @@ def _not_compiled(target: Target) -> StepwellError:
     return StepwellError("unsupported-target", None, message, help=help)
 
 
+def expect_chosen_schedules(options: CompileOptions, task: str) -> None:
+    """Refuse scripts of schedules where passes run one by one. Raises: StepwellError `bad-option`."""
+    if options.schedules is not None:
+        message = f"{task} runs the compiler's own passes one by one, and schedules are those of a file"
+        help = "leave --schedules out, or give it to `stepwell compile --emit linalg` and take that text"
+        raise StepwellError("bad-option", None, message, help=help)
+
+
 def relaxed_options(options: CompileOptions, path: Path) -> CompileOptions | None:
     """
     The options of the second code of a package for WebAssembly, for engines with relaxed SIMD.

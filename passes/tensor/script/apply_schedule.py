@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Use
 
 from stepwell.dialects.schedule_script import ScriptOp, SetFormOp, SetSizeOp, StageOp, scripts_of
+from stepwell.dialects.schedule_script.files import read_scripts
 from stepwell.passes.base import Pass
-from stepwell.passes.tensor.script.reading import read_scripts
 from stepwell.passes.tensor.script.replay import apply_script
 from stepwell.passes.tensor.script.stages import kernel_for
 from stepwell.runtime.errors import StepwellError, did_you_mean

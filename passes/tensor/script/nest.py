@@ -8,7 +8,8 @@ from enum import Enum
 from math import ceil, prod
 
 from stepwell.dialects.schedule_levels import MOST
-from stepwell.dialects.schedule_script.primitives import MOST_COPIES, MOST_LOOPS, OPEN
+from stepwell.dialects.schedule_script import OPEN
+from stepwell.dialects.schedule_script.primitives import MOST_COPIES, MOST_LOOPS
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS

@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.linalg_ext import FormsOp
 from stepwell.dialects.linalg_ext.forms import checked_form
-from stepwell.dialects.sched import SCHEDULE, Schedule, loop_names_of
+from stepwell.dialects.sched import AT, NAME, ROOT, SCHEDULE, Schedule, loop_names_of, schedule_of
 from stepwell.dialects.schedule_script import (
+    OPEN,
+    ComputeAtOp,
+    ComputeRootOp,
     InsideOp,
     LoopsOp,
     ParallelOp,
@@ -27,7 +31,7 @@ from stepwell.dialects.schedule_script import (
     UnrollOp,
     VectorizeOp,
 )
-from stepwell.dialects.schedule_script.primitives import OPEN
+from stepwell.dialects.tensor_ir.groups import fused_group
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.tensor.script.attribute import schedule_of_nest
 from stepwell.passes.tensor.script.formula import Formula, default_names, listed
@@ -35,8 +39,8 @@ from stepwell.passes.tensor.script.nest import IllegalStepError, Loop, Nest
 from stepwell.passes.tensor.script.stages import refused, stages_of
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
-Decisions: TypeAlias = "dict[Operation, Schedule]"
-"""The schedules that a script gives to ops."""
+Decisions: TypeAlias = "dict[Operation, dict[str, Attribute]]"
+"""The attributes that a script gives to ops."""
 
 MOST_STEPS = 4096
 """A script has at most so many steps."""
@@ -44,13 +48,17 @@ MOST_STEPS = 4096
 
 @dataclass
 class _Stage:
-    """A stage of a script that is replayed: its op, and what has been decided of it so far."""
+    """A stage of a script during replay: the op, and the decisions so far."""
 
     name: str
     op: Operation
     nest: Nest | None = None
     schedule: Schedule | None = None
     """That of an op of `linalg_ext`."""
+    place: ComputeAtOp | ComputeRootOp | None = None
+    """The step that says where it is computed."""
+    is_named: bool = False
+    """Whether another stage is computed in its loops."""
 
 
 class Replay:
@@ -64,7 +72,7 @@ class Replay:
 
     def decisions(self, skip: Callable[[StageOp], bool] = lambda stage: False) -> Decisions:
         """
-        The schedules that the script decides.
+        The attributes that the script decides.
 
         Args: `skip` names stages whose steps are left out.
         Raises: StepwellError `illegal-schedule` at the step, with the reason.
@@ -79,7 +87,7 @@ class Replay:
                     self._stages[op.result] = self._stage(op, known)
             elif op.operands and (op.operands[0] in self._stages or op.operands[0] in self._loops):
                 self._take(op)
-        return dict(self._finished())
+        return self._finished()
 
     def _stage(self, op: StageOp, known: Mapping[str, Operation]) -> _Stage:
         name = op.stage.data
@@ -102,6 +110,8 @@ class Replay:
                 given = self._stages[op.stage].schedule or Schedule(form=self._first_form(op))
                 sizes = {**dict(given.sizes), op.size.data: op.value.value.data}
                 self._set(op, replace(given, sizes=tuple(sizes.items())))
+            case ComputeAtOp() | ComputeRootOp():
+                self._put(op)
             case PrimitiveOp():
                 self._decide(op)
             case _:
@@ -149,6 +159,36 @@ class Replay:
             raise refused(op, error.message, note=f"the form would be {schedule.attr()}") from None
         stage.schedule = schedule
 
+    def _put(self, op: ComputeAtOp | ComputeRootOp) -> None:
+        """Take the place of a stage; whether it fits is known when all steps are taken."""
+        stage = self._stages[op.stage]
+        if isinstance(stage.op, FormsOp):
+            raise refused(op, f"stage {stage.name} is {stage.op.name}, which is in no loops of others")
+        if isinstance(op, ComputeAtOp):
+            consumer = self._stages.get(op.consumer)
+            if consumer is None or consumer is stage:
+                raise refused(op, f"stage {stage.name} is computed in the loops of another stage")
+            consumer.is_named = True
+        stage.place = op
+
+    def _place(self, op: ComputeAtOp | ComputeRootOp) -> str:
+        return self._stages[op.consumer].name if isinstance(op, ComputeAtOp) else ROOT
+
+    def expect_places(self) -> None:
+        """Require ops to be where steps say, once they have the attributes. Raises: StepwellError."""
+        for stage in self._stages.values():
+            if not isinstance(op := stage.place, ComputeAtOp):
+                continue
+            consumer = self._stages[op.consumer]
+            view, schedule = Structured.of(consumer.op), schedule_of(consumer.op)
+            shared = () if schedule is None else schedule.parallel
+            members = fused_group(view, shared) if view is not None and shared else []
+            if not any(member.op is stage.op for member in members):
+                step = f"compute_at({stage.name}, {consumer.name})"
+                why = "its tiles are not those that they need" if shared else "none of them is parallel"
+                message = f"{step}: {stage.name} cannot be in the loops of {consumer.name}: {why}"
+                raise refused(op, message, help=f"compute_root({stage.name})")
+
     def _decide(self, op: PrimitiveOp) -> None:
         """A primitive on loops of a stage."""
         stages = {self._loops[value][0].name: self._loops[value][0] for value in op.operands}
@@ -173,15 +213,20 @@ class Replay:
         note = str(stage.nest.formula) if stage.nest is not None else ()
         return refused(op, f"{word}({about}): {error.reason}", note=note, help=error.help)
 
-    def _finished(self) -> list[tuple[Operation, Schedule]]:
-        """The schedules of the stages, once all steps are taken."""
-        found: list[tuple[Operation, Schedule]] = []
+    def _finished(self) -> Decisions:
+        """The attributes of the stages, once all steps are taken."""
+        found: Decisions = {}
         for value, stage in self._stages.items():
+            given = found[stage.op] = dict[str, Attribute]()
+            if stage.is_named:
+                given[NAME] = StringAttr(stage.name)
+            if stage.place is not None:
+                given[AT] = StringAttr(self._place(stage.place))
             if stage.schedule is not None:
-                found.append((stage.op, stage.schedule))
+                given[SCHEDULE] = stage.schedule.attr()
             elif stage.nest is not None:
                 try:
-                    found.append((stage.op, schedule_of_nest(stage.nest)))
+                    given[SCHEDULE] = schedule_of_nest(stage.nest).attr()
                 except IllegalStepError as error:
                     step = self._step_of.get((stage.name, error.loop)) if error.loop is not None else None
                     loops = [error.loop] if error.loop is not None else []
@@ -237,5 +282,14 @@ def apply_script(
 
     Raises: StepwellError `illegal-schedule`; the function is unchanged then.
     """
-    for op, schedule in Replay(script, func).decisions(skip).items():
-        op.attributes[SCHEDULE] = schedule.attr()
+    replay = Replay(script, func)
+    decisions = replay.decisions(skip)
+    before = {op: dict(op.attributes) for op in decisions}
+    for op, given in decisions.items():
+        op.attributes.update(given)
+    try:
+        replay.expect_places()
+    except StepwellError:
+        for op, attributes in before.items():
+            op.attributes = attributes
+        raise

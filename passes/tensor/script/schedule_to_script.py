@@ -10,8 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from stepwell.dialects.sched import Schedule, schedule_of
+from stepwell.dialects.sched import Schedule, place_of, schedule_of
+from stepwell.dialects.schedule_levels import MOST
 from stepwell.dialects.schedule_script import (
+    OPEN,
+    ComputeAtOp,
+    ComputeRootOp,
     InsideOp,
     LoopsOp,
     ParallelOp,
@@ -24,7 +28,7 @@ from stepwell.dialects.schedule_script import (
     UnrollOp,
     VectorizeOp,
 )
-from stepwell.dialects.schedule_script.primitives import MOST_COPIES, OPEN
+from stepwell.dialects.schedule_script.primitives import MOST_COPIES
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import remark
@@ -64,18 +68,27 @@ class ScheduleToScriptPass(Pass):
 def script_of(func: FuncOp) -> ScriptOp | None:
     """The script of a function's schedules; None where no op has one."""
     steps: list[Operation] = []
-    for name, op in stages_of(func).items():
-        if (schedule := schedule_of(op)) is None:
+    stages: dict[str, StageOp] = {}
+    ops = stages_of(func)
+    places = {name: place for name, op in ops.items() if (place := place_of(op)) is not None}
+    for name, op in ops.items():
+        schedule = schedule_of(op)
+        if schedule is None and name not in (*places, *places.values()):
             continue
         view = Structured.of(op)
-        stage = StageOp(name)
+        stage = stages[name] = StageOp(name)
         stage.result.name_hint = _hint(name)
-        if schedule.form:
+        if schedule is None:
+            steps.append(stage)
+        elif schedule.form:
             steps += [stage, *_form_steps(stage, schedule)]
         elif view is None or len(schedule.tile) != view.rank:
             remark(op, f"no script: the schedule {schedule.attr()} is not one of {op.name}")
         else:
             steps += [stage, *_LoopSteps(stage, view, schedule).steps()]
+    for name, place in places.items():
+        stage, other = stages[name].result, stages.get(place)
+        steps.append(ComputeRootOp(stage) if other is None else ComputeAtOp(stage, other.result))
     symbol = func.sym_name.data
     return ScriptOp(f"{symbol}_schedule", symbol, steps) if steps else None
 
@@ -163,7 +176,7 @@ class _LoopSteps:
         """Unroll loops around the body."""
         for dim, value in loops:
             self._copies *= ceil((self._span(dim, 1) or 1) / (self._span(dim, 0) or 1))
-            yield UnrollOp(value, self._copies if self._copies > MOST_COPIES else None)
+            yield UnrollOp(value, min(self._copies, MOST) if self._copies > MOST_COPIES else None)
 
     def _span(self, dim: int, outer: int) -> int | None:
         """The size of a loop's innermost tile, or of one further out; its extent where there is none."""
@@ -172,7 +185,7 @@ class _LoopSteps:
 
 
 def _divisible(steps: Sequence[int]) -> list[list[int]]:
-    """The factors of splits that make tiles: one split as far as each tile divides the one before."""
+    """The factors of splits into tiles: a single split as far as tiles divide each other."""
     runs: list[list[int]] = []
     for number, step in enumerate(steps):
         outer = steps[number - 1] if number else None

@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from stepwell.dialects.ir_builder import Constants, IRBuilder
-from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
+from stepwell.dialects.sched import AT, ROOT, SCHEDULE, Schedule, place_of, schedule_of
 from stepwell.dialects.schedule_levels import filled
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.dead import erase_dead
@@ -48,18 +48,30 @@ class TileAndFusePass(SchedulingPass):
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         constants = Constants(func)
         padded = analysis(func, PaddedTensors).inside
-        for op in list(func.walk()):
+        ops = list(func.walk())
+        for op in ops:
             # An op that was tiled with a group is no longer in the function.
             if op.parent is not None and SCHEDULE in op.attributes:
                 schedule = _checked_schedule(op)
                 if schedule.parallel:
                     tile_shared_loops(op, schedule, constants)
+        for op in ops:
+            _expect_placed(op)
         while scheduled := [op for op in func.walk() if (s := schedule_of(op)) is not None and s.loops()]:
             # Reductions along lanes first: each may compute the producer of its input in its loops.
             for op in sorted(scheduled, key=lambda op: not _reduces_lanes(op)):
                 if op.parent is not None:
                     _tile_first_level(op, _checked_schedule(op), constants, padded)
         erase_dead(func)
+
+
+def _expect_placed(op: Operation) -> None:
+    """Require an op that has a place in the loops of another to be gone. Raises: StepwellError."""
+    if op.parent is not None and (place := place_of(op)) not in (None, ROOT):
+        message = f"{op.name} is to be computed in the loops of {place}, and cannot be"
+        raise StepwellError(
+            "bad-schedule", op, message, help=f'remove sched.at, or let it be "{ROOT}": in loops of its own'
+        )
 
 
 def _checked_schedule(op: Operation) -> Schedule:
@@ -290,6 +302,7 @@ def _tile_members(
         ]
         # The op on its tile, and its result inserted into the carried tensor.
         attributes = {**view.op.attributes, **_tile_schedule(member, schedule, own)}
+        attributes.pop(AT, None)
         made = rebuild(emit, view, inputs, inits, [m for _, m in reached], attributes, own)
         for result, tile, (at, _) in zip(view.op.results, made, reached[count:], strict=True):
             local[result] = tile

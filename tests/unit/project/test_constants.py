@@ -98,6 +98,8 @@ OTHERS: Mapping[str, str] = {
     """,
     "bounds of size: of the compiler's time, of code, memory and files, and of messages": """
         dialects/tensor_ir/sizes.py MAX_OPERANDS
+        passes/tensor/script/replay.py MOST_STEPS
+        passes/tensor/tile/tile_and_fuse.py _MOST_COPIES
         dialects/tensor_ir/vector_values.py MAX_ELEMENTS MAX_STEPS
         lowering/bufferize/allocation.py MAX_STACK_BYTES_OF_ALL
         lowering/bufferize/elements.py MAX_STORED_ELEMS

@@ -46,7 +46,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 def test_kernels_have_the_schedules_of_the_file(files: tuple[Path, Path]) -> None:
     x, w = np.random.default_rng(0).standard_normal((2, 64, 48), np.float32)
     model, w = stepwell.compile(files[0], schedules=files[1], threads=1), w[:40].T.copy()
-    np.testing.assert_allclose(model(x, w), np.cumsum(x @ w, axis=0), rtol=1e-4, atol=1e-4)
+    assert np.allclose(model(x, w), np.cumsum(x @ w, axis=0), rtol=1e-4, atol=1e-4)
     product, _ = (kernel.schedule for kernel in model.kernels.values())
     assert "#sched.schedule<tile = [5, 8, 1], parallel = [0], vectorize = 1>" in product
 
@@ -57,3 +57,11 @@ def test_the_command_line(files: tuple[Path, Path], capsys: pytest.CaptureFixtur
     files[1].write_text(_SCRIPTS.replace("sched.parallel %i0", "sched.parallel %r"))
     assert main(["run", str(files[0]), "--schedules", str(files[1])]) == 1
     assert "parallel(r): loop r of y is summed over" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["validate"], ["bisect"], ["compile", "--pass-limit", "9"]])
+def test_commands_that_run_passes_one_by_one(
+    command: list[str], files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, str(files[0]), "--schedules", str(files[1])]) != 0
+    assert "schedules are those of a file" in capsys.readouterr().err

@@ -494,3 +494,79 @@ sched.script @refused for "scan" {
   // expected-error: linalg_ext.scan: form rows scans the innermost axis only
   sched.set_form %y to "rows"
 }
+
+// -----
+
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+#d = affine_map<(i, j) -> (i, j)>
+func.func private @k(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  %F = linalg.generic {indexing_maps = [#d, #d], iterator_types = ["parallel", "parallel"]}
+    ins(%C : tensor<32x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.addf %x, %x : f32
+    linalg.yield %p : f32
+  } -> tensor<32x48xf32>
+  func.return %F : tensor<32x48xf32>
+}
+sched.script @place for "k" {
+  %c = sched.stage "C"
+  %f = sched.stage "F"
+  %i, %j = sched.loops %f
+  sched.reorder %i, %j
+  sched.parallel %i
+  // expected-error: stage C is computed in the loops of another stage
+  sched.compute_at %c in %c
+}
+
+// -----
+
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+#d = affine_map<(i, j) -> (i, j)>
+func.func private @k(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  %F = linalg.generic {indexing_maps = [#d, #d], iterator_types = ["parallel", "parallel"]}
+    ins(%C : tensor<32x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.addf %x, %x : f32
+    linalg.yield %p : f32
+  } -> tensor<32x48xf32>
+  func.return %F : tensor<32x48xf32>
+}
+sched.script @place for "k" {
+  %c = sched.stage "C"
+  %f = sched.stage "F"
+  %i, %j = sched.loops %f
+  sched.reorder %i, %j
+  sched.parallel %i
+  // expected-error: compute_at(F, C): F cannot be in the loops of C: none of them is parallel
+  sched.compute_at %f in %c
+}
+
+// -----
+
+func.func private @scan(%x: tensor<8x64xf32>, %e: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %y = linalg_ext.scan %x into %e kind "sum" axis 0 exclusive false reverse false : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+  func.return %y : tensor<8x64xf32>
+}
+sched.script @refused for "scan" {
+  %y = sched.stage "y"
+  // expected-error: stage y is linalg_ext.scan, which is in no loops of others
+  sched.compute_root %y
+}

@@ -290,3 +290,71 @@ sched.script @form for "y" {
   sched.set_form %y to "columns"
   sched.set_size %y "columns" to 32
 }
+
+// -----
+
+// A stage in the loops of another one, which gets a name for that.
+// CHECK-LABEL: @placed(
+// CHECK: linalg.generic {{.*}} {sched.at = "F"}
+// CHECK: linalg.generic {{.*}} {sched.name = "F", sched.schedule = #sched.schedule<tile = [1, 1], parallel = [0]>}
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+#d = affine_map<(i, j) -> (i, j)>
+func.func private @placed(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  %F = linalg.generic {indexing_maps = [#d, #d], iterator_types = ["parallel", "parallel"]}
+    ins(%C : tensor<32x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.addf %x, %x : f32
+    linalg.yield %p : f32
+  } -> tensor<32x48xf32>
+  func.return %F : tensor<32x48xf32>
+}
+sched.script @place for "placed" {
+  %c = sched.stage "C"
+  %f = sched.stage "F"
+  %i, %j = sched.loops %f
+  sched.reorder %i, %j
+  sched.parallel %i
+  sched.compute_at %c in %f
+}
+
+// -----
+
+// CHECK-LABEL: @rooted(
+// CHECK: linalg.generic {{.*}} {sched.at = "root"}
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+#d = affine_map<(i, j) -> (i, j)>
+func.func private @rooted(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  %F = linalg.generic {indexing_maps = [#d, #d], iterator_types = ["parallel", "parallel"]}
+    ins(%C : tensor<32x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.addf %x, %x : f32
+    linalg.yield %p : f32
+  } -> tensor<32x48xf32>
+  func.return %F : tensor<32x48xf32>
+}
+sched.script @place for "rooted" {
+  %c = sched.stage "C"
+  %f = sched.stage "F"
+  %i, %j = sched.loops %f
+  sched.reorder %i, %j
+  sched.parallel %i
+  sched.compute_root %c
+}

@@ -60,3 +60,35 @@ func.func private @scan(%x: tensor<8x64xf32>, %e: tensor<8x64xf32>) -> tensor<8x
     {sched.schedule = #sched.schedule<form = "columns", sizes = {columns = 32}>} : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
   func.return %y : tensor<8x64xf32>
 }
+
+// -----
+
+// CHECK: sched.script @k_schedule for "k" {
+// CHECK-NEXT: %C = sched.stage "C"
+// CHECK-NEXT: %F = sched.stage "F"
+// CHECK-NEXT: %i, %j = sched.loops %F
+// CHECK-NEXT: %i0, %i1 = sched.split %i by [?, 8]
+// CHECK-NEXT: sched.reorder %i0, %j, %i1
+// CHECK-NEXT: sched.parallel %i0
+// CHECK-NEXT: sched.unroll %i1
+// CHECK-NEXT: sched.compute_at %C in %F
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+#d = affine_map<(i, j) -> (i, j)>
+func.func private @k(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>) attrs = {sched.at = "F"} {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  %F = linalg.generic {indexing_maps = [#d, #d], iterator_types = ["parallel", "parallel"]}
+    ins(%C : tensor<32x48xf32>) outs(%D : tensor<32x48xf32>) attrs = {sched.name = "F", sched.schedule = #sched.schedule<tile = [8, 1], parallel = [0]>} {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.addf %x, %x : f32
+    linalg.yield %p : f32
+  } -> tensor<32x48xf32>
+  func.return %F : tensor<32x48xf32>
+}

@@ -122,3 +122,27 @@ func.func private @an_inner_sum_in_parallel(%x: tensor<16x8192xf32>, %e: tensor<
   } -> tensor<16xf32>
   func.return %r : tensor<16xf32>
 }
+
+// -----
+
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+#d = affine_map<(i, j) -> (i, j)>
+func.func private @in_no_loops(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  // expected-error: linalg.generic is to be computed in the loops of F, and cannot be
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>) attrs = {sched.at = "F"} {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  %F = linalg.generic {indexing_maps = [#d, #d], iterator_types = ["parallel", "parallel"]}
+    ins(%C : tensor<32x48xf32>) outs(%D : tensor<32x48xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.addf %x, %x : f32
+    linalg.yield %p : f32
+  } -> tensor<32x48xf32>
+  func.return %F : tensor<32x48xf32>
+}

@@ -54,3 +54,31 @@ func.func private @outside(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %E: ten
   } -> tensor<32x48xf32>
   func.return %C : tensor<32x48xf32>
 }
+
+// -----
+
+// An op whose place is the root is computed before the loops of its reader, which would take it in.
+// CHECK-LABEL: @root
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK: scf.for
+// CHECK-NOT: iterator_types = ["parallel", "parallel", "reduction"]
+#a = affine_map<(i, j, r) -> (i, r)>
+#b = affine_map<(i, j, r) -> (r, j)>
+#c = affine_map<(i, j, r) -> (i, j)>
+#d = affine_map<(i, j) -> (i, j)>
+func.func private @root(%A: tensor<32x12xf32>, %B: tensor<12x48xf32>, %D: tensor<32x48xf32>) -> tensor<32x48xf32> {
+  %C = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%A, %B : tensor<32x12xf32>, tensor<12x48xf32>) outs(%D : tensor<32x48xf32>) attrs = {sched.at = "root"} {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %q = arith.addf %z, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<32x48xf32>
+  %F = linalg.generic {indexing_maps = [#d, #d], iterator_types = ["parallel", "parallel"]}
+    ins(%C : tensor<32x48xf32>) outs(%D : tensor<32x48xf32>) attrs = {sched.schedule = #sched.schedule<tile = [8, 0], parallel = [0]>} {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.addf %x, %x : f32
+    linalg.yield %p : f32
+  } -> tensor<32x48xf32>
+  func.return %F : tensor<32x48xf32>
+}

@@ -1,4 +1,4 @@
-"""Schedules that a file of scripts decides, in place of those that the choosers would."""
+"""Replay of a file of scripts on the kernels of a program."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from xdsl.dialects.builtin import StringAttr
 
 from stepwell.dialects.schedule_script import ScriptOp
+from stepwell.dialects.schedule_script.files import read_scripts
 from stepwell.lowering.kernels.fingerprint import kernel_key
 from stepwell.lowering.kernels.kernel import canonical_text
 from stepwell.passes.pipelines import SHARE, schedule_steps, text_of
-from stepwell.passes.tensor.script.reading import read_scripts
 from stepwell.tools.driver.compilation import Compilation, kernels_of
 from stepwell.tools.driver.image import options_text
 from stepwell.tools.driver.levels import chosen_passes
@@ -19,7 +19,7 @@ from stepwell.tools.driver.options import CompileOptions
 
 def apply_schedules(compilation: Compilation, options: CompileOptions, file: str | Path) -> None:
     """
-    Replay the scripts of a file on the kernels of level 2, each one where its ops are in the order of passes.
+    Replay the scripts of a file on the kernels of level 2, at their place in the order of passes.
 
     Kernels have been through the passes before `choose-schedules` then, as in a dump; the choosers decide
     what no script names. Raises: StepwellError `no-file`, `syntax`, `illegal-schedule`.
@@ -38,7 +38,7 @@ def apply_schedules(compilation: Compilation, options: CompileOptions, file: str
 
 
 def _name_by_symbol(compilation: Compilation, scripts: list[ScriptOp]) -> None:
-    """Let scripts that name a kernel by its content, as dumps do, name its symbol."""
+    """Let scripts name kernels by symbol, in place of a digest as in dumps."""
     text = options_text(compilation.ctx.target)
     symbols = {
         f"k_{kernel_key(canonical_text(kernel), text)}": kernel.sym_name

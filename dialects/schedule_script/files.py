@@ -7,7 +7,7 @@ from pathlib import Path
 from xdsl.context import Context
 
 from stepwell.dialects.parser import parse_module
-from stepwell.dialects.schedule_script import ScriptOp, scripts_of
+from stepwell.dialects.schedule_script.container import ScriptOp, scripts_of
 from stepwell.dialects.verify import verify_module
 from stepwell.runtime.errors import StepwellError
 

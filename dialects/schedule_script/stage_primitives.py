@@ -1,0 +1,131 @@
+"""Primitives about a stage as a whole: its form, and the loops that it is computed in."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from stepwell.dialects.schedule_script.text import PrimitiveOp, parse_count, parse_operand, print_operands_of
+from stepwell.dialects.schedule_script.types import STAGE, StageType
+
+
+@irdl_op_definition
+class SetFormOp(PrimitiveOp):
+    """
+    The way to compute an op of `linalg_ext`, with its own sizes until `sched.set_size` changes one.
+
+    ```mlir
+    sched.set_form %a to "online-softmax"
+    ```
+    """
+
+    name = "sched.set_form"
+
+    stage = operand_def(StageType)
+    form = prop_def(StringAttr)
+
+    def __init__(self, stage: SSAValue, form: str):
+        super().__init__(operands=[stage], properties={"form": StringAttr(form)})
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SetFormOp:
+        stage = parse_operand(parser, STAGE)
+        parser.parse_keyword("to")
+        return cls(stage, parser.parse_str_literal())
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        printer.print_string(" to ")
+        printer.print_attribute(self.form)
+
+
+@irdl_op_definition
+class SetSizeOp(PrimitiveOp):
+    """
+    A named size of the form of an op.
+
+    ```mlir
+    sched.set_size %a "queries" to 32
+    ```
+    """
+
+    name = "sched.set_size"
+
+    stage = operand_def(StageType)
+    size = prop_def(StringAttr)
+    value = prop_def(IntegerAttr.constr(i64))
+
+    def __init__(self, stage: SSAValue, size: str, value: int):
+        properties = {"size": StringAttr(size), "value": IntegerAttr(value, i64)}
+        super().__init__(operands=[stage], properties=properties)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SetSizeOp:
+        stage, size = parse_operand(parser, STAGE), parser.parse_str_literal()
+        parser.parse_keyword("to")
+        return cls(stage, size, parse_count(parser))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        printer.print_string(" ")
+        printer.print_attribute(self.size)
+        printer.print_string(f" to {self.value.value.data}")
+
+
+@irdl_op_definition
+class ComputeAtOp(PrimitiveOp):
+    """
+    A stage is computed tile by tile inside of the parallel loops of another one, or it is an error.
+
+    ```mlir
+    sched.compute_at %p in %c
+    ```
+    """
+
+    name = "sched.compute_at"
+
+    stage = operand_def(StageType)
+    consumer = operand_def(StageType)
+
+    def __init__(self, stage: SSAValue, consumer: SSAValue):
+        super().__init__(operands=[stage, consumer])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ComputeAtOp:
+        stage = parse_operand(parser, STAGE)
+        parser.parse_keyword("in")
+        return cls(stage, parse_operand(parser, STAGE))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.stage)
+        printer.print_string(" in ")
+        printer.print_operand(self.consumer)
+
+
+@irdl_op_definition
+class ComputeRootOp(PrimitiveOp):
+    """
+    A stage is computed in loops of its own, outside of those of all other stages.
+
+    ```mlir
+    sched.compute_root %p
+    ```
+    """
+
+    name = "sched.compute_root"
+
+    stage = operand_def(StageType)
+
+    def __init__(self, stage: SSAValue):
+        super().__init__(operands=[stage])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ComputeRootOp:
+        return cls(parse_operand(parser, STAGE))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)

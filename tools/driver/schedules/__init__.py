@@ -1,0 +1,1 @@
+"""Schedules of a model that a file decides."""
