@@ -59,8 +59,9 @@ derivatives: .venv/with-test
 
 # Models of other frameworks, which are installed for it: the samples of torch's own database of operators against
 # a ledger, models by export, and the pages of docs/frontends; `FRONTENDS="-k ops"` runs a part.
-frontends: .venv/with-test .venv/with-torch
-	$(PYTEST) -n 1 tests/frontends $(FRONTENDS)
+# Upstream MLIR, of the extra `mlir`, verifies and runs the text of levels 2 to 4.
+frontends: .venv/with-test .venv/with-torch .venv/with-mlir
+	$(PYTEST) -n 1 tests/frontends tests/unit/tools/upstream $(FRONTENDS)
 
 # Small faults in copies of the source, which the tests that reach them must find; goes on where it was ended.
 mutants: .venv/with-test .venv/with-mutants

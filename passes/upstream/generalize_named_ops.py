@@ -73,9 +73,9 @@ def _is_tensor(value: SSAValue) -> bool:
 
 def _maps_of_matmul(op: linalg.MatmulOp) -> list[AffineMap]:
     """The maps of a product: those that it has, which may transpose an operand, or the usual ones."""
-    given = op.properties.get("indexing_maps")
-    if isinstance(given, ArrayAttr) and len(given):
-        return [each.data for each in cast("ArrayAttr[AffineMapAttr]", given)]
+    given = cast("ArrayAttr[AffineMapAttr] | None", op.properties.get("indexing_maps"))
+    if given is not None and given.data:
+        return [each.data for each in given]
     rows = AffineMap.from_callable(lambda i, j, k: (i, k))
     columns = AffineMap.from_callable(lambda i, j, k: (k, j))
     return [rows, columns, AffineMap.from_callable(lambda i, j, k: (i, j))]
