@@ -137,7 +137,11 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-plugins-to-graph": ("lower ops of plugins to graph ops",),
         "linalg-to-loops": ("lower linalg ops on buffers to loops",),
     },
-    "passes.upstream": {"to-upstream": ("write a program in ops and attributes that upstream MLIR knows",)},
+    "passes.upstream": {
+        "generalize-named-ops": ("write named ops of linalg as linalg.generic",),
+        "outline-kernels": ("make kernels and @main of a function on tensors that others wrote",),
+        "to-upstream": ("write a program in ops and attributes that upstream MLIR knows",),
+    },
     "passes.torch": {
         "functionalize-torch": ("replace writes into values of PyTorch programs by new values",)
     },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects import arith, cf, linalg, tensor
+from xdsl.dialects import arith, cf, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
@@ -20,6 +20,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -156,7 +158,7 @@ class MainOps:
             [empty],
             Region(block),
             [AffineMapAttr(AffineMap.identity(rank))],
-            [linalg.IteratorTypeAttr.parallel()] * rank,
+            [IteratorTypeAttr.parallel()] * rank,
             [type],
         )
         self._replace(op, [made])

@@ -77,7 +77,7 @@ def _restored(op: Operation) -> Operation | None:
             kept = op.attributes[CONSTANT]
             value: Attribute = op.value
             if isinstance(kept, WeightAttr) and isinstance(value, WeightAttr):
-                value = WeightAttr(kept.weight_name.data, value.hash.data, value.type)
+                value = WeightAttr(kept.weight_name.data, value.hash.data, tensor_of(op.result))
             return graph.ConstantOp.create(result_types=[tensor_of(op.result)], properties={"value": value})
         case tensor.ReshapeOp() if VIEW in op.attributes:
             return _view(op)

@@ -96,7 +96,7 @@ def test_upstream_computes_the_same() -> None:
     x = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
     printed = run_there(_LOWERED, json.dumps([mlir.to_upstream(module), x.tolist()]))
     np.testing.assert_allclose(
-        np.array(json.loads(printed)), np.asarray(module.compile()(x)), rtol=1e-5, atol=1e-6
+        np.array(json.loads(printed)), np.asarray(module.compile()(x), np.float32), rtol=1e-5, atol=1e-6
     )
 
 
@@ -123,3 +123,44 @@ def test_text_that_cannot_be_read() -> None:
             '%0 = "arith.constant"() <{value = dense_resource<w> : tensor<4xf32>}> : () -> tensor<4xf32>'
             '"func.return"() : () -> ()}) : () -> ()'
         )
+
+
+OTHERS = """
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>, sym_name = "net"}> ({
+  ^bb0(%arg0: tensor<?x8xf32>, %arg1: tensor<8x4xf32>):
+    %0 = "arith.constant"() <{value = 0 : index}> : () -> index
+    %1 = "arith.constant"() <{value = 0.000000e+00 : f32}> : () -> f32
+    %2 = "tensor.dim"(%arg0, %0) : (tensor<?x8xf32>, index) -> index
+    %3 = "tensor.empty"(%2) : (index) -> tensor<?x4xf32>
+    %4 = "linalg.fill"(%1, %3) <{operandSegmentSizes = array<i32: 1, 1>}> ({
+    ^bb0(%a: f32, %b: f32):
+      "linalg.yield"(%a) : (f32) -> ()
+    }) : (f32, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %5 = "linalg.matmul"(%arg0, %arg1, %4) <{operandSegmentSizes = array<i32: 2, 1>}> ({
+    ^bb0(%c: f32, %d: f32, %e: f32):
+      %9 = "arith.mulf"(%c, %d) <{fastmath = #arith.fastmath<none>}> : (f32, f32) -> f32
+      %10 = "arith.addf"(%e, %9) <{fastmath = #arith.fastmath<none>}> : (f32, f32) -> f32
+      "linalg.yield"(%10) : (f32) -> ()
+    }) : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %7 = "linalg.generic"(%5, %3) <{indexing_maps = [#rows, #rows],
+      iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>],
+      operandSegmentSizes = array<i32: 1, 1>}> ({
+    ^bb0(%f: f32, %g: f32):
+      %8 = "math.tanh"(%f) <{fastmath = #arith.fastmath<none>}> : (f32) -> f32
+      "linalg.yield"(%8) : (f32) -> ()
+    }) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    "func.return"(%7) : (tensor<?x4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+"""
+
+
+def test_a_program_of_others_compiles_for_every_size() -> None:
+    module = mlir.from_upstream(OTHERS).run("generalize-named-ops,outline-kernels")
+    model = module.compile()
+    w = np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4)
+    for rows in (1, 5):
+        x = np.linspace(-2, 1, rows * 8, dtype=np.float32).reshape(rows, 8)
+        np.testing.assert_allclose(np.asarray(model(x, w), np.float32), np.tanh(x @ w), rtol=1e-5, atol=1e-6)
