@@ -77,7 +77,10 @@ class _Translation:
         names: list[str] = []
         for position, argument in enumerate(source.body.block.args):
             label, dims = labels.get(position, ("", None))
-            names.append(label or argument.name_hint or f"arg{position}")
+            hint = argument.name_hint or ""
+            # MLIR numbers arguments through the whole text; by position they have the same name in any.
+            own = hint if not hint.startswith("arg") else ""
+            names.append(label or own or f"arg{position}")
             made = self._argument_type(argument, names[-1], dims)
             self._block.insert_arg(made, position).name_hint = argument.name_hint
         results = self._inlined(source, list(self._block.args), 0)
@@ -198,7 +201,8 @@ class _Translation:
             is_dense = isinstance(value, DenseIntOrFPElementsAttr)
             if not is_dense:
                 raise ValueError(f"expected dense elements, found {value}")
-            return dialect.WeightOp(constant_attr(array_of(value, self._weights), "", self._weights))
+            elements = array_of(cast(Attribute, value), self._weights)
+            return dialect.WeightOp(constant_attr(elements, "", self._weights))
         arguments = {key: value for key, value in given.items() if key not in _DROPPED}
         if op.regions and not _name_region(op, name, arguments):
             return dialect.OperatorOp(f"{name} with a region of its own", operands, types)
