@@ -65,7 +65,10 @@ class _Translation:
 
     def __init__(self, source: ModuleOp, ctx: StepwellContext, name: str):
         self._name, self._weights = name, ctx.weights
-        functions = [op for op in source.ops if isinstance(op, FuncOp)]
+        if any(len(region.blocks) > 1 for op in source.walk() for region in op.regions if op is not source):
+            raise self._invalid("a function or a region has several blocks")
+        blocks = source.body.blocks
+        functions = [op for block in blocks for op in block.ops if isinstance(op, FuncOp)]
         self._functions = {op.sym_name.data: op for op in functions}
         self._block = Block()
         self._count = 0
@@ -166,6 +169,8 @@ class _Translation:
         self, region: Region, operands: Sequence[SSAValue], values: Mapping[SSAValue, SSAValue], depth: int
     ) -> Region:
         """A region of control flow, which sees the values around it."""
+        if not region.blocks:
+            raise self._invalid("a region has no block")
         source, outer = region.block, self._block
         if depth > MAX_DEPTH or len(source.args) not in (0, len(operands)):
             raise self._invalid(f"a region takes {len(source.args)} values, at depth {depth}")

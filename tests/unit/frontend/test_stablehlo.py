@@ -63,7 +63,6 @@ def test_reading_twice_gives_the_same_text() -> None:
     ("text", "message"),
     [
         ('"builtin.module"() ({}) : () -> ()', "the module has no function @main"),
-        ('"builtin.module"() ({', "the text is no module of StableHLO"),
         (
             """
             "builtin.module"() ({
@@ -94,6 +93,12 @@ def test_text_that_is_no_program(text: str, message: str) -> None:
     with pytest.raises(stepwell.StepwellError) as caught:
         module_of_text(text, StepwellContext(), "m.stablehlo")
     assert caught.value.code == "invalid-model" and message in caught.value.message
+
+
+def test_text_that_is_cut_is_an_error_with_its_line() -> None:
+    with pytest.raises(stepwell.StepwellError) as caught:
+        module_of_text('"builtin.module"() ({', StepwellContext(), "m.stablehlo")
+    assert caught.value.code == "syntax" and "m.stablehlo:1" in caught.value.render()
 
 
 def test_the_pretty_form_needs_jax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
