@@ -115,7 +115,7 @@ class _Translation:
         return self._body(block, dict(zip(block.args, arguments, strict=True)), depth)
 
     def _body(self, block: Block, values: dict[SSAValue, SSAValue], depth: int) -> list[SSAValue]:
-        """The values that a block returns, written with some values for those that it sees."""
+        """The returned values of a block, with other values for its operands."""
         for op in block.ops:
             self._count += 1
             if self._count > MAX_OPS:

@@ -16,7 +16,8 @@ def tflite_page(generated: str) -> str:
     converted = tflite_to_graph.converted_operators()
     text = (
         f"The {len(converted)} builtin operators of TFLite with a conversion to level 1, of "
-        f"{len(tflite.TABLE)}\nin the table of the `tflite` dialect. A model with others is refused with all their names."
+        f"{len(tflite.TABLE)}\nin the table of the `tflite` dialect. "
+        "A model with others is refused with all their names."
     )
     names = ("Which operators of TFLite are converted", generated, text)
     return _page(names, tflite_to_graph.FAMILIES, tflite_to_graph.family_of, converted, "tflite_to_graph")
