@@ -161,7 +161,7 @@ class _Translation:
         """Add an op of level 0; returns its results."""
         try:
             made = self._made(op, name, given, operands, [result.type for result in op.results])
-        except (TypeError, ValueError, KeyError, VerifyException) as error:
+        except (TypeError, ValueError, LookupError, VerifyException) as error:
             raise self._invalid(f"{name}: {error}") from None
         return self._added(made, op, name)
 
@@ -218,6 +218,8 @@ class _Translation:
             operands = operands[: len(operands) // 2]
         rest = list(operands)
         for argument in op_class.SIGNATURE.tensors:
+            if not rest and not argument.is_list:
+                raise ValueError(f"the operand `{argument.name}` is missing")
             arguments[argument.name] = rest if argument.is_list else rest.pop(0)
             rest = [] if argument.is_list else rest
         if rest:
