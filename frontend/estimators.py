@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -46,7 +46,7 @@ def _features(estimator: Any) -> int:
     for name in ("n_features_in_", "num_features", "num_feature"):
         found = getattr(estimator, name, None)
         if found is not None:
-            return int(found() if isinstance(found, Callable) else found)
+            return int(cast(Any, found)() if callable(found) else found)
     message = f"{type(estimator).__name__} is not fitted: it does not know the number of its features"
     raise StepwellError("bad-model", None, message, help="call estimator.fit(features, targets) first")
 

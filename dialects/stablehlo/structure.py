@@ -112,7 +112,7 @@ class WhileOp(RegionsOp):
 
 
 class ChoiceOp(RegionsOp, ABC):
-    """An op that gives the values of one of its regions, which have no arguments."""
+    """A choice between regions without arguments."""
 
     def verify_(self) -> None:
         super().verify_()

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.parser import ExactParser
+from stepwell.dialects.parser import parse_module
 from stepwell.frontend.stablehlo.translate import translated
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -95,13 +95,13 @@ def module_of_text(
     Text in the generic form as a module of level 0.
 
     Args: `labels` has names and dimensions of the arguments of `@main`, by position.
-    Raises: StepwellError `invalid-model`, `unsupported`.
+    Raises: StepwellError `syntax`, `invalid-model`, `unsupported`.
     """
     reader = Context(allow_unregistered=True)
     reader.load_dialect(builtin.Builtin)
     reader.load_dialect(func.Func)
     try:
-        source = ExactParser(reader, text).parse_module()
+        source = parse_module(reader, text, name)
     except (ParseError, VerifyException, ValueError, RecursionError, NotImplementedError) as error:
         first = str(error).strip().splitlines() or [type(error).__name__]
         raise StepwellError(

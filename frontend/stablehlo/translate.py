@@ -65,7 +65,10 @@ class _Translation:
 
     def __init__(self, source: ModuleOp, ctx: StepwellContext, name: str):
         self._name, self._weights = name, ctx.weights
-        functions = [op for op in source.ops if isinstance(op, FuncOp)]
+        if any(len(region.blocks) > 1 for op in source.walk() for region in op.regions if op is not source):
+            raise self._invalid("a function or a region has several blocks")
+        blocks = source.body.blocks
+        functions = [op for block in blocks for op in block.ops if isinstance(op, FuncOp)]
         self._functions = {op.sym_name.data: op for op in functions}
         self._block = Block()
         self._count = 0
@@ -77,7 +80,10 @@ class _Translation:
         names: list[str] = []
         for position, argument in enumerate(source.body.block.args):
             label, dims = labels.get(position, ("", None))
-            names.append(label or argument.name_hint or f"arg{position}")
+            hint = argument.name_hint or ""
+            # MLIR numbers arguments through the whole text; by position they have the same name in any.
+            own = hint if not hint.startswith("arg") else ""
+            names.append(label or own or f"arg{position}")
             made = self._argument_type(argument, names[-1], dims)
             self._block.insert_arg(made, position).name_hint = argument.name_hint
         results = self._inlined(source, list(self._block.args), 0)
@@ -109,7 +115,7 @@ class _Translation:
         return self._body(block, dict(zip(block.args, arguments, strict=True)), depth)
 
     def _body(self, block: Block, values: dict[SSAValue, SSAValue], depth: int) -> list[SSAValue]:
-        """The values that a block returns, written with some values for those that it sees."""
+        """The returned values of a block, with other values for its operands."""
         for op in block.ops:
             self._count += 1
             if self._count > MAX_OPS:
@@ -155,7 +161,7 @@ class _Translation:
         """Add an op of level 0; returns its results."""
         try:
             made = self._made(op, name, given, operands, [result.type for result in op.results])
-        except (TypeError, ValueError, KeyError, VerifyException) as error:
+        except (TypeError, ValueError, LookupError, VerifyException) as error:
             raise self._invalid(f"{name}: {error}") from None
         return self._added(made, op, name)
 
@@ -163,6 +169,8 @@ class _Translation:
         self, region: Region, operands: Sequence[SSAValue], values: Mapping[SSAValue, SSAValue], depth: int
     ) -> Region:
         """A region of control flow, which sees the values around it."""
+        if not region.blocks:
+            raise self._invalid("a region has no block")
         source, outer = region.block, self._block
         if depth > MAX_DEPTH or len(source.args) not in (0, len(operands)):
             raise self._invalid(f"a region takes {len(source.args)} values, at depth {depth}")
@@ -198,7 +206,8 @@ class _Translation:
             is_dense = isinstance(value, DenseIntOrFPElementsAttr)
             if not is_dense:
                 raise ValueError(f"expected dense elements, found {value}")
-            return dialect.WeightOp(constant_attr(array_of(value, self._weights), "", self._weights))
+            elements = array_of(cast(Attribute, value), self._weights)
+            return dialect.WeightOp(constant_attr(elements, "", self._weights))
         arguments = {key: value for key, value in given.items() if key not in _DROPPED}
         if op.regions and not _name_region(op, name, arguments):
             return dialect.OperatorOp(f"{name} with a region of its own", operands, types)
@@ -209,6 +218,8 @@ class _Translation:
             operands = operands[: len(operands) // 2]
         rest = list(operands)
         for argument in op_class.SIGNATURE.tensors:
+            if not rest and not argument.is_list:
+                raise ValueError(f"the operand `{argument.name}` is missing")
             arguments[argument.name] = rest if argument.is_list else rest.pop(0)
             rest = [] if argument.is_list else rest
         if rest:

@@ -163,7 +163,7 @@ class Subgraph:
         )
 
     def elements(self, record: TensorRecord) -> Array | None:
-        """The elements of a tensor that has them in the file, where they are; None for others."""
+        """The elements of a constant tensor, a view of the file; None for others."""
         data = self.model.bytes_of(record.table.integer("buffer"))
         if data is None:
             return None

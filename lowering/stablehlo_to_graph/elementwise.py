@@ -171,7 +171,7 @@ def _ranks(call: Call, x: Value) -> Value:
 
 @converts("select")
 def select(call: Call) -> Value:
-    """Elements of one operand where a condition is true, else of the other one."""
+    """An elementwise selection by a condition."""
     return call.at.where(call.tensor("condition"), call.tensor("x"), call.tensor("y"))
 
 

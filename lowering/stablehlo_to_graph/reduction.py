@@ -50,7 +50,7 @@ def _element(type: object) -> Attribute:
 
 @converts("sort")
 def sort(call: Call) -> list[Value | None]:
-    """All operands in the order of one of them, equal elements in the order in which they were."""
+    """All operands in the order of a key; the sort is stable."""
     operands, axis, key = call.tensors(), call.integer("dimension"), call.integer("key")
     is_ascending = call.value("kind") == "ascending"
     keys = operands[key]

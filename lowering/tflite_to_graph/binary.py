@@ -73,7 +73,7 @@ def add_n(call: Call) -> Value:
 
 @converts("select_v2")
 def select(call: Call) -> Value:
-    """Elements of one operand where a condition is true, else of the other one."""
+    """An elementwise selection by a condition."""
     return call.at.where(call.codes("condition"), call.tensor("x"), call.tensor("y"))
 
 

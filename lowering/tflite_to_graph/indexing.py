@@ -35,7 +35,7 @@ def embedding_lookup(call: Call) -> Value:
 
 @converts("one_hot")
 def one_hot(call: Call) -> Value:
-    """One value at each index along a new axis, another one elsewhere."""
+    """A value at each index along a new axis, another value elsewhere."""
     indices = call.codes("indices")
     (depth,) = call.operand_sizes("depth")
     axis = call.axis(rank=indices.rank + 1)

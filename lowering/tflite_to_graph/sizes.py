@@ -21,7 +21,7 @@ def rank(call: Call) -> Value:
 
 @converts("fill")
 def fill(call: Call) -> Value:
-    """One number in a shape."""
+    """A tensor of equal numbers."""
     x = call.codes("x")
     return call.at.op(graph.FullOp(x.reshape([]).ssa, call.operand_sizes("shape")))
 

@@ -170,7 +170,7 @@ class Call(ForeignCall):
 
     @property
     def zero(self) -> int:
-        """What the first operand has for the number 0."""
+        """The element of the first operand for the number 0."""
         scales = self.scales[0] if self.on_codes else None
         return 0 if scales is None else self.code(scales, 0.0)
 

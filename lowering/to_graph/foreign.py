@@ -55,7 +55,7 @@ class ForeignWeightLowering(RewritePattern):
 
 @dataclass
 class ForeignLowering(RewritePattern, ABC):
-    """An operator of a table → what its function makes, under the types that the model records."""
+    """An operator of a table → the ops of its function, with the recorded types."""
 
     CONVERSIONS: ClassVar[Conversions]
 

@@ -11,7 +11,7 @@ from tests.support.components import needs
 
 jax = needs("jax")
 jnp, lax = jax.numpy, jax.lax
-Array = np.ndarray[Any, Any]
+Array = Any
 
 
 class Case(NamedTuple):

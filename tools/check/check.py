@@ -96,7 +96,7 @@ def _graph_outputs(path: Path, feeds: Mapping[str, object]) -> tuple[list[Array]
         run_pipeline(module, FROM_MODELS[dialect], ctx)
     program = Program(module, ctx, quick=True)
     quantized = any(op.name == "graph.quantize" for op in module.walk())
-    results = program([np.asarray(each) for each in feeds.values()], {})
+    results = program([np.asarray(each) for each in feeds.values()])
     return [np.asarray(each) for each in results], quantized
 
 

@@ -39,7 +39,12 @@ _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
 def add_model(parser: ArgumentParser) -> None:
     """Add the positional argument MODEL."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a .onnx, .pt2, .mlir or .stepwell file")
+    parser.add_argument(
+        "model",
+        type=Path,
+        metavar="MODEL",
+        help="a .onnx, .pt2, .tflite, .stablehlo, .mlir or .stepwell file",
+    )
 
 
 def add_compile_options(parser: ArgumentParser) -> None:

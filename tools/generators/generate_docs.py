@@ -32,6 +32,12 @@ from stepwell.runtime.meaning import has_meaning
 from stepwell.runtime.vm.instructions import INSTRUCTIONS
 from stepwell.tools import opt
 from stepwell.tools.cli import COMMANDS, command_lines
+from stepwell.tools.generators.foreign_operators import (
+    STABLEHLO_PAGE,
+    TFLITE_PAGE,
+    stablehlo_page,
+    tflite_page,
+)
 from stepwell.tools.generators.reference import code_list, markdown, op_facts, option_rows, sentence
 from stepwell.tools.generators.torch_operators import PAGE as TORCH_OPERATORS
 from stepwell.tools.generators.torch_operators import torch_operators_page
@@ -54,7 +60,7 @@ SECTIONS = (
     ("Other", ("",)),
 )
 # Generated from the operator schemas, one op for each of ONNX's: ONNX's own documentation describes them.
-WITHOUT_REFERENCE = ("onnx", "torch")
+WITHOUT_REFERENCE = ("onnx", "stablehlo", "tflite", "torch")
 
 
 def pages() -> dict[str, str]:
@@ -67,6 +73,8 @@ def pages() -> dict[str, str]:
         "cli.md": commands_page(),
         VM_PAGE: instructions_page(),
         TORCH_OPERATORS: torch_operators_page(_GENERATED),
+        TFLITE_PAGE: tflite_page(_GENERATED),
+        STABLEHLO_PAGE: stablehlo_page(_GENERATED),
         GRADIENTS: _with_table(GRADIENTS, "derivatives", _derivative_rows()),
     }
     return {**made, INDEX: index_page(made)}

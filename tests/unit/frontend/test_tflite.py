@@ -36,7 +36,7 @@ def interpreted(path: Path, inputs: Sequence[Array]) -> list[Array]:
     context = StepwellContext()
     module = read_tflite(path, context)
     run_pipeline(module, FROM_MODELS["tflite"], context)
-    return [np.asarray(each) for each in Program(module, context, quick=True)(inputs, {})]
+    return [np.asarray(each) for each in Program(module, context, quick=True)(inputs)]
 
 
 def close(found: Array, wanted: Array) -> bool:

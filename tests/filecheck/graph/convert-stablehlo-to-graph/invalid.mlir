@@ -1,0 +1,31 @@
+// RUN: stepwell-opt %s -p convert-stablehlo-to-graph --split-input-file --verify-diagnostics
+
+func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error: no conversion for rng_bit_generator
+  %y = "stablehlo.operator"(%x) <{target = "rng_bit_generator"}> : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+// -----
+func.func @shape(%x: tensor<4xf32>) -> tensor<5xf32> {
+  // expected-error: tanh makes tensor<4xf32>, and the program records tensor<5xf32>
+  %y = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  func.return %y : tensor<5xf32>
+}
+// -----
+func.func @call(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error: custom_call: a call of lapack_sgetrf
+  %y = "stablehlo.custom_call"(%x) {call_target_name = "lapack_sgetrf"} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+// -----
+func.func @data(%x: tensor<4xf32>, %s: tensor<2xi32>) {
+  // expected-error: dynamic_reshape: `shape` depends on data
+  %y = "stablehlo.dynamic_reshape"(%x, %s) : (tensor<4xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+  func.return
+}
+// -----
+func.func @groups(%x: tensor<2x2x4xf32>, %w: tensor<2x2x1xf32>) {
+  // expected-error: convolution: groups of batches, or no spatial dimension
+  %y = "stablehlo.convolution"(%x, %w) {dimension_numbers = "[b, f, 0]x[o, i, 0]->[b, f, 0]", batch_group_count = 2 : i64} : (tensor<2x2x4xf32>, tensor<2x2x1xf32>) -> tensor<1x2x4xf32>
+  func.return
+}

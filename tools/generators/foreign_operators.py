@@ -1,0 +1,53 @@
+"""Generated pages of the operators of TFLite and of StableHLO that are converted, by family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+
+from stepwell.dialects import stablehlo, tflite
+from stepwell.lowering import stablehlo_to_graph, tflite_to_graph
+
+TFLITE_PAGE, STABLEHLO_PAGE = "frontends/tflite-operators.md", "frontends/stablehlo-operations.md"
+
+
+def tflite_page(generated: str) -> str:
+    """The page of TFLite. Args: `generated` is the line that marks generated pages."""
+    converted = tflite_to_graph.converted_operators()
+    text = (
+        f"The {len(converted)} builtin operators of TFLite with a conversion to level 1, of "
+        f"{len(tflite.TABLE)}\nin the table of the `tflite` dialect. "
+        "A model with others is refused with all their names."
+    )
+    names = ("Which operators of TFLite are converted", generated, text)
+    return _page(names, tflite_to_graph.FAMILIES, tflite_to_graph.family_of, converted, "tflite_to_graph")
+
+
+def stablehlo_page(generated: str) -> str:
+    """The page of StableHLO. Args: `generated` is the line that marks generated pages."""
+    converted = stablehlo_to_graph.converted_operations()
+    text = (
+        f"The {len(converted)} operations of StableHLO with a conversion to level 1, of "
+        f"{len(stablehlo.TABLE)} in the\ntable of the `stablehlo` dialect, beside `while`, `if` and `case`."
+    )
+    names = ("Which operations of StableHLO are converted", generated, text)
+    families, family_of = stablehlo_to_graph.FAMILIES, stablehlo_to_graph.family_of
+    return _page(names, families, family_of, converted, "stablehlo_to_graph")
+
+
+def _page(
+    names: Sequence[str],
+    families: Iterable[str],
+    family_of: Callable[[str], str],
+    converted: Iterable[str],
+    folder: str,
+) -> str:
+    """A page: title, mark and introduction, then the names by family."""
+    title, generated, text = names
+    lines = [f"# {title}", "", generated, "", text]
+    for family in sorted(families):
+        module = import_module(f"stepwell.lowering.{folder}.{family}")
+        found = sorted(name for name in converted if family_of(name) == family)
+        heading = (module.__doc__ or family).strip().rstrip(".")
+        lines += ["", f"## {heading}", "", ", ".join(f"`{name}`" for name in found)]
+    return "\n".join(lines) + "\n"
