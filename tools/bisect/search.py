@@ -11,11 +11,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects.locations import node_names
+from stepwell.lowering.interpret import interpret
 from stepwell.lowering.kernels.kernel import canonical_text
 from stepwell.passes.base import Numerics
 from stepwell.passes.context import PassContext
 from stepwell.passes.instruments import module_text
-from stepwell.passes.pass_limit import PassLimit, PassRun, RewriteLimit
+from stepwell.passes.pass_limit import PassLimit, PassRun, RewriteLimit, numbered
 from stepwell.passes.pipelines import KERNEL_RUNS, KERNELS, MAIN, SHARE, SHARE_PIPELINE, TO_KERNELS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN as MAIN_NAME
@@ -30,7 +31,7 @@ from stepwell.tools.check.validation import Known, Validate
 from stepwell.tools.check.whole_call import whole_results
 from stepwell.tools.driver.compilation import Compilation, is_lowered, main_of
 from stepwell.tools.driver.compile import build_image, compile
-from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions
+from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.pass_runs import compiled_kernels
@@ -118,8 +119,7 @@ class Search:
         wrong: list[bool] = []
         for limit in (finding.run.number - 1, finding.run.number):
             try:
-                with PassContext.current().watched_by([PassLimit(limit)]):
-                    outputs = whole_results(compile(self.path, self.options), feeds)
+                outputs = self._limited(limit, finding.run.level == "graph", feeds)
             except StepwellError:
                 wrong.append(True)
                 continue
@@ -131,6 +131,20 @@ class Search:
         note = "the outputs are wrong without it too" if wrong[0] else "the outputs do not show it"
         note = "; ".join(filter(None, [finding.note, note]))
         return replace(finding, note=note, is_hidden=not any(wrong))
+
+    def _limited(self, limit: int, by_meaning: bool, feeds: Mapping[str, Array]) -> list[Array]:
+        """
+        The outputs of the model without the skippable runs beyond a number, states among them.
+
+        Args: `by_meaning` is whether level 1 is interpreted; to make code would be most of a search.
+        """
+        with PassContext.current().watched_by([PassLimit(limit)]):
+            if not by_meaning:
+                return whole_results(compile(self.path, self.options), feeds)
+            compilation = start(self.path, self.options)
+            with numbered():
+                to_level_1(compilation, self.options)
+            return list(interpret(compilation.module, compilation.ctx, "main", list(feeds.values())))
 
     def _kernels(self, observation: Observation, last: int) -> Finding | None:
         """The finding in the first kernel that is wrong. Args: `last` is the number of the run before."""

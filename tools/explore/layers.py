@@ -59,32 +59,42 @@ def ranks(count: int, edges: Sequence[Edge]) -> list[int]:
     return rank
 
 
-def chains(edges: Sequence[Edge], rank: list[int], widths: list[float]) -> tuple[list[list[int]], list[Edge]]:
+def chains(
+    edges: Sequence[Edge], rank: list[int], widths: list[float]
+) -> tuple[list[list[int]], Neighbours, Neighbours]:
     """
     The vertices of each edge, with a bend on every layer between, added to `rank` and `widths`; and the
-    different segments of all edges.
+    neighbours of each vertex in the layer above, and below.
 
     The edges of one tail share their bends.
     """
     heads: set[Edge] = set()
-    bends: dict[int, list[int]] = {}
+    bends: Neighbours = [[] for _ in rank]
+    above: Neighbours = [[] for _ in rank]
+    below: Neighbours = [[] for _ in rank]
     found: list[list[int]] = []
-    segments: list[Edge] = []
-    for a, b in edges:
+    for edge in edges:
+        a, b = edge
         span = rank[b] - rank[a]
-        if a == b or span > LONGEST_EDGE or (a, b) in heads:
+        if a == b or span > LONGEST_EDGE or edge in heads:
             found.append([])
             continue
-        heads.add((a, b))
-        own = bends.setdefault(a, [])
+        heads.add(edge)
+        own = bends[a]
+        last = own[-1] if own else a
         for layer in range(rank[a] + len(own) + 1, rank[b]):
-            segments.append((own[-1] if own else a, len(rank)))
-            own.append(len(rank))
+            below[last].append(len(rank))
+            above.append([last])
+            below.append([])
+            last = len(rank)
+            own.append(last)
             rank.append(layer)
-            widths.append(0.0)
         found.append([a, *own[: span - 1], b])
-        segments.append((own[span - 2] if span > 1 else a, b))
-    return found, segments
+        last = own[span - 2] if span > 1 else a
+        below[last].append(b)
+        above[b].append(last)
+    widths.extend([0.0] * (len(rank) - len(widths)))
+    return found, above, below
 
 
 def in_layers(rank: Sequence[int]) -> Layers:
@@ -92,13 +102,3 @@ def in_layers(rank: Sequence[int]) -> Layers:
     for vertex, layer in enumerate(rank):
         layers[layer].append(vertex)
     return layers
-
-
-def neighbours(segments: Sequence[Edge], count: int) -> tuple[Neighbours, Neighbours]:
-    """The neighbours of each vertex in the layer above, and below."""
-    above: Neighbours = [[] for _ in range(count)]
-    below: Neighbours = [[] for _ in range(count)]
-    for a, b in segments:
-        below[a].append(b)
-        above[b].append(a)
-    return above, below

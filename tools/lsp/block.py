@@ -216,6 +216,11 @@ class Block:
         found = [self.by_name[name] for name in names if name in self.by_name]
         return sorted(chain(self._braces, *found)) if found else self.outer_braces
 
+    @cached_property
+    def scope_events(self) -> Sequence[Event]:
+        """The events from which all scopes and definitions follow: scopes without names too."""
+        return sorted(chain(self._braces, *(events for name, events in self.by_name.items() if name)))
+
 
 def _matched(braces: Iterable[Event]) -> Iterator[tuple[Event, Event]]:
     open_braces: list[Event] = []

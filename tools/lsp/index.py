@@ -15,7 +15,8 @@ from stepwell.tools.lsp.scan import Definition, Mention, Scan, Scope
 from stepwell.tools.lsp.text import Lines, Span
 from stepwell.tools.lsp.tokens import SPLIT, SUFFIX
 
-_FUNCTION = re.compile(r'^ {0,2}(?=(?:func|llvm)\.func\b|"(?:func|llvm)\.func")', re.MULTILINE)
+_FUNCTION = re.compile(r"\.func\b")
+_BEFORE_FUNCTION = re.compile(r' {0,2}"?(?:func|llvm)')
 _BLOCKS = re.compile(r"(?:^[ \t]*//(?! -----).*\n?)+|(?:^#loc.*\n?)+", re.MULTILINE)
 _SUFFIX = re.compile(SUFFIX)
 
@@ -122,9 +123,10 @@ class Index:
 
     def definition_at(self, offset: int) -> Span | None:
         """The definition of the name at an offset; None where nothing defines it."""
-        if (found := self._mention(offset)) is None:
+        part = self.part_at(offset)
+        piece = part.piece_at(offset)
+        if (mention := piece.scan.definition_at(offset - piece.start)) is None:
             return None
-        part, piece, mention = found
         if mention.name[0] in "%^":
             return None if mention.definition is None else piece.shifted(mention.definition.span)
         shared = part.shared.get(mention.name)
@@ -214,7 +216,11 @@ def _between(marks: re.Pattern[str], text: str, span: Span) -> Iterator[Span]:
 
 def _pieces(text: str, span: Span) -> list[Span]:
     """The spans of the functions in a span, and of what is before them."""
-    starts = [span.start, *(m.start() for m in _FUNCTION.finditer(text, span.start, span.end))]
+    starts = [span.start]
+    for match in _FUNCTION.finditer(text, span.start, span.end):
+        start = max(span.start, text.rfind("\n", span.start, match.start()) + 1)
+        if _BEFORE_FUNCTION.fullmatch(text, start, match.start()):
+            starts.append(start)
     return [Span(*ends) for ends in zip(starts, [*starts[1:], span.end], strict=True)]
 
 

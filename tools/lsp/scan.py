@@ -207,8 +207,12 @@ class Scan:
 
     @cached_property
     def all_names(self) -> Names:
-        """The definitions and uses of all names."""
-        return self.names(self._all)
+        """The definitions and uses of all names, and all scopes."""
+        made = Names(len(self.text))
+        for number, (start, block) in enumerate(zip(self._starts, self.blocks, strict=False)):
+            made.read(number, start, block.scope_events)
+        made.end()
+        return made
 
     @cached_property
     def named_parts(self) -> Names:
@@ -234,10 +238,28 @@ class Scan:
 
     def mention_at(self, offset: int) -> Mention | None:
         """The name at an offset, or the one that ends there."""
+        if (found := self._name_at(offset)) is None:
+            return None
+        _, start, name = found
+        return self.names([name]).mention_at(start)
+
+    def definition_at(self, offset: int) -> Mention | None:
+        """The name at an offset with its definition; where that comes first, no later use is read."""
+        if (found := self._name_at(offset)) is None:
+            return None
+        number, start, name = found
+        made = Names(len(self.text))
+        for before in range(number + 1):
+            made.read(before, self._starts[before], self.blocks[before].events_of([name]))
+        mention = made.mention_at(start)
+        if mention is not None and mention.definition is not None:
+            return mention
+        return self.names([name]).mention_at(start)
+
+    def _name_at(self, offset: int) -> tuple[int, int, str] | None:
+        """The number of the block, the offset and the text of the name at an offset."""
         number = min(bisect_right(self._starts, offset), len(self.blocks)) - 1
         if number < 0:
             return None
         event = self.blocks[number].name_at(offset - self._starts[number])
-        if event is None:
-            return None
-        return self.names([event.name]).mention_at(self._starts[number] + event.start)
+        return None if event is None else (number, self._starts[number] + event.start, event.name)

@@ -32,7 +32,8 @@ class Lines:
         """Args: `encoding`, `utf-8`, `utf-16` or `utf-32`, is that in whose units columns are counted."""
         self.text = text
         self.encoding = encoding
-        self.starts = [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
+        lengths = map((1).__add__, map(len, text.split("\n")[:-1]))  # no Python code for each line
+        self.starts = [0, *accumulate(lengths)]
 
     def place(self, offset: int) -> Place:
         """The place of an offset."""

@@ -10,6 +10,7 @@ from types import FrameType
 
 import pytest
 
+from stepwell.tools.explore import layout as layout_module
 from stepwell.tools.explore.layers import LONGEST_EDGE, Edge
 from stepwell.tools.explore.layout import GAP, WIDEST, Layout, layout
 
@@ -48,6 +49,12 @@ def drawn(graph: tuple[int, list[Edge]]) -> Layout:
     return layout([SIZE] * count, edges)
 
 
+@pytest.fixture(params=[30_000, 0], ids=["four alignments", "two alignments"])
+def alignments(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout_module, "MOST_FOR_FOUR", request.param)
+
+
+@pytest.mark.usefixtures("alignments")
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nodes_do_not_overlap(name: str):
     drawing = drawn(GRAPHS[name])
@@ -60,6 +67,7 @@ def test_nodes_do_not_overlap(name: str):
     assert all(b - a > SIZE[1] for a, b in zip(ys, ys[1:], strict=False))
 
 
+@pytest.mark.usefixtures("alignments")
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_drawing_is_narrow_and_starts_at_zero(name: str):
     drawing = drawn(GRAPHS[name])
@@ -74,6 +82,7 @@ def test_a_bend_is_shared_by_the_edges_of_one_tail():
     assert drawing.routes[4][:-1] == drawing.routes[5][:3]
 
 
+@pytest.mark.usefixtures("alignments")
 def test_edges_go_down_and_a_chain_is_straight():
     drawing = drawn(GRAPHS["attention"])
     assert not any(drawing.back)

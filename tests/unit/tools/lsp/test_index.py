@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stepwell.tools.lsp import block
 from stepwell.tools.lsp.index import Index
-from stepwell.tools.lsp.text import Lines, Place
+from stepwell.tools.lsp.text import Lines, Place, Span
 from tests.support.imports import ROOT
 
 MLP = """\
@@ -212,6 +212,10 @@ FRAGMENTS = st.sampled_from([
 @example("op.a op\n%a =\n  %x = op.a %y\n  %b = op.c %a\n", [(0, 0, "%x")])
 @example("op.a op\n%long_name,\n  %x = op.a %y\n  %b = op.c %long_name\n", [(0, 0, "%x")])
 @example("op.a op\n%a, {b = %n\n  %x = op.a %i = %j } {\n  %b = op.c %i\n", [(0, 0, "%x")])
+@example(
+    '"op.a"() ({\n"op.a"() ({\n{  %n = op.a\n  scf.for %i = %x {\n  scf.for %i = %x {\n',
+    [(0.25, 2, "}"), (0.296875, 0, "  %n = op.a\n")],
+)
 @settings(max_examples=150)
 def test_an_index_after_edits_is_that_of_the_text(start: str, edits: list[tuple[float, int, str]]) -> None:
     """However the text was cut in blocks, and whichever of them remained."""
@@ -223,6 +227,20 @@ def test_an_index_after_edits_is_that_of_the_text(start: str, edits: list[tuple[
             text = text[:begin] + new + text[begin + length :]
             index = Index(text, index)
     assert everything(index) == everything(Index(text))
+    for at in range(0, len(text) + 1, 5):
+        assert index.definition_at(at) == _definition_among_all(index, at)
+
+
+def _definition_among_all(index: Index, offset: int) -> Span | None:
+    """The definition of a name where all names of its piece are read, later uses too."""
+    part = index.part_at(offset)
+    piece = part.piece_at(offset)
+    if (mention := piece.scan.mention_at(offset - piece.start)) is None:
+        return None
+    if mention.name[0] in "%^":
+        return None if mention.definition is None else piece.shifted(mention.definition.span)
+    shared = part.shared.get(mention.name)
+    return None if shared is None else shared[0].shifted(shared[1].span)
 
 
 def test_a_change_reads_few_lines_of_a_function_again() -> None:
