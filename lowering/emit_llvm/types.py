@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    ComplexType,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
@@ -65,6 +66,8 @@ class TypeTexts:
                 return "ptr" if isinstance(space, NoneAttr) else f"ptr addrspace({space.data})"
             case LLVMVoidType():
                 return "void"
+            case ComplexType():  # only memory of host calls has such elements
+                return f"{{ {self(type.element_type)}, {self(type.element_type)} }}"
             case LLVMArrayType():
                 return f"[{type.size.data} x {self(type.type)}]"
             case LLVMStructType():

@@ -27,6 +27,7 @@ from stepwell.runtime.errors import StepwellError
 from tests.support.components import needs
 
 torch = needs("torch")
+needs("expecttest")  # of torch's database
 pytestmark = pytest.mark.slow
 
 LEDGER = Path(__file__).with_name("torch_operators.txt")
