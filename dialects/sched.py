@@ -28,7 +28,6 @@ from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.sched_entry import EntryOp
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
 from stepwell.dialects.sched_program import BUFFERS, PROGRAM, WEIGHT, ProgramAttr, verify_program
-from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.schedule_levels import (
     Level,
     LevelParts,
@@ -43,6 +42,7 @@ from stepwell.dialects.schedule_levels import (
     verify_levels,
 )
 from stepwell.dialects.schedule_script import OPS, LoopType, StageType
+from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import int_attr
 from stepwell.runtime.errors import did_you_mean
 
@@ -322,6 +322,8 @@ def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
 
 def _are_names(value: Attribute) -> bool:
     return isinstance(value, ArrayAttr) and value == names_attr(_names(cast(Attribute, value)))
+
+
 def are_tuned(value: Attribute) -> bool:
     """Whether a value lists schedules, or units for ops without one, under the names of `TUNED_KINDS`."""
     return isinstance(value, DictionaryAttr) and all(

@@ -52,7 +52,7 @@ CODES: dict[str, ErrorCode] = {
         "Give a path, the bytes of a file, or an `onnx.ModelProto`."),
     "bad-name": ErrorCode("the functions of an exported model cannot have this name",
         "Choose an identifier of C that is no keyword and does not begin with `stepwell`."),
-    "bad-npu-program": ErrorCode("a program of an npu cannot be decoded, accesses what is not there, or never ends",
+    "bad-npu-program": ErrorCode("a program of an npu is damaged, never ends, or accesses what is not there",
         "The message names the instruction; `stepwell-opt` checks the text of a program."),
     "bad-option": ErrorCode("an option does not exist, has an illegal value, or excludes another one",
         "The error lists the legal values."),
