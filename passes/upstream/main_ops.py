@@ -29,13 +29,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
 from stepwell.dialects.sched_kernel import symbols_of
+from stepwell.dialects.tensor_ir.upstream_marks import ASSERT, CONSTANT, VIEW, VIEW_OF, resource_name
 from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
-
-CONSTANT, VIEW, VIEW_OF, ASSERT = "graph.constant", "graph.view", "graph.view_of", "graph.assert"
-"""Attributes of the new ops that say what they were, for `from_upstream`."""
 
 
 class MainOps:
@@ -223,16 +221,3 @@ class MainOps:
 def _signless(value: SSAValue) -> IntegerType:
     """The element type of a tensor of integers, without signedness, as arithmetic takes it."""
     return IntegerType(cast("IntegerType", tensor_of(value).element_type).width.data)
-
-
-_PREFIX = "w_"
-
-
-def resource_name(hash: str) -> str:
-    """The name of the resource with the bytes of a weight."""
-    return f"{_PREFIX}{hash}"
-
-
-def weight_of(resource: str) -> str | None:
-    """The hash of the weight whose bytes are a resource; None for another resource."""
-    return resource.removeprefix(_PREFIX) if resource.startswith(_PREFIX) else None

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.tensor_ir.upstream_marks import INFO, MODULE_INFO
 from stepwell.passes.upstream.arithmetic import expand_arithmetic
 from stepwell.passes.upstream.buffer_ops import rewrite_buffer_ops
 from stepwell.passes.upstream.main_ops import MainOps
@@ -20,8 +21,6 @@ from stepwell.runtime.errors import StepwellError
 
 OWN_DIALECTS = frozenset({"graph", "linalg_ext", "onnx", "sched"})
 """The dialects whose attributes MLIR refuses, because it does not know them."""
-INFO, MODULE_INFO = "stepwell_info", "stepwell_module_info"
-"""Attributes with the text of dropped ones: MLIR accepts names without a dialect."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class IOBinding:
         self._results: list[OrtValue] = []
 
     def bind_cpu_input(self, name: str, arr_on_cpu: object) -> None:
-        """Bind an input to an array, which is not copied: a call reads what it contains then."""
+        """Bind an input to an array without a copy: a call reads its present contents."""
         _expect(name, self._inputs)
         self.feeds[name] = arr_on_cpu
 

@@ -43,7 +43,7 @@ _BY_NUMBER = {number: dtype for dtype, (number, _) in _TYPES.items()}
 
 
 def type_name(dtype: np.dtype[np.generic]) -> str:
-    """The type of a tensor in ONNX Runtime's words, such as `tensor(float)`."""
+    """The type of a tensor as ONNX Runtime writes it, such as `tensor(float)`."""
     return f"tensor({_TYPES['object' if dtype.kind in 'OUS' else dtype.name][1]})"
 
 

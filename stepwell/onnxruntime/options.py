@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class UnknownEntry(StepwellError, RuntimeError):
-    """A configuration entry that nobody has added, as ONNX Runtime's RuntimeError and as a StepwellError."""
+    """A configuration entry without a value, as ONNX Runtime's RuntimeError and as a StepwellError."""
 
 
 @dataclass(slots=True)

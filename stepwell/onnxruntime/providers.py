@@ -1,4 +1,4 @@
-"""Execution providers: the names that programs choose from, and the options that they give."""
+"""Execution providers: names for programs to choose from, and their options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`InferenceSession`: a compiled model behind the interface of ONNX Runtime."""
+"""`InferenceSession`: a compiled model with the interface of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def _call(model: CompiledModel, inputs: Sequence[object], buffers: Mapping[str, 
 
 
 def _targets(model: CompiledModel, inputs: Sequence[object], buffers: Mapping[str, Array]) -> Targets:
-    """The outputs that compiled code can write where they are wanted; others are copied there."""
+    """The buffers for compiled code to write outputs into; other outputs are copied."""
     targets = Targets()
     interface = model.interface
     if interface.states or any(spec.is_object for spec in interface.inputs) or not buffers:

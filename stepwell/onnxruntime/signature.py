@@ -1,4 +1,4 @@
-"""The description of a model as sessions give it: inputs, outputs and metadata, in ONNX Runtime's words."""
+"""The description of a model as sessions give it: inputs, outputs and metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NodeArg:
 
     name: str
     type: str
-    """The type in ONNX Runtime's words, such as `tensor(float)`."""
+    """The type as ONNX Runtime writes it, such as `tensor(float)`."""
     shape: Sequence[int | str | None]
     """Sizes; a name for an open one that has a name, else None."""
 
@@ -134,7 +134,7 @@ def _declared_shape(
 
 
 def _type_text(type: TypeProto) -> str:
-    """A type of ONNX in ONNX Runtime's words."""
+    """A type of ONNX as ONNX Runtime writes it."""
     match type.WhichOneof("value"):
         case "tensor_type":
             return f"tensor({name_of_number(type.tensor_type.elem_type)})"

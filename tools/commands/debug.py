@@ -24,7 +24,6 @@ from stepwell.tools.commands.options import (
     positive,
     watched,
 )
-from stepwell.tools.commands.shown_outputs import described_array
 from stepwell.tools.debug.guilt import with_guilt
 from stepwell.tools.debug.meaning import LEVELS
 from stepwell.tools.debug.references import expect_reference
@@ -32,6 +31,7 @@ from stepwell.tools.debug.session import DebugSession, debug
 from stepwell.tools.debug.values import ValueInfo
 from stepwell.tools.debug.watch import kinds_of
 from stepwell.tools.inputs import FILLS, UNNAMED, completed_inputs, read_arrays
+from stepwell.tools.shown_outputs import described_array
 
 _SCHEMA = "stepwell-debug/1"
 _SHOWN_ELEMENTS = 64

@@ -29,10 +29,10 @@ from stepwell.tools.commands.options import (
 )
 from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
-from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
 from stepwell.tools.devices.run_kernel import add_device, run_kernel
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
 from stepwell.tools.measure.host_time import described, milliseconds_on_host
+from stepwell.tools.shown_outputs import show_outputs, write_outputs
 
 _PROFILED_RUNS = 10
 _MUCH = 0.1

@@ -10,10 +10,10 @@ from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import compile_options, expect_no_compilation, watched
-from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import check_suffix
 from stepwell.tools.inputs import completed_inputs, read_arrays
+from stepwell.tools.shown_outputs import show_outputs, write_outputs
 
 _REFUSED = ("profile", "roofline", "backend")
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc import Connection, RemoteModel, connect
 from stepwell.tools.commands.options import ready_model
-from stepwell.tools.commands.shown_outputs import show_outputs, write_outputs
 from stepwell.tools.inputs import completed_inputs, read_arrays
+from stepwell.tools.shown_outputs import show_outputs, write_outputs
 
 
 @contextmanager

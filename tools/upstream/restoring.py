@@ -15,9 +15,8 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched_kernel import program_of
+from stepwell.dialects.tensor_ir.upstream_marks import ASSERT, CONSTANT, INFO, MODULE_INFO, VIEW, VIEW_OF
 from stepwell.dialects.types import DimsAttr, WeightAttr, tensor_of
-from stepwell.passes.upstream.main_ops import ASSERT, CONSTANT, VIEW, VIEW_OF
-from stepwell.passes.upstream.to_upstream import INFO, MODULE_INFO
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 

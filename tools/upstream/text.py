@@ -11,9 +11,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.printer import Printer
 
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.tensor_ir.upstream_marks import weight_of
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import PROGRAM_SCHEDULE_PIPELINE
-from stepwell.passes.upstream.main_ops import weight_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.tools.api.levels import level_of
