@@ -84,6 +84,7 @@ def test_buffers_are_a_state() -> None:
 
     model = compile_module(Counter().eval(), (torch.ones(2),))
     assert [model(torch.ones(2)).tolist() for _ in range(2)] == [[1.0, 1.0], [2.0, 2.0]]
+    assert model.session is not None
     model.session.reset()
     assert model(torch.ones(2)).tolist() == [1.0, 1.0]
 

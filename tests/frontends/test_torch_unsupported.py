@@ -27,7 +27,7 @@ class Mixed(nn.Module):
 
 def test_torch_runs_single_operators(tmp_path: Path) -> None:
     module, given = Mixed().eval(), (torch.randn(3, 8), torch.tensor([1, 2]))
-    model = stepwell.compile(
+    model: Any = stepwell.compile(
         module, example_inputs=given, dynamic_shapes={"x": {0: "N"}, "i": None}, unsupported="torch"
     )
     model.save(tmp_path / "m.stepwell")
@@ -45,7 +45,7 @@ def test_sizes_that_depend_on_data() -> None:
             return torch.nonzero(torch.relu(x)) * 2
 
     x = torch.tensor([0.0, 3.0, -1.0, 5.0])
-    model = stepwell.compile(Found().eval(), example_inputs=(x,), unsupported="torch")
+    model: Any = stepwell.compile(Found().eval(), example_inputs=(x,), unsupported="torch")
     assert model(x.numpy()).tolist() == [[2], [6]]
     assert model((-x).numpy()).tolist() == [[4]]
 
@@ -54,19 +54,19 @@ def test_random_numbers_are_new_at_each_call() -> None:
     module = nn.Sequential(nn.ReLU(), nn.Dropout(0.5)).train()
     x = torch.ones(1000)
     with pytest.warns(UserWarning, match="training mode"):
-        model = stepwell.compile(module, example_inputs=(x,), unsupported="torch")
+        model: Any = stepwell.compile(module, example_inputs=(x,), unsupported="torch")
     first, second = model(x.numpy()), model(x.numpy())
     assert set(first.tolist()) == {0.0, 2.0}
     assert (first != second).any()
 
 
 @torch.library.custom_op("stepwelltest::scaled", mutates_args=())
-def scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
+def scaled(x: torch.Tensor, factor: float) -> torch.Tensor:  # pyright: ignore[reportInvalidTypeForm]
     return x * factor
 
 
 @scaled.register_fake
-def _(x: torch.Tensor, factor: float) -> torch.Tensor:
+def _(x: torch.Tensor, factor: float) -> torch.Tensor:  # pyright: ignore[reportInvalidTypeForm]
     return torch.empty_like(x)
 
 
@@ -82,13 +82,13 @@ def test_an_operator_of_another_library() -> None:
     with pytest.raises(stepwell.StepwellError, match=r"stepwelltest\.scaled") as caught:
         stepwell.compile(Custom().eval(), example_inputs=(x,))
     assert caught.value.code == "unsupported-op"
-    model = stepwell.compile(Custom().eval(), example_inputs=(x,), unsupported="torch")
+    model: Any = stepwell.compile(Custom().eval(), example_inputs=(x,), unsupported="torch")
     torch.testing.assert_close(torch.as_tensor(model(x.numpy())), Custom()(x))
 
 
 def test_narrow_floats_cross_over() -> None:
     x = torch.randn(4).bfloat16()
-    model = stepwell.compile(Custom().eval(), example_inputs=(x,), unsupported="torch")
+    model: Any = stepwell.compile(Custom().eval(), example_inputs=(x,), unsupported="torch")
     array = stepwell.read(Custom().eval(), example_inputs=(x,))
     assert "bf16" in str(array)
     from stepwell.frontend.torch.tensors import array_of
@@ -98,14 +98,14 @@ def test_narrow_floats_cross_over() -> None:
 
 
 @torch.library.custom_op("stepwelltest::positive", mutates_args=())
-def positive(x: torch.Tensor) -> torch.Tensor:
+def positive(x: torch.Tensor) -> torch.Tensor:  # pyright: ignore[reportInvalidTypeForm]
     if x.sum() < 0:
         raise ValueError("the sum is negative")
     return x.clone()
 
 
 @positive.register_fake
-def _(x: torch.Tensor) -> torch.Tensor:
+def _(x: torch.Tensor) -> torch.Tensor:  # pyright: ignore[reportInvalidTypeForm]
     return torch.empty_like(x)
 
 
@@ -114,7 +114,7 @@ def test_an_error_of_torch_names_the_node() -> None:
         def forward(self, x: Any) -> Any:
             return positive(x) + 1
 
-    model = stepwell.compile(Wrong().eval(), example_inputs=(torch.ones(3),), unsupported="torch")
+    model: Any = stepwell.compile(Wrong().eval(), example_inputs=(torch.ones(3),), unsupported="torch")
     with pytest.raises(stepwell.StepwellError, match="the sum is negative") as caught:
         model((-torch.ones(3)).numpy())
     assert caught.value.code == "host-failed"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 from weakref import ref
 
 from stepwell.frontend.torch.tensors import torch_package
@@ -25,7 +25,7 @@ class WeightKeys:
         self._refs = [ref(tensor, self._ended) for tensor in tensors]
         self._ids = list(map(id, tensors))
         self._versions = _versions(tensors)
-        self._address = torch_package().Tensor.data_ptr
+        self._address = cast("Callable[[Any], int]", torch_package().Tensor.data_ptr)
         self._addresses = list(map(self._address, tensors))
 
     def _ended(self, _: object) -> None:
