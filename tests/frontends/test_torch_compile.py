@@ -247,9 +247,20 @@ class Spectrum(nn.Module):
         return torch.linalg.svdvals(x @ x.t()).sum() + torch.relu(x).sum()
 
 
-def test_a_graph_that_cannot_be_compiled_is_run_by_torch() -> None:
+def test_an_operator_without_a_conversion_is_run_by_torch() -> None:
+    x = torch.randn(3, 4)
+    torch.testing.assert_close(compiled(Spectrum(), unsupported="torch")(x), Spectrum()(x))
+
+
+def test_a_graph_that_cannot_be_compiled_is_run_by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stepwell.runtime.errors import StepwellError
+    from stepwell.tools.pytorch import backend
     from stepwell.torch import StepwellWarning
 
+    def refuse(function: object, given: object) -> None:
+        raise StepwellError("unsupported-op", None, "no conversion for this graph")
+
+    monkeypatch.setattr(backend.GraphFunction, "executable", refuse)
     x = torch.randn(3, 4)
     with pytest.warns(StepwellWarning, match="unsupported-op"):
         found = compiled(Spectrum(), unsupported="torch")(x)
