@@ -19,7 +19,7 @@ MOST = 1 << 31
 
 @dataclass(frozen=True)
 class Level:
-    """Loops that are built around tiles: the step of each, their order, those that are independent."""
+    """Loops around tiles: the step of each, the order, the independent ones."""
 
     tile: tuple[int, ...] = ()
     order: tuple[int, ...] = ()

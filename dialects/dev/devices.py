@@ -31,7 +31,7 @@ HOST = "host"
 @irdl_op_definition
 class DeviceOp(IRDLOperation):
     """
-    A device of the module: its name, and the target that its part of the program is compiled for.
+    A device of the module: a name, and the target of this part of the program.
 
     ```mlir
     dev.device @gpu0 #target.spec<"cuda", {}>
@@ -96,7 +96,7 @@ def pinned(attribute: Attribute | None, names: Sequence[str], at: Operation, cou
 
 
 def on_attribute(devices: Sequence[str]) -> Attribute:
-    """`dev.on` for the results of an op: one symbol where they are all on one device, else a list."""
+    """`dev.on` for the results of an op: a symbol if all are on the same device, else a list."""
     if len({*devices}) == 1:
         return SymbolRefAttr(devices[0])
     return ArrayAttr([SymbolRefAttr(name) for name in devices])
@@ -104,7 +104,7 @@ def on_attribute(devices: Sequence[str]) -> Attribute:
 
 def signature_pins(function: FuncOp, key: str, names: Sequence[str]) -> list[str | None]:
     """
-    The devices that `arg_attrs` or `res_attrs` (`key`) of a function name, None where they name none.
+    The devices of the parameters or results of a function, by `arg_attrs` or `res_attrs` (`key`), or None.
 
     Raises: StepwellError `bad-device`.
     """

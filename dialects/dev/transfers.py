@@ -39,7 +39,7 @@ class CopyOp(SameTypeOp):
 
     @property
     def devices(self) -> tuple[str, str]:
-        """The name of the device that has the operand, and of the one that has the result."""
+        """The names of the devices of the operand and of the result."""
         return self.source.string_value(), self.to.string_value()
 
     def print(self, printer: Printer) -> None:

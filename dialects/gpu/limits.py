@@ -23,7 +23,7 @@ def expect_within_limits(kernel: GPUFuncOp, target: Target) -> None:
 
 
 def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int]]:
-    """The limits that a kernel exceeds: what it is, the kernel's number, and the target's."""
+    """The limits that a kernel exceeds: the name, the number of the kernel, the number of the target."""
     attrs = target.attrs
     if (size := kernel.block_size) is not None:
         yield from _above("has blocks of more threads", prod(size), attrs["max-threads"])

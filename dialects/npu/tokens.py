@@ -1,4 +1,4 @@
-"""Tokens: what one stage gives and another one waits for; and the base of all ops with them."""
+"""Tokens between the stages of the accelerator, and the base of all instructions."""
 
 from __future__ import annotations
 

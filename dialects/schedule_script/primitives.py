@@ -172,7 +172,7 @@ class _LoopsPrimitive(PrimitiveOp, ABC):
 @irdl_op_definition
 class ReorderOp(_LoopsPrimitive):
     """
-    The loops in another order (interchange): they share the places that they had, outer to inner.
+    The loops in another order (interchange), at the places of all of them before, from outer to inner.
 
     ```mlir
     sched.reorder %j0, %i0, %r, %i1, %j1
@@ -260,7 +260,7 @@ class UnrollOp(PrimitiveOp):
 @irdl_op_definition
 class InsideOp(_LoopsPrimitive):
     """
-    Loops that are left inside of all others, untiled: written out where they are short, else plain loops.
+    Loops inside of all others, without tiles: short ones are written out, others are plain loops.
 
     ```mlir
     sched.inside %r

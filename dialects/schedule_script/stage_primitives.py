@@ -1,4 +1,4 @@
-"""Primitives about a stage as a whole: its form, and the loops that it is computed in."""
+"""Primitives about a stage as a whole: the form, and the loops around the computation."""
 
 from __future__ import annotations
 

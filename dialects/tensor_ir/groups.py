@@ -81,7 +81,7 @@ def _is_open_anchor(candidate: Member, shared: Sequence[int]) -> bool:
 
 
 def _may_be_in(op: Operation, anchor: Operation) -> bool:
-    """Whether an op may be computed in the loops of an anchor: its place, if it has one, names it."""
+    """Whether an op may be computed in the loops of an anchor: no other place is named."""
     place, name = place_of(op), anchor.attributes.get(NAME)
     return place is None or (isinstance(name, StringAttr) and name.data == place)
 

@@ -36,7 +36,7 @@ def rewrite_buffer_ops(module: ModuleOp) -> None:
 
 
 def _call(module: ModuleOp, op: Operation, name: str) -> None:
-    """Replace an op by the call of a function that the program declares, and who runs it defines."""
+    """Replace an op by the call of a function that the program declares and does not define."""
     if all(f.sym_name.data != name for f in module.ops if isinstance(f, FuncOp)):
         module.body.block.add_op(FuncOp.external(name, list(op.operand_types), list(op.result_types)))
     Rewriter.replace_op(op, CallOp(name, op.operands, op.result_types))

@@ -72,7 +72,7 @@ def _is_tensor(value: SSAValue) -> bool:
 
 
 def _maps_of_matmul(op: linalg.MatmulOp) -> list[AffineMap]:
-    """The maps of a product: those that it has, which may transpose an operand, or the usual ones."""
+    """The maps of a product: its own ones, with transposed operands, or the usual ones."""
     given = cast("ArrayAttr[AffineMapAttr] | None", op.properties.get("indexing_maps"))
     if given is not None and given.data:
         return [each.data for each in given]

@@ -107,7 +107,7 @@ class MainOps:
         self._replace(op, [made])
 
     def _sizes(self, op: graph.ReshapeOp | graph.ExpandDimsOp | graph.SqueezeOp, b: IRBuilder) -> list[Index]:
-        """The sizes of a view: dimensions of its shape, or those of its operand, moved."""
+        """The sizes of a view: dimensions of the shape, or moved dimensions of the operand."""
         if isinstance(op, graph.ReshapeOp):
             if op.shape is None:
                 raise StepwellError(

@@ -1,1 +1,1 @@
-"""A tensor accelerator in the manner of VTA: its configuration, its instructions, and a simulator of it."""
+"""A tensor accelerator in the manner of VTA: configuration, instructions, simulator."""

@@ -1,5 +1,5 @@
 """
-Hazards: elements of buffers that one stage accesses while another one may still write or read them.
+Hazards: accesses of elements of buffers while another stage may still write or read them.
 
 Each instruction has a clock: for each stage the last of its instructions that has surely ended before. An
 access is a hazard after one that is not among these. So one run finds the hazards of all orders.
@@ -24,7 +24,7 @@ Indices = npt.NDArray[np.int64]
 
 
 def clocks(instructions: Sequence[Instruction], order: Sequence[int]) -> list[list[int]]:
-    """For each instruction, by stage, the number of the last one that ends before it begins, or -1."""
+    """For each instruction, by stage, the number of the last instruction before its begin, or -1."""
     found: list[list[int]] = [[-1] * len(Stage) for _ in instructions]
     tokens: dict[Edge, deque[list[int]]] = {edge: deque() for edge in EDGES}
     last: dict[int, list[int]] = {}

@@ -50,7 +50,7 @@ class AluKind(IntEnum):
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens that an instruction waits for, and those that it gives, to the stages beside its own."""
+    """The tokens of an instruction: waited for, and given to the stages beside its own."""
 
     pop_prev: bool = False
     pop_next: bool = False

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.gpu_models import MODELS, agree, small_model
+from tests.support.devices.gpu_models import MODELS, agree, small_model
+from tests.support.devices.shaders import Gpu
 from tests.support.imports import ROOT
-from tests.support.shaders import Gpu
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects.dev.devices import HOST, ON, device_names, expect_device, on_attribute
 from stepwell.passes.base import Pass, bodies_of
 from stepwell.passes.context import count, remark
-from stepwell.passes.graph.partition.match_patterns import matches_in, ops_of
 from stepwell.patterns.files import entries_of, load_patterns
+from stepwell.patterns.table_matches import matches_in, ops_of
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Sets of values and ops that are on one device, joined as uses require it."""
+"""Sets of values and ops on the same device, joined as uses require."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Domain:
         self._size = 1
 
     def root(self) -> Domain:
-        """The domain that stands for all that were joined with this one."""
+        """The domain that stands for all joined ones."""
         found = self
         while found._parent is not found:
             found._parent = found = found._parent._parent

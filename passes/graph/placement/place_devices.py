@@ -1,4 +1,4 @@
-"""`place-devices`: each op gets a device, and values are copied where they are needed on another one."""
+"""`place-devices`: each op gets a device, and values are copied to the devices of their users."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _read(uses: Sequence[PlacedUse], value: SSAValue) -> None:
 
 
 def _place_of_copy(value: SSAValue, users: Sequence[Operation]) -> Operation:
-    """The op before which a copy is the latest that all users see, and outside of loops that only use it."""
+    """The place of a copy: as late as all users allow, and outside of loops with nothing but uses."""
     home = value.owner if isinstance(value.owner, Block) else value.owner.parent
     assert home is not None
     paths = [_path(user, home) for user in users]

@@ -38,7 +38,7 @@ def deciding_operands(op: Operation) -> set[int]:
 def shape_arithmetic(module: ModuleOp) -> set[Operation]:
     """
     The ops that compute sizes alone: `graph.shape_of`, `graph.extents`, `graph.bind_sizes`, and ops on a few
-    integers that nothing uses but operands that decide sizes, and ops that compute sizes alone.
+    integers whose uses all decide or compute sizes.
     """
     found: set[Operation] = set()
     for op in reversed(list(module.walk())):

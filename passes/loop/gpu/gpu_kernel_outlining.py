@@ -115,7 +115,7 @@ def _insert(function: FuncOp, launch: gpu.LaunchOp, name: str, block: Block, pas
 
 
 def _captured(launch: gpu.LaunchOp) -> list[SSAValue]:
-    """The values from outside that the body needs, those before others that are computed from them."""
+    """The values from outside that the body needs, operands before results."""
     found: dict[SSAValue, None] = {}
 
     def need(value: SSAValue) -> None:

@@ -21,7 +21,7 @@ _PARTS = {"all": (True, True), "forms": (True, False), "loops": (False, True)}
 @dataclass(frozen=True)
 class ApplySchedulePass(Pass):
     """
-    Give ops the schedules that scripts decide, in place of those that they have; ops that no script names
+    Give ops the schedules of scripts, in place of their own ones; ops that no script names
     keep theirs, which `choose-schedules` fills in where there is none.
 
     ```mlir

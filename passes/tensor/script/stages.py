@@ -39,7 +39,7 @@ def _plain_name(op: Operation) -> str:
 
 def kernel_for(script: ScriptOp, module: ModuleOp) -> FuncOp:
     """
-    The function that a script is for: by its symbol, else by a node of the model or a stage in it.
+    The function of a script: by the symbol, else by a node of the model or a stage of the function.
 
     Raises: StepwellError `illegal-schedule` where there is none, or several.
     """

@@ -263,7 +263,7 @@ def _first_init(result: OpResult, inside: set[Operation]) -> SSAValue:
 
 
 def _sole_heir(result: OpResult) -> SSAValue | None:
-    """The result of the only op that has this one as an init, if all other users come before that op."""
+    """The result of the only op with this result as an init, if all other users come before."""
     heirs: list[SSAValue] = []
     for use in result.uses:
         view = Structured.of(use.operation)

@@ -55,6 +55,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES _LINE_BYTES
         passes/loop/gpu/gpu_map_parallel_loops.py _WARP
+        passes/upstream/arithmetic.py _BITS
         passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES
         passes/tensor/schedule/tile_product.py _ROWS _COLUMNS
         runtime/machine/cpu_features.py _VECTORS _MASKS _TILES _EXTENDED AARCH64
@@ -97,6 +98,7 @@ OTHERS: Mapping[str, str] = {
         runtime/files/weights.py HASH_CHARS
     """,
     "bounds of size: of the compiler's time, of code, memory and files, and of messages": """
+        passes/graph/placement/shape_arithmetic.py MOST_ELEMENTS
         dialects/tensor_ir/sizes.py MAX_OPERANDS
         passes/tensor/script/replay.py MOST_STEPS
         passes/tensor/tile/tile_and_fuse.py _MOST_COPIES

@@ -12,9 +12,9 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_source import emit_kernels
 from stepwell.lowering.interpret import interpret
 from stepwell.runtime.errors import StepwellError
-from tests.support.gpu_models import MODELS, agree, small_model
+from tests.support.devices.gpu_models import MODELS, agree, small_model
+from tests.support.devices.shaders import opencl_by_c
 from tests.support.imports import ROOT
-from tests.support.shaders import opencl_by_c
 
 
 @pytest.mark.sample(2)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.gpu_models import MODELS, agree, small_model
+from tests.support.devices.gpu_models import MODELS, agree, small_model
 from tests.support.imports import ROOT
 
 

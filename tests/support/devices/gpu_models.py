@@ -16,7 +16,7 @@ from stepwell.passes.manager import run_pipeline
 from stepwell.passes.pipelines import GPU_PIPELINE
 from stepwell.tools.driver.emit import lower_to
 from stepwell.tools.driver.options import CompileOptions
-from tests.support.shaders import Launcher
+from tests.support.devices.shaders import Launcher
 
 MODELS: Mapping[str, tuple[str, str, Sequence[tuple[int, ...]]]] = {
     "elementwise": (
