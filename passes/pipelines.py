@@ -173,7 +173,7 @@ GPU = (
     Step("linalg-to-loops{parallel=true}", "makes one grid of all parallel dimensions of an op"),
     Step("expand-math{mcpu=x86-64}", "writes exp and the like for multiply-adds that may round twice"),
     Step("use-rounding-ops", "rounds by an op what shaders' compilers would not round, once it is written"),
-    Step("gpu-map-parallel-loops", "gives the points of each grid to blocks of threads"),
+    Step("map-loops-to-gpu", "gives the points of each grid to blocks of threads"),
     Step("convert-parallel-loops-to-gpu", "makes launches of the grids"),
     Step("gpu-kernel-outlining", "moves what threads run to modules of the device"),
     Step("plan-memory", "gives each intermediate of @main an offset in one arena of the device"),

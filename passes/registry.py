@@ -227,7 +227,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.loop.gpu": {
         "gpu-kernel-outlining": ("make kernels of the bodies of launches",),
-        "gpu-map-parallel-loops": ("give the iterations of parallel loops to blocks of threads",),
+        "map-loops-to-gpu": ("give the iterations of parallel loops to blocks of threads",),
         "verify-gpu": ("check kernels against the limits of their target",),
         "use-rounding-ops": ("round by an op where expand-math adds a large constant",),
     },

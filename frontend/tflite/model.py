@@ -125,7 +125,7 @@ class Model:
         if (offset := table.integer("offset")) > 1:  # 0 and 1 are written for absent
             return self.buffer.bytes(offset, table.integer("size"), "Buffer.offset")
         found = table.array("data")
-        return None if found is None or not found.size else memoryview(found).cast("B")
+        return None if found is None or not found.size else memoryview(found.data).cast("B")
 
 
 class Subgraph:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.components import MISSING
 
-PYTHON = "STEPWELL_TEST_MLIR"
+PYTHON = "TEST_MLIR"
 """The environment variable that names an interpreter with torch-mlir; else the one of the tests is tried."""
 _VERIFY = """
 import sys

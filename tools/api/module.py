@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -257,17 +257,23 @@ class Module:
             return sum(rewrite(rules, function) for function in bodies_of(self.op))
 
     def interpret(
-        self, *inputs: object, function: str = "main", max_depth: int = 1_000_000
+        self,
+        *inputs: object,
+        function: str = "main",
+        max_depth: int = 1_000_000,
+        checks: Collection[str] | None = None,
     ) -> list[npt.NDArray[np.generic]]:
         """
         Evaluate a function op by op on arrays and data, without compiling; on levels 1 to 3.
 
-        Args: `max_depth` is the greatest depth of nested calls.
+        Args: `max_depth` is the greatest depth of nested calls; `checks` are those of kernels of a GPU, of
+        `races`, `bounds`, `barriers` and `uninitialized`, all unless given.
         Returns: the outputs in order.
         Raises: StepwellError `unsupported`, `unsupported-op`, `unknown-function`, `bad-inputs`, `run-time`,
         `too-deep`, `no-case`, `busy`.
         """
         from stepwell.lowering.interpret import interpret
+        from stepwell.lowering.interpret.machine import CHECKS
         from stepwell.runtime.values import Data
 
         with self._alone("interpret"):
@@ -276,7 +282,8 @@ class Module:
                 raise StepwellError("unsupported", None, "level llvm cannot be interpreted", help=help)
             self.weights.expect_unchanged()
             values: list[Any] = [each if isinstance(each, Data) else np.asarray(each) for each in inputs]
-            return interpret(self.op, self.context, function, values, max_depth=max_depth)
+            chosen = CHECKS if checks is None else checks
+            return interpret(self.op, self.context, function, values, max_depth=max_depth, checks=chosen)
 
     def explain(self, pattern: Pattern, location: str = "") -> Explanation | None:
         """

@@ -10,7 +10,9 @@
 // DIALECTS: {{^}}adt{{$}}
 // DIALECTS-NEXT: {{^}}amx{{$}}
 // DIALECTS-NEXT: {{^}}arith{{$}}
+// DIALECTS-NEXT: {{^}}dev{{$}}
 // DIALECTS-NEXT: {{^}}emitc{{$}}
+// DIALECTS-NEXT: {{^}}gpu{{$}}
 // DIALECTS-NEXT: {{^}}graph{{$}}
 // DIALECTS: {{^}}vm{{$}}
 // DIALECTS-NEXT: {{^}}acc {{ *}}xDSL's

@@ -33,7 +33,7 @@ FILES: list[tuple[str, bytes | str | None, str, str]] = [
     ("m.mlir", None, "no-file", "cannot read the IR: No such file or directory"),
     ("m.mlir", b"\xff\xfe", "syntax", "expected IR as UTF-8 text, found byte 0xff at 0"),
     ("m.mlir", "", "syntax", "there is nothing to read"),
-    ("m.txt", "hello", "unknown-file-type", "expected a file that ends in .onnx, .pt2, .mlir"),
+    ("m.txt", "hello", "unknown-file-type", "expected a file that ends in .onnx, .stablehlo"),
 ]
 
 

@@ -1,5 +1,5 @@
-// RUN: stepwell-opt %s -p gpu-map-parallel-loops | filecheck %s
-// RUN: stepwell-opt %s -p gpu-map-parallel-loops{threads=64} | filecheck %s --check-prefix=SMALL
+// RUN: stepwell-opt %s -p map-loops-to-gpu | filecheck %s
+// RUN: stepwell-opt %s -p map-loops-to-gpu{threads=64} | filecheck %s --check-prefix=SMALL
 
 // Iterations of both loops are numbered, the inner one fastest; the last of 3 blocks has a guard.
 

@@ -1,4 +1,4 @@
-"""`gpu-map-parallel-loops`: the iterations of parallel loops → blocks of threads."""
+"""`map-loops-to-gpu`: the iterations of parallel loops → blocks of threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ON_DEVICE = (scf.ForOp, scf.WhileOp, scf.IfOp, memref.StoreOp, memref.CopyOp)
 
 
 @dataclass(frozen=True)
-class GpuMapParallelLoopsPass(FunctionPass):
+class MapLoopsToGpuPass(FunctionPass):
     """
     Split each outermost `scf.parallel` into one of blocks and one of threads, with `gpu.mapping`.
 
@@ -53,14 +53,14 @@ class GpuMapParallelLoopsPass(FunctionPass):
     ```
     """
 
-    name = "gpu-map-parallel-loops"
+    name = "map-loops-to-gpu"
 
     threads: int = 256
     """The threads of a block."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if not 1 <= self.threads <= MAX_THREADS:
-            message = f"threads of gpu-map-parallel-loops must be 1 to {MAX_THREADS}, found {self.threads}"
+            message = f"threads of map-loops-to-gpu must be 1 to {MAX_THREADS}, found {self.threads}"
             raise StepwellError("bad-option", None, message)
         if program_of(func) is not None:
             return  # @main calls kernels, and stays on the host

@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s --split-input-file --verify-diagnostics -p gpu-map-parallel-loops
+// RUN: stepwell-opt %s --split-input-file --verify-diagnostics -p map-loops-to-gpu
 
 func.func @reduction(%n: index, %init: f32) {
   %c0 = arith.constant 0 : index
