@@ -26,7 +26,8 @@ from tests.fuzz.generate import random_program
 # Passes that need a file, print something or make another program, and ways to run those that have options.
 _LEFT_OUT = frozenset(
     "annotate-devices match-patterns rewrite-patterns merge-composite print-call-graph count-macs"
-    " count-params detect-features extract-fused-functions append-loss append-optimizer to-cps bind-states".split()
+    " count-params detect-features extract-fused-functions append-loss append-optimizer to-cps"
+    " bind-states".split()
 )
 _WAYS = {
     "combine-parallel": [
