@@ -1,0 +1,147 @@
+"""Values of a model that are another one of its values, or a constant, whatever became of their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextvars import Context as Variables
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from xdsl.dialects.builtin import IntAttr, ModuleOp, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def
+
+from stepwell.dialects import graph
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.constants import array_of
+from stepwell.dialects.onnx.types import AnyType
+from stepwell.lowering.main_to_buffers import inputs_of
+from stepwell.passes.context import PassContext
+from stepwell.passes.manager import run_pipeline
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+from stepwell.runtime.log import logger
+from stepwell.tools.check.origins import LogicalType, logical_type, results_of
+from stepwell.tools.driver.compilation import conversion_of, main_of
+from stepwell.tools.driver.model_interface import named_types
+
+_log = logger(__name__)
+
+
+@irdl_op_definition
+class KeepOp(IRDLOperation):
+    """A reader of a value that no pass removes, and that follows the value when a pass replaces it."""
+
+    name = "debug.keep"
+
+    value = operand_def()
+    number = prop_def(IntAttr)
+    """The number of the value among those of the model."""
+
+    def __init__(self, value: SSAValue, number: int):
+        super().__init__(operands=[value], properties={"number": IntAttr(number)})
+
+
+@dataclass
+class _Found:
+    """What has become of the values of a model, by name."""
+
+    same: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    constants: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    types: dict[str, LogicalType] = field(default_factory=dict[str, LogicalType])
+    dropped: set[str] = field(default_factory=set[str])
+
+
+class SameValues:
+    """
+    The values of a model that are one: found in a copy, when they are asked for first.
+
+    In the copy each value has a reader. Conversion gives the results of an `Identity`, a cast to the same type
+    or a branch that is always taken to other readers, and `fold-constant` makes constants of all values that
+    depend on constants alone, those in the middle too.
+    """
+
+    def __init__(self, module: ModuleOp, ctx: StepwellContext):
+        """The values of a module of level 0, which is not changed."""
+        self._module = module.clone()
+        self._ctx = ctx
+
+    def names(self, name: str) -> Sequence[str]:
+        """The names of the other values that a value is always equal to, since they are one."""
+        return self._found.same.get(name, ())
+
+    def constant(self, name: str) -> Array | None:
+        """The array of a value that depends on constants alone; None for other values."""
+        value = self._found.constants.get(name)
+        return None if value is None else array_of(value, self._constants.weights)
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a value depends on constants alone."""
+        return name in self._found.constants
+
+    def logical(self, name: str) -> LogicalType | None:
+        """The type of a value that is another one or a constant, if its dimensions are known."""
+        return self._found.types.get(name)
+
+    def never_runs(self, name: str) -> bool:
+        """Whether a value is made in a branch that is never taken."""
+        return name in self._found.dropped
+
+    @cached_property
+    def _constants(self) -> StepwellContext:
+        """A context with the weights of the copy, which the compiled program does not need."""
+        return self._ctx.clone()
+
+    @cached_property
+    def _found(self) -> _Found:
+        names = _keep_all(self._module)
+        try:
+            Variables().run(self._convert)  # no instrument, limit or listener of the caller counts these passes
+        except StepwellError as error:
+            _log(1, "values that are equal are not known: {}", error)
+            return _Found()
+        return _become(self._module, names)
+
+    def _convert(self) -> None:
+        with PassContext(reproducers=False).active():
+            pipeline = f"{conversion_of(self._module)},fold-constant"
+            run_pipeline(self._module, pipeline, self._constants)
+
+
+def _keep_all(module: ModuleOp) -> list[str]:
+    """Give each tensor of a model a reader; returns the names of the values by number."""
+    named = [
+        (node.name, value)
+        for node, value in results_of(main_of(module))
+        # Some operators are refused with outputs that nothing reads, such as the second one of a pool.
+        if value.type.name in (TensorType.name, AnyType.name) and (value.uses or not node.number)
+    ]
+    for number, (_, value) in enumerate(named):
+        block = value.owner.parent
+        assert block is not None
+        block.insert_op_after(KeepOp(value, number), value.owner)
+    return [name for name, _ in named]
+
+
+def _become(module: ModuleOp, names: Sequence[str]) -> _Found:
+    """The values of names after the passes, by the readers that are left."""
+    main = main_of(module)
+    inputs = [name for name, _ in named_types(main, "input")]
+    values: dict[str, set[SSAValue]] = {name: {arg} for name, arg in zip(inputs, inputs_of(main), strict=False)}
+    values |= {name: set() for name in names}
+    for op in main.body.walk():
+        if isinstance(op, KeepOp):
+            values[names[op.number.data]].add(op.value)
+    found = _Found(dropped={name for name, kept in values.items() if not kept})
+    one = {name: next(iter(kept)) for name, kept in values.items() if len(kept) == 1}
+    holders: dict[SSAValue, list[str]] = {}
+    for name, value in one.items():
+        holders.setdefault(value, []).append(name)
+        if isinstance(value.owner, graph.ConstantOp):
+            found.constants[name] = value.owner.value
+        if (type := logical_type(value)) is not None:
+            found.types[name] = type
+    for same in holders.values():
+        for name in same:
+            found.same[name] = tuple(other for other in same if other != name)
+    return found
