@@ -7,7 +7,7 @@ from contextvars import Context as Variables
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from xdsl.dialects.builtin import IntAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import IntAttr, ModuleOp, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def
 
@@ -26,6 +26,8 @@ from stepwell.tools.driver.compilation import conversion_of, main_of
 from stepwell.tools.driver.model_interface import named_types
 
 _log = logger(__name__)
+_TENSORS = (TensorType.name, UnrankedTensorType.name, AnyType.name)
+"""The types of tensors, and of values of whose type the model says nothing."""
 
 
 @irdl_op_definition
@@ -114,7 +116,7 @@ def _keep_all(module: ModuleOp) -> list[str]:
         (node.name, value)
         for node, value in results_of(main_of(module))
         # Some operators are refused with outputs that nothing reads, such as the second one of a pool.
-        if value.type.name in (TensorType.name, AnyType.name) and (value.uses or not node.number)
+        if value.type.name in _TENSORS and (value.uses or not node.number)
     ]
     for number, (_, value) in enumerate(named):
         block = value.owner.parent
