@@ -18,11 +18,13 @@ from stepwell.dialects.onnx.types import AnyType
 from stepwell.lowering.main_to_buffers import inputs_of
 from stepwell.passes.context import PassContext
 from stepwell.passes.manager import run_pipeline
+from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.log import logger
 from stepwell.tools.check.origins import LogicalType, logical_type, results_of
 from stepwell.tools.driver.compilation import conversion_of, main_of
+from stepwell.tools.driver.compile import TURN
 from stepwell.tools.driver.model_interface import named_types
 
 _log = logger(__name__)
@@ -98,7 +100,10 @@ class SameValues:
     def _found(self) -> _Found:
         names = _keep_all(self._module)
         try:
-            Variables().run(self._convert)  # no instrument, limit or listener of the caller counts these passes
+            with collector_paused(), TURN:
+                Variables().run(
+                    self._convert
+                )  # no instrument, limit or listener of the caller sees these passes
         except StepwellError as error:
             _log(1, "values that are equal are not known: {}", error)
             return _Found()
@@ -129,7 +134,9 @@ def _become(module: ModuleOp, names: Sequence[str]) -> _Found:
     """The values of names after the passes, by the readers that are left."""
     main = main_of(module)
     inputs = [name for name, _ in named_types(main, "input")]
-    values: dict[str, set[SSAValue]] = {name: {arg} for name, arg in zip(inputs, inputs_of(main), strict=False)}
+    values: dict[str, set[SSAValue]] = {
+        name: {arg} for name, arg in zip(inputs, inputs_of(main), strict=False)
+    }
     values |= {name: set() for name in names}
     for op in main.body.walk():
         if isinstance(op, KeepOp):
