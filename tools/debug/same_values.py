@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from contextvars import Context as Variables
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import IntAttr, ModuleOp, TensorType, UnrankedTensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def
 
-from stepwell.dialects import graph
+from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.onnx.types import AnyType
@@ -60,9 +62,9 @@ class SameValues:
     """
     The values of a model that are one: found in a copy, when they are asked for first.
 
-    In the copy each value has a reader. Conversion gives the results of an `Identity`, a cast to the same type
-    or a branch that is always taken to other readers, and `fold-constant` makes constants of all values that
-    depend on constants alone, those in the middle too.
+    In the copy each value has a reader. Where conversion replaces the result of an `Identity`, of a cast to
+    the same type, or of a branch that is always taken, the reader gets what replaces it. `fold-constant`
+    makes constants of all values that depend on constants alone, those in the middle too.
     """
 
     def __init__(self, module: ModuleOp, ctx: StepwellContext):
@@ -98,16 +100,15 @@ class SameValues:
 
     @cached_property
     def _found(self) -> _Found:
-        names = _keep_all(self._module)
+        kept = _keep_all(self._module)
         try:
             with collector_paused(), TURN:
-                Variables().run(
-                    self._convert
-                )  # no instrument, limit or listener of the caller sees these passes
+                # No instrument, limit or listener of the caller sees these passes.
+                Variables().run(self._convert)
         except StepwellError as error:
             _log(1, "values that are equal are not known: {}", error)
             return _Found()
-        return _become(self._module, names)
+        return _become(self._module, kept)
 
     def _convert(self) -> None:
         with PassContext(reproducers=False).active():
@@ -115,42 +116,57 @@ class SameValues:
             run_pipeline(self._module, pipeline, self._constants)
 
 
-def _keep_all(module: ModuleOp) -> list[str]:
-    """Give each tensor of a model a reader; returns the names of the values by number."""
-    named = [
+class _Kept(NamedTuple):
+    """A value with a reader."""
+
+    name: str
+    in_branch: bool
+
+
+def _keep_all(module: ModuleOp) -> list[_Kept]:
+    """Give each tensor of a model a reader; returns the values by number."""
+    values = [
         (node.name, value)
         for node, value in results_of(main_of(module))
         # Some operators are refused with outputs that nothing reads, such as the second one of a pool.
         if value.type.name in _TENSORS and (value.uses or not node.number)
     ]
-    for number, (_, value) in enumerate(named):
+    for number, (_, value) in enumerate(values):
         block = value.owner.parent
         assert block is not None
         block.insert_op_after(KeepOp(value, number), value.owner)
-    return [name for name, _ in named]
+    return [_Kept(name, _is_in_branch(value.owner)) for name, value in values]
 
 
-def _become(module: ModuleOp, names: Sequence[str]) -> _Found:
-    """The values of names after the passes, by the readers that are left."""
-    main = main_of(module)
-    inputs = [name for name, _ in named_types(main, "input")]
-    values: dict[str, set[SSAValue]] = {
-        name: {arg} for name, arg in zip(inputs, inputs_of(main), strict=False)
-    }
-    values |= {name: set() for name in names}
-    for op in main.body.walk():
-        if isinstance(op, KeepOp):
-            values[names[op.number.data]].add(op.value)
-    found = _Found(dropped={name for name, kept in values.items() if not kept})
-    one = {name: next(iter(kept)) for name, kept in values.items() if len(kept) == 1}
+def _is_in_branch(op: Operation) -> bool:
+    around = op.parent_op()
+    return around is not None and (isinstance(around, onnx.IfOp) or _is_in_branch(around))
+
+
+def _become(module: ModuleOp, kept: Sequence[_Kept]) -> _Found:
+    """What the values are after the passes, by the readers that are left."""
+    values = _values_by_name(main_of(module), kept)
+    found = _Found(dropped={name for name, in_branch in kept if in_branch and not values[name]})
     holders: dict[SSAValue, list[str]] = {}
-    for name, value in one.items():
+    for name, (value, *others) in ((name, all) for name, all in values.items() if all):
+        if others:
+            continue  # nodes of both branches may give their outputs one name
         holders.setdefault(value, []).append(name)
         if isinstance(value.owner, graph.ConstantOp):
             found.constants[name] = value.owner.value
         if (type := logical_type(value)) is not None:
             found.types[name] = type
     for same in holders.values():
-        for name in same:
-            found.same[name] = tuple(other for other in same if other != name)
+        found.same |= {name: tuple(other for other in same if other != name) for name in same}
     return found
+
+
+def _values_by_name(main: FuncOp, kept: Sequence[_Kept]) -> dict[str, set[SSAValue]]:
+    """The inputs, and what the readers read, by name."""
+    names = [name for name, _ in named_types(main, "input")]
+    values: dict[str, set[SSAValue]] = {name: set() for name, _ in kept}
+    values |= {name: {arg} for name, arg in zip(names, inputs_of(main), strict=True)}
+    for op in main.body.walk():
+        if isinstance(op, KeepOp):
+            values[kept[op.number.data].name].add(op.value)
+    return values

@@ -130,6 +130,8 @@ class Values:
             "--opt-level 0 keeps it, or --disable-pass NAME where the pass runs at 0 too "
             "(padding, common subexpressions, dead code)"
         )
+        if self.program.same.never_runs(name):
+            return StepwellError("no-value", None, message)
         return StepwellError("no-value", None, message, help=help)
 
     def _note(self, name: str) -> str:
