@@ -56,7 +56,7 @@ class DebugProgram:
     interface: Interface
     image: ModelImage
     same: SameValues
-    """The values of the model that are another one, or a constant."""
+    """Equal values of the model, and constants among them."""
 
     @cached_property
     def calls(self) -> list[Operation]:

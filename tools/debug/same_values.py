@@ -1,4 +1,4 @@
-"""Values of a model that are another one of its values, or a constant, whatever became of their nodes."""
+"""Equal values of a model, and constants among them, whatever became of the nodes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TENSORS = (TensorType.name, UnrankedTensorType.name, AnyType.name)
 
 @irdl_op_definition
 class KeepOp(IRDLOperation):
-    """A reader of a value that no pass removes, and that follows the value when a pass replaces it."""
+    """A reader of a value: passes leave the reader, and replace what is read as for any other op."""
 
     name = "debug.keep"
 
@@ -50,7 +50,7 @@ class KeepOp(IRDLOperation):
 
 @dataclass
 class _Found:
-    """What has become of the values of a model, by name."""
+    """Facts of the copy by the name of a value."""
 
     same: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     constants: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
@@ -60,7 +60,7 @@ class _Found:
 
 class SameValues:
     """
-    The values of a model that are one: found in a copy, when they are asked for first.
+    Equal values of a model, found in a copy of the model at the first question.
 
     In the copy each value has a reader. Where conversion replaces the result of an `Identity`, of a cast to
     the same type, or of a branch that is always taken, the reader gets what replaces it. `fold-constant`
@@ -73,7 +73,7 @@ class SameValues:
         self._ctx = ctx
 
     def names(self, name: str) -> Sequence[str]:
-        """The names of the other values that a value is always equal to, since they are one."""
+        """The names of the other values that are the same as a value."""
         return self._found.same.get(name, ())
 
     def constant(self, name: str) -> Array | None:
@@ -86,7 +86,7 @@ class SameValues:
         return name in self._found.constants
 
     def logical(self, name: str) -> LogicalType | None:
-        """The type of a value that is another one or a constant, if its dimensions are known."""
+        """The type of a value in the copy, if all dimensions are known."""
         return self._found.types.get(name)
 
     def never_runs(self, name: str) -> bool:
@@ -144,7 +144,7 @@ def _is_in_branch(op: Operation) -> bool:
 
 
 def _become(module: ModuleOp, kept: Sequence[_Kept]) -> _Found:
-    """What the values are after the passes, by the readers that are left."""
+    """The facts of a copy after the passes, by the readers that are left."""
     values = _values_by_name(main_of(module), kept)
     found = _Found(dropped={name for name, in_branch in kept if in_branch and not values[name]})
     holders: dict[SSAValue, list[str]] = {}

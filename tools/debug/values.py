@@ -79,7 +79,7 @@ class Values:
         return next((value for each in names if (value := self._own(each)) is not None), None)
 
     def _own(self, name: str) -> SSAValue | None:
-        """The value of level 1 that has the name of a value of the model, or that its own node makes."""
+        """The value of level 1 with the name of a value of the model, or made by the node itself."""
         if name in self._inputs:
             return self._inputs[name]
         if (value := self._outputs.get(name)) is not None:
@@ -135,15 +135,16 @@ class Values:
         return StepwellError("no-value", None, message, help=help)
 
     def _note(self, name: str) -> str:
-        value = self.program.located.get(self._nodes[name])
-        if value is not None and (stored := self._stored_otherwise(name, value)):
-            return f"the program stores it as {stored}"
-        names = (name, *self.program.same.names(name))
-        nodes = {self._nodes[each].node for each in names if each in self._nodes}
-        # The pass that removed the last of the nodes that have this value.
-        why = [note for node, note in self.program.origins.gone.items() if node in nodes]
-        why = why or ["no op of the program names its node"]
-        return f"{why[-1]}, in a branch that never runs" if self.program.same.never_runs(name) else why[-1]
+        nodes = [self._nodes[each] for each in (name, *self.program.same.names(name)) if each in self._nodes]
+        for node in nodes:
+            value = self.program.located.get(node)
+            if value is not None and (stored := self._stored_otherwise(node.name, value)):
+                return f"the program stores it as {stored}"
+        # The pass that removed the last of the nodes with this value.
+        gone = self.program.origins.gone
+        found = [why for removed, why in gone.items() if any(node.node == removed for node in nodes)]
+        why = found[-1] if found else "no op of the program names its node"
+        return f"{why}, in a branch that never runs" if self.program.same.never_runs(name) else why
 
     @cached_property
     def by_value(self) -> Mapping[SSAValue, str]:
