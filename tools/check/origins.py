@@ -45,6 +45,11 @@ class LogicalType(NamedTuple):
     dims: tuple[Dim, ...]
     dtype: str
 
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.dims)
+
 
 def values_of(main: FuncOp) -> list[NodeValue]:
     """The values of an imported model in its order, those of subgraphs included."""

@@ -213,7 +213,10 @@ class Values:
                 return _of_spec(spec)
         node = self._nodes.get(name)
         own = None if node is None else self.program.origins.logical.get(node)
-        return self.program.same.logical(name) if own is None else own
+        copy = self.program.same.logical(name)
+        # A constant that a node left, such as the condition of an `If`, is not the node's result.
+        fits = own is not None and copy is not None and (own.dtype, own.rank) == (copy.dtype, copy.rank)
+        return own if fits or copy is None else copy
 
     # Arrays
 

@@ -121,19 +121,25 @@ def test_a_repetition_of_a_folded_value_is_gone_with_it() -> None:
 
 def test_a_branch_that_never_runs_says_so() -> None:
     model = onnx_model(
-        """g (float[4] x) => (float[4] y) <bool c = {1}> {
-          y = If (c) <
-            then_branch = t () => (float[4] p) { l = Exp (x) p = Identity (l) },
-            else_branch = e () => (float[4] q) { r = Neg (x) q = Mul (r, x) }>
+        """g (float[N, 4] x) => (float[N, 4] y) <int64[1] one = {1}, int64[1] four = {4}> {
+          shape = Shape (x)
+          width = Gather (shape, one)
+          c = Equal (width, four)
+          z = If (c) <
+            then_branch = t () => (float[M, K] p) { l = Exp (x) p = Identity (l) },
+            else_branch = e () => (float[M, K] q) { r = Neg (x) q = Mul (r, x) }>
+          y = Neg (z)
         }"""
     )
     session = stepwell.debug(model, opt_level=0)
     notes = {value.name: value.note for value in session.values() if value.how == "gone"}
+    assert notes.pop("shape").endswith("by dead-code-elimination")
     assert set(notes) == {"r", "q"}
     assert all(note.endswith("in a branch that never runs") for note in notes.values())
-    session.run({"x": X.ravel()[:4]})
-    for name in ("l", "p", "y"):
-        close(session.get(name), np.exp(X.ravel()[:4]))
+    x = X.ravel()[:4].reshape(1, 4)
+    session.run({"x": x})
+    for name in ("l", "p", "z"):
+        close(session.get(name), np.exp(x))
 
 
 def test_values_of_a_loop_are_repeated_in_each_iteration() -> None:
