@@ -29,3 +29,27 @@ def test_no_value_of_a_right_model_departs(model: Model) -> None:
     assert all(kernel.is_right for kernel in comparison.kernels)
     made = [value for value in session.values() if value.node]
     assert len(comparison.values) >= _LEAST_SHARE * sum(value.how != "gone" for value in made)
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        ("gru_seq", 26),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [("silero_seq", 50), ("bert_mini_dynq", 276), ("greedy_loop", 10)]
+        ),
+    ],
+)
+def test_three_passes_remove_values_at_level_0(name: str, weights: int) -> None:
+    """
+    Padding, common subexpressions and dead code; not conversion, which takes what repeats a value, nor
+    `fold-constant`, whose results are weights.
+    """
+    path = model_path(name)
+    if path is None:
+        pytest.skip(f"{name}: STEPWELL_MODELS names no folder that has it")
+    values = stepwell.debug(path, opt_level=0).values()
+    passes = "fold-explicit-padding", "eliminate-common-subexpr", "dead-code-elimination"
+    assert all(value.note.endswith(passes) for value in values if value.how == "gone")
+    assert sum(value.how == "weight" for value in values) == weights

@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from stepwell.dialects import graph, onnx
@@ -45,10 +45,19 @@ class LogicalType(NamedTuple):
     dims: tuple[Dim, ...]
     dtype: str
 
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.dims)
+
 
 def values_of(main: FuncOp) -> list[NodeValue]:
     """The values of an imported model in its order, those of subgraphs included."""
-    found: list[NodeValue] = []
+    return [value for value, _ in results_of(main)]
+
+
+def results_of(main: FuncOp) -> Iterator[tuple[NodeValue, OpResult]]:
+    """The values of an imported model, as `values_of` has them, each with the result that it is."""
     for op in main.body.walk():
         node = next(iter(node_names(op.location)), "")
         if not op.results or not node or isinstance(op, _AROUND):
@@ -59,8 +68,7 @@ def values_of(main: FuncOp) -> list[NodeValue]:
             name = texts[number] if number < len(texts) else result.name_hint or f"{node}:{number}"
             if name:
                 weight = op.properties.get("value") if isinstance(op, onnx.ConstantOp) else None
-                found.append(NodeValue(name, node, op.name.partition(".")[2], number, weight))
-    return found
+                yield NodeValue(name, node, op.name.partition(".")[2], number, weight), result
 
 
 @dataclass
@@ -108,7 +116,7 @@ class Origins(Instrument):
         self._present |= holders.results.keys() & self._order.keys()
         for value in self.values:
             if value not in self.logical and (found := self._held(value, holders)) is not None:
-                type = _logical_type(found)
+                type = logical_type(found)
                 if type is not None:
                     self.logical[value] = type
 
@@ -179,7 +187,7 @@ def _maker(value: SSAValue) -> Operation:
     return value.owner
 
 
-def _logical_type(value: SSAValue) -> LogicalType | None:
+def logical_type(value: SSAValue) -> LogicalType | None:
     """The type of a value whose dimensions are all known, maybe by symbols."""
     type = value.type
     if type.name != TensorType.name or is_opaque(type):

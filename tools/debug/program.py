@@ -25,6 +25,7 @@ from stepwell.runtime.interface import Interface
 from stepwell.runtime.layout import Layout
 from stepwell.tools.check.layouts import layouts_of
 from stepwell.tools.check.origins import NodeValue, Origins, before_views
+from stepwell.tools.debug.same_values import SameValues
 from stepwell.tools.driver.compilation import Compilation, is_lowered, main_of
 from stepwell.tools.driver.compile import TURN
 from stepwell.tools.driver.image import compile_image, deduplicate
@@ -55,6 +56,8 @@ class DebugProgram:
     ctx: StepwellContext
     interface: Interface
     image: ModelImage
+    same: SameValues
+    """Equal values of the model, and constants among them."""
 
     @cached_property
     def calls(self) -> list[Operation]:
@@ -140,6 +143,7 @@ def debug_program(model: Model, options: CompileOptions) -> DebugProgram:
             message = "the program is below level 1, where it has no nodes any more"
             raise StepwellError("bad-option", compilation.module, message, help="debug the model itself")
         origins = Origins(main_of(compilation.module))
+        same = SameValues(compilation.module, compilation.ctx)
         with PassContext.current().watched_by([origins]):
             to_level_1(compilation, options)
         interface = read_interface(main_of(compilation.module))
@@ -153,7 +157,7 @@ def debug_program(model: Model, options: CompileOptions) -> DebugProgram:
         shared = compilation.module.clone()
         skip_numbers(-len(SHARE))  # the image counts them again, although they do not run
         image = compiled_as_it_is(compilation, interface, options)
-        return DebugProgram(origins, level_1, functions, shared, compilation.ctx, interface, image)
+        return DebugProgram(origins, level_1, functions, shared, compilation.ctx, interface, image, same)
 
 
 def compiled_as_it_is(compilation: Compilation, interface: Interface, options: CompileOptions) -> ModelImage:

@@ -74,7 +74,12 @@ class Values:
         return self._nodes.get(name)
 
     def located(self, name: str) -> SSAValue | None:
-        """The value of level 1 that a value of the model is; None for one that is gone."""
+        """The value of level 1 that a value of the model is; None for one that is gone, or folded."""
+        names = (name, *self.program.same.names(name))
+        return next((value for each in names if (value := self._own(each)) is not None), None)
+
+    def _own(self, name: str) -> SSAValue | None:
+        """The value of level 1 with the name of a value of the model, or made by the node itself."""
         if name in self._inputs:
             return self._inputs[name]
         if (value := self._outputs.get(name)) is not None:
@@ -111,9 +116,12 @@ class Values:
     def expect(self, name: str) -> SSAValue:
         """The value of level 1 of a name. Raises: StepwellError `no-value`."""
         self.expect_name(name)
-        if (value := self.located(name)) is None:
-            raise self.gone(name)
-        return value
+        if (value := self.located(name)) is not None:
+            return value
+        if self.program.same.is_constant(name):
+            message = f'"{name}" is a constant, folded into those of the program'
+            raise StepwellError("no-value", None, message, help="session.get(name) has its array")
+        raise self.gone(name)
 
     def gone(self, name: str, note: str | None = None) -> StepwellError:
         why = note or self._note(name)
@@ -122,21 +130,28 @@ class Values:
             "--opt-level 0 keeps it, or --disable-pass NAME where the pass runs at 0 too "
             "(padding, common subexpressions, dead code)"
         )
+        if self.program.same.never_runs(name):
+            return StepwellError("no-value", None, message)
         return StepwellError("no-value", None, message, help=help)
 
     def _note(self, name: str) -> str:
-        node = self._nodes[name].node
-        value = self.program.located.get(self._nodes[name])
-        if value is not None and (stored := self._stored_otherwise(name, value)):
-            return f"the program stores it as {stored}"
-        return self.program.origins.gone.get(node, "no op of the program names its node")
+        nodes = [self._nodes[each] for each in (name, *self.program.same.names(name)) if each in self._nodes]
+        for node in nodes:
+            value = self.program.located.get(node)
+            if value is not None and (stored := self._stored_otherwise(node.name, value)):
+                return f"the program stores it as {stored}"
+        # The pass that removed the last of the nodes with this value.
+        gone = self.program.origins.gone
+        found = [why for removed, why in gone.items() if any(node.node == removed for node in nodes)]
+        why = found[-1] if found else "no op of the program names its node"
+        return f"{why}, in a branch that never runs" if self.program.same.never_runs(name) else why
 
     @cached_property
     def by_value(self) -> Mapping[SSAValue, str]:
         """The name of each value of level 1 that is one of the model."""
         found: dict[SSAValue, str] = {}
         for name in self.names:
-            if (value := self.located(name)) is not None:
+            if (value := self._own(name)) is not None:
                 for source in before_views(value):
                     found.setdefault(source, name)
         return found
@@ -157,6 +172,8 @@ class Values:
         where = "" if node is None or node.weight is not None else node.node
         if node is not None and node.weight is not None:
             return ValueInfo(name, "", "", "weight", shape, dtype)
+        if value is None and self.program.same.is_constant(name):
+            return ValueInfo(name, where, "", "weight", shape, dtype)
         if value is None:
             return ValueInfo(name, where, "", "gone", shape, dtype, self._note(name))
         how, kernel = self._how(value)
@@ -195,7 +212,11 @@ class Values:
             if spec.name == name:
                 return _of_spec(spec)
         node = self._nodes.get(name)
-        return None if node is None else self.program.origins.logical.get(node)
+        own = None if node is None else self.program.origins.logical.get(node)
+        copy = self.program.same.logical(name)
+        # A constant that a node left, such as the condition of an `If`, is not the node's result.
+        fits = own is not None and copy is not None and (own.dtype, own.rank) == (copy.dtype, copy.rank)
+        return own if fits or copy is None else copy
 
     # Arrays
 
@@ -207,6 +228,8 @@ class Values:
         """
         if (node := self._nodes.get(name)) is not None and node.weight is not None:
             return array_of(node.weight, self.program.ctx.weights).copy()
+        if self.located(name) is None and (constant := self.program.same.constant(name)) is not None:
+            return constant.copy()
         value = self.expect(name)
         array = self.stored(value, recorded)
         if array is None:
