@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stepwell.lowering.interpret.elements import numpy_dtype
 from stepwell.lowering.interpret.engine import STEP_WATCHER
-from stepwell.lowering.interpret.machine import Program, call_value, interpret
+from stepwell.lowering.interpret.machine import CHECKS, Program, call_value, interpret
 from stepwell.lowering.interpret.signature import Signature
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from stepwell.lowering.interpret.sampling import Sampling, TooManyOps, written
 
 __all__ = [
+    "CHECKS",
     "STEP_WATCHER",
     "Noise",
     "Program",

@@ -32,7 +32,7 @@ class ToUpstreamPass(ModulePass):
     ```mlir
     func.func private @k0(tensor<2x4xf32>) -> tensor<2x4xf32>
     %v = graph.reshape %x shape <[2, 4]> : tensor<8xf32> -> tensor<2x4xf32>
-    %y = func.call @k0(%v) {sched.note = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %y = func.call @k0(%v) : (tensor<2x4xf32>) -> tensor<2x4xf32>
     // ->
     func.func private @k0(tensor<2x4xf32>) -> tensor<2x4xf32>
     %s = arith.constant dense<[2, 4]> : tensor<2xindex>

@@ -272,8 +272,7 @@ class Module:
         Raises: StepwellError `unsupported`, `unsupported-op`, `unknown-function`, `bad-inputs`, `run-time`,
         `too-deep`, `no-case`, `busy`.
         """
-        from stepwell.lowering.interpret import interpret
-        from stepwell.lowering.interpret.machine import CHECKS
+        from stepwell.lowering.interpret import CHECKS, interpret
         from stepwell.runtime.values import Data
 
         with self._alone("interpret"):
