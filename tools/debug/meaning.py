@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.graph.host import is_opaque
-from stepwell.lowering.interpret import Program, interpret
+from stepwell.lowering.interpret import Noise, Program, interpret
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import LOOP_PIPELINE, SCHEDULE_PIPELINE
 from stepwell.runtime.interface import Array
@@ -56,7 +56,8 @@ class KernelBody:
         block.add_op(func.ReturnOp(*(cloned[value] for value in returned)))
         types = block.arg_types, [value.type for value in returned]
         function = func.FuncOp(_NAME, types, Region(block))
-        self._program = Program(ModuleOp([function]), ctx, _NAME)
+        self._module, self._ctx = ModuleOp([function]), ctx
+        self._program = Program(self._module, ctx, _NAME)
 
     def __call__(
         self, inputs: Sequence[Array], sizes: Mapping[str, int]
@@ -70,6 +71,11 @@ class KernelBody:
         found = self._program(inputs, sizes)
         count = len(self.values)
         return dict(zip(self.values, found[:count], strict=True)), found[count:]
+
+    def with_noise(self, inputs: Sequence[Array], sizes: Mapping[str, int], seed: int) -> list[Array]:
+        """The outputs where each op rounds otherwise: a sum near a half may become another quantized step."""
+        program = Program(self._module, self._ctx, _NAME, noise=Noise(seed))
+        return program(inputs, sizes)[len(self.values) :]
 
 
 def _is_array(type: Attribute) -> bool:

@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 import stepwell
@@ -87,6 +88,36 @@ def test_a_wrong_pass_of_the_graph_leaves_the_kernels_right(monkeypatch: pytest.
     assert first.is_of_graph and "so a graph pass did it" in str(first)
     facts = first.to_json()
     assert facts["node"] == "Sub#1" and facts["level"] == "graph"
+
+
+QUANTIZED = onnx_model(
+    "g (float[4] x, float[4] w) => (float[4] y) <float s = {0.1}, int8 z = {0}>"
+    " { a = Mul (x, w) q = QuantizeLinear (a, s, z) y = DequantizeLinear (q, s, z) }"
+)
+
+
+@pytest.mark.parametrize(("factor", "is_right"), [(0.7, True), (0.62, False)], ids=["half", "elsewhere"])
+def test_a_step_is_right_where_other_roundings_give_it(
+    factor: float, is_right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0.5 * 0.7 is between two steps of 0.1: a rounding of the product decides; 0.5 * 0.62 is not."""
+    session = stepwell.debug(QUANTIZED, opt_level=0, use_cache=False)
+    x, w = np.array([1, 0.5, 0.8, 3], np.float32), np.array([9, factor, 0.65, 1.1], np.float32)
+    session.run({"x": x, "w": w})
+    plain = session.recorded.array
+
+    def stepped(value: SSAValue) -> object:
+        found = plain(value)
+        if found is None or not isinstance(value.owner, graph.FusedOp):
+            return found
+        found = np.array(found)
+        found[1] += 0.1 if found[1] < 0.36 else -0.1
+        return found
+
+    monkeypatch.setattr(session.recorded, "array", stepped)
+    (kernel,) = session.compare().kernels
+    assert kernel.local is not None and kernel.local > 0.01
+    assert kernel.is_right is is_right
 
 
 @pytest.mark.parametrize("against", ["reference", "onnxruntime"])
