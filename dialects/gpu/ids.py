@@ -11,6 +11,11 @@ from xdsl.traits import Pure
 class _AlongDimension(IRDLOperation):
     """An op with an index along a dimension as result."""
 
+    dimension = prop_def(DimensionAttr)
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    assembly_format = "$dimension attr-dict"
+
     def __init__(self, dimension: DimensionEnum):
         super().__init__(result_types=[IndexType()], properties={"dimension": DimensionAttr(dimension)})
 
@@ -26,10 +31,6 @@ class ThreadIdOp(_AlongDimension):
     """
 
     name = "gpu.thread_id"
-    dimension = prop_def(DimensionAttr)
-    result = result_def(IndexType)
-    traits = traits_def(Pure())
-    assembly_format = "$dimension attr-dict"
 
 
 @irdl_op_definition
@@ -43,10 +44,6 @@ class BlockIdOp(_AlongDimension):
     """
 
     name = "gpu.block_id"
-    dimension = prop_def(DimensionAttr)
-    result = result_def(IndexType)
-    traits = traits_def(Pure())
-    assembly_format = "$dimension attr-dict"
 
 
 @irdl_op_definition
@@ -60,10 +57,6 @@ class BlockDimOp(_AlongDimension):
     """
 
     name = "gpu.block_dim"
-    dimension = prop_def(DimensionAttr)
-    result = result_def(IndexType)
-    traits = traits_def(Pure())
-    assembly_format = "$dimension attr-dict"
 
 
 @irdl_op_definition
@@ -77,10 +70,6 @@ class GridDimOp(_AlongDimension):
     """
 
     name = "gpu.grid_dim"
-    dimension = prop_def(DimensionAttr)
-    result = result_def(IndexType)
-    traits = traits_def(Pure())
-    assembly_format = "$dimension attr-dict"
 
 
 @irdl_op_definition
@@ -94,14 +83,13 @@ class GlobalIdOp(_AlongDimension):
     """
 
     name = "gpu.global_id"
-    dimension = prop_def(DimensionAttr)
-    result = result_def(IndexType)
-    traits = traits_def(Pure())
-    assembly_format = "$dimension attr-dict"
 
 
 class _OfSubgroup(IRDLOperation):
     """An op with an index as result."""
+
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
 
     def __init__(self) -> None:
         super().__init__(result_types=[IndexType()])
@@ -118,8 +106,6 @@ class LaneIdOp(_OfSubgroup):
     """
 
     name = "gpu.lane_id"
-    result = result_def(IndexType)
-    traits = traits_def(Pure())
     assembly_format = "attr-dict"
 
 
@@ -134,8 +120,6 @@ class SubgroupIdOp(_OfSubgroup):
     """
 
     name = "gpu.subgroup_id"
-    result = result_def(IndexType)
-    traits = traits_def(Pure())
     assembly_format = "attr-dict `:` type($result)"
 
 
@@ -150,6 +134,4 @@ class SubgroupSizeOp(_OfSubgroup):
     """
 
     name = "gpu.subgroup_size"
-    result = result_def(IndexType)
-    traits = traits_def(Pure())
     assembly_format = "attr-dict `:` type($result)"

@@ -88,14 +88,14 @@ def _stuck(
     return StepwellError("bad-npu-program", None, message + "; ".join(notes))
 
 
-def expect_ending(instructions: Sequence[Instruction]) -> None:
+def expect_ending(instructions: Sequence[Instruction]) -> list[int]:
     """
-    Require that a program ends, with no token left. Raises: StepwellError `bad-npu-program`.
+    An order of a program, which has to end with no token left.
 
     One order stands for all: what an instruction waits for does not depend on the order.
+    Raises: StepwellError `bad-npu-program`.
     """
-    for _ in orders(instructions):
-        pass
+    order = list(orders(instructions))
     balance = dict.fromkeys(EDGES, 0)
     for instruction in instructions:
         for edge in gives(instruction):
@@ -106,3 +106,4 @@ def expect_ending(instructions: Sequence[Instruction]) -> None:
         if count:
             message = f"{count} tokens from {source.name.lower()} to {to.name.lower()} are never taken"
             raise StepwellError("bad-npu-program", None, message)
+    return order

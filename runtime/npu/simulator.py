@@ -55,8 +55,7 @@ class Simulator:
         """Raises: StepwellError `bad-npu-program` for a program that never ends."""
         self.config, self.instructions = config, instructions
         self._all_uops = np.array([(u.dst, u.src, u.wgt) for u in uops], np.int64).reshape(-1, 3)
-        expect_ending(instructions)
-        self._clocks = clocks(instructions, list(orders(instructions)))
+        self._clocks = clocks(instructions, expect_ending(instructions))
         self.report = Report()
 
     def run(self, arrays: Sequence[Array], seed: int | None = None) -> None:

@@ -8,13 +8,13 @@ the braces, so that a question about one name reads no others.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from stepwell.tools.lsp.block import Event, blocks_of
+from stepwell.tools.lsp.block import Block, Event, blocks_of
 from stepwell.tools.lsp.text import Span
 
 Kind = Literal["value", "block", "symbol", "alias"]
@@ -195,9 +195,13 @@ class Scan:
 
     def names(self, wanted: Collection[str]) -> Names:
         """The definitions and uses of some names."""
+        return self._read(lambda block: block.events_of(wanted))
+
+    def _read(self, events: Callable[[Block], Sequence[Event]]) -> Names:
+        """The names of some events of each block."""
         made = Names(len(self.text))
         for number, (start, block) in enumerate(zip(self._starts, self.blocks, strict=False)):
-            made.read(number, start, block.events_of(wanted))
+            made.read(number, start, events(block))
         made.end()
         return made
 
@@ -208,11 +212,7 @@ class Scan:
     @cached_property
     def all_names(self) -> Names:
         """The definitions and uses of all names, and all scopes."""
-        made = Names(len(self.text))
-        for number, (start, block) in enumerate(zip(self._starts, self.blocks, strict=False)):
-            made.read(number, start, block.scope_events)
-        made.end()
-        return made
+        return self._read(lambda block: block.scope_events)
 
     @cached_property
     def named_parts(self) -> Names:

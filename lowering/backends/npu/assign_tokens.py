@@ -39,7 +39,7 @@ class AssignTokensPass(Pass):
 
 
 def assign_tokens(program: npu.ProgramOp) -> None:
-    """Give each instruction of a program its tokens; those that it had are replaced."""
+    """Give each instruction of a program its tokens, in place of earlier ones."""
     ops = program.instructions
     numbers = {op.token: number for number, op in enumerate(ops)}
     waited = {(source, to): -1 for source in Stage for to in Stage}

@@ -134,7 +134,7 @@ def _constant_uses(devices: Devices) -> dict[graph.ConstantOp, dict[str, list[Pl
 def _materialize(
     constant: graph.ConstantOp, uses: Mapping[str, Sequence[PlacedUse]], devices: Devices
 ) -> None:
-    """Make a constant on each device that reads it; the first one stays where it is pinned."""
+    """Copy a constant to each further device with users."""
     own = next(iter(pinned(constant.attributes.get(ON), devices.names, constant)), next(iter(uses)))
     constant.attributes[ON] = on_attribute([own])
     for device, there in uses.items():
