@@ -178,7 +178,7 @@ class Language(ABC):
         """The text of a kernel."""
 
     def used_helpers(self, parts: Parts) -> list[str]:
-        """The functions that a body calls, and those that they call, callees first."""
+        """The helper functions of a body, directly or through other helpers, callees first."""
         found: dict[str, None] = {}
 
         def add(text: str) -> None:

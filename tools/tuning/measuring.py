@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from stepwell.passes.base import Numerics
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
+from stepwell.runtime.rpc.interleaved import geometric_mean
 from stepwell.tools.check.function_inputs import inputs_of_function
 from stepwell.tools.check.judgement import judged
 from stepwell.tools.records.record import LEAST_GAIN, Status
@@ -18,7 +20,7 @@ from stepwell.tools.tuning.candidate import candidate_of
 from stepwell.tools.tuning.features import estimate_us
 from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner, unwritten
 from stepwell.tools.tuning.space import Space
-from stepwell.tools.tuning.statistics import NOISY_SPREAD, geometric_mean, median, ratio_of, spread_of
+from stepwell.tools.tuning.statistics import NOISY_SPREAD, ratio_of, spread_of
 from stepwell.tools.tuning.tasks import Task
 
 if TYPE_CHECKING:

@@ -36,13 +36,3 @@ def spread_of(seconds: Sequence[float]) -> float:
     values: npt.NDArray[np.float64] = np.asarray(seconds)
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return float((high - low) / middle)
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """The geometric mean; 1 for no values."""
-    return float(np.exp(np.mean(np.log(values)))) if values else 1.0
-
-
-def median(values: Sequence[float]) -> float:
-    """The median."""
-    return float(np.median(values))

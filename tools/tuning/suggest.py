@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from stepwell.dialects.sched import Schedule
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.rpc.interleaved import geometric_mean
 from stepwell.tools.records.database import Content
 from stepwell.tools.tuning.candidate import Candidate, TiledOp, candidate_of
 from stepwell.tools.tuning.fleet import Choice, Failed, LocalRunner
 from stepwell.tools.tuning.recheck import task_of_record, used_here
-from stepwell.tools.tuning.statistics import geometric_mean
 
 LEAST_TASKS = 5
 LEAST_SHARE = 0.8

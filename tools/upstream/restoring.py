@@ -1,4 +1,4 @@
-"""Our attributes and ops in the text of upstream MLIR that we wrote, made again from what it kept of them."""
+"""Attributes and ops of ours, restored from the text of upstream MLIR in which they were kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The threads that run together: their positions, the barriers that they passed, and how errors name them."""
+"""The threads of a launch: positions, passed barriers, names in errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Group:
         self._set_epochs()
 
     def thread_id(self, axis: int) -> Value:
-        """The position of each thread in its block; one number where there is one thread."""
+        """The position of each thread in the block; a number if there is a single thread."""
         return _position(self.thread_number, self.block, axis)
 
     def block_id(self, axis: int) -> Value:
