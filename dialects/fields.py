@@ -66,10 +66,10 @@ def verify_symbols(names: Sequence[str]) -> None:
             raise VerifyException(f"symbols must be distinct, found {name} twice")
 
 
-def verified_size(key: str, text: str | int) -> Dim:
-    """The dimension that a field has as text. Raises: VerifyException for none, or a negative one."""
+def verified_size(key: str, *texts: str) -> Dim:
+    """The dimension with the texts of a field as summands. Raises: VerifyException for none, or below 0."""
     try:
-        size = Dim.of(text)
+        size = Dim.of_summands(texts)
     except ValueError as error:
         raise VerifyException(f"{key}: {error}") from None
     if size.is_static and size.value < 0:

@@ -349,7 +349,7 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     PREFETCH: _integer("a positive number", lambda n: n > 0, "vector.transfer_read"),
     ALIGN: _integer("a power of two", lambda n: n > 0 and n & (n - 1) == 0, "argument"),
     PROGRAM: _Interface(verify_program),
-    BUFFERS: _Hint(("func.func",), "the memory of kept values", lambda value: isinstance(value, ArrayAttr)),
+    BUFFERS: _of_class(DictionaryAttr, "func.func"),
     WEIGHT: _Hint(("memref.global",), "a constant", lambda _: True),
     "sched.model": _of_class(DictionaryAttr, "builtin.module"),
     TARGET: _of_class(SpecAttr, "gpu.module"),

@@ -43,7 +43,8 @@ PROGRAM = "sched.program"
 """Key of the interface of `@main` among its function's attributes; other modules use the functions below."""
 BUFFERS = "sched.buffers"
 """
-Key of an attribute of `@main` with kept values: for each result of its calls, the memory that it is in.
+Key of an attribute of `@main` with kept values: for each result of its calls, the memory that it is in, and
+the sizes of the arena's parts, in which offsets count.
 """
 WEIGHT = "sched.weight"
 """Key of a `memref.global`: the weight that it is, or its elements."""
@@ -64,7 +65,8 @@ class ProgramAttr(ParametrizedAttribute):
     - `inputs`, `outputs`: the numbers of buffers of the caller that it reads, and writes: the first
       arguments on level 3, before the arena.
     - `published`: the sizes that a call finds on the way and reports to the caller, after the symbols.
-    - `arena`: the bytes of the arena as a dimension; on level 3 an argument after the outputs.
+    - `arena`: the bytes of the arena as a dimension, or as a list of dimensions with this sum where one text
+      would be too long to read; on level 3 an argument after the outputs.
     - `slots`: the number of slots for memory whose size depends on data.
     - `in_place`: the numbers of outputs that are states, written over the inputs with their values before.
 
@@ -86,7 +88,7 @@ class ProgramAttr(ParametrizedAttribute):
     outputs: IntAttr = param_def()
     symbols: ArrayAttr[StringAttr] = param_def()
     published: ArrayAttr[StringAttr] = param_def()
-    arena: StringAttr = param_def()
+    arena: ArrayAttr[StringAttr] = param_def()
     slots: IntAttr = param_def()
     in_place: ArrayAttr[IntAttr] = param_def()
 
@@ -111,7 +113,7 @@ class ProgramAttr(ParametrizedAttribute):
         """The interface with memory."""
         counts, names = (IntAttr(inputs), IntAttr(outputs)), (names_attr(symbols), names_attr(published))
         numbers = ArrayAttr([IntAttr(number) for number in in_place])
-        return ProgramAttr(*counts, *names, StringAttr(str(arena)), IntAttr(slots), numbers)
+        return ProgramAttr(*counts, *names, names_attr(arena.summands), IntAttr(slots), numbers)
 
     @property
     def symbol_names(self) -> tuple[str, ...]:
@@ -131,12 +133,13 @@ class ProgramAttr(ParametrizedAttribute):
     @property
     def arena_bytes(self) -> Dim:
         """The bytes of the arena. Raises: ValueError before memory is planned."""
-        return Dim.of(self.arena.data)
+        return Dim.of_summands([text.data for text in self.arena])
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        def text() -> StringAttr:
-            return StringAttr(parser.parse_str_literal())
+        def texts() -> ArrayAttr[StringAttr]:
+            text = parser.parse_optional_str_literal()
+            return parse_names(parser) if text is None else names_attr([text])
 
         number, names = partial(parse_number, parser), partial(parse_names, parser)
         readers: dict[str, Callable[[], Attribute]] = {
@@ -144,7 +147,7 @@ class ProgramAttr(ParametrizedAttribute):
             "outputs": number,
             "symbols": names,
             "published": names,
-            "arena": text,
+            "arena": texts,
             "slots": number,
             "in_place": partial(parse_numbers, parser),
         }
@@ -157,7 +160,8 @@ class ProgramAttr(ParametrizedAttribute):
         if self.has_memory:
             fields[:0] = [f"inputs = {self.inputs.data}", f"outputs = {self.outputs.data}"]
             fields += [f"published = {self.published}"] if self.published.data else []
-            fields += [f"arena = {self.arena}", f"slots = {self.slots.data}"]
+            arena = self.arena.data[0] if len(self.arena) == 1 else self.arena
+            fields += [f"arena = {arena}", f"slots = {self.slots.data}"]
             if self.in_place.data:
                 fields.append(f"in_place = [{', '.join(map(str, self.numbers_in_place))}]")
         with printer.in_angle_brackets():
@@ -171,13 +175,13 @@ class ProgramAttr(ParametrizedAttribute):
             if count < _ABSENT:
                 raise VerifyException(f"{key} must not be negative, found {count}")
         verify_symbols([*self.symbol_names, *(name.data for name in self.published)])  # (C2)
-        verified_size("arena", self.arena.data or 0)  # (C3)
+        verified_size("arena", *(text.data for text in self.arena))  # (C3)
         numbers = self.numbers_in_place
         if len(set(numbers)) < len(numbers) or any(not 0 <= n < self.outputs.data for n in numbers):  # (C8)
             raise VerifyException(f"in_place must be numbers of outputs, each once, found {list(numbers)}")
 
 
-_NO_MEMORY = StringAttr(""), IntAttr(_ABSENT)
+_NO_MEMORY = names_attr(()), IntAttr(_ABSENT)
 
 
 def program_of(function: Operation) -> ProgramAttr | None:
@@ -194,25 +198,20 @@ def planned_program(main: Operation) -> ProgramAttr:
     return program
 
 
-def buffers_of(main: Operation) -> list[list[object]]:
-    """The memory of kept values as plain JSON values, in the order of the fields of `KeptBuffer`."""
-    entries = main.attributes.get(BUFFERS)
-    if not isinstance(entries, ArrayAttr):
-        return []
-    return [
-        _buffer(cast("Mapping[str, Attribute]", entry.data))
-        for entry in cast("ArrayAttr[DictionaryAttr]", entries)
-    ]
+def buffers_of(main: Operation) -> Mapping[str, object]:
+    """The memory of kept values as plain JSON values, which `kept_buffers` of the runtime's image reads."""
+    kept = main.attributes.get(BUFFERS)
+    if not isinstance(kept, DictionaryAttr):
+        return {}
+    entries = cast("ArrayAttr[DictionaryAttr]", kept.data["values"])
+    values = [{key: _plain(value) for key, value in entry.data.items()} for entry in entries]
+    return {"parts": _plain(kept.data["parts"]), "values": values}
 
 
-def _buffer(entry: Mapping[str, Attribute]) -> list[object]:
-    if not entry:
-        return ["", "", 0, "0", [], ""]
-    texts = {key: value.data for key, value in entry.items() if isinstance(value, StringAttr)}
-    index, dims = entry["index"], entry["dims"]
-    assert isinstance(index, IntegerAttr) and isinstance(dims, DimsAttr)
-    sizes = [str(dim) for dim in dims.get()]
-    return [texts["value"], texts["memory"], index.value.data, texts["offset"], sizes, texts["dtype"]]
+def _plain(value: Attribute) -> object:
+    if isinstance(value, DimsAttr):
+        return [str(dim) for dim in value.get()]
+    return value.value.data if isinstance(value, IntegerAttr) else cast(StringAttr, value).data
 
 
 def has_memory(function: Operation) -> bool:

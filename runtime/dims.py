@@ -93,6 +93,29 @@ class Dim:
             raise ValueError(f"dimension {self} is symbolic")
         return self._number
 
+    @property
+    def summands(self) -> list[str]:
+        """Texts short enough for `of`, as few as there are, with the expression as their sum."""
+        texts: list[str] = []
+        part: dict[_Monomial, int] = {}
+        for monomial, coefficient in self._terms:
+            longer = {**part, monomial: coefficient}
+            if part and len(str(Dim(longer))) > MAX_EXPRESSION_CHARS:
+                texts.append(str(Dim(part)))
+                longer = {monomial: coefficient}
+            part = longer
+        return [*texts, str(Dim(part))]
+
+    def to_json(self) -> str | list[str]:
+        """The expression as a text, or its summands where one text would be too long for `of`."""
+        texts = self.summands
+        return texts[0] if len(texts) == 1 else texts
+
+    @staticmethod
+    def of_summands(texts: Sequence[str]) -> Dim:
+        """The sum of expressions, each a text. Raises: ValueError, as `of`."""
+        return sum(map(Dim.of, texts), Dim.of(0))
+
     def symbols(self) -> frozenset[str]:
         """Names of all symbols in the expression."""
         names: set[str] = set()

@@ -7,6 +7,7 @@ Records that loading a model needs are named tuples: to make the class of a froz
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from stepwell.runtime.dims import Dim
@@ -130,16 +131,26 @@ class KeptBuffer(NamedTuple):
     """Bytes from the begin of the arena."""
     dims: tuple[Dim, ...]
     dtype: str
-    layout: str = ""
-    """The layout of a feature map in blocks, such as `NCHW16c`; empty for the model's own."""
 
-    @staticmethod
-    def from_json(data: Sequence[object], layout: str = "") -> KeptBuffer:
-        """The buffer that a list of its fields describes. Raises: ValueError, TypeError."""
-        value, memory, number, offset, dims, dtype = as_list(data, 6)
-        sizes = tuple(map(Dim.of, as_texts(dims)))
-        at = Dim.of(as_text(offset))
-        return KeptBuffer(as_text(value), as_text(memory), as_size(number), at, sizes, as_text(dtype), layout)
+
+def kept_buffers(facts: Mapping[str, object]) -> tuple[KeptBuffer, ...]:
+    """
+    The memory of kept values that the facts of a planned `main` describe; of no facts, none.
+
+    Raises: ValueError, TypeError, KeyError.
+    """
+    parts = map(Dim.of, as_texts(facts.get("parts", ())))
+    begins = tuple(accumulate(parts, initial=Dim.of(0)))
+    return tuple(_kept_buffer(as_mapping(entry), begins) for entry in as_list(facts.get("values", ())))
+
+
+def _kept_buffer(entry: Mapping[str, object], begins: Sequence[Dim]) -> KeptBuffer:
+    if not entry:
+        return KeptBuffer("", "", 0, Dim.of(0), (), "")
+    value, memory, dtype = (as_text(entry[key]) for key in ("value", "memory", "dtype"))
+    dims = tuple(map(Dim.of, as_texts(entry["dims"])))
+    offset = begins[as_size(entry["part"])] + as_size(entry["offset"])
+    return KeptBuffer(value, memory, as_size(entry["index"]), offset, dims, dtype)
 
 
 class ModelImage(NamedTuple):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_text, as_texts
+from stepwell.runtime.json_values import as_dim, as_list, as_mapping, as_size, as_text, as_texts
 from stepwell.runtime.packages import needed
 
 Array = npt.NDArray[np.generic]
@@ -255,7 +255,7 @@ class Interface(NamedTuple):
             "inputs": [spec.to_json() for spec in self.inputs],
             "outputs": [spec.to_json() for spec in self.outputs],
             "symbols": list(self.symbols),
-            "arena_bytes": str(self.arena_bytes),
+            "arena_bytes": self.arena_bytes.to_json(),
             "checks": [[str(c.left), str(c.right), c.where] for c in self.checks],
             "published": list(self.published),
             **({"states": [state.to_json() for state in self.states]} if self.states else {}),
@@ -275,7 +275,7 @@ class Interface(NamedTuple):
             inputs,
             outputs,
             as_texts(data["symbols"]),
-            Dim.of(as_text(data["arena_bytes"])),
+            as_dim(data["arena_bytes"]),
             tuple(ShapeCheck(Dim.of(left), Dim.of(right), where) for left, right, where in checks),
             as_texts(data["published"]),
             tuple(map(StateSpec.from_json, as_list(data.get("states", ())))),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from stepwell.runtime.dims import Dim
+
 _MAX_RANK, _MAX_EXTENT = 64, 1 << 46  # numpy's bound; what 48-bit pointers can address
 
 
@@ -54,6 +56,11 @@ def as_texts(value: object) -> tuple[str, ...]:
 def as_sizes(value: object, length: int | None = None) -> tuple[int, ...]:
     """The value as a list of numbers from 0 on, of some length if given. Raises: TypeError, ValueError."""
     return tuple(map(as_size, as_list(value, length)))
+
+
+def as_dim(value: object) -> Dim:
+    """The value as a dimension, a string or a list of summands. Raises: TypeError, ValueError."""
+    return Dim.of(value) if isinstance(value, str) else Dim.of_summands(as_texts(value))
 
 
 def as_shape(value: object) -> tuple[int, ...]:

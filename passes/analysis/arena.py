@@ -12,7 +12,9 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import heappop, heappush
+from itertools import accumulate
 
 import numpy as np
 
@@ -37,10 +39,20 @@ class ArenaPlan:
     """The offset of each buffer in the arena, in the order of `plan_arena`'s argument, and sizes in total."""
 
     offsets: tuple[Dim, ...]
-    total: Dim
-    """Bytes of the whole arena."""
+    parts: tuple[Dim, ...]
+    """Bytes of the arena's parts: of all buffers of known size, then of each slot for symbolic sizes."""
     sum_of_sizes: Dim
     """Bytes that the buffers would need without sharing."""
+
+    @property
+    def begins(self) -> tuple[Dim, ...]:
+        """The offset of each part."""
+        return tuple(accumulate(self.parts[:-1], initial=Dim.of(0)))
+
+    @cached_property
+    def total(self) -> Dim:
+        """Bytes of the whole arena."""
+        return sum(self.parts, Dim.of(0))
 
 
 def plan_arena(buffers: Sequence[Interval]) -> ArenaPlan:
@@ -50,10 +62,10 @@ def plan_arena(buffers: Sequence[Interval]) -> ArenaPlan:
     Raises: StepwellError `too-large` for a buffer larger than any memory.
     """
     offsets: list[Dim | None] = [None] * len(buffers)
-    static_bytes = _place_static(buffers, offsets)
-    total = _place_symbolic(buffers, offsets, Dim.of(static_bytes))
+    static_bytes = Dim.of(_place_static(buffers, offsets))
+    parts = [static_bytes, *_place_symbolic(buffers, offsets, static_bytes)]
     sizes = sum((aligned(b.size) for b in buffers), Dim.of(0))
-    return ArenaPlan(tuple(o for o in offsets if o is not None), total, sizes)
+    return ArenaPlan(tuple(o for o in offsets if o is not None), tuple(parts), sizes)
 
 
 def aligned(size: Dim) -> Dim:
@@ -121,8 +133,8 @@ class _Slot:
         insort(self.lasts, buffer.last)
 
 
-def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base: Dim) -> Dim:
-    """Assign offsets from `base` on to the buffers of symbolic size, by slots; returns the arena's end."""
+def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base: Dim) -> list[Dim]:
+    """Assign offsets from `base` on to the buffers of symbolic size; returns the sizes of their slots."""
     of_size: dict[Dim, list[int]] = {}
     for index, buffer in enumerate(buffers):
         if not buffer.size.is_static:
@@ -138,7 +150,7 @@ def _place_symbolic(buffers: Sequence[Interval], offsets: list[Dim | None], base
         end = end + aligned(slot.size)
     for index, slot in slot_of.items():
         offsets[index] = begins[id(slot)]
-    return end
+    return [aligned(slot.size) for slot in slots]
 
 
 def _share_slots(

@@ -45,9 +45,9 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import Callee, HostValue
-from stepwell.runtime.image import MAIN, Entry, KeptBuffer, ModelImage, RuntimeErrorRow, Variant
+from stepwell.runtime.image import MAIN, Entry, ModelImage, RuntimeErrorRow, Variant, kept_buffers
 from stepwell.runtime.interface import Array, Interface
-from stepwell.runtime.json_values import as_list, as_sizes
+from stepwell.runtime.json_values import as_dim, as_mapping, as_sizes
 from stepwell.runtime.log import logger
 from stepwell.runtime.machine.loader import linked
 from stepwell.runtime.machine.target import TargetDescription
@@ -121,7 +121,7 @@ def compile_image(
         {MAIN: with_code(entry, [*(kernel.code for kernel in objects.values()), main.code], target)},
         weights,
         summary=summary(compilation, entry.interface, weights),
-        buffers=tuple(map(KeptBuffer.from_json, map(as_list, as_list(main.meta.get("buffers", []))))),
+        buffers=kept_buffers(as_mapping(main.meta.get("buffers", {}))),
         effort={
             "cached kernels": hits,
             "seconds": {level: round(s, 4) for level, s in compilation.seconds.items()},
@@ -153,7 +153,7 @@ def main_facts(main: func.FuncOp) -> dict[str, object]:
     """
     program = planned_program(main)
     return {
-        "arena": program.arena.data,
+        "arena": program.arena_bytes.to_json(),
         "slots": program.slots.data,
         "buffers": buffers_of(main),
         "in place": list(program.numbers_in_place),
@@ -167,7 +167,7 @@ def planned_entry(entry: Entry, facts: Mapping[str, object]) -> Entry:
         each._replace(is_in_place=each.output is not None and each.output in written)
         for each in entry.interface.states
     )
-    interface = entry.interface._replace(arena_bytes=Dim.of(str(facts["arena"])), states=states)
+    interface = entry.interface._replace(arena_bytes=as_dim(facts["arena"]), states=states)
     return entry._replace(interface=interface, slots=int(str(facts["slots"])))
 
 

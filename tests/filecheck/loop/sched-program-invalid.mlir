@@ -24,6 +24,12 @@ func.func private @c3() attributes {sched.program = #sched.program<inputs = 0, o
 // expected-error: arena:
 func.func private @c3() attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = "64 *", slots = 0>}
 // -----
+// expected-error: arena:
+func.func private @c3() attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = ["64", "N +"], slots = 0>}
+// -----
+// expected-error: arena must not be negative, found -32
+func.func private @c3() attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = ["32", "-64"], slots = 0>}
+// -----
 // expected-error: expected one of inputs, outputs, symbols, published, arena, slots, in_place, each once; found weights
 func.func private @key() attributes {sched.program = #sched.program<weights = 2>}
 // -----

@@ -14,3 +14,12 @@ func.func @main(%x: memref<?xf32> {graph.dims = #graph.dims<["N"]>}, %y: memref<
   sched.publish %N at 1
   func.return
 }
+
+// A sum that is too long for one text is a list of its summands.
+// CHECK: func.func @summands(
+// CHECK-SAME: arena = ["64 * N", "64 * M + 128"]
+func.func @summands(%x: memref<?x?xf32> {graph.dims = #graph.dims<["N", "M"]>}, %arena: memref<?xi8>, %N: index, %M: index)
+    attributes {sched.program = #sched.program<inputs = 1, outputs = 0, symbols = ["N", "M"],
+                                               arena = ["64 * N", "64 * M + 128"], slots = 0>} {
+  func.return
+}

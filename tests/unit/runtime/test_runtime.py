@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -47,6 +48,21 @@ def dims(draw: st.DrawFn) -> Dim:
 @given(dims())
 def test_dim_text_reads_back(dim: Dim) -> None:
     assert Dim.of(str(dim)) == dim
+
+
+def long_sum(terms: int) -> Dim:
+    """A sum of sizes of another symbol each."""
+    sizes = (Dim.symbol(f"a_long_name_of_a_size_{i}") * (i + 3) for i in range(terms))
+    return sum((size.ceildiv(64) * 64 for size in sizes), Dim.of(128))
+
+
+def test_a_long_sum_is_read_back_from_its_summands() -> None:
+    dim = long_sum(200)
+    with pytest.raises(ValueError, match="characters"):
+        Dim.of(str(dim))
+    texts = dim.summands
+    assert len(texts) == 3 and Dim.of_summands(texts) == dim
+    assert (N * 2 + S).summands == ["2 * N + S"] and Dim.of(0).summands == ["0"]
 
 
 @given(dims(), st.integers(0, 30), st.integers(0, 30))
@@ -102,6 +118,12 @@ def test_bind_gives_symbols_outputs_and_arena() -> None:
     assert binding.symbols == (3, 6)
     assert binding.output_shapes == ((3, 10),)
     assert binding.arena_bytes == 64 * 18
+
+
+def test_a_long_size_of_the_arena_survives_json() -> None:
+    arena = long_sum(200)
+    interface = Interface((), (), (), arena, published=tuple(sorted(arena.symbols())))
+    assert Interface.from_json(json.loads(json.dumps(interface.to_json()))) == interface
 
 
 @pytest.mark.parametrize(

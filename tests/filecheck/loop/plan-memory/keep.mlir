@@ -3,9 +3,10 @@
 // Each result has memory of its own, which `sched.buffers` names; scratch is shared, the output is the caller's.
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: arena = "192"
-// CHECK-SAME: sched.buffers = [{value = "a", memory = "arena", index = 0 : i64, offset = "0", dims = #graph.dims<[16]>, dtype = "float32"}, {
-// CHECK-SAME: value = "b", memory = "arena", index = 2 : i64, offset = "64",
-// CHECK-SAME: value = "d", memory = "output", index = 0 : i64, offset = "0",
+// CHECK-SAME: sched.buffers = {parts = #graph.dims<[192]>, values = [{
+// CHECK-SAME: value = "a", memory = "arena", index = 0 : i64, part = 0 : i64, offset = 0 : i64, dims = #graph.dims<[16]>, dtype = "float32"}, {
+// CHECK-SAME: value = "b", memory = "arena", index = 2 : i64, part = 0 : i64, offset = 64 : i64,
+// CHECK-SAME: value = "d", memory = "output", index = 0 : i64, part = 0 : i64, offset = 0 : i64,
 func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
   // CHECK: %[[A:.*]] = memref.view
   // CHECK: func.call @k(%{{[0-9]+}}, %[[A]], %[[S:[0-9]+]])
@@ -53,3 +54,28 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<i64>, %c: tensor<i1>) -> tensor<4x
   func.return %z : tensor<4xf32>
 }
 func.func private @k(tensor<4xf32>) -> tensor<4xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}
+
+// -----
+
+// Each size that differs has a part of the arena, in which its values begin.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: arena = "64 * ((4 * M) ceildiv 64) + 64 * ((4 * N) ceildiv 64) + 64"
+// CHECK-SAME: parts = #graph.dims<[64, "64 * ((4 * N) ceildiv 64)", "64 * ((4 * M) ceildiv 64)"]>
+// CHECK-SAME: value = "a", memory = "arena", index = 0 : i64, part = 1 : i64, offset = 0 : i64, dims = #graph.dims<["N"]>
+// CHECK-SAME: value = "b", memory = "arena", index = 1 : i64, part = 2 : i64, offset = 0 : i64, dims = #graph.dims<["M"]>
+// CHECK-SAME: value = "c", memory = "arena", index = 2 : i64, part = 0 : i64, offset = 0 : i64, dims = #graph.dims<[16]>
+func.func @main(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %y: tensor<?xf32> {graph.dims = #graph.dims<["M"]>},
+                %z: tensor<16xf32>, %N: index, %M: index) -> tensor<f32>
+    attributes {sched.program = #sched.program<symbols = ["N", "M"]>} {
+  %a = func.call @k(%x, %N) : (tensor<?xf32>, index) -> tensor<?xf32>
+  %b = func.call @k(%y, %M) : (tensor<?xf32>, index) -> tensor<?xf32>
+  %c = func.call @fixed(%z) : (tensor<16xf32>) -> tensor<16xf32>
+  %d = func.call @sum(%a, %b, %c, %N, %M)
+    : (tensor<?xf32>, tensor<?xf32>, tensor<16xf32>, index, index) -> tensor<f32>
+  func.return %d : tensor<f32>
+}
+func.func private @k(tensor<?xf32>, index) -> (tensor<?xf32> {graph.dims = #graph.dims<["S"]>})
+    attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["S"]>}
+func.func private @fixed(tensor<16xf32>) -> tensor<16xf32> attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1>}
+func.func private @sum(tensor<?xf32>, tensor<?xf32>, tensor<16xf32>, index, index) -> tensor<f32>
+    attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1, symbols = ["A", "B"]>}

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from itertools import pairwise
+from math import prod
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp
+from xdsl.dialects.func import CallOp, FuncOp
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
+from stepwell.dialects.sched_program import buffers_of, planned_program
 from stepwell.dialects.verify import verify_module
 from stepwell.lowering.main_to_buffers import MainPlan, PlanMemoryPass
 from stepwell.passes.instruments import module_text
+from stepwell.runtime.dims import MAX_EXPRESSION_CHARS
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.image import kept_buffers
 
 PROGRAM = """
 func.func @main(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %n: tensor<i64>, %N: index)
@@ -35,6 +40,26 @@ func.func private @cut(tensor<?xf32>, index, index)
 """
 
 
+def program_of_many_sizes(count: int) -> str:
+    """Calls of one kernel, each on an input of another size: the sum of all sizes is a long text."""
+    names = [f"a_long_name_of_a_size_{i}" for i in range(count)]
+    inputs = [f'%x{i}: tensor<?xf32> {{graph.dims = #graph.dims<["{s}"]>}}' for i, s in enumerate(names)]
+    calls = (
+        f"  %a{i} = func.call @scale(%x{i}, %n{i}) : (tensor<?xf32>, index) -> tensor<?xf32>\n"
+        f"  %b{i} = func.call @scale(%a{i}, %n{i}) : (tensor<?xf32>, index) -> tensor<?xf32>\n"
+        for i in range(count)
+    )
+    sizes = ", ".join(f"%n{i}: index" for i in range(count))
+    symbols = ", ".join(f'"{name}"' for name in names)
+    return (
+        f"func.func @main({', '.join(inputs)}, {sizes})"
+        f' -> (tensor<?xf32> {{graph.dims = #graph.dims<["{names[0]}"]>}})'
+        f" attributes {{sched.program = #sched.program<symbols = [{symbols}]>}} {{\n"
+        f"{''.join(calls)}  func.return %b0 : tensor<?xf32>\n}}\n"
+        + PROGRAM[PROGRAM.index("func.func private @scale") : PROGRAM.index("func.func private @cut")]
+    )
+
+
 def module(text: str = PROGRAM) -> ModuleOp:
     return parse_module(StepwellContext(), text, "program.mlir")
 
@@ -50,6 +75,27 @@ def test_the_table_has_offsets_slots_symbols_and_error_rows() -> None:
         ["symbol", "data_0:", "published", "0"],
         ["error", "row", "1:", "graph.bind_sizes", "at", "program.mlir:6:3"],
     ]
+
+
+def test_kept_values_of_many_sizes_have_memory_of_their_own() -> None:
+    """The arena's size is a longer text than is read, so the program has it in parts."""
+    program = module(program_of_many_sizes(90))
+    PlanMemoryPass(keep=True).apply(StepwellContext(), program)
+    again = module(module_text(program))
+    verify_module(again)
+    main = next(op for op in again.walk() if isinstance(op, FuncOp) and op.sym_name.data == "main")
+    arena = planned_program(main).arena_bytes
+    assert len(str(arena)) > MAX_EXPRESSION_CHARS
+    kept = [buffer for buffer in kept_buffers(buffers_of(main)) if buffer.memory == "arena"]
+    assert [buffer.value for buffer in kept] == ["a0", *(f"{v}{i}" for i in range(1, 90) for v in "ab")]
+    sizes = {name: 1 + 40 * number for number, name in enumerate(sorted(arena.symbols()))}
+    begins = [buffer.offset.evaluate(sizes) for buffer in kept]
+    ends = [
+        begin + 4 * prod(d.evaluate(sizes) for d in b.dims) for begin, b in zip(begins, kept, strict=True)
+    ]
+    in_order = sorted(zip(begins, ends, strict=True))
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(in_order))
+    assert in_order[0][0] == 0 and in_order[-1][1] <= arena.evaluate(sizes)
 
 
 def test_planning_changes_nothing_and_the_plan_cannot_change() -> None:

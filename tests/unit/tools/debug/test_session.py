@@ -95,6 +95,22 @@ def test_no_value_is_overwritten_by_a_later_one() -> None:
     assert {value.shape for value in session.values() if value.node} == {(3, 8)}
 
 
+def test_many_open_sizes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of the sizes of all values is a longer text than is read."""
+    monkeypatch.setattr("stepwell.runtime.dims.MAX_EXPRESSION_CHARS", 45)
+    weights = " ".join(f"m{i} = MatMul (x, w{i}) s{i} = Softmax (m{i})" for i in range(3, 9))
+    inputs = ", ".join(f"float[8, {i}] w{i}" for i in range(3, 9))
+    outputs = ", ".join(f"float[N, {i}] s{i}" for i in range(3, 9))
+    model = onnx_model(f"g (float[N, 8] x, {inputs}) => ({outputs}) {{ {weights} }}")
+    session = stepwell.debug(model, opt_level=0)
+    arena = session.program.image.main.interface.arena_bytes
+    assert len(str(arena)) > 45 and isinstance(arena.to_json(), list)
+    feeds = {"x": random(5, 8), **{f"w{i}": random(8, i) for i in range(3, 9)}}
+    session.run(feeds)
+    for i in range(3, 9):
+        close(session.get(f"m{i}"), feeds["x"] @ feeds[f"w{i}"])
+
+
 def test_a_run_uses_the_memory_of_the_one_before() -> None:
     """New memory for all values takes as long as a run of ResNet-50."""
     session, w = stepwell.debug(PRODUCTS), random(8, 8)
