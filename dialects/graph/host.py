@@ -26,7 +26,7 @@ from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.control_flow import ControlFlowOp
 from stepwell.dialects.graph.loops import LoopOp
-from stepwell.dialects.graph.symbols import INDEX, symbol_names
+from stepwell.dialects.graph.symbols import INDEX, SIGNATURE, symbol_names
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.files.weights import WeightStore
@@ -119,13 +119,6 @@ class HostCallOp(GraphOp):
                 raise VerifyException(f"no result has the dimension {', '.join(missing)} that is defined")
         if not isinstance(self.payload, StringAttr | WeightAttr | DenseIntOrFPElementsAttr):  # (C3)
             raise VerifyException(f"payload must be text or a constant of bytes, found {self.payload}")
-
-
-SIGNATURE = "graph.signature"
-"""
-From level 2 on, the function type of a host call, or of what a branch or loop carries and gives, with names
-of dimensions and signs of integers.
-"""
 
 
 def signature_before(op: Operation) -> FunctionType:

@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from itertools import count, islice
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IndexType, IntegerAttr, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of, int_attr
 from stepwell.runtime.dims import Dim
 
 SYMBOLS = "symbols"
 """Property of an op: the names of the sizes that its last results, of type `index`, define."""
+SIGNATURE = "graph.signature"
+"""
+From level 2 on, the function type of a host call, or of what a branch or loop carries and gives, with names
+of dimensions and signs of integers.
+"""
 _COUNTER = "graph.fresh_symbols"
 _PREFIX = "data_"
 
@@ -42,7 +47,7 @@ def fresh_symbols(at: Operation, number: int) -> list[str]:
     function = _function_of(at)
     counter = function.attributes.get(_COUNTER)
     first = counter.value.data if isinstance(counter, IntegerAttr) else 0
-    taken = {name for arg in function.args for name in _names_in(arg)}
+    taken = {name for arg in function.args for name in _names_in(arg.type)}
     names = list(islice((name for i in count(first) if (name := f"{_PREFIX}{i}") not in taken), number))
     last = int(names[-1].removeprefix(_PREFIX)) + 1 if names else first
     function.attributes[_COUNTER] = int_attr(last)
@@ -72,7 +77,10 @@ def _used_symbols(op: Operation) -> set[str]:
     names: set[str] = set()
     for inner in op.walk():
         for value in (*inner.operands, *inner.results):
-            names |= _names_in(value)
+            names |= _names_in(value.type)
+        if isinstance(signature := inner.attributes.get(SIGNATURE), FunctionType):
+            for type in (*signature.inputs, *signature.outputs):
+                names |= _names_in(type)
         for attribute in inner.properties.values():
             if isinstance(attribute, DimsAttr):
                 names |= {name for dim in attribute.get() for name in dim.symbols()}
@@ -91,8 +99,7 @@ def _function_of(op: Operation) -> FuncOp:
     return parent
 
 
-def _names_in(value: SSAValue) -> set[str]:
-    type = value.type
+def _names_in(type: Attribute) -> set[str]:
     if not isinstance(type, TensorType):
         return set()
     return {name for dim in dims_of(cast(Tensor, type)) for name in dim.symbols()}

@@ -21,7 +21,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.graph.host import SIGNATURE, signature_before
+from stepwell.dialects.graph.host import signature_before
+from stepwell.dialects.graph.symbols import SIGNATURE
 from stepwell.dialects.linalg_builder.plain_types import plain_tensor, plain_type
 from stepwell.dialects.linalg_builder.scalars import signless
 from stepwell.dialects.types import DIMS, ELEMENT, DimsAttr, Tensor, WeightAttr

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import FunctionType, IndexType, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.host import SIGNATURE, is_opaque, signature_before
+from stepwell.dialects.graph.host import is_opaque, signature_before
+from stepwell.dialects.graph.symbols import SIGNATURE
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.types import DimsAttr, Tensor, dims_of
 from stepwell.runtime.dims import Dim

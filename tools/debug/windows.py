@@ -19,7 +19,8 @@ from stepwell.dialects import graph
 from stepwell.dialects.constants import inline_attr
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import symbol_sources
-from stepwell.dialects.sched_program import PROGRAM
+from stepwell.dialects.sched_kernel import symbols_of
+from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.main_to_buffers import input_symbols, inputs_of
 from stepwell.passes.analysis.call_graph import call_graph
@@ -51,7 +52,7 @@ class Window:
         for name, value in self.inputs.items():
             if (array := recorded.array(value)) is None:
                 raise StepwellError("no-value", value.owner, "a value that the kernel reads was not recorded")
-            feeds[name] = np.ascontiguousarray(array)
+            feeds[name] = np.asarray(array, order="C")
         return self.model.run_kept(feeds)
 
 
@@ -86,8 +87,11 @@ class Windows:
         named = {f"value {number}": value for number, value in enumerate(outside)}
         symbols = [arg for arg in self._main.args if isinstance(arg.type, IndexType)]
         arguments = [*inputs, *outside, *symbols]
-        block = Block(arg_types=[value.type for value in arguments])
-        mapping: dict[SSAValue, SSAValue] = dict(zip(arguments, block.args, strict=True))
+        sizes = {name: self._input_dims(name, value) for name, value in named.items()}
+        known = input_symbols(self._main)
+        own = [str(dim) for dims in sizes.values() for dim in dims if not dim.symbols() <= known]
+        block = Block(arg_types=[*(value.type for value in arguments), *[IndexType()] * len(own)])
+        mapping: dict[SSAValue, SSAValue] = dict(zip(arguments, block.args, strict=False))
         for op in ops:
             block.add_op(copy := op.clone(mapping))
             mapping |= zip(op.results, copy.results, strict=True)
@@ -101,13 +105,15 @@ class Windows:
         main = main_of(module)
         given = list(self._main.arg_attrs.data) if self._main.arg_attrs is not None else []
         given = given[: len(inputs)] or [DictionaryAttr({}) for _ in inputs]
-        given += [self._named(name, value, own=True) for name, value in named.items()]
-        main.properties["arg_attrs"] = ArrayAttr([*given, *[DictionaryAttr({}) for _ in symbols]])
+        given += [_named(name, dims) for name, dims in sizes.items()]
+        nothing = [DictionaryAttr({})] * (len(symbols) + len(own))
+        main.properties["arg_attrs"] = ArrayAttr([*given, *nothing])
+        results = enumerate(map(self._dims, returned))
         main.properties["res_attrs"] = ArrayAttr(
-            [self._named(f"result {number}", value) for number, value in enumerate(returned)]
+            [_named(f"result {number}", dims) for number, dims in results]
         )
-        if PROGRAM in self._main.attributes:
-            main.attributes[PROGRAM] = self._main.attributes[PROGRAM]
+        if names := [*symbols_of(self._main), *own]:
+            main.attributes[PROGRAM] = ProgramAttr.of_symbols(names)
         compilation = Compilation(module, self._program.ctx)
         image = compiled_as_it_is(compilation, read_interface(main), self._options)
         calls = [op for unit in ops for op in unit.walk() if op in self._level_1]
@@ -163,17 +169,13 @@ class Windows:
         module.attributes.update(self._program.shared.attributes)
         return module
 
-    def _named(self, name: str, value: SSAValue, *, own: bool = False) -> DictionaryAttr:
-        """The name and dimensions of an input or output; `own` symbols stand for those that data gave."""
+    def _input_dims(self, name: str, value: SSAValue) -> list[Dim]:
+        """The dimensions of a value from outside; symbols of its own stand for those that data gave."""
         known = input_symbols(self._main)
-        dims = list(self._dims(value))
-        for axis, dim in enumerate(dims):
-            if own and not dim.symbols() <= known:
-                dims[axis] = Dim.symbol(f"{name.replace(' ', '_')}_{axis}")
-        attributes: dict[str, Attribute] = {"graph.name": StringAttr(name)}
-        if any(not dim.is_static for dim in dims):
-            attributes["graph.dims"] = DimsAttr.of(dims)
-        return DictionaryAttr(attributes)
+        return [
+            dim if dim.symbols() <= known else Dim.symbol(f"{name.replace(' ', '_')}_{axis}")
+            for axis, dim in enumerate(self._dims(value))
+        ]
 
     def _is_returned(self, value: SSAValue) -> bool:
         if isinstance(value.type, IndexType) or is_opaque(value.type):
@@ -189,6 +191,14 @@ class Windows:
         owner = value.owner
         assert isinstance(owner, Operation)
         return self._level_1[owner].results[result_number(value)]
+
+
+def _named(name: str, dims: Sequence[Dim]) -> DictionaryAttr:
+    """The name and dimensions of an input or output."""
+    attributes: dict[str, Attribute] = {"graph.name": StringAttr(name)}
+    if any(not dim.is_static for dim in dims):
+        attributes["graph.dims"] = DimsAttr.of(dims)
+    return DictionaryAttr(attributes)
 
 
 def _read_by(op: Operation, block: Block) -> Iterator[SSAValue]:

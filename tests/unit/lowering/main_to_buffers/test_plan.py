@@ -42,7 +42,7 @@ func.func private @cut(tensor<?xf32>, index, index)
 
 def program_of_many_sizes(count: int) -> str:
     """Calls of one kernel, each on an input of another size: the sum of all sizes is a long text."""
-    names = [f"a_long_name_of_a_size_{i}" for i in range(count)]
+    names = [f"{'long_' * 40}name_{i}" for i in range(count)]
     inputs = [f'%x{i}: tensor<?xf32> {{graph.dims = #graph.dims<["{s}"]>}}' for i, s in enumerate(names)]
     calls = (
         f"  %a{i} = func.call @scale(%x{i}, %n{i}) : (tensor<?xf32>, index) -> tensor<?xf32>\n"
@@ -79,7 +79,7 @@ def test_the_table_has_offsets_slots_symbols_and_error_rows() -> None:
 
 def test_kept_values_of_many_sizes_have_memory_of_their_own() -> None:
     """The arena's size is a longer text than is read, so the program has it in parts."""
-    program = module(program_of_many_sizes(90))
+    program = module(program_of_many_sizes(20))
     PlanMemoryPass(keep=True).apply(StepwellContext(), program)
     again = module(module_text(program))
     verify_module(again)
@@ -87,7 +87,7 @@ def test_kept_values_of_many_sizes_have_memory_of_their_own() -> None:
     arena = planned_program(main).arena_bytes
     assert len(str(arena)) > MAX_EXPRESSION_CHARS
     kept = [buffer for buffer in kept_buffers(buffers_of(main)) if buffer.memory == "arena"]
-    assert [buffer.value for buffer in kept] == ["a0", *(f"{v}{i}" for i in range(1, 90) for v in "ab")]
+    assert [buffer.value for buffer in kept] == ["a0", *(f"{v}{i}" for i in range(1, 20) for v in "ab")]
     sizes = {name: 1 + 40 * number for number, name in enumerate(sorted(arena.symbols()))}
     begins = [buffer.offset.evaluate(sizes) for buffer in kept]
     ends = [

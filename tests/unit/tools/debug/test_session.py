@@ -274,6 +274,36 @@ def test_values_of_a_loop_are_those_of_an_iteration() -> None:
         session.get("w")
 
 
+SCAN = onnx_model(
+    """g (float[4] x, int64 n) => (float[4] y, float[K, 4] s) <bool t = {1}> {
+      a = Relu (x)
+      y, s = Loop (n, t, a) <body = b (int64 i, bool c, float[4] v) => (bool d, float[4] w, float[4] q) {
+        d = Identity (c)
+        f = Cast <to = 1> (i)
+        w = Add (v, f)
+        q = Mul (w, v)
+      }>
+    }"""
+)
+"""A loop that stacks a value of each iteration: as many as data say."""
+
+
+@pytest.mark.parametrize("opt_level", [0, 2])
+def test_iterations_of_a_loop_with_scan_outputs(opt_level: int) -> None:
+    session = stepwell.debug(SCAN, opt_level=opt_level)
+    x = np.array([1, -2, 3, 4], np.float32)
+    session.run({"x": x, "n": np.array(3)})
+    stacked, carried = session.get("s"), np.maximum(x, 0)
+    for number in range(3):
+        session.iterate(number)
+        following = carried + np.float32(number)
+        close(session.get("w"), following)
+        close(session.get("q"), following * carried)
+        close(session.get("q"), stacked[number])
+        carried = following
+    assert np.array_equal(session.get("s"), stacked)
+
+
 def test_little_memory_gives_the_same_values() -> None:
     feeds = {"x": random(16, 8), "w": random(8, 8) / 4}
     plain, little = stepwell.debug(PRODUCTS), stepwell.debug(PRODUCTS, max_memory=1024)
