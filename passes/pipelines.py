@@ -218,7 +218,7 @@ STATES_PIPELINE = text_of(MODEL[1:])
 """The passes after each of these conversions."""
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = FROM_MODELS["onnx"], text_of(WORK), text_of(KERNELS)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
-REFERENCE_PIPELINE = text_of(PROGRAM[:3])
+REFERENCE_PIPELINE = text_of(PROGRAM[:4])
 """What the interpreter needs of `PROGRAM`."""
 NATIVE_PIPELINE = text_of(NATIVE_FUNCTIONS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))

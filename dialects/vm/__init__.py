@@ -10,7 +10,8 @@ from xdsl.ir import Dialect
 
 from stepwell.dialects.vm.function import HOST, NAMES, SEGMENT, ConstantOp, VmFuncOp
 from stepwell.dialects.vm.instructions import OPS, InstructionOp
+from stepwell.dialects.vm.states import StateAttr
 
-VM = Dialect("vm", [VmFuncOp, ConstantOp, *OPS.values()], [])
+VM = Dialect("vm", [VmFuncOp, ConstantOp, *OPS.values()], [StateAttr])
 
-__all__ = ["HOST", "NAMES", "OPS", "SEGMENT", "VM", "ConstantOp", "InstructionOp", "VmFuncOp"]
+__all__ = ["HOST", "NAMES", "OPS", "SEGMENT", "VM", "ConstantOp", "InstructionOp", "StateAttr", "VmFuncOp"]

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self, cast
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
@@ -18,10 +26,15 @@ from stepwell.dialects.adt.data import DataOp
 from stepwell.dialects.constants import Constant
 from stepwell.dialects.shared_tables import shared_table
 from stepwell.dialects.vm.instructions import InstructionOp, number, numbers_of, parse_hash_number
+from stepwell.dialects.vm.states import StateAttr
+from stepwell.runtime.image import MAIN
+from stepwell.runtime.interface import StateSpec
 from stepwell.runtime.vm.instructions import Kind
 
 NAMES = "vm.names"
 """Key of the names of a public function's inputs, an array of strings."""
+STATES = "vm.states"
+"""Key of the states of a public function, an array of `#vm.state`."""
 SEGMENT = "vm.segment"
 """Key of a level-1 function that is one entry of the image and is called by `vm.invoke_packed`."""
 HOST = "vm.host"
@@ -84,7 +97,7 @@ class VmFuncOp(IRDLOperation):
     }
     ```
     A public function states its type, which is the interface; `attributes {vm.names = ["x"]}` names its
-    inputs.
+    inputs, and `vm.states` says of `@main` which values live between calls.
 
     Constraints:
       (C1) there are at most 65,536 registers, and not more parameters than registers.
@@ -93,6 +106,7 @@ class VmFuncOp(IRDLOperation):
       (C4) instructions name registers of the function, and constants, functions and constructors that exist,
            with as many operands as these have.
       (C5) no instruction goes on at the first block.
+      (C6) states are tensors of `@main`, with one type before and after a call.
     """
 
     name = "vm.func"
@@ -114,6 +128,7 @@ class VmFuncOp(IRDLOperation):
         type: FunctionType | None,
         body: Region,
         names: Sequence[str] = (),
+        states: Sequence[StateSpec] = (),
     ) -> Self:
         """A function. Args: `counts` are those of parameters and registers; `type` makes it public."""
         properties: dict[str, Attribute] = {
@@ -125,7 +140,11 @@ class VmFuncOp(IRDLOperation):
             properties["sym_visibility"] = StringAttr("private")
         else:
             properties["function_type"] = type
-        attributes = {NAMES: ArrayAttr([StringAttr(name) for name in names])} if any(names) else {}
+        attributes: dict[str, Attribute] = {}
+        if any(names):
+            attributes[NAMES] = ArrayAttr([StringAttr(name) for name in names])
+        if states:
+            attributes[STATES] = ArrayAttr([StateAttr.of(state) for state in states])
         return cls.create(properties=properties, attributes=attributes, regions=[body])
 
     @property
@@ -138,6 +157,12 @@ class VmFuncOp(IRDLOperation):
         """The names of a public function's inputs."""
         names = self.attributes.get(NAMES)
         return tuple(name.data for name in cast("ArrayAttr[StringAttr]", names)) if names is not None else ()
+
+    @property
+    def states(self) -> tuple[StateSpec, ...]:
+        """The states of a public function."""
+        states = self.attributes.get(STATES)
+        return tuple(each.state for each in cast("ArrayAttr[StateAttr]", states)) if states else ()
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -199,6 +224,8 @@ class VmFuncOp(IRDLOperation):
             raise VerifyException("a function is private, or states its type")
         if type is not None and len(type.inputs) != self.counts[0]:
             raise VerifyException(f"expected {self.counts[0]} inputs in the type, found {len(type.inputs)}")
+        if STATES in self.attributes:
+            self._verify_states(self.attributes[STATES])
         if (names := self.attributes.get(NAMES)) is None:
             return
         given = list(cast("ArrayAttr[Attribute]", names)) if isinstance(names, ArrayAttr) else [names]
@@ -206,6 +233,21 @@ class VmFuncOp(IRDLOperation):
             raise VerifyException(f"{NAMES} must be an array of strings")
         if type is None or len(given) != len(type.inputs):
             raise VerifyException(f"{NAMES} must have a name for each input of a public function")
+
+    def _verify_states(self, given: Attribute) -> None:  # (C6)
+        states = list(cast("ArrayAttr[Attribute]", given)) if isinstance(given, ArrayAttr) else [given]
+        if not all(isinstance(state, StateAttr) for state in states):
+            raise VerifyException(f"{STATES} must be an array of #vm.state")
+        type = self.function_type
+        if type is None or self.sym_name.data != MAIN:
+            raise VerifyException("states are values of the public function @main")
+        for state in self.states:
+            if state.input >= len(type.inputs) or (state.output or 0) >= len(type.outputs):
+                raise VerifyException(f"{StateAttr.of(state)} is beyond the inputs or outputs")
+            before = type.inputs.data[state.input]
+            after = before if state.output is None else type.outputs.data[state.output]
+            if before != after or not isinstance(before, TensorType):
+                raise VerifyException(f"the state {state.name!r} is {before} before a call and {after} after")
 
 
 class Symbols:

@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects.adt.data import DataOp
+from stepwell.dialects.constants import Constant, array_of
+from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.type_variables import TYPE_PARAMS
 from stepwell.dialects.vm.program import data_type, signature_of_type
-from stepwell.runtime.vm.program import Function, Program
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.image import MAIN
+from stepwell.runtime.interface import StateSpec
+from stepwell.runtime.vm import program
 
 
-def interface_of(module: ModuleOp) -> Program:
-    """The data types and public functions of a module. Raises: StepwellError `unsupported` for a type."""
+def interface_of(module: ModuleOp, weights: WeightStore) -> program.Program:
+    """
+    The data types and public functions of a module; its constants are the initial values of states.
+
+    Raises: StepwellError `unsupported` for a type, `state-mismatch`, `missing-weights`.
+    """
     data = tuple(data_type(op) for op in module.ops if isinstance(op, DataOp))
-    functions = (
-        Function(
-            op.sym_name.data,
-            len(op.args),
-            len(op.args),
-            (),
-            signature_of_type(op.function_type, tuple(input_names(op))),
-        )
+    initial: list[Constant] = []
+
+    def row(value: Constant) -> int:
+        initial.append(value)
+        return len(initial) - 1
+
+    functions = tuple(
+        _function(op, row)
         for op in module.ops
         if isinstance(op, FuncOp)
         and is_public(op)
         and not op.is_declaration
         and TYPE_PARAMS not in op.attributes
     )
-    return Program(data, (), (), tuple(functions))
+    constants = tuple(program.Constant("", array_of(value, weights)) for value in initial)
+    return program.Program(data, constants, (), functions)
+
+
+def _function(op: FuncOp, row: Callable[[Constant], int]) -> program.Function:
+    """A public function without its instructions."""
+    name, count = op.sym_name.data, len(op.args)
+    states = state_specs(op, row) if name == MAIN else ()
+    signature = signature_of_type(op.function_type, tuple(input_names(op)), tuple(states))
+    return program.Function(name, count, count, (), signature)
+
+
+def state_specs(main: FuncOp, row: Callable[[Constant], int]) -> Sequence[StateSpec]:
+    """The states of `@main`; `row` gives an initial value its number in the table of constants."""
+    return [
+        StateSpec(
+            each.name,
+            each.argument,
+            each.result,
+            None if each.initial is None else row(each.initial),
+            axis=each.grows,
+            adds=each.adds,
+        )
+        for each in state_pairs(main)
+    ]
 
 
 def is_public(function: FuncOp) -> bool:

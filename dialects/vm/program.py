@@ -33,6 +33,7 @@ from stepwell.dialects.vm.instructions import GIVEN, OPS, InstructionOp, number,
 from stepwell.dialects.vm.value_types import ir_element, ir_type, ir_types, program_type
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.interface import StateSpec
 from stepwell.runtime.vm.instructions import FIELDS, TUPLE, ConstructorOf, Field, Kind, Outputs, targets_of
 from stepwell.runtime.vm.program import (
     Code,
@@ -98,7 +99,7 @@ class _Reader:
             ops += cast("list[InstructionOp]", list(block.ops))
         code = tuple(Code(each.INSTRUCTION.name, self._operands(each, starts)) for each in ops)
         locations = location_runs([_location(each.location) for each in ops])
-        signature = _signature(op.function_type, op.input_names)
+        signature = _signature(op)
         return Function(op.sym_name.data, *op.counts, code, signature, locations)
 
     def _operands(self, op: InstructionOp, starts: Mapping[Block, int]) -> tuple[object, ...]:
@@ -158,14 +159,17 @@ def _sides(type: FunctionType) -> tuple[Sequence[Attribute], Sequence[Attribute]
     return type.inputs.data, type.outputs.data
 
 
-def _signature(type: FunctionType | None, names: tuple[str, ...]) -> Signature | None:
-    return None if type is None else signature_of_type(type, names)
+def _signature(op: VmFuncOp) -> Signature | None:
+    type = op.function_type
+    return None if type is None else signature_of_type(type, op.input_names, op.states)
 
 
-def signature_of_type(type: FunctionType, names: tuple[str, ...]) -> Signature:
+def signature_of_type(
+    type: FunctionType, names: tuple[str, ...], states: tuple[StateSpec, ...] = ()
+) -> Signature:
     """The interface of a public function. Raises: StepwellError `unsupported` for a type."""
     inputs, outputs = (tuple(map(program_type, side)) for side in _sides(type))
-    return Signature(inputs, outputs, names)
+    return Signature(inputs, outputs, names, states)
 
 
 def _location(location: Attribute) -> Location:
@@ -229,12 +233,12 @@ def _func_op(function: Function, program: Program) -> VmFuncOp:
         op = _instruction_op(code, blocks, program)
         op.location = _location_attr(function.places(pc))
         block.add_op(op)
-    type, names = None, ()
+    type, names, states = None, (), ()
     if (signature := function.signature) is not None:
         type = FunctionType.from_lists(list(ir_types(signature.inputs)), list(ir_types(signature.outputs)))
-        names = signature.names
+        names, states = signature.names, signature.states
     counts = function.parameters, function.registers
-    return VmFuncOp.of(function.name, counts, type, Region(list(blocks.values())), names)
+    return VmFuncOp.of(function.name, counts, type, Region(list(blocks.values())), names, states)
 
 
 _ENDS = frozenset(name for name, op in OPS.items() if op.INSTRUCTION.is_terminator)

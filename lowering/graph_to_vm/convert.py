@@ -11,11 +11,12 @@ from xdsl.ir import Region
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.vm import SEGMENT, ConstantOp, VmFuncOp
-from stepwell.dialects.vm.interface import input_names, is_public
+from stepwell.dialects.vm.interface import input_names, is_public, state_specs
 from stepwell.lowering.graph_to_vm.code import Constants
 from stepwell.lowering.graph_to_vm.function import FunctionCode
 from stepwell.passes.base import Pass
 from stepwell.passes.context import count
+from stepwell.runtime.image import MAIN
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class ConvertGraphToVmPass(Pass):
     }
     ```
     Calls whose results are the function's own are tail calls. Segments and data types stay; functions that
-    are not private state their type. Needs functions without type variables and lambdas. Class: exact.
+    are not private state their type, and `@main` its states. Needs functions without type variables and
+    lambdas. Class: exact.
     """
 
     name = "convert-graph-to-vm"
@@ -66,8 +68,8 @@ def _converted(function: FuncOp, segments: set[str], names: set[str], constants:
     is_private = not is_public(function)
     type: FunctionType | None = None if is_private else function.function_type
     counts = (len(function.args), code.registers)
-    made = VmFuncOp.of(
-        function.sym_name.data, counts, type, Region(blocks), () if is_private else input_names(function)
-    )
+    inputs = () if is_private else input_names(function)
+    states = state_specs(function, constants.row) if function.sym_name.data == MAIN else ()
+    made = VmFuncOp.of(function.sym_name.data, counts, type, Region(blocks), inputs, states)
     made.location = function.location
     return made

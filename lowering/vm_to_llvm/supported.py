@@ -9,7 +9,7 @@ from stepwell.runtime.vm.flow import ENDS
 from stepwell.runtime.vm.instructions import Outputs, registers_read, registers_written, targets_of
 from stepwell.runtime.vm.native_abi import MAX_FIELDS, TAG_BITS
 from stepwell.runtime.vm.native_tables import thunks_of
-from stepwell.runtime.vm.program import CELL, FUNCTION, Function, Program, Type
+from stepwell.runtime.vm.program import Function, Program
 
 MAX_THUNKS = 1 << 16
 _INTEGERS = ("get_tag", "load_consti")
@@ -48,9 +48,6 @@ def _whole_problem(program: Program) -> str:
         return "there are too many data types or constructors"
     if len(thunks_of(program)) > MAX_THUNKS:
         return f"there are {len(thunks_of(program)):,} kinds of function values"
-    has_cells = any(code.name == "new_ref" for function in program.functions for code in function.code)
-    if has_cells and any(_has_function(type, program) for type in _outputs(program)):
-        return "a function value that outlives the call may have cells"
     return ""
 
 
@@ -114,27 +111,3 @@ def written_integers(function: Function) -> int:
         if name in _INTEGERS:
             bits |= 1 << cast(int, operands[0])
     return bits
-
-
-def _outputs(program: Program) -> Iterator[Type]:
-    for function in program.public():
-        assert function.signature is not None
-        yield from function.signature.outputs
-
-
-def _has_function(type: Type, program: Program) -> bool:
-    """Whether a value of a type may have function values inside; data types count as a whole."""
-    seen: set[Type] = set()
-    waiting = [type]
-    names = {data.name: data for data in program.data}
-    while waiting:
-        each = waiting.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        if each.kind in (FUNCTION, CELL):
-            return True
-        waiting += each.parts
-        if (data := names.get(each.name)) is not None:
-            waiting += [field for constructor in data.constructors for field in constructor.fields]
-    return False

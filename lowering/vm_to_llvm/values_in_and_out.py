@@ -66,7 +66,13 @@ item:
   %kind = and i64 %first, 255
   %fields = lshr i64 %first, 8
   %is.tensor = icmp eq i64 %kind, $TENSOR
-  br i1 %is.tensor, label %tensor, label %data
+  br i1 %is.tensor, label %tensor, label %other
+other:
+  %is.entered = icmp eq i64 %kind, $ENTERED
+  br i1 %is.entered, label %entered, label %data
+entered:
+  %given = inttoptr i64 %second to ptr
+  br label %made
 tensor:
   %leaf = call ptr @vm.allocate(ptr %ctx, i64 $tensor_class, i64 $tensor_bytes)
   %leaf.none = icmp eq ptr %leaf, null
@@ -112,8 +118,8 @@ copy:
   call void @llvm.memcpy.p0.p0.i64(ptr %base, ptr %from, i64 %field.bytes, i1 false)
   br label %made
 made:
-  %value = phi ptr [ %leaf, %tensor.fill ], [ %object, %copy ]
-  %under = phi i64 [ %top, %tensor.fill ], [ %below, %copy ]
+  %value = phi ptr [ %leaf, %tensor.fill ], [ %object, %copy ], [ %given, %entered ]
+  %under = phi i64 [ %top, %tensor.fill ], [ %below, %copy ], [ %top, %entered ]
   %slot = getelementptr ptr, ptr %stack, i64 %under
   store ptr %value, ptr %slot
   %top.next = add i64 %under, 1

@@ -12,7 +12,10 @@ from stepwell.runtime.sessions.states import States, StateView
 class SessionModel(Protocol):
     """The part of a compiled model that sessions use."""
 
-    interface: Interface
+    @property
+    def interface(self) -> Interface:
+        """The inputs and outputs without states."""
+        ...
 
     def in_order(self, arrays: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
         """Inputs in the model's order."""

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Array, dtype_from_name
+from stepwell.runtime.interface import Array, StateSpec, dtype_from_name
 from stepwell.runtime.vm.instructions import FIELDS, INSTRUCTIONS, ConstructorOf, Kind, Outputs
 from stepwell.runtime.vm.program import (
     KINDS,
@@ -153,10 +154,18 @@ class _Decoder:
         source = self._in
         name, parameters, registers = self._text(), source.number(), source.number()
         code = bodies[source.number(len(bodies))]
-        signature = (
-            Signature(self._type_list(), self._type_list(), self._text_list()) if source.byte() else None
-        )
+        signature = self._signature() if source.byte() else None
         return _Row(Function(name, parameters, registers, code, signature), source.numbers())
+
+    def _signature(self) -> Signature:
+        inputs, outputs, names = self._type_list(), self._type_list(), self._text_list()
+        return Signature(inputs, outputs, names, self._in.many(self._state))
+
+    def _state(self) -> StateSpec:
+        name, input = self._text(), self._in.number()
+        output, initial, axis, adds = (self._in.option() for _ in range(4))
+        new = None if adds is None else Dim.of(self._texts[adds])
+        return StateSpec(name, input, output, initial, False, axis, new)
 
     def _place(self) -> Place:
         return Place(self._text(), self._text(), self._in.number(), self._in.number())

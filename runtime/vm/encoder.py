@@ -7,7 +7,7 @@ from typing import Generic, TypeVar, cast
 
 import numpy as np
 
-from stepwell.runtime.interface import Array
+from stepwell.runtime.interface import Array, StateSpec
 from stepwell.runtime.vm.instructions import FIELDS, INSTRUCTIONS, ConstructorOf, Kind, Outputs
 from stepwell.runtime.vm.program import (
     KINDS,
@@ -135,8 +135,18 @@ class _Encoder:
             self._type_list(out, function.signature.inputs)
             self._type_list(out, function.signature.outputs)
             out.numbers(self._texts[name] for name in function.signature.names)
+            out.number(len(function.signature.states))
+            for state in function.signature.states:
+                self._state(out, state)
         runs = [(pc, self._locations[location]) for pc, location in function.locations]
         out.numbers(number for run in runs for number in run)
+
+    def _state(self, out: Writer, state: StateSpec) -> None:
+        out.number(self._texts[state.name])
+        out.number(state.input)
+        for value in (state.output, state.initial, state.axis):
+            out.option(value)
+        out.option(None if state.adds is None else self._texts[str(state.adds)])
 
     def _location(self, out: Writer, location: Location) -> None:
         out.number(len(location))

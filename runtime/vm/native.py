@@ -22,6 +22,7 @@ from stepwell.runtime.vm.instructions import targets_of
 from stepwell.runtime.vm.machine import MAX_DEPTH, expect_arguments, public_function
 from stepwell.runtime.vm.native_abi import ARGUMENTS, ITEM_WORDS, Failure, Field, Kind
 from stepwell.runtime.vm.native_call import Call, Packing, Words
+from stepwell.runtime.vm.native_cells import CallCells
 from stepwell.runtime.vm.native_tables import entry_symbol, is_fixed, thunk_symbol, thunks_of, types_of
 from stepwell.runtime.vm.native_values import Items, TypeTable
 from stepwell.runtime.vm.objects import Closure, Fault, Tag, Value, tags_of
@@ -88,6 +89,8 @@ class NativeMachine:
         self._running = 0
         self._was_deep = False
         self._lock = threading.Lock()
+        # Calls on function values with cells take turns: each begins with what the one before has left.
+        self._cells_lock = threading.RLock()
 
     def function(self, name: str) -> Function:
         """A public function by its name. Raises: StepwellError `unknown-function`."""
@@ -117,15 +120,26 @@ class NativeMachine:
             self._running += 1
         try:
             kept: list[Array] = []
-            words = self.items.of(arguments, kept)
-            if not (result := self._called(call, number, words, len(arguments))):
-                raise self._error(call)
-            return self._value(call, result)
+            cells = CallCells(self.items)
+            words = self.items.of(arguments, kept, cells.address)
+            if not cells:
+                return self._result(call, number, words, len(arguments), cells)
+            with self._cells_lock:
+                try:
+                    words = cells.words(words, kept)
+                    return self._result(call, number, words, len(arguments), cells)
+                finally:
+                    cells.write_back()
         finally:
             with self._lock:
                 self._running -= 1
             call.end()
             self._idle.append(call)
+
+    def _result(self, call: Call, number: int, words: Sequence[int], count: int, cells: CallCells) -> Value:
+        if not (result := self._called(call, number, words, count, cells)):
+            raise self._error(call)
+        return self._value(call, result, cells)
 
     def _new_call(self) -> Call:
         packed = [self._packing(number) for number in range(len(self.program.packed))]
@@ -144,7 +158,7 @@ class NativeMachine:
         segment.prepare(tuple(tuple(map(int, type.dims)) for type in packed.inputs))
         return segment
 
-    def _called(self, call: Call, number: int, words: Sequence[int], count: int) -> int:
+    def _called(self, call: Call, number: int, words: Sequence[int], count: int, cells: CallCells) -> int:
         """The address of the result, 0 after an error."""
         items, values, _owner = call.entering(words)  # whose memory stays as long as this runs
         addresses = items, len(words) // ITEM_WORDS, values
@@ -154,6 +168,8 @@ class NativeMachine:
             call.begin(fuel, stack_bytes)
             if not self._enter(call.address, *addresses):
                 raise StepwellError("out-of-memory", None, self._memory_message())
+            if cells:
+                cells.fill(values, count)
 
         if not self._is_deep or not (self._was_deep or self._has_host):
             begin(_SHORT if self._is_deep else _ENDLESS, _SHORT_STACK_BYTES if self._is_deep else 0)
@@ -184,14 +200,14 @@ class NativeMachine:
         deep_stack.give_back(stack)
         return results[0]
 
-    def _value(self, call: Call, result: int) -> Value:
+    def _value(self, call: Call, result: int, cells: CallCells) -> Value:
         """The value of an object."""
         words, address = call.results, call.results_address
         while len(words) <= _MOST_RESULT_WORDS:
             if (count := self._leave(result, address, len(words))) >= 0:
                 return self.items.value(words[: count * ITEM_WORDS].tolist())
             if count == -2:
-                raise StepwellError("bad-main", None, "cells do not leave or enter a program")
+                return cells.value(result)
             words = np.empty(len(words) * 4, np.int64)
             address = address_of(words)
         raise StepwellError("too-large", None, f"the result has more than {_MOST_RESULT_WORDS // 3:,} values")

@@ -45,6 +45,8 @@ class Kind(IntEnum):
     TENSOR = 2
     CLOSURE = 3
     CELL = 4
+    ENTERED = 5
+    """Of items alone: an object of the caller's, whose address follows."""
 
 
 class Failure(IntEnum):

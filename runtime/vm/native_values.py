@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple, cast
 
@@ -24,7 +24,7 @@ from stepwell.runtime.vm.native_abi import (
     constructor_code,
     size_class,
 )
-from stepwell.runtime.vm.objects import TUPLE_TAG, Closure, Tag, Value, kind_of
+from stepwell.runtime.vm.objects import TUPLE_TAG, Cell, Closure, Tag, Value, kind_of
 
 _MOST_TYPES = 4096
 
@@ -145,11 +145,13 @@ class Items:
         """The first and last i64 of the items of a tensor type, whose address stays."""
         return int(Kind.TENSOR), self._types.kept_address(dtype, shape)
 
-    def of(self, values: Sequence[Value], kept: list[Array]) -> list[int]:
+    def of(
+        self, values: Sequence[Value], kept: list[Array], cell_address: Callable[[Cell], int]
+    ) -> list[int]:
         """
         The items of values in reverse: the last value first, and each before its fields in reverse.
 
-        Args: `kept` gets arrays that must outlive the call.
+        Args: `kept` gets arrays that must outlive the call; `cell_address` makes objects of cells.
         Raises: StepwellError `bad-bytecode` for what no item can be.
         """
         words: list[int] = []
@@ -177,6 +179,8 @@ class Items:
                 code = self._thunks[value.function, count]
                 add((Kind.CLOSURE | count << 8, code, _CLOSURE[count]))
                 waiting.extend(captures)
+            elif kind is Cell:
+                add((Kind.ENTERED, cell_address(value), 0))
             else:
                 raise StepwellError("bad-bytecode", None, f"{kind_of(value)} cannot enter native code")
         return words
@@ -190,13 +194,14 @@ class Items:
             if kind == Kind.TENSOR:
                 made.append(self.array(second, third))
                 continue
-            parts = made[len(made) - fields :][::-1] if fields else []
-            del made[len(made) - fields :]
-            if kind == Kind.DATA:
-                made.append((self._tags[second], *parts))
-            else:
-                made.append(Closure(self._closures[second], tuple(parts)))
+            made.append(self.built(kind == Kind.CLOSURE, second, made, fields))
         return made[0]
+
+    def built(self, is_closure: bool, code: int, made: list[Value], fields: int) -> Value:
+        """A data value or closure of the last values, in reverse, which leave the list."""
+        parts = made[len(made) - fields :][::-1] if fields else []
+        del made[len(made) - fields :]
+        return Closure(self._closures[code], tuple(parts)) if is_closure else (self._tags[code], *parts)
 
     def array(self, elements: int, type: int) -> Array:
         """A copy of a tensor by the addresses of its elements and type."""

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from stepwell.runtime.interface import Array
+from stepwell.runtime.interface import Array, StateSpec
 
 TENSOR, TUPLE, DATA, FUNCTION, CELL = "tensor", "tuple", "data", "function", "cell"
 VARIABLE, ELEMENT = "variable", "element"
@@ -168,10 +168,23 @@ class Signature(NamedTuple):
     inputs: tuple[Type, ...]
     outputs: tuple[Type, ...]
     names: tuple[str, ...] = ()
+    states: tuple[StateSpec, ...] = ()
+    """The inputs and outputs that live between calls; their initial values are rows of the constants."""
 
     def name_of(self, index: int) -> str:
         """The name by which users give an input."""
         return (self.names[index] if index < len(self.names) else "") or f"input{index}"
+
+    @property
+    def public(self) -> Signature:
+        """The interface as callers see it, without states."""
+        if not self.states:
+            return self
+        read, written = {state.input for state in self.states}, {state.output for state in self.states}
+        inputs = [number for number in range(len(self.inputs)) if number not in read]
+        outputs = (type for number, type in enumerate(self.outputs) if number not in written)
+        names = tuple(self.name_of(number) for number in inputs)
+        return Signature(tuple(self.inputs[number] for number in inputs), tuple(outputs), names)
 
 
 class Function(NamedTuple):

@@ -10,6 +10,7 @@ from typing import cast
 
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.error_codes import CODES
+from stepwell.runtime.image import MAIN
 from stepwell.runtime.interface import dtype_from_name
 from stepwell.runtime.vm.flow import ENDS, check_flow, fail, place_of
 from stepwell.runtime.vm.instructions import (
@@ -35,6 +36,7 @@ from stepwell.runtime.vm.program import (
     Program,
     Type,
 )
+from stepwell.runtime.vm.program_states import state_problem
 
 MAX_REGISTERS = 1 << 16
 MAX_INSTRUCTIONS = 1 << 24
@@ -123,6 +125,8 @@ class _Verifier:
             fail(place, f"its type has {len(signature.inputs)} inputs and {len(signature.outputs)} outputs")
         if signature.names and len(signature.names) != len(signature.inputs):
             fail(place, "its inputs and their names are not as many")
+        if problem := state_problem(signature, self._program.constants, is_main=function.name == MAIN):
+            fail(place, problem)
 
     def _check_function(self, function: Function) -> None:
         place, code = f"@{function.name}", function.code

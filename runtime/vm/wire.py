@@ -7,7 +7,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
 """The version of bytecode."""
 _MAX_BITS = 64
 
@@ -31,6 +31,10 @@ class Writer:
             self.data.append(value & 0x7F | 0x80)
             value >>= 7
         self.data.append(value & 0x7F)
+
+    def option(self, value: int | None) -> None:
+        """A number that is not negative, or none."""
+        self.number(0 if value is None else value + 1)
 
     def numbers(self, values: Iterable[int]) -> None:
         """A list of numbers after its length."""
@@ -102,6 +106,11 @@ class Reader:
         """A list after its length; an item has at least one byte."""
         count = self.number(self.left + 1)
         return tuple(read() for _ in range(count))
+
+    def option(self) -> int | None:
+        """A number from 0 on, or none."""
+        value = self.number()
+        return value - 1 if value else None
 
     def numbers(self, below: int = 1 << 63) -> tuple[int, ...]:
         """A list of numbers."""

@@ -9,7 +9,6 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.vm import SEGMENT
 from stepwell.dialects.vm.program import program_of
 from stepwell.passes.pipelines import BYTECODE_PIPELINE, PROGRAM_PIPELINE
@@ -17,7 +16,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import NATIVE, Entry, ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.vm.bytecode import encode
-from stepwell.tools.driver.compilation import Compilation, is_bytecode, is_functional, main_of
+from stepwell.tools.driver.compilation import Compilation, is_bytecode, is_functional
 from stepwell.tools.driver.native_functions import native_functions, without_native_code
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.tensor_program import compile_module
@@ -46,7 +45,6 @@ def compile_functional(compilation: Compilation, options: CompileOptions) -> Mod
     """
     module = compilation.module
     if not is_bytecode(module):
-        _expect_no_states(module)
         to_bytecode(compilation)
     program = program_of(module, compilation.ctx.weights)
     functions: dict[str, Entry] = {}
@@ -71,15 +69,6 @@ def compile_functional(compilation: Compilation, options: CompileOptions) -> Mod
     bytecode = encode(program, weights)
     effort = {"seconds": dict(compilation.seconds)}
     return ModelImage(functions, tuple(weights), summary=counts, effort=effort, program=bytecode)
-
-
-def _expect_no_states(module: ModuleOp) -> None:
-    """Require a `@main` that takes all of its values. Raises: StepwellError `unsupported`."""
-    main = main_of(module)
-    if states := state_pairs(main):
-        message = f"the program keeps the state {states[0].name!r}, and is run as bytecode"
-        help = "states need a program without recursion, data and function values, and executor auto"
-        raise StepwellError("unsupported", main, message, help=help)
 
 
 def _segments(module: ModuleOp) -> Iterator[func.FuncOp]:

@@ -55,7 +55,7 @@ class InterpretedMachine:
     """The executor: functions of a module by the meanings of their ops, called by several threads at once."""
 
     def __init__(self, module: ModuleOp, ctx: StepwellContext, max_depth: int):
-        self.program, self.max_depth = interface_of(module), max_depth
+        self.program, self.max_depth = interface_of(module, ctx.weights), max_depth
         self.tags: list[list[Tag]] = tags_of(self.program)
         """The constructors, by the numbers of data types and tags."""
         self._data = {data.name: number for number, data in enumerate(self.program.data)}
@@ -156,9 +156,10 @@ def interpreted_model(model: Model, options: CompileOptions) -> InterpretedProgr
     if is_bytecode(module) or is_lowered(module):
         message = "the interpreter runs programs of level 1, and this one has been lowered"
         raise StepwellError("unsupported", None, message, help='use executor="auto"')
-    if not is_functional(module):
+    is_plain = not is_functional(module)  # which `start` has checked
+    if is_plain:
         to_graph(compilation)
     compilation.run("functions", REFERENCE_PIPELINE)
-    if not is_functional(module):
+    if not is_plain and not is_functional(module):
         check_program(compilation, options)
     return InterpretedProgram(compilation.module, compilation.ctx)

@@ -216,11 +216,6 @@ def test_a_state_of_the_wrong_type_is_no_beginning(tmp_path: Path):
         compiled(tmp_path, text)
 
 
-def test_a_program_on_the_machine_keeps_no_states(tmp_path: Path):
-    with pytest.raises(StepwellError, match=r"error\[unsupported\].*the state 'total'"):
-        compiled(tmp_path, COUNTING, executor="vm")
-
-
 def test_functions_for_c_keep_no_states(tmp_path: Path):
     with pytest.raises(StepwellError, match=r"error\[unsupported-interface\].*the state 'total'"):
         stepwell.export(compiled(tmp_path, COUNTING), tmp_path / "m.o")

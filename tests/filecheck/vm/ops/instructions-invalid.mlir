@@ -20,6 +20,26 @@ vm.func @names (1) registers 1 : (tensor<f32>) -> tensor<f32> attributes {vm.nam
   vm.ret r0
 }
 // -----
+// expected-error: vm.states must be an array of #vm.state
+vm.func @main (1) registers 1 : (tensor<f32>) -> tensor<f32> attributes {vm.states = ["s"]} {
+  vm.ret r0
+}
+// -----
+// expected-error: states are values of the public function @main
+vm.func @f (1) registers 1 : (tensor<f32>) -> tensor<f32> attributes {vm.states = [#vm.state<"s" input 0>]} {
+  vm.ret r0
+}
+// -----
+// expected-error: #vm.state<"s" input 0 output 1> is beyond the inputs or outputs
+vm.func @main (1) registers 1 : (tensor<f32>) -> tensor<f32> attributes {vm.states = [#vm.state<"s" input 0 output 1>]} {
+  vm.ret r0
+}
+// -----
+// expected-error: the state 's' is tensor<f32> before a call and tensor<4xf32> after
+vm.func @main (1) registers 1 : (tensor<f32>) -> tensor<4xf32> attributes {vm.states = [#vm.state<"s" input 0 output 0>]} {
+  vm.ret r0
+}
+// -----
 // expected-error: vm.names must be an array of strings
 vm.func @names (1) registers 1 : (tensor<f32>) -> tensor<f32> attributes {vm.names = [1]} {
   vm.ret r0

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Array
+from stepwell.runtime.interface import Array, StateSpec
 from stepwell.runtime.vm.bytecode import VERSION, decode, encode
 from stepwell.runtime.vm.instructions import INSTRUCTIONS, ConstructorOf, Kind, Outputs
 from stepwell.runtime.vm.program import (
@@ -33,6 +34,7 @@ from tests.support.samples import examples
 from tests.support.vm import LENGTH, parsed
 
 NUMBERS = st.integers(0, 1 << 40)
+SMALL = st.integers(0, 9)
 NAMES = st.text(max_size=6)
 TYPES: st.SearchStrategy[Type] = st.recursive(
     st.sampled_from([tensor("float32", 4, "N", "?"), tensor("int64"), Type("variable", "A")]),
@@ -64,13 +66,26 @@ def of_instruction(name: str) -> st.SearchStrategy[Code]:
 CODES = st.sampled_from(sorted(INSTRUCTIONS)).flatmap(of_instruction)
 PLACES = st.lists(st.builds(Place, NAMES, NAMES, NUMBERS, NUMBERS), min_size=1, max_size=2).map(tuple)
 TYPE_LISTS = st.lists(TYPES, max_size=3).map(tuple)
+STATES = st.lists(
+    st.builds(
+        StateSpec,
+        NAMES,
+        SMALL,
+        st.none() | SMALL,
+        st.none() | SMALL,
+        st.just(False),
+        axis=st.none() | SMALL,
+        adds=st.sampled_from([None, Dim.of(1), Dim.of("2 * N + 1")]),
+    ),
+    max_size=2,
+).map(tuple)
 FUNCTIONS = st.builds(
     Function,
     NAMES,
     NUMBERS,
     NUMBERS,
     st.lists(CODES, min_size=1, max_size=5).map(tuple),
-    st.none() | st.builds(Signature, TYPE_LISTS, TYPE_LISTS, st.lists(NAMES, max_size=2).map(tuple)),
+    st.none() | st.builds(Signature, TYPE_LISTS, TYPE_LISTS, st.lists(NAMES, max_size=2).map(tuple), STATES),
     PLACES.map(lambda place: ((0, place),)) | st.just(()),
 )
 

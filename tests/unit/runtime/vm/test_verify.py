@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import StateSpec
 from stepwell.runtime.vm.instructions import TUPLE, ConstructorOf, Outputs
 from stepwell.runtime.vm.program import (
     Code,
+    Constant,
     Constructor,
     DataType,
     Function,
@@ -114,6 +118,22 @@ def test_instructions_that_are_refused(code: tuple[Code, ...], message: str) -> 
         (lambda p: _signed(p, Signature((I64,), ())), "its type has 1 inputs and 0 outputs"),
         (lambda p: _signed(p, Signature((I64,), (I64,), ("a", "b"))),
          "inputs and their names are not as many"),
+        (lambda p: _stateful(p, _S, _S._replace(input=1)), "two of its states are one value"),
+        (lambda p: _stateful(p, _S._replace(input=7)), "is input 7 and output None, which are not there"),
+        (lambda p: _stateful(p, _S._replace(output=1)), "is input 0 and output 1, which are not there"),
+        (lambda p: _stateful(p, _S, type=tuple_of(I64)), "expected a tensor whose sizes have names"),
+        (lambda p: _stateful(p, _S, type=tensor("int64", "?")), "expected a tensor whose sizes have names"),
+        (lambda p: _stateful(p, _S._replace(output=0), type=tensor("float32")),
+         "the state 's' is f32[] before a call and i64[] after it"),
+        (lambda p: _stateful(p, _S._replace(initial=9)), "begins with constant #9, which is not there"),
+        (lambda p: _stateful(p, _S._replace(initial=0), type=tensor("int64", 2)),
+         "the state 's' is i64[2] and begins with int64[]"),
+        (lambda p: _stateful(p, _S._replace(axis=0)), "growing states have one length"),
+        (lambda p: _stateful(p, _S._replace(adds=Dim.of(1))), "growing states have one length"),
+        (lambda p: _stateful(p, _S._replace(axis=0, adds=Dim.of(1))), "grows along axis 0 of i64[]"),
+        (lambda p: _stateful(p, _S._replace(axis=0, adds=Dim.of(1)), type=tensor("int64", 4)),
+         "is the length of growing states and i64[4], not i64[]"),
+        (lambda p: _stateful(p, _S, name="other"), "it has states, which are values of @main alone"),
         (lambda p: _function(p, registers=0), "1 parameters in 0 registers"),
         (lambda p: _function(p, registers=(1 << 16) + 1), "1 parameters in 65537 registers"),
     ],
@@ -128,6 +148,16 @@ def _function(program: Program, **others: int) -> Program:
 
 def _signed(program: Program, signature: Signature) -> Program:
     return program._replace(functions=(program.functions[0]._replace(signature=signature),))
+
+
+_S = StateSpec("s", 0, None)
+
+
+def _stateful(program: Program, *states: StateSpec, type: Type = I64, name: str = "main") -> Program:
+    """A program whose function has states."""
+    signed = _signed(program, Signature((type,), (I64,), (), states))
+    function = signed.functions[0]._replace(name=name)
+    return signed._replace(functions=(function,), constants=(Constant("", np.zeros((), np.int64)),))
 
 
 def _typed(program: Program, type: Type) -> Program:
