@@ -45,9 +45,9 @@ def export(
     what is written: `.o`, `.a`, `.so`, `.c`, `.tar`, a project for CMake, `.wasm`, or `.tgz`, a package
     of npm; `name` is that with which the functions begin (default: that of the file); `weights` are in the
     file, in another one, or in memory of the program's; `host_calls` says what becomes of operators that run
-    in Python; `stack` is the most that a call may take, in bytes, of C source; `options` are those of
-    `compile`.
-    Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`; as
+    in Python; `stack` is the most that a call may take, in bytes; `options` are those of `compile`.
+    Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `too-large`, `unsupported-interface`,
+    `cannot-write`; as
     `compile`. Nothing is left half written.
     """
     chosen = ExportOptions(name, weights, host_calls, stack)
