@@ -55,7 +55,7 @@ def elf_parts(
     shared = list(map(read_paired, support))
     files, stacks = list[ObjectFile](), dict[str, int]()
     for each in functions:
-        code, entry = _with_alias(each), read_paired(each.entry)
+        code, entry = _with_alias(each), _calling(read_paired(each.entry), each.alias)
         stacks[each.name] = stack_bound(code, [entry, *shared])
         # Of several functions, kernels with the same name have the same code.
         kernels = code if len(functions) == 1 else [_as_weak(file, each.alias) for file in code]
@@ -81,10 +81,17 @@ def _with_alias(function: EntryCode) -> list[ObjectFile]:
     for number, file in enumerate(files):
         for symbol in file.symbols:
             if symbol.name == variant.symbol and symbol.section:
-                named = replace(symbol, name=function.alias, is_local=False, is_weak=False)
-                files[number] = replace(file, symbols=(*file.symbols, named))
+                if symbol.name != function.alias:  # as it is in an exported library that was loaded
+                    named = replace(symbol, name=function.alias, is_local=False, is_weak=False)
+                    files[number] = replace(file, symbols=(*file.symbols, named))
                 return files
     raise InternalError(None, f"the code to export defines no function {variant.symbol!r}")
+
+
+def _calling(entry: ObjectFile, main: str) -> ObjectFile:
+    """The object of an entry that calls `@main` by its name in the file."""
+    symbols = (replace(s, name=main) if not s.section and s.name == MAIN else s for s in entry.symbols)
+    return replace(entry, symbols=tuple(symbols))
 
 
 def _as_weak(file: ObjectFile, strong: str) -> ObjectFile:

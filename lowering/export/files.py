@@ -72,8 +72,8 @@ def export_image(
     target = Path(path)
     check_place(target)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
-    entry, variant = image.main, _variant(image.main)
-    _expect_suffix(target, variant)
+    entry, variant = image.main, variant_of(image.main)
+    expect_suffix(target, variant)
     if target.suffix in WASM_SUFFIXES:
         expect_stack(0, options)
         return _export_wasm(image, relaxed, target, name, options)
@@ -87,7 +87,7 @@ def export_image(
     weight_bytes = sum(map(len, weight_chunks(own)))
     host = options.host_calls == "callback"
     facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host)
-    files: dict[Path, Sequence[Chunk]] = {target: _WRITERS[target.suffix](parts, target)}
+    files: dict[Path, Sequence[Chunk]] = {target: WRITERS[target.suffix](parts, target)}
     files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
     files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
@@ -109,7 +109,7 @@ def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = tuple(image.weights[number] for number in entry.weights)
-    return WasmModel(entry, _variant(entry), arrays, image.summary)
+    return WasmModel(entry, variant_of(entry), arrays, image.summary)
 
 
 def _export_wasm(
@@ -179,7 +179,7 @@ def check_objects(
 
 def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
     """The code of a program that runs a model under an emulator. Raises: as `export_image`."""
-    entry, variant = image.main, _variant(image.main)
+    entry, variant = image.main, variant_of(image.main)
     expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
@@ -188,7 +188,7 @@ def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
     return _parts(name, entry, variant, arrays, options, image.summary, is_program=True)
 
 
-def _variant(entry: Entry) -> Variant:
+def variant_of(entry: Entry) -> Variant:
     """The code to export. Raises: StepwellError `bad-option` for an artifact for several targets."""
     whole = [variant for variant in entry.variants if not variant.sizes]
     if len({variant.triple for variant in whole}) != 1:
@@ -197,7 +197,7 @@ def _variant(entry: Entry) -> Variant:
     return whole[0]
 
 
-def _expect_suffix(path: Path, variant: Variant) -> None:
+def expect_suffix(path: Path, variant: Variant) -> None:
     """Refuse a suffix that is none, or is not the target's. Raises: StepwellError `bad-option`."""
     if path.suffix not in EXPORT_SUFFIXES:
         known = ", ".join((*EXPORT_SUFFIXES, ".stepwell"))
@@ -271,11 +271,12 @@ def _library(parts: Parts, path: Path) -> Sequence[Chunk]:
     return elf_shared(parts)
 
 
-_WRITERS: Mapping[str, Callable[[Parts, Path], Sequence[Chunk]]] = {
+WRITERS: Mapping[str, Callable[[Parts, Path], Sequence[Chunk]]] = {
     ".o": _object_file,
     ".a": _archive,
     ".so": _library,
 }
+"""The chunks of a file of code for each suffix."""
 
 
 def write_files(files: Mapping[Path, Sequence[Chunk]]) -> None:
