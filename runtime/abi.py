@@ -115,5 +115,7 @@ class CallField(IntEnum):
         return WORD_BYTES * (words + (2 if self > CallField.VALUES else 0))
 
 
+KERNEL_PREFIX = "k_"
+"""The beginning of the names of kernels, after which comes the hash of their content."""
 PARALLEL_FOR = "stepwell_1_parallel_for"
 """The link name of `parallel_for` in exported files, with the number of their ABI."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import cast
+from typing import NamedTuple, cast
 from warnings import warn
 
 import numpy as np
@@ -37,16 +37,31 @@ def load_with_fallback(code: bytes) -> HostFunction:
     The function of code from `with_fallback`: the backend's, or the artifact's with a warning where the
     backend is missing.
     """
-    start = _LENGTH_BYTES + int.from_bytes(code[:_LENGTH_BYTES], "little")
-    about = cast("dict[str, object]", json.loads(code[_LENGTH_BYTES:start]))
-    end = start + int(cast(int, about["bytes"]))
+    about, own, image = parts_of_fallback(code)
     try:
-        return find_backend(str(about["backend"])).load(code[start:end])
+        return find_backend(about.backend).load(own)
     except StepwellError as error:
         if error.code not in _MISSING:
             raise
-        warn(f"partition {about['name']} runs on our kernels: {error.message}", RuntimeWarning, stacklevel=2)
-    return _own_kernels(code[end:], str(about["name"]), cast("int | None", about["symbols"]))
+        warn(f"partition {about.name} runs on our kernels: {error.message}", RuntimeWarning, stacklevel=2)
+    return _own_kernels(image, about.name, about.symbols)
+
+
+class PartitionFacts(NamedTuple):
+    """The facts about a partition with a fallback."""
+
+    backend: str
+    name: str
+    symbols: int | None
+
+
+def parts_of_fallback(code: bytes) -> tuple[PartitionFacts, bytes, bytes]:
+    """The parts of code from `with_fallback`: facts, the backend's code, the artifact."""
+    start = _LENGTH_BYTES + int.from_bytes(code[:_LENGTH_BYTES], "little")
+    about = cast("dict[str, object]", json.loads(code[_LENGTH_BYTES:start]))
+    end = start + int(cast(int, about["bytes"]))
+    symbols = cast("int | None", about["symbols"])
+    return PartitionFacts(str(about["backend"]), str(about["name"]), symbols), code[start:end], code[end:]
 
 
 def _own_kernels(image: bytes, name: str, symbols: int | None) -> HostFunction:

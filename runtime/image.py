@@ -23,6 +23,8 @@ MAIN = "main"
 """The name of the function that calling a model runs."""
 VERSION = "main["
 """The beginning of the names of functions that `main` is for fixed sizes: `main[S=1]`."""
+LIBRARY = "functions of the library"
+"""The key in a library's summary of the names of its functions; others have `main` or a program."""
 NATIVE = "native functions"
 """The name of the entry with the native functions of a program, which no function of the IR has."""
 
@@ -186,9 +188,14 @@ class ModelImage(NamedTuple):
         return {name: entry for name, entry in self.functions.items() if name != NATIVE}
 
     @property
+    def is_library(self) -> bool:
+        """Whether these are functions of a library, of which none is called by default."""
+        return MAIN not in self.functions and not self.program
+
+    @property
     def main(self) -> Entry:
         """The function that calling the model runs. Raises: StepwellError `no-main` for a program."""
-        if MAIN not in self.functions and not self.program:
+        if self.is_library:
             message = f"the artifact is a library of {', '.join(self.functions)}"
             help = "`stepwell.load(path)[NAME]` is a model"
             raise StepwellError("no-main", None, message, help=help)

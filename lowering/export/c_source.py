@@ -15,12 +15,17 @@ from stepwell.dialects.types import WeightAttr
 from stepwell.lowering.emit_c import ConstantArray, address_text, c_type, emit_c, stack_bytes
 from stepwell.lowering.export.c_entry import EntryText, weights_check_function
 from stepwell.lowering.export.description import description
-from stepwell.lowering.export.files import Exported, ExportOptions, expect_exportable, write_files
+from stepwell.lowering.export.files import (
+    Exported,
+    ExportOptions,
+    expect_exportable,
+    expect_stack,
+    write_files,
+)
 from stepwell.lowering.export.header import HeaderFacts, header_text
 from stepwell.lowering.export.names import checked_name, default_name, identifier, identifiers
 from stepwell.lowering.export.parts import Chunk, weight_chunks
 from stepwell.lowering.loops_to_emitc import MAIN_FUNCTION
-from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import Entry
@@ -56,9 +61,7 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     expect_exportable(program.entry, options)
     weight_bytes = sum(map(len, weight_chunks(program.arrays)))
     stack = stack_bytes(program.module)
-    if options.stack is not None and stack > options.stack:
-        message = f"a call takes up to {stack} bytes of stack, and {options.stack} are there"
-        raise StepwellError("too-large", None, message, help="smaller inputs, or a larger --stack")
+    expect_stack(stack, options)
     facts = HeaderFacts(
         name, options.weights, weight_bytes, stack, options.host_calls == "callback", is_source=True
     )

@@ -2,62 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from stepwell.lowering.export.parts import ExportedSymbol, Parts
+from stepwell.lowering.export.stack_bound import stack_bound
 from stepwell.lowering.kernels.exported_pool import POOL_FUNCTIONS
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.image import Variant
+from stepwell.runtime.image import MAIN, Variant
 from stepwell.runtime.interface import Array
 from stepwell.runtime.link.code import LinkedCode
-from stepwell.runtime.link.elf import ObjectFile, Symbol
+from stepwell.runtime.link.elf import ObjectFile
 from stepwell.runtime.link.linker import FlatCode, UndefinedSymbols, flat_link
 from stepwell.runtime.link.relinked import as_object, read_paired
 from stepwell.runtime.machine.demands import arch_of
 
-_ENTRY = ("workspace_bytes", "run", "message", "json", "main", "check_weights")
+_ENTRY = ("workspace_bytes", "run", "message", "json", "main")
+_FILE = ("json", "check_weights")
+
+
+class EntryCode(NamedTuple):
+    """A function of a model before it is in a file."""
+
+    name: str
+    """The name with which its functions in C begin."""
+    variant: Variant
+    entry: bytes
+    """The object of its entry."""
+
+    @property
+    def alias(self) -> str:
+        """The name of its `@main` in the file."""
+        return f"{self.name}_{MAIN}"
 
 
 def elf_parts(
     name: str,
-    variant: Variant,
-    objects: Sequence[bytes],
+    functions: Sequence[EntryCode],
+    support: Sequence[bytes],
     weights: Sequence[Array],
     json: str,
     more: Sequence[ObjectFile] = (),
 ) -> Parts:
     """
-    The code of a variant with the objects of its entry.
+    The code of functions with the objects of their entries.
 
-    Args: `weights` are those of the file itself; `more` are objects of a program around it.
+    Args: `support` are the objects that all of them call; `weights` are those of the file itself; `more` are
+    objects of a program around it.
     Raises: StepwellError `undefined-symbol` where nothing defines a function that the code calls.
     """
-    arch = arch_of(variant.triple)
+    shared = list(map(read_paired, support))
+    files, stacks = list[ObjectFile](), dict[str, int]()
+    for each in functions:
+        code, entry = _with_alias(each), _calling(read_paired(each.entry), each.alias)
+        stacks[each.name] = stack_bound(code, [entry, *shared])
+        # Of several functions, kernels with the same name have the same code.
+        kernels = code if len(functions) == 1 else [_as_weak(file, each.alias) for file in code]
+        files += [*(file for file in kernels if file not in files), entry]
+    code = _linked([*files, *shared, *more], [f"{each.name}_weights" for each in functions])
+    weights_of_file = f"{name}_weights"
+    open = [(place, kind, weights_of_file, addend) for place, kind, _, addend in code.relocations]
+    code = code._replace(relocations=tuple(open))
+    names = [f"{each.name}_{suffix}" for each in functions for suffix in _ENTRY]
+    names = list(dict.fromkeys([*names, *(f"{name}_{suffix}" for suffix in _FILE)]))
+    symbols = [ExportedSymbol(function) for function in names if function in code.symbols]
+    symbols += [ExportedSymbol(function, is_weak=True) for function in POOL_FUNCTIONS]
+    return Parts(name, code, tuple(symbols), tuple(weights), json, stacks)
+
+
+def _with_alias(function: EntryCode) -> list[ObjectFile]:
+    """The objects of the code of a function, whose `@main` has a second name, that of the function."""
+    variant = function.variant
     if isinstance(variant.code, LinkedCode):
-        files = [as_object(arch, variant.code)]
+        files = [as_object(arch_of(variant.triple), variant.code)]
     else:
         files = [read_paired(data) for data in variant.code.objects]
-    main = next((s for file in files for s in file.symbols if s.name == variant.symbol and s.section), None)
-    if main is None:
-        raise InternalError(None, f"the code to export defines no function {variant.symbol!r}")
-    files = [_with_alias(file, variant.symbol, f"{name}_main") for file in files]
-    code = _linked([*files, *map(read_paired, objects), *more], f"{name}_weights")
-    functions = [f"{name}_{suffix}" for suffix in _ENTRY]
-    symbols = [ExportedSymbol(function) for function in functions if function in code.symbols]
-    symbols += [ExportedSymbol(function, is_weak=True) for function in POOL_FUNCTIONS]
-    return Parts(name, code, tuple(symbols), tuple(weights), json)
+    for number, file in enumerate(files):
+        for symbol in file.symbols:
+            if symbol.name == variant.symbol and symbol.section:
+                if symbol.name != function.alias:  # as it is in an exported library that was loaded
+                    named = replace(symbol, name=function.alias, is_local=False, is_weak=False)
+                    files[number] = replace(file, symbols=(*file.symbols, named))
+                return files
+    raise InternalError(None, f"the code to export defines no function {variant.symbol!r}")
 
 
-def _with_alias(file: ObjectFile, symbol: str, alias: str) -> ObjectFile:
-    """An object with a second name for one of its symbols."""
-    found = [s for s in file.symbols if s.name == symbol and s.section]
-    aliases = tuple(Symbol(alias, s.section, s.offset, s.size, False, False, True) for s in found)
-    return ObjectFile(file.arch, file.sections, (*file.symbols, *aliases), file.debug)
+def _calling(entry: ObjectFile, main: str) -> ObjectFile:
+    """The object of an entry that calls `@main` by its name in the file."""
+    symbols = (replace(s, name=main) if not s.section and s.name == MAIN else s for s in entry.symbols)
+    return replace(entry, symbols=tuple(symbols))
 
 
-def _linked(files: Sequence[ObjectFile], weights: str) -> FlatCode:
+def _as_weak(file: ObjectFile, strong: str) -> ObjectFile:
+    """An object whose functions may be in other objects too, but for one of them."""
+    symbols = (replace(s, is_weak=s.name != strong) if s.section else s for s in file.symbols)
+    return replace(file, symbols=tuple(symbols))
+
+
+def _linked(files: Sequence[ObjectFile], open: Collection[str]) -> FlatCode:
     try:
-        return flat_link(files, [weights])
+        return flat_link(files, open)
     except UndefinedSymbols as error:
         names = ", ".join(error.names)
         message = f"the code calls {names}, and an exported file defines all that it calls"

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Region
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.runtime_calls import BYTES
-from stepwell.dialects.sched_entry import EntryOp, weight_offsets
+from stepwell.dialects.sched_entry import EntryOp
 from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr, element_of
 from stepwell.lowering.emit_llvm import emit_llvm
@@ -35,11 +35,11 @@ from stepwell.runtime.interface import Interface, TensorSpec
 from stepwell.runtime.machine.target import TargetDescription
 
 
-def entry_module(entry: Entry, name: str, sizes: Sequence[int], *, weights: str, host: bool) -> ModuleOp:
+def entry_module(entry: Entry, name: str, offsets: Sequence[int], *, weights: str, host: bool) -> ModuleOp:
     """
     A module of level 3 with the declaration of `@main` and its entry.
 
-    Args: `sizes` are the bytes of its weights; `weights` is their place.
+    Args: `offsets` are those of its weights from the first of the file; `weights` is their place.
     """
     interface = entry.interface
     main = _declaration(interface, entry.slots)
@@ -47,7 +47,7 @@ def entry_module(entry: Entry, name: str, sizes: Sequence[int], *, weights: str,
         name,
         MAIN,
         weights,
-        weight_offsets(sizes),
+        offsets,
         checks=[
             (str(c.left), str(c.right), located(f"shape-mismatch: {c.left} must equal {c.right}", c.where))
             for c in interface.checks

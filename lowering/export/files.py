@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.lowering.export.archive import Member, archive
 from stepwell.lowering.export.description import description
 from stepwell.lowering.export.elf_object import elf_object
-from stepwell.lowering.export.elf_parts import elf_parts
+from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
 from stepwell.lowering.export.elf_shared import elf_shared
 from stepwell.lowering.export.emulated import driver_code, system_object
 from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
@@ -28,7 +29,7 @@ from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.demands import arch_of, system_of
-from stepwell.runtime.machine.target import described
+from stepwell.runtime.machine.target import TargetDescription, described
 
 
 class ExportOptions(NamedTuple):
@@ -41,7 +42,7 @@ class ExportOptions(NamedTuple):
     host_calls: str = "refuse"
     """`refuse` or `callback`."""
     stack: int | None = None
-    """The stack that a call may take, in bytes; known of C source alone."""
+    """The stack that a call may take, in bytes."""
 
 
 class Exported(NamedTuple):
@@ -53,6 +54,7 @@ class Exported(NamedTuple):
     workspace: str
     """The bytes of the workspace, as an expression of open sizes."""
     stack_bytes: int
+    """The most stack that a call takes; 0 where it is not known, as for WebAssembly."""
     code_bytes: int
     weight_bytes: int
 
@@ -70,22 +72,22 @@ def export_image(
     target = Path(path)
     check_place(target)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
-    if options.stack is not None:
-        message = f"stack is for C source, and the stack of {target.suffix} files is not measured"
-        raise StepwellError("bad-option", str(path), message, help="-o FILE.c")
-    entry, variant = image.main, _variant(image.main)
-    _expect_suffix(target, variant)
+    entry, variant = image.main, variant_of(image.main)
+    expect_suffix(target, variant)
     if target.suffix in WASM_SUFFIXES:
+        expect_stack(0, options)
         return _export_wasm(image, relaxed, target, name, options)
     expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
     parts = _parts(name, entry, variant, arrays, options, image.summary)
+    expect_stack(parts.stack_bytes, options)
     own = parts.weights or tuple(arrays)
     weight_bytes = sum(map(len, weight_chunks(own)))
-    facts = HeaderFacts(name, options.weights, weight_bytes, 0, options.host_calls == "callback")
-    files: dict[Path, Sequence[Chunk]] = {target: _WRITERS[target.suffix](parts, target)}
+    host = options.host_calls == "callback"
+    facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host)
+    files: dict[Path, Sequence[Chunk]] = {target: WRITERS[target.suffix](parts, target)}
     files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
     files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
@@ -93,7 +95,8 @@ def export_image(
     write_files(files)
     symbols = tuple(symbol.name for symbol in parts.symbols)
     workspace = str(entry.interface.arena_bytes)
-    return Exported(tuple(files), symbols, workspace, 0, len(parts.code.contents), weight_bytes)
+    stack, code_bytes = parts.stack_bytes, len(parts.code.contents)
+    return Exported(tuple(files), symbols, workspace, stack, code_bytes, weight_bytes)
 
 
 def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
@@ -106,7 +109,7 @@ def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = tuple(image.weights[number] for number in entry.weights)
-    return WasmModel(entry, _variant(entry), arrays, image.summary)
+    return WasmModel(entry, variant_of(entry), arrays, image.summary)
 
 
 def _export_wasm(
@@ -136,26 +139,47 @@ def _parts(
 ) -> Parts:
     """The code of an export, with the weights that are in the same file; of a program, with a driver."""
     machine = described(variant.triple, variant.features)
-    sizes = [array.nbytes for array in arrays]
-    module = entry_module(entry, name, sizes, weights=options.weights, host=options.host_calls == "callback")
+    offsets = weight_offsets([array.nbytes for array in arrays])
     about = description(name, entry, variant.triple, variant.features, arrays, options.weights, facts)
-    objects = [entry_object(module, about, machine), *support_objects(machine)]
-    if options.weights == "file":
-        text = weights_check_code(name, weight_chunks(arrays), machine.pointer_bytes)
-        objects.append(compile_to_object(text, machine, optimize=False))
+    function = EntryCode(name, variant, entry_code(name, entry, offsets, about, options, machine))
+    support = [*support_objects(machine), *check_objects(name, arrays, options, machine)]
     own = arrays if options.weights == "embed" else ()
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
     if not is_program:
-        return elf_parts(name, variant, objects, own, text)
+        return elf_parts(name, [function], support, own, text)
     interface = entry.interface
     arguments = 3 + bool(caller_symbols(entry)) + bool(interface.published)
     driver = compile_to_object(driver_code(name, machine.arch, arguments), machine, optimize=False)
-    return elf_parts(name, variant, [*objects, driver], own, text, [system_object(machine.arch)])
+    return elf_parts(name, [function], [*support, driver], own, text, [system_object(machine.arch)])
+
+
+def entry_code(
+    name: str,
+    entry: Entry,
+    offsets: Sequence[int],
+    about: Mapping[str, object],
+    options: ExportOptions,
+    machine: TargetDescription,
+) -> bytes:
+    """The object of an entry with the offsets of its weights; `about` is what its function `json` returns."""
+    host = options.host_calls == "callback"
+    module = entry_module(entry, name, offsets, weights=options.weights, host=host)
+    return entry_object(module, about, machine)
+
+
+def check_objects(
+    name: str, arrays: Sequence[Array], options: ExportOptions, machine: TargetDescription
+) -> list[bytes]:
+    """The object with the check of weights, where they are in a file of their own."""
+    if options.weights != "file":
+        return []
+    text = weights_check_code(name, weight_chunks(arrays), machine.pointer_bytes)
+    return [compile_to_object(text, machine, optimize=False)]
 
 
 def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
     """The code of a program that runs a model under an emulator. Raises: as `export_image`."""
-    entry, variant = image.main, _variant(image.main)
+    entry, variant = image.main, variant_of(image.main)
     expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
@@ -164,7 +188,7 @@ def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
     return _parts(name, entry, variant, arrays, options, image.summary, is_program=True)
 
 
-def _variant(entry: Entry) -> Variant:
+def variant_of(entry: Entry) -> Variant:
     """The code to export. Raises: StepwellError `bad-option` for an artifact for several targets."""
     whole = [variant for variant in entry.variants if not variant.sizes]
     if len({variant.triple for variant in whole}) != 1:
@@ -173,7 +197,7 @@ def _variant(entry: Entry) -> Variant:
     return whole[0]
 
 
-def _expect_suffix(path: Path, variant: Variant) -> None:
+def expect_suffix(path: Path, variant: Variant) -> None:
     """Refuse a suffix that is none, or is not the target's. Raises: StepwellError `bad-option`."""
     if path.suffix not in EXPORT_SUFFIXES:
         known = ", ".join((*EXPORT_SUFFIXES, ".stepwell"))
@@ -219,6 +243,21 @@ def expect_exportable(entry: Entry, options: ExportOptions) -> None:
         )
 
 
+def expect_stack(stack: int, options: ExportOptions) -> None:
+    """
+    Refuse a model that may need more stack than there is.
+
+    Raises: StepwellError `too-large`; `bad-option` where the stack is not known.
+    """
+    if options.stack is None or 0 < stack <= options.stack:
+        return
+    if not stack:
+        message = "the stack of this code is not known before it runs, so there is nothing to compare"
+        raise StepwellError("bad-option", None, message, help="leave --stack out")
+    message = f"a call takes up to {stack} bytes of stack, and {options.stack} are there"
+    raise StepwellError("too-large", None, message, help="smaller inputs, or a larger --stack")
+
+
 def _object_file(parts: Parts, path: Path) -> Sequence[Chunk]:
     return elf_object(parts)
 
@@ -232,11 +271,12 @@ def _library(parts: Parts, path: Path) -> Sequence[Chunk]:
     return elf_shared(parts)
 
 
-_WRITERS: Mapping[str, Callable[[Parts, Path], Sequence[Chunk]]] = {
+WRITERS: Mapping[str, Callable[[Parts, Path], Sequence[Chunk]]] = {
     ".o": _object_file,
     ".a": _archive,
     ".so": _library,
 }
+"""The chunks of a file of code for each suffix."""
 
 
 def write_files(files: Mapping[Path, Sequence[Chunk]]) -> None:

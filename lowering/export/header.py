@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from stepwell.lowering.export.cpu_check import CPUID, needs_cpuid, supported_function
 from stepwell.lowering.export.entry_object import is_allocated
@@ -66,20 +66,49 @@ class HeaderFacts:
     host_calls: bool
     is_source: bool = False
     """Whether the code is C."""
+    stacks: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The most stack of each function of a library, by its name in C."""
 
 
 def header_text(entry: Entry, triple: str, features: Sequence[str], facts: HeaderFacts) -> str:
     """The header of a function's code for a target; C source has no threads."""
-    name, upper, interface = facts.name, facts.name.upper(), entry.interface
-    symbols = caller_symbols(entry)
-    guard = f"STEPWELL_{upper}_H"
-    parts = [
+    constants = [*_constants(entry, facts), *_weights_constants(facts)]
+    parts = ["\n".join(constants) + "\n", *_function(entry, facts)]
+    parts[-1] += _check_function(facts)
+    return _whole(parts, triple, features, facts)
+
+
+def library_header_text(
+    functions: Mapping[str, Entry], triple: str, features: Sequence[str], facts: HeaderFacts
+) -> str:
+    """The header of a library, whose functions have the stacks `facts.stacks`."""
+    name = facts.name
+    parts = ["".join(f"{line}\n" for line in _weights_constants(facts))]
+    for function, entry in functions.items():
+        own = replace(facts, name=f"{name}_{function}", stack_bytes=facts.stacks[f"{name}_{function}"])
+        parts += ["\n".join([f"/* {function} */", *_constants(entry, own)]) + "\n", *_function(entry, own)]
+    about = f"const char *{name}_json(void); /* the description of the library */\n"
+    return _whole([*parts, about + _check_function(facts)], triple, features, facts)
+
+
+def _whole(parts: Sequence[str], triple: str, features: Sequence[str], facts: HeaderFacts) -> str:
+    """A header with its begin and end."""
+    name, guard = facts.name, f"STEPWELL_{facts.name.upper()}_H"
+    first = [
         f"/* {name}: made by stepwell for {triple}. */",
         f"#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>",
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         COMMON if facts.is_source else COMMON + POOL,
-        _constants(entry, facts, upper),
     ]
+    last = [CPUID] if needs_cpuid(triple, features) else []
+    last += [supported_function(name, triple, features), "#ifdef __cplusplus\n}\n#endif\n#endif"]
+    return "\n".join([*first, *parts, *last]) + "\n"
+
+
+def _function(entry: Entry, facts: HeaderFacts) -> list[str]:
+    """The types and functions of a function of the model."""
+    name, interface, symbols = facts.name, entry.interface, caller_symbols(entry)
+    parts: list[str] = []
     if symbols:
         members = "".join(f" int64_t {s};" for s in identifiers(symbols))
         parts.append(f"typedef struct {{{members} }} {name}_dims;")
@@ -89,12 +118,7 @@ def header_text(entry: Entry, triple: str, features: Sequence[str], facts: Heade
     parts.append(_struct(f"{name}_inputs", interface.inputs, "const {type} *{name}"))
     allocated = ["{type} *" + "*" * is_allocated(spec, interface) + "{name}" for spec in interface.outputs]
     parts += [_struct(f"{name}_outputs", interface.outputs, allocated), _call(name, facts), ""]
-    parts += [_functions(entry, facts, symbols)]
-    if needs_cpuid(triple, features):
-        parts.append(CPUID)
-    parts.append(supported_function(name, triple, features))
-    parts.append("#ifdef __cplusplus\n}\n#endif\n#endif")
-    return "\n".join(parts) + "\n"
+    return [*parts, _functions(entry, facts, symbols)]
 
 
 def caller_symbols(entry: Entry) -> tuple[str, ...]:
@@ -103,8 +127,9 @@ def caller_symbols(entry: Entry) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(dim) for dim in dims if str(dim) in dim.symbols()))
 
 
-def _constants(entry: Entry, facts: HeaderFacts, upper: str) -> str:
-    """The limits of a model."""
+def _constants(entry: Entry, facts: HeaderFacts) -> list[str]:
+    """The limits of a function."""
+    upper = facts.name.upper()
     lines = [
         f"#define {upper}_ABI 1",
         f"#define {upper}_ALIGN {ARENA_ALIGNMENT} /* of the workspace; arrays need their element's */",
@@ -115,14 +140,20 @@ def _constants(entry: Entry, facts: HeaderFacts, upper: str) -> str:
         )
     if entry.interface.arena_bytes.is_static:
         lines.append(f"#define {upper}_WORKSPACE_BYTES {entry.interface.arena_bytes.value}")
+    return lines
+
+
+def _weights_constants(facts: HeaderFacts) -> list[str]:
+    """The size of weights that are not in the file, and their declaration."""
+    lines: list[str] = []
     if facts.weights != "embed":
-        lines.append(f"#define {upper}_WEIGHT_BYTES {facts.weight_bytes}")
+        lines.append(f"#define {facts.name.upper()}_WEIGHT_BYTES {facts.weight_bytes}")
     if facts.weights == "extern":
         lines.append(
             f"extern const unsigned char {facts.name}_weights[]; /* yours: {facts.name}.weights, aligned to "
             f"{ARENA_ALIGNMENT} */"
         )
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _struct(name: str, specs: Sequence[TensorSpec], member: str | Sequence[str]) -> str:
@@ -178,6 +209,11 @@ def _functions(entry: Entry, facts: HeaderFacts, symbols: Sequence[str]) -> str:
         f"const char *{name}_message(int32_t status); /* never NULL */",
         f"const char *{name}_json(void); /* the description of the model */",
     ]
-    if facts.weights == "file":
-        lines.append(f"int32_t {name}_check_weights(const void *base, size_t bytes); /* 0: the model's */")
     return "\n".join(lines) + "\n"
+
+
+def _check_function(facts: HeaderFacts) -> str:
+    """The declaration of the check of weights in a file of their own."""
+    if facts.weights != "file":
+        return ""
+    return f"int32_t {facts.name}_check_weights(const void *base, size_t bytes); /* 0: the model's */\n"

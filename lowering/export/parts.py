@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -35,11 +35,18 @@ class Parts:
     """The weights of the file itself; empty where they are elsewhere."""
     json: str = ""
     """The description of the model, which the code contains too."""
+    stacks: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The most stack that a call of each function of the model takes; 0 where it is not known."""
 
     @property
     def weights_symbol(self) -> str:
         """The name of the first weight."""
         return f"{self.name}_weights"
+
+    @property
+    def stack_bytes(self) -> int:
+        """The most stack that a call takes; 0 where it is not known."""
+        return max(self.stacks.values()) if all(self.stacks.values()) else 0
 
     @property
     def weight_bytes(self) -> int:

@@ -18,6 +18,7 @@ from stepwell.lowering.export import c_source, files
 from stepwell.lowering.export.c_source import CProgram
 from stepwell.lowering.export.example import example_program
 from stepwell.lowering.export.files import Exported, ExportOptions, write_files
+from stepwell.lowering.export.library_files import export_library
 from stepwell.lowering.export.names import checked_name, default_name
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.exported import PROJECT_SUFFIX
@@ -62,6 +63,8 @@ def export_image(
     Args: `relaxed` is the same model for WebAssembly with relaxed SIMD, which a package of npm contains too.
     Raises: StepwellError; nothing is left half written.
     """
+    if image.is_library:
+        return export_library(image, path, options)
     if Path(path).suffix != PROJECT_SUFFIX:
         return files.export_image(image, path, options, relaxed)
     entry, triple = image.main, image.main.variants[0].triple

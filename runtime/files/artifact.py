@@ -33,7 +33,7 @@ from stepwell.runtime.files.container import (
 )
 from stepwell.runtime.files.weight_check import WeightCheck, checksum
 from stepwell.runtime.files.whole_files import whole_file
-from stepwell.runtime.image import MAIN, Entry, ModelImage, Variant
+from stepwell.runtime.image import LIBRARY, MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_size, as_sizes, as_text, as_texts
 from stepwell.runtime.link.code import Code, LinkedCode, ObjectFiles
@@ -43,8 +43,6 @@ _log = logger(__name__)
 _MODEL, _CALLEES, _IR, _PROGRAM = "model", "callees", "ir", "vm"
 _CODE = re.compile(r"code\.\d{1,6}")
 _WEIGHT_ALIGNMENT = 64
-LIBRARY = "functions of the library"
-"""The key in a library's summary of the names of its functions; others have `main` or a program."""
 
 
 def save(image: ModelImage, path: str | os.PathLike[str]) -> None:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.image import MAIN, Entry, ModelImage, Variant
+from stepwell.runtime.image import LIBRARY, MAIN, Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text, as_texts
 from stepwell.runtime.link.code import PAGE_BYTES, LinkedCode
@@ -77,15 +77,24 @@ def _image(data: Bytes, place: str) -> ModelImage:
     """The image of a library's bytes. Raises: ValueError, KeyError, TypeError where they contradict."""
     sections = _sections(data)
     about = _description(data, sections)
-    function, weights = as_mapping(about["function"]), as_mapping(about["weights"])
-    triple, features = as_text(about["triple"]), as_texts(about["features"])
-    symbol = f"{as_text(about['name'])}_{MAIN}"
-    variant = Variant(triple, features, _code(data, sections, symbol), symbol)
+    weights, name = as_mapping(about["weights"]), as_text(about["name"])
     arrays = _arrays(_weights(data, sections, as_text(weights["place"]), place), as_list(weights["arrays"]))
-    # The weights of an export are those of the function, in its order.
-    callees = [b""] * len(as_list(function["callees"]))  # whose code a program has
-    entry = Entry.from_json({**function, "weights": list(range(len(arrays)))}, callees, (variant,))
-    return ModelImage({MAIN: entry}, arrays, as_mapping(about["summary"]))
+
+    def entry(function: Mapping[str, object], symbol: str) -> Entry:
+        code = _code(data, sections, symbol)
+        variant = Variant(as_text(about["triple"]), as_texts(about["features"]), code, symbol)
+        callees = [b""] * len(as_list(function["callees"]))  # whose code a program has
+        return Entry.from_json(function, callees, (variant,))
+
+    if "functions" not in about:
+        # The weights of an export are those of the function, in its order.
+        function = {**as_mapping(about["function"]), "weights": list(range(len(arrays)))}
+        return ModelImage({MAIN: entry(function, f"{name}_{MAIN}")}, arrays, as_mapping(about["summary"]))
+    order, texts = as_texts(as_mapping(about["summary"])[LIBRARY]), as_mapping(about["functions"])
+    functions = {own: entry(as_mapping(texts[own]), f"{name}_{own}_{MAIN}") for own in order}
+    if any(number >= len(arrays) for each in functions.values() for number in each.weights):
+        raise ValueError("a function refers to a weight that it does not have")
+    return ModelImage(functions, arrays, {LIBRARY: list(functions)})
 
 
 def _code(data: Bytes, sections: Mapping[str, _Place], symbol: str) -> LinkedCode:

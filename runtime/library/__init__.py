@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.files.artifact import LIBRARY, load_image, save
+from stepwell.runtime.files.artifact import load_image, save
+from stepwell.runtime.files.exported import LIBRARY_SUFFIX, load_exported
 from stepwell.runtime.host import Callee
-from stepwell.runtime.image import MAIN, Entry, ModelImage
+from stepwell.runtime.image import LIBRARY, MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel, expect_artifact
 
@@ -57,6 +58,8 @@ class Library:
     def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Library:
         """The library of a file. Raises: StepwellError `bad-artifact`, `no-file`, `unknown-file-type`."""
         expect_artifact(path, "stepwell.compile reads models")
+        if os.fspath(path).endswith(LIBRARY_SUFFIX):
+            return Library.of_image(load_exported(path), threads=threads)
         return Library.of_image(load_image(path), threads=threads)
 
     @staticmethod

@@ -8,7 +8,7 @@ from warnings import warn
 
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import load_image
-from stepwell.runtime.image import MAIN, ModelImage
+from stepwell.runtime.image import ModelImage
 from stepwell.runtime.model import CompiledModel, expect_artifact
 
 EXECUTORS = ("auto", "native", "vm")
@@ -21,8 +21,8 @@ def load(
     """
     Load an artifact of `model.save` or `stepwell compile -o`; needs neither xDSL nor onnx.
 
-    Exported libraries (`.so`) are loaded too, and run on one thread. Of the file of a `stepwell.Library` this
-    makes one again.
+    Exported libraries (`.so`) are loaded too, and run on one thread. Of a file of a `stepwell.Library`, of
+    either kind, this makes one again.
 
     Loading runs no code of the file, but for the trial of tile registers on a CPU with AMX; calling the model
     does: load only what you trust, as with a shared library.
@@ -37,10 +37,8 @@ def load(
     if os.fspath(path).endswith(".so"):
         return _loaded_library(path, threads)
     image = load_image(path)
-    if MAIN not in image.functions and not image.program:
-        from stepwell.runtime.library import Library
-
-        return cast(CompiledModel, Library.of_image(image, threads=threads))
+    if image.is_library:
+        return _library(image, threads)
     if threads != 1 and not image.program and all(variant.pool is None for variant in image.main.variants):
         message = f"{path}: an artifact of an older version runs on one thread: compile the model again"
         warn(message, RuntimeWarning, stacklevel=2)
@@ -71,10 +69,17 @@ def _loaded_library(path: str | os.PathLike[str], threads: int | None) -> Compil
     from stepwell.runtime.files.exported import load_exported
 
     image = load_exported(path)
-    if image.main.callees:
+    if any(entry.callees for entry in image.functions.values()):
         message = "the library calls functions of the program that it is in"
         raise StepwellError("needs-host", str(path), message, help="compile the model to a .stepwell file")
-    return CompiledModel(image, threads=threads)
+    return _library(image, threads) if image.is_library else CompiledModel(image, threads=threads)
+
+
+def _library(image: ModelImage, threads: int | None) -> CompiledModel:
+    """The library of an image, as whose caller sees it: `load` says which files hold one."""
+    from stepwell.runtime.library import Library
+
+    return cast(CompiledModel, Library.of_image(image, threads=threads))
 
 
 def model_of(image: ModelImage, *, threads: int | None = None, executor: str = "auto") -> CompiledModel:

@@ -10,6 +10,7 @@ from stepwell.lowering.export import CProgram, Exported, ExportOptions, export_i
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
+from stepwell.runtime.library import Library
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.api.building import target_of
 from stepwell.tools.api.module import Module
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def export(
-    model: ModelFile | Module | CompiledModel,
+    model: ModelFile | Module | CompiledModel | Library,
     path: str | os.PathLike[str],
     *,
     name: str | None = None,
@@ -41,14 +42,14 @@ def export(
     """
     Write a model as an object file or library with a header for programs in C, or for WebAssembly.
 
-    Args: `model` as for `compile`, or an artifact's path, or a compiled model; the suffix of `path` says
-    what is written: `.o`, `.a`, `.so`, `.c`, `.tar`, a project for CMake, `.wasm`, or `.tgz`, a package
-    of npm; `name` is that with which the functions begin (default: that of the file); `weights` are in the
-    file, in another one, or in memory of the program's; `host_calls` says what becomes of operators that run
-    in Python; `stack` is the most that a call may take, in bytes, of C source; `options` are those of
-    `compile`.
-    Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `unsupported-interface`, `cannot-write`; as
-    `compile`. Nothing is left half written.
+    Args: `model` as for `compile`, or an artifact's path, or a compiled model, or a library, whose functions
+    share a header and weights; the suffix of `path` says what is written: `.o`, `.a`, `.so`, `.c`, `.tar`, a
+    project for CMake, `.wasm`, or `.tgz`, a package of npm; `name` is that with which the functions begin
+    (default: that of the file); `weights` are in the file, in another one, or in memory of the program's;
+    `host_calls` says what becomes of operators that run in Python; `stack` is the most that a call may take,
+    in bytes; `options` are those of `compile`.
+    Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `too-large`, `unsupported-interface`,
+    `cannot-write`; as `compile`. Nothing is left half written.
     """
     chosen = ExportOptions(name, weights, host_calls, stack)
     if _is_source(model) and is_source_file(Path(path), options_with(None, options)):
@@ -65,14 +66,16 @@ def _compiled(model: ModelFile | Module, options: CompileOptions) -> ModelImage:
     return model.compile(options).image if isinstance(model, Module) else build_image(model, options)
 
 
-def _image(model: ModelFile | Module | CompiledModel, options: CompileKeywords) -> ModelImage:
+def _image(model: ModelFile | Module | CompiledModel | Library, options: CompileKeywords) -> ModelImage:
     """The image of a model, which is compiled unless it is."""
     if _is_source(model):
         return _compiled(model, options_with(None, options))
     if options:
         message = f"{next(iter(options))} is for compiling, and the model is compiled already"
         raise StepwellError("bad-option", None, message, help="give it the model's own file")
-    return model.image if isinstance(model, CompiledModel) else load_image(cast("str | Path", model))
+    return (
+        model.image if isinstance(model, (CompiledModel, Library)) else load_image(cast("str | Path", model))
+    )
 
 
 def _c_program(model: ModelFile | Module, options: CompileKeywords) -> CProgram:
@@ -85,7 +88,7 @@ def _c_program(model: ModelFile | Module, options: CompileKeywords) -> CProgram:
     return c_program(Program(copy.op, copy.context), chosen)
 
 
-def _is_source(model: ModelFile | Module | CompiledModel) -> TypeGuard[ModelFile | Module]:
+def _is_source(model: ModelFile | Module | CompiledModel | Library) -> TypeGuard[ModelFile | Module]:
     """Whether a model is no machine code yet."""
     is_artifact = isinstance(model, (str, Path)) and Path(model).suffix == ".stepwell"
-    return not (is_artifact or isinstance(model, CompiledModel))
+    return not (is_artifact or isinstance(model, (CompiledModel, Library)))

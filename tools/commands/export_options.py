@@ -42,7 +42,7 @@ def add_export_options(parser: ArgumentParser) -> None:
         "(default: refuse)",
     )
     group.add_argument(
-        "--stack", type=int, metavar="BYTES", help="refuse a model whose call takes more stack; for .c"
+        "--stack", type=int, metavar="BYTES", help="refuse a model whose call takes more stack"
     )
 
 
@@ -116,4 +116,6 @@ def _report(args: Namespace, done: Exported) -> None:
     args.facts |= done._asdict() | {"files": list(map(str, done.files))}
     code, weights = readable_bytes(done.code_bytes), readable_bytes(done.weight_bytes)
     files = ", ".join(map(str, done.files))
-    print(f"wrote {files}: code {code}, weights {weights}, workspace {done.workspace} bytes", file=sys.stderr)
+    stack = f", stack {done.stack_bytes} bytes" if done.stack_bytes else ""
+    workspace = f"workspace {done.workspace} bytes"
+    print(f"wrote {files}: code {code}, weights {weights}, {workspace}{stack}", file=sys.stderr)

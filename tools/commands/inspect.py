@@ -33,6 +33,7 @@ from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.driver.model_interface import KINDS, named_types, tensor_spec
 from stepwell.tools.driver.options import check_suffix, source_suffixes
 from stepwell.tools.driver.reading import read_module
+from stepwell.tools.import_tree import import_tree, tree_text
 from stepwell.tools.json_facts import tensor_facts
 from stepwell.tools.onnx_support import MEANINGS, MISSING, operators_of
 from stepwell.tools.report import readable_bytes
@@ -70,6 +71,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="write the DWARF lines of an artifact that was compiled with --debug-info, for debuggers",
     )
     parser.add_argument("--vm", action="store_true", help="the instructions of a program with functions")
+    parser.add_argument(
+        "--tree",
+        action="store_true",
+        help="functions of an artifact or library, their code, and what they call outside of it, as a tree",
+    )
     tables.add_argument("--low-memory", action="store_true", help="as `stepwell compile --memory low`")
 
 
@@ -88,6 +94,10 @@ def run(args: Namespace) -> int:
     load_plugins(args)
     if args.model.suffix in (".stepwell", LIBRARY_SUFFIX):
         return _inspect_artifact(args)
+    if args.tree:
+        message = "--tree is for what a model was compiled to: an artifact, or an exported library"
+        help = "stepwell compile MODEL -o M.stepwell"
+        raise StepwellError("bad-option", str(args.model), message, help=help)
 
     ctx = StepwellContext()
     module = read_module(args.model, ctx)
@@ -142,6 +152,11 @@ def _inspect_compilation(args: Namespace) -> int:
 
 def _inspect_artifact(args: Namespace) -> int:
     image = load_exported(args.model) if args.model.suffix == LIBRARY_SUFFIX else load_image(args.model)
+    if args.tree or image.is_library:
+        root = import_tree(image, args.model.name)
+        args.facts["tree"] = root.facts()
+        print(tree_text(root))
+        return 0
     if image.program:
         from stepwell.tools.commands.inspect_program import inspect_program
 

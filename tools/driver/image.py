@@ -39,6 +39,7 @@ from stepwell.passes import PassContext, run_pipeline
 from stepwell.passes.pass_limit import next_runs
 from stepwell.passes.pipelines import LLVM_PIPELINE, SHARE_PIPELINE, main_pipeline, main_steps
 from stepwell.passes.reproducer import Reproducer
+from stepwell.runtime.abi import KERNEL_PREFIX
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused, free_young_cycles
 from stepwell.runtime.dims import Dim
@@ -195,7 +196,7 @@ def deduplicate(module: ModuleOp, target: TargetDescription) -> dict[str, str]:
     renamed: dict[str, SymbolRefAttr] = {}
     for kernel in kernels_of(module):
         text = canonical_text(kernel)
-        name = f"k_{kernel_key(text, options)}"
+        name = f"{KERNEL_PREFIX}{kernel_key(text, options)}"
         renamed[kernel.sym_name.data] = SymbolRefAttr(name)
         if name in texts:
             kernel.detach()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
 from stepwell.lowering.export.parts import Chunk, weight_chunks
 from stepwell.lowering.export.wasm.allocation import ALLOCATOR, allocation_code
@@ -87,7 +88,8 @@ def wasm_code(
         raise InternalError(None, f"the code for {variant.triple} is not in objects")
     chunks = weight_chunks(arrays)
     _expect_room(sum(map(len, chunks)), entry)
-    module = entry_module(entry, name, [array.nbytes for array in arrays], weights=weights, host=False)
+    offsets = weight_offsets([array.nbytes for array in arrays])
+    module = entry_module(entry, name, offsets, weights=weights, host=False)
     objects = [*variant.code.objects, entry_object(module, about, target)]
     if weights == "file":
         text = weights_check_code(name, chunks, target.pointer_bytes)

@@ -139,3 +139,26 @@ def test_text_of_level_1_and_2_has_kernels_without_nodes(net: Path, tmp_path: Pa
         assert cli.main(["compile", str(net), "--emit", level, "-o", str(path)]) == 0
         rows = facts_of(path, "--kernels")["kernels"]
         assert len(rows) == 3 and not any(row["rule"] or row["nodes"] for row in rows)
+
+
+def test_the_import_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "g (float[2] x) => (float[2] y) { [draw] r = RandomUniformLike (x) y = Add (x, r) }"
+    plain = stepwell.compile(onnx_model(text), threads=1)
+    text = "g (float[N, 4] x) => (float[N, 4] y) <float[4] w = {1, 2, 3, 4}> { a = Mul(x, w) y = Exp(a) }"
+    parted = stepwell.compile(onnx_model(text), backends=["onnxruntime"], fallback=True)
+    stepwell.Library({"draw": plain, "part": parted}).save(tmp_path / "both.stepwell")
+    assert cli.main(["inspect", str(tmp_path / "both.stepwell"), "--tree"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    # The draw is in Python; the partition has code of the backend's, and a model with a function of its own.
+    assert lines[0].startswith("library both.stepwell")
+    assert lines[1] == "├── function draw: (x: float32[2]) -> (y: float32[2])"
+    assert lines[3].startswith("│   └── numpy host.") and lines[3].endswith('node "draw"')
+    kinds = [line.strip("│├└─ ").split()[0] for line in lines]
+    tree = "library function code numpy function code partition onnxruntime model function code"
+    assert kinds == tree.split()
+
+
+def test_a_model_that_is_not_compiled_has_no_import_tree(
+    net: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "stepwell compile" in shown_error(capsys, cli.main, "inspect", net, "--tree")

@@ -1,0 +1,169 @@
+"""
+Stack frames of machine code: the bytes by which a function moves the stack pointer.
+
+Objects contain no frame sizes (LLVM writes them into assembly alone), so instructions are decoded. A frame
+may come out larger than it is, never smaller: instructions in all parts of a function are added.
+Source: the architectures' manuals; the prologues that LLVM emits.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Mapping
+
+_ALIGNED_BYTES = 64
+"""The largest alignment to which code rounds its stack pointer: that of the widest vector."""
+
+
+def frame_bytes(arch: str, code: bytes) -> int | None:
+    """The size of a function's frame with its return address; None where it depends on the machine."""
+    return _FRAMES[arch](code)
+
+
+def _x86_64(code: bytes) -> int | None:
+    pushes, position = 0, 0
+    while (step := _push_bytes(code, position)) or code.startswith(_MOVE, position):
+        pushes += bool(step)
+        position += step or len(_MOVE)
+    # A frame that is made later on, after a test that returns, saves at most seven registers.
+    saved = 8 * pushes if position else 8 * 7
+    aligned = b"\x48\x83\xe4" in code or b"\x48\x81\xe4" in code
+    return 8 + saved + _moves_of_rsp(code) + _ALIGNED_BYTES * aligned
+
+
+_MOVE = b"\x48\x89\xe5"  # mov rbp, rsp
+
+
+def _push_bytes(code: bytes, position: int) -> int:
+    """The length of the push of a register at a position; 0 for another instruction."""
+    prefix = int(code.startswith(b"\x41", position))
+    opcode = code[position + prefix : position + prefix + 1]
+    return 1 + prefix if b"\x50" <= opcode < b"\x58" else 0
+
+
+def _moves_of_rsp(code: bytes) -> int:
+    """The sum of all `sub rsp, N`."""
+    return sum(_numbers(code, b"\x48\x83\xec", 1)) + sum(_numbers(code, b"\x48\x81\xec", 4))
+
+
+def _numbers(code: bytes, opcode: bytes, size: int) -> Iterator[int]:
+    """The constants after an opcode; what is negative or very large is in the middle of another one."""
+    position = code.find(opcode)
+    while position >= 0:
+        start = position + len(opcode)
+        value = int.from_bytes(code[start : start + size], "little", signed=True)
+        if 0 < value < _LARGEST:
+            yield value
+        position = code.find(opcode, position + 1)
+
+
+_LARGEST = 1 << 24
+
+
+def _aarch64(code: bytes) -> int | None:
+    total, copy = 0, _SP
+    for word in _words(code):
+        if word & 0xFF800000 == 0xD1000000 and word >> 5 & 31 in (_SP, copy):  # sub, of sp or its copy
+            total += (word >> 10 & 0xFFF) << 12 * (word >> 22 & 1)
+            copy = word & 31
+        elif word & 0xFFC003E0 in (0xA98003E0, 0x6D8003E0):  # stp of two registers of 64 bits, before it
+            total += -8 * _signed(word >> 15, 7)
+        elif word & 0xFFC003E0 == 0xAD8003E0:  # of 128 bits
+            total += -16 * _signed(word >> 15, 7)
+        elif word & 0xFFE00FE0 in (0xF8000FE0, 0xFC000FE0):  # str of one
+            total += -_signed(word >> 12, 9)
+        elif word & 0xFFFFF81F == 0x043F501F:  # addvl, of registers of 256 bits
+            total += -32 * _signed(word >> 5, 6) if word >> 10 & 1 else 0
+        elif word & 0xFF80001F == 0x9200001F:  # and, into sp
+            total += _ALIGNED_BYTES
+        elif word & 0xFFE0FFFF == 0xCB2063FF:  # sub of a register
+            return None
+    return total
+
+
+_SP = 31
+
+
+def _armv7(code: bytes) -> int | None:
+    total = 0
+    for word in _words(code):
+        if word & 0x0FFF0000 == 0x092D0000:  # push
+            total += 4 * (word & 0xFFFF).bit_count()
+        elif word & 0x0FFF0FFF == 0x052D0004:  # push of one
+            total += 4
+        elif word & 0x0FBF0E00 == 0x0D2D0A00:  # vpush
+            total += 4 * (word & 0xFF)
+        elif word & 0x0FFFF000 == 0x024DD000:  # sub sp, sp, N
+            total += _rotated(word & 0xFFF)
+        elif word & 0x0FFFF000 == 0x03CDD000 or word & 0x0FE0FFFF == 0x07C0D01F:  # bic, bfc
+            total += _ALIGNED_BYTES
+        elif word & 0x0FFFF000 == 0x004DD000:  # sub of a register
+            return None
+    return total
+
+
+def _rotated(field: int) -> int:
+    """The value of a constant of 12 bits: 8 of them, rotated."""
+    value, shift = field & 0xFF, 2 * (field >> 8)
+    return (value >> shift | value << (32 - shift)) & 0xFFFFFFFF
+
+
+def _riscv64(code: bytes) -> int | None:
+    total, position, upper = 0, 0, dict[int, int]()
+    while position + 2 <= len(code):
+        half = int.from_bytes(code[position : position + 2], "little")
+        if half & 3 != 3:
+            total += _compressed(half, upper)
+            position += 2
+            continue
+        word = int.from_bytes(code[position : position + 4], "little")
+        position += 4
+        register = word >> 7 & 31
+        if word & 0xFFFFF == 0x10113:  # addi sp, sp, N
+            total += max(0, -_signed(word >> 20, 12))
+        elif word & 0xFFFFF == 0x17113:  # andi sp, sp, N
+            total += _ALIGNED_BYTES
+        elif word & 0x7F == 0x37:  # lui
+            upper[register] = word & 0xFFFFF000
+        elif word & 0x707F in (0x13, 0x1B) and word >> 15 & 31 == register and register in upper:  # addi
+            upper[register] += _signed(word >> 20, 12)
+        elif word & 0xFE0FFFFF == 0x40010133:  # sub sp, sp, of a register
+            if (size := upper.get(word >> 20 & 31)) is None:
+                return None  # a multiple of the length of the machine's vectors
+            total += size
+    return total
+
+
+def _compressed(half: int, upper: dict[int, int]) -> int:
+    """The bytes of an instruction of 16 bits."""
+    register = half >> 7 & 31
+    if half & 0xE003 == 0x6001 and register == 2:  # c.addi16sp
+        bits = (half >> 12 & 1) << 9 | (half >> 6 & 1) << 4 | (half >> 5 & 1) << 6
+        return max(0, -_signed(bits | (half >> 3 & 3) << 7 | (half >> 2 & 1) << 5, 10))
+    value = _signed((half >> 12 & 1) << 5 | half >> 2 & 31, 6)
+    if half & 0xE003 == 0x0001 and register == 2:  # c.addi
+        return max(0, -value)
+    if half & 0xE003 == 0x6001:  # c.lui
+        upper[register] = value << 12
+    elif half & 0xE003 in (0x0001, 0x2001) and register in upper:  # c.addi, c.addiw
+        upper[register] += value
+    return 0
+
+
+def _words(code: bytes) -> Iterator[int]:
+    """The instructions of 32 bits."""
+    return (word for (word,) in struct.iter_unpack("<I", code[: len(code) & ~3]))
+
+
+def _signed(value: int, bits: int) -> int:
+    """The lowest bits of a value as a signed number."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+_FRAMES: Mapping[str, Callable[[bytes], int | None]] = {
+    "x86_64": _x86_64,
+    "aarch64": _aarch64,
+    "armv7": _armv7,
+    "riscv64": _riscv64,
+}

@@ -1,0 +1,118 @@
+"""A library as a file for programs in C: functions of several models, which share weights and a header."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stepwell.dialects.sched_entry import weight_offsets
+from stepwell.lowering.export.description import description, library_description, text_code
+from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
+from stepwell.lowering.export.entry_object import support_objects
+from stepwell.lowering.export.files import (
+    WRITERS,
+    Exported,
+    ExportOptions,
+    check_objects,
+    entry_code,
+    expect_exportable,
+    expect_stack,
+    expect_suffix,
+    variant_of,
+    write_files,
+)
+from stepwell.lowering.export.header import HeaderFacts, library_header_text
+from stepwell.lowering.export.names import checked_name, default_name
+from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
+from stepwell.lowering.export.threads_header import THREADS_HEADER
+from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.exported import ELF_SUFFIXES
+from stepwell.runtime.files.whole_files import check_place
+from stepwell.runtime.image import Entry, ModelImage, Variant
+from stepwell.runtime.machine.target import described
+
+
+def export_library(image: ModelImage, path: str | Path, options: ExportOptions) -> Exported:
+    """
+    Write the functions of a library to one file, and one header: `llm_decode_run` of `decode` in `llm.so`.
+
+    Raises: StepwellError `bad-option`, `bad-name`, …, as `export_image`; nothing is left half written.
+    """
+    target = Path(path)
+    check_place(target)
+    name = checked_name(default_name(target.stem) if options.name is None else options.name)
+    if target.suffix not in ELF_SUFFIXES:
+        message = f"a library of several functions is written as {', '.join(ELF_SUFFIXES)}"
+        raise StepwellError("bad-option", str(path), message, help="export its models one by one")
+    variants = {function: variant_of(entry) for function, entry in image.functions.items()}
+    triple, features = _common_target(variants)
+    expect_suffix(target, next(iter(variants.values())))
+    for function, entry in image.functions.items():
+        _expect_function(function, entry, options)
+    _expect_names_of_c(image.functions)
+    if image.weight_check is not None:
+        image.weight_check.wait()
+    parts = _parts(name, image, variants, options)
+    expect_stack(parts.stack_bytes, options)
+    files: dict[Path, Sequence[Chunk]] = {target: WRITERS[target.suffix](parts, target)}
+    weight_bytes = sum(map(len, weight_chunks(image.weights)))
+    host = options.host_calls == "callback"
+    facts = HeaderFacts(name, options.weights, weight_bytes, 0, host, stacks=parts.stacks)
+    header = library_header_text(image.functions, triple, features, facts)
+    files[target.with_suffix(".h")] = [header.encode()]
+    files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
+    if options.weights != "embed":
+        files[target.with_suffix(".weights")] = weight_chunks(image.weights)
+    write_files(files)
+    workspace = ", ".join(f"{f}: {entry.interface.arena_bytes}" for f, entry in image.functions.items())
+    symbols, code_bytes = tuple(symbol.name for symbol in parts.symbols), len(parts.code.contents)
+    return Exported(tuple(files), symbols, workspace, parts.stack_bytes, code_bytes, weight_bytes)
+
+
+def _parts(name: str, image: ModelImage, variants: Mapping[str, Variant], options: ExportOptions) -> Parts:
+    """The code of a library, with the weights that are in the same file."""
+    triple, features = _common_target(variants)
+    machine = described(triple, features)
+    offsets = weight_offsets([array.nbytes for array in image.weights])
+    functions: list[EntryCode] = []
+    for function, entry in image.functions.items():
+        own, variant = f"{name}_{function}", variants[function]
+        arrays = [image.weights[number] for number in entry.weights]
+        about = description(own, entry, triple, variant.features, arrays, options.weights, {})
+        places = [offsets[number] for number in entry.weights]
+        functions.append(EntryCode(own, variant, entry_code(own, entry, places, about, options, machine)))
+    about = library_description(name, image.functions, triple, features, image.weights, options.weights)
+    text = json.dumps(about, separators=(",", ":"), sort_keys=True)
+    shown = compile_to_object(text_code(f"{name}_json", text), machine, optimize=False)
+    support = [shown, *support_objects(machine), *check_objects(name, image.weights, options, machine)]
+    own_weights = image.weights if options.weights == "embed" else ()
+    return elf_parts(name, functions, support, own_weights, text)
+
+
+def _common_target(variants: Mapping[str, Variant]) -> tuple[str, tuple[str, ...]]:
+    """The triple of all functions, and the features that any of them uses. Raises: StepwellError."""
+    triples = {variant.triple for variant in variants.values()}
+    if len(triples) != 1:
+        message = f"the models of the library are for {', '.join(sorted(triples))}"
+        raise StepwellError("bad-option", None, message, help="compile them for one target")
+    features = {feature for variant in variants.values() for feature in variant.features}
+    return triples.pop(), tuple(sorted(features))
+
+
+def _expect_function(function: str, entry: Entry, options: ExportOptions) -> None:
+    """Refuse a function that programs in C cannot call, by its name."""
+    try:
+        expect_exportable(entry, options)
+    except StepwellError as error:
+        raise error.at(f"function {function!r} of the library") from None
+
+
+def _expect_names_of_c(functions: Mapping[str, Entry]) -> None:
+    """Refuse names that are one name for the constants of a header. Raises: StepwellError `bad-name`."""
+    known: dict[str, str] = {}
+    for function in functions:
+        if (other := known.setdefault(function.upper(), function)) != function:
+            message = f"{other!r} and {function!r} are one name in capitals, which constants of C have"
+            raise StepwellError("bad-name", None, message, help="name one of them otherwise")
