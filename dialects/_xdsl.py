@@ -38,6 +38,7 @@ DIALECTS: dict[str, str] = {
     "adt": "stepwell.dialects.adt:Adt",
     "amx": "stepwell.dialects.amx:AMX",
     "dev": "stepwell.dialects.dev:Dev",
+    "coreml": "stepwell.dialects.coreml:Coreml",
     "emitc": "stepwell.dialects.emitc:EmitC",
     "graph": "stepwell.dialects.graph:Graph",
     "gpu": "stepwell.dialects.gpu:GPU",
@@ -58,6 +59,7 @@ DIALECTS: dict[str, str] = {
 }
 
 OP_TABLES = {
+    "coreml": "stepwell.dialects.coreml:op_class",
     "stablehlo": "stepwell.dialects.stablehlo:op_class",
     "tflite": "stepwell.dialects.tflite:op_class",
     "torch": "stepwell.dialects.torch:op_class",

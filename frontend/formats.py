@@ -72,6 +72,7 @@ FORMATS: Sequence[Format] = (
         "stepwell.frontend.estimators:read_estimator",
         classes=("sklearn.base.BaseEstimator", "xgboost.core.Booster", "lightgbm.basic.Booster"),
     ),
+    Format("a Core ML model", "stepwell.frontend.coreml.read:read_coreml", (".mlpackage", ".mlmodel")),
     Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
     Format("an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",)),
     Format(

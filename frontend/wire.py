@@ -65,11 +65,11 @@ def _strip(
     copied = at = begin
     while at < end:
         start = at
-        tag, at = _varint(data, at)
+        tag, at = read_varint(data, at)
         if tag & 7 != _BYTES:
             at = _skip(data, at, tag & 7)
             continue
-        length, at = _varint(data, at)
+        length, at = read_varint(data, at)
         body, at = at, at + length
         if at > end:
             raise ValueError("a field ends after its message")
@@ -99,7 +99,7 @@ def _skip(data: memoryview, at: int, wire_type: int) -> int:
     """The position after a field of a wire type without length."""
     match wire_type:
         case 0:
-            return _varint(data, at)[1]
+            return read_varint(data, at)[1]
         case 1:
             return at + 8
         case 5:
@@ -108,8 +108,8 @@ def _skip(data: memoryview, at: int, wire_type: int) -> int:
             raise ValueError(f"wire type {wire_type} does not exist")
 
 
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    """The variable-length number at a position, and the position after it."""
+def read_varint(data: memoryview, at: int) -> tuple[int, int]:
+    """The variable-length number at a position, and the position after it. Raises: IndexError, ValueError."""
     value = shift = 0
     while True:
         byte = data[at]

@@ -122,6 +122,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.graph.kernels": {"bind-kernels": ("bind kernels that users wrote as text to their ops",)},
     "lowering": {
         "bufferize": ("turn tensors of kernels into buffers",),
+        "convert-coreml-to-graph": ("lower each operation of Core ML to graph ops",),
         "convert-graph-to-linalg": ("outline kernels and lower them to linalg",),
         "convert-graph-to-vm": ("lower functional programs to bytecode",),
         "convert-graph-to-onnx": ("lower graph ops to operators of ONNX",),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stepwell.lowering.tflite_to_graph.support import Call, converts, size_of
+from stepwell.lowering.tflite_to_graph.support import Call, converts
 from stepwell.lowering.tflite_to_graph.window import biased
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph import Value, size_of
 
 
 @converts("fully_connected")

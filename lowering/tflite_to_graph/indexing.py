@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import i64
 from stepwell.dialects import graph
 from stepwell.lowering.tflite_to_graph.support import Call, converts, on_codes
 from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph.positions import bounds_of, wrapped
 from stepwell.runtime.dims import Dim
 
 
@@ -105,7 +106,7 @@ def strided_slice(call: Call) -> Value:
             if step == 0:
                 raise call.unsupported(f"the step {steps[position]}")
             if _bit(masks["shrink_axis"], position):
-                start = _wrapped(begins[position], x.dims[axis])
+                start = wrapped(begins[position], x.dims[axis])
                 starts[axis], limits[axis] = start, start + 1
                 dropped.add(axis)
             else:
@@ -113,7 +114,7 @@ def strided_slice(call: Call) -> Value:
                 end = None if _bit(masks["end"], position) else ends[position]
                 if call.flag("offset") and end is not None:
                     end = begins[position] + end
-                starts[axis], limits[axis] = _bounds(begin, end, x.dims[axis], step)
+                starts[axis], limits[axis] = bounds_of(begin, end, x.dims[axis], step)
                 kept.append(None)
             strides[axis] = step if axis not in dropped else 1
             axis += 1
@@ -130,33 +131,6 @@ def _reshaped(sliced: Value, kept: Sequence[Dim | None], dropped: set[int]) -> V
     """A slice with new axes, and without the dropped ones."""
     dims = iter([dim for axis, dim in enumerate(sliced.dims) if axis not in dropped])
     return sliced.reshape([next(dims) if dim is None else dim for dim in kept])
-
-
-def _wrapped(bound: Dim, size: Dim) -> Dim:
-    """A position, counted from the end if negative."""
-    return bound + size if bound.is_static and bound.value < 0 else bound
-
-
-def _bounds(begin: Dim | None, end: Dim | None, size: Dim, step: int) -> tuple[Dim, Dim]:
-    """The bounds of Python's slice, clamped; for steps down the limit -1 includes element 0."""
-    least, most = (Dim.of(0), size) if step > 0 else (Dim.of(-1), size - 1)
-    start = least if step > 0 else most
-    limit = most if step > 0 else least
-    if begin is not None:
-        start = _clamped(_wrapped(begin, size), least, most)
-    if end is not None:
-        limit = _clamped(_wrapped(end, size), least, most)
-    if step > 0:
-        return start, limit.maximum(start)
-    return start.maximum(Dim.of(0)), limit.minimum(start)
-
-
-def _clamped(bound: Dim, least: Dim, most: Dim) -> Dim:
-    if bound.is_static and bound.value <= least.value:
-        return least
-    if bound == most:
-        return most
-    return bound.minimum(most)
 
 
 on_codes("gather gather_nd embedding_lookup one_hot sparse_to_dense dynamic_update_slice strided_slice")

@@ -7,8 +7,8 @@ from functools import partial
 from xdsl.dialects.builtin import IntegerType
 
 from stepwell.dialects import graph
-from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, Call, converts, on_codes, size_of
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, Call, converts, on_codes
+from stepwell.lowering.to_graph import Value, size_of
 from stepwell.runtime.dims import Dim
 
 _KINDS = {"mean": "mean", "reduce_max": "max", "reduce_min": "min", "reduce_prod": "prod", "sum": "sum"}

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
 import ml_dtypes
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
 from stepwell.dialects import graph, tflite
 from stepwell.dialects.constants import Constant, array_of
 from stepwell.dialects.graph.relations import is_float
-from stepwell.dialects.types import dims_of, dtype_of
-from stepwell.lowering.to_graph import Conversions, ForeignCall, Value
-from stepwell.passes.analysis.symbolic_values import symbolic_dims
-from stepwell.runtime.dims import Dim
+from stepwell.dialects.types import dtype_of
+from stepwell.lowering.to_graph import Conversions, OperandCall, Value
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.interface import Array
 
 CONVERSIONS = Conversions()
 """The function that converts an operator, by the operator's name (`conv_2d`)."""
@@ -51,7 +47,7 @@ class Scales:
 
 
 @dataclass(frozen=True)
-class Call(ForeignCall):
+class Call(OperandCall):
     """A call whose quantized operands are given as the numbers that they stand for, or as codes."""
 
     on_codes: bool = False
@@ -83,10 +79,7 @@ class Call(ForeignCall):
 
     def codes(self, name: str) -> Value:
         """An operand as it is."""
-        value = self.op.tensor(name)
-        if value is None:
-            raise StepwellError("invalid-model", self.op, f"{self.op.SIGNATURE.name}: `{name}` is missing")
-        return self.at.value(value)
+        return self.at.value(self.given(name))
 
     def numbers(self, codes: Value) -> Value:
         """The numbers that an operand stands for."""
@@ -106,61 +99,10 @@ class Call(ForeignCall):
         rank = self.tensor().rank if rank is None else rank
         return self.checked_axis(self.integer(name), rank)
 
-    def checked_axis(self, axis: int, rank: int) -> int:
-        """An axis counted from the front. Raises: StepwellError `invalid-model`."""
-        if not -rank <= axis < rank:
-            message = f"{self.op.SIGNATURE.name}: axis {axis} is not one of {rank} dimensions"
-            raise StepwellError("invalid-model", self.op, message)
-        return axis % rank
-
     def operand_axes(self, name: str = "axes") -> list[int]:
         """An operand that is a list of axes, counted from the front, sorted."""
         rank = self.codes("x").rank
-        return sorted({self.checked_axis(axis, rank) for axis in self.operand_integers(name)})
-
-    def operand_array(self, name: str) -> Array:
-        """The elements of an operand. Raises: StepwellError `unsupported` unless it is constant."""
-        value = self.codes(name).ssa
-        if not isinstance(value.owner, graph.ConstantOp):
-            raise self.unsupported(f"`{name}` must be constant")
-        return array_of(value.owner.value, self.at.lowering.weights)
-
-    def operand_integers(self, name: str) -> list[int]:
-        """The whole numbers of an operand. Raises: StepwellError `unsupported` unless they are constant."""
-        dims = self.operand_sizes(name)
-        if not all(dim.is_static for dim in dims):
-            raise self.unsupported(f"`{name}` must be constant, found {', '.join(map(str, dims))}")
-        return [dim.value for dim in dims]
-
-    def operand_sizes(self, name: str) -> tuple[Dim, ...]:
-        """An operand of sizes. Raises: StepwellError `unsupported` for one that depends on data."""
-        dims = symbolic_dims(self.codes(name).ssa, self.at.lowering.weights)
-        if dims is None or any(dim.is_unknown for dim in dims):
-            raise self.unsupported(f"`{name}` depends on data, not on the shapes of the inputs alone")
-        return dims
-
-    def reshaped_to(self, x: Value, sizes: Sequence[Dim]) -> Value:
-        """A value in another shape, in which one size may be -1."""
-        wanted = [Dim.of(size) for size in sizes]
-        if Dim.of(-1) in wanted:
-            total = size_of(x.dims)
-            known = size_of([dim for dim in wanted if dim != -1])
-            if known == 0:
-                raise self.unsupported(f"-1 among {', '.join(map(str, sizes))} is not known")
-            wanted[wanted.index(Dim.of(-1))] = total // known
-        return x.reshape(wanted)
-
-    @property
-    def recorded(self) -> tuple[Dim, ...] | None:
-        """The dimensions of the first result, if the model records all of them."""
-        type = self.op.results[0].type
-        dims = dims_of(cast(Attribute, type)) if isinstance(type, TensorType) else None
-        return None if dims is None or any(dim.is_unknown for dim in dims) else dims
-
-    @property
-    def element(self) -> Attribute:
-        """The element type of the first result, whose rank may not be known."""
-        return cast("TensorType[Attribute]", self.op.results[0].type).element_type
+        return self.checked_axes(self.operand_integers(name), rank)
 
     def code(self, scales: Scales, number: float) -> int:
         """The code of a number."""
@@ -179,14 +121,6 @@ class Call(ForeignCall):
         dtype = dtype_of(element)
         kind: Any = ml_dtypes.finfo if is_float(element) else ml_dtypes.iinfo
         return kind(dtype).min, kind(dtype).max
-
-
-def size_of(dims: Sequence[Dim]) -> Dim:
-    """The number of elements."""
-    total = Dim.of(1)
-    for dim in dims:
-        total = total * dim
-    return total
 
 
 def on_codes(*names: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from stepwell.dialects import graph
 from stepwell.lowering.tflite_to_graph.support import Call, converts, on_codes
 from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph.positions import same_pad
 from stepwell.runtime.dims import Dim
 
 _LAYOUTS = {2: ("NHWC", "OHWI"), 3: ("NDHWC", "DHWIO")}
@@ -27,23 +28,10 @@ class Windows:
         if call.value("padding") == "VALID":
             return [0] * (2 * len(sizes))
         totals = [
-            _same_pad(call, *each)
+            same_pad(call, *each)
             for each in zip(sizes, self.kernel, self.strides, self.dilations, strict=True)
         ]
         return [total // 2 for total in totals] + [total - total // 2 for total in totals]
-
-
-def _same_pad(call: Call, size: Dim, kernel: Dim, stride: int, dilation: int) -> int:
-    """The cells that padding adds to an axis, so that the result has ⌈size / stride⌉."""
-    span = (kernel - 1) * dilation + 1
-    if size.is_static and span.is_static:
-        return max((-(-size.value // stride) - 1) * stride + span.value - size.value, 0)
-    if stride == 1 and span.is_static:
-        return span.value - 1
-    raise call.unsupported(
-        f"padding SAME with stride {stride} over the open size {size}",
-        "fix the size: --shape, or input_shapes",
-    )
 
 
 def _windows(call: Call, kernel: Sequence[Dim], letters: str) -> Windows:

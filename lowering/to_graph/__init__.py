@@ -9,6 +9,7 @@ from stepwell.lowering.to_graph.foreign import (
     refuse_unknown,
     set_result_types,
 )
+from stepwell.lowering.to_graph.operands import OperandCall, size_of
 
 __all__ = [
     "Constants",
@@ -20,7 +21,9 @@ __all__ = [
     "ForeignWeightLowering",
     "Formula",
     "Operand",
+    "OperandCall",
     "Value",
     "refuse_unknown",
     "set_result_types",
+    "size_of",
 ]

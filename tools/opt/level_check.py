@@ -16,6 +16,7 @@ from stepwell.passes.instruments import Instrument
 _FOLDERS: Mapping[str, str] = {
     "stepwell.passes.onnx": "onnx",
     "stepwell.frontend": "onnx",
+    "stepwell.lowering.coreml_to_graph": "onnx",
     "stepwell.lowering.onnx_to_graph": "onnx",
     "stepwell.lowering.stablehlo_to_graph": "onnx",
     "stepwell.lowering.tflite_to_graph": "onnx",

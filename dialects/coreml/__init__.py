@@ -1,0 +1,26 @@
+"""The `coreml` dialect: level 0 of a model of Core ML, one op an operation of an ML program."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.ir import Dialect
+
+from stepwell.dialects.coreml.structure import OperatorOp, WeightOp
+from stepwell.dialects.foreign.dialect import ForeignDialect
+
+if TYPE_CHECKING:
+    Coreml: Dialect
+
+FOREIGN = ForeignDialect("coreml", Path(__file__).with_name("signatures.txt"), WeightOp, OperatorOp)
+TABLE, op_class = FOREIGN.table, FOREIGN.op_class
+"""The operators by name."""
+
+
+def __getattr__(name: str) -> object:
+    """The dialect, with all classes, made when it is first used."""
+    if name != "Coreml":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return FOREIGN.dialect
+
+
+__all__ = ["FOREIGN", "TABLE", "Coreml", "OperatorOp", "WeightOp", "op_class"]

@@ -1,0 +1,1 @@
+"""Core ML packages and models: a bounded reader of ML programs, without coremltools."""
