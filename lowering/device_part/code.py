@@ -13,9 +13,13 @@ from stepwell.runtime.machine.named_target import Target
 Encoder: TypeAlias = Callable[[ModuleOp, Target], bytes]
 """From a module with kernels and a target to what a device's `load` takes."""
 GPU = "gpu"
-_OURS: Mapping[str, str] = {GPU: "stepwell.lowering.device_part.gpu_text:gpu_text"}
+_OURS: Mapping[str, str] = {
+    GPU: "stepwell.lowering.device_part.gpu_text:gpu_text",
+    "opencl": "stepwell.lowering.device_part.source_text:source_text",
+    "wgsl": "stepwell.lowering.device_part.source_text:source_text",
+}
 """The encoder of each format, imported when it is needed."""
-_OF_KIND: Mapping[str, str] = {}
+_OF_KIND: Mapping[str, str] = {"opencl": "opencl", "webgpu": "wgsl"}
 """The format that each kind of target has beside the text of the gpu level."""
 _ADDED: dict[str, Encoder] = {}
 
