@@ -50,8 +50,9 @@ def emit_kernels(module: ModuleOp, target: Target, *, in_arena: bool = False) ->
     """
     The kernels of a module in the language of a target.
 
-    Args: `in_arena` declares each buffer as written: WebGPU refuses a launch that binds pieces of one buffer
-    both ways.
+    Args: `in_arena` is for buffers that are pieces of larger memory. WebGPU refuses a launch that binds some
+    pieces of one to be read and others to be written, so each is declared as written; OpenCL C takes an
+    offset beside each pointer.
     Raises: StepwellError `unsupported-target` for a target without one; `exceeds-target`; `unsupported` for
     an op or a type that the language lacks.
     """
@@ -73,7 +74,7 @@ def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKe
     if block is None:
         message = f"@{kernel.sym_name.data} has blocks of unknown size"
         raise StepwellError("unsupported", kernel, message, help="add gpu.known_block_size")
-    parts = Parts(kernel.sym_name.data, block, _nodes(kernel))
+    parts = Parts(kernel.sym_name.data, block, _nodes(kernel), in_arena=in_arena)
     walk = Walk(language, parts, kernel)
     walk.names.reserve(parts.name)
     stored = {root_of(op.operands[1]) for op in kernel.walk() if isinstance(op, StoreOp)}
