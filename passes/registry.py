@@ -122,6 +122,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.graph.kernels": {"bind-kernels": ("bind kernels that users wrote as text to their ops",)},
     "lowering": {
         "bufferize": ("turn tensors of kernels into buffers",),
+        "convert-gpu-to-nvvm": ("make functions with NVIDIA's intrinsics of kernels",),
         "convert-graph-to-linalg": ("outline kernels and lower them to linalg",),
         "convert-graph-to-vm": ("lower functional programs to bytecode",),
         "convert-graph-to-onnx": ("lower graph ops to operators of ONNX",),
