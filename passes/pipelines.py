@@ -117,6 +117,15 @@ PARTITION = (
     Step("merge-regions", "joins neighbours of one backend, since each part costs a call"),
     Step("partition-graph{bind-constants}", "moves each region to a function, which the backend compiles"),
 )
+PLACEMENT = (
+    Step("pin-supported-ops{device=DEVICE strict=STRICT}", "leaves to the host what the device lacks"),
+    Step("place-devices{default=DEVICE}", "copies values to the devices of their users"),
+    Step("fold-device-copies", "removes copies of constants and of copies"),
+    Step("annotate-target{by=device}", "makes the device of each op its target, as a backend is"),
+    Step("merge-regions", "joins neighbours on one device, since each part copies what it reads"),
+    Step("partition-graph{bind-constants}", "moves each region to a function, which its device compiles"),
+    Step("remove-placement", "removes what the later passes of the host do not know"),
+)
 WORK = (Step("annotate-work", "counts the work of each kernel, for run --profile only"),)
 KERNELS = (Step("convert-graph-to-linalg", "outlines each kernel as a function on tensors that @main calls"),)
 SHARE = (
@@ -191,7 +200,7 @@ NEEDED = frozenset(
     (
         *("append-to-states", "convert-onnx-to-graph", "convert-tflite-to-graph"),
         *("convert-stablehlo-to-graph", "convert-torch-to-graph", "put-channels-first"),
-        *("convert-plugins-to-graph", *(step.name for step in PARTITION)),
+        *("convert-plugins-to-graph", *(step.name for step in (*PARTITION, *PLACEMENT))),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
         *("unroll-vectors", "bufferize", "linalg-to-loops", "expand-math", "plan-memory", "time-kernels"),
         "convert-loops-to-llvm",
@@ -266,7 +275,7 @@ def level_of_pass(text: str) -> Level | None:
     """The level of a pass: of the first pipeline with it, else of its folder."""
     name = text.partition("{")[0]
     every: Sequence[tuple[Level, Sequence[Step]]] = (
-        ("graph", (*MODEL, *GRAPH, *PARTITION, *WORK)),
+        ("graph", (*MODEL, *GRAPH, *PARTITION, *PLACEMENT, *WORK)),
         ("tensor", (*KERNELS, *SHARE)),
         *OF_KERNELS_BY_LEVEL,
         ("loop", (*MAIN, *CLOCKS)),
@@ -313,7 +322,7 @@ def expect_passes_of_level_1(names: Iterable[str]) -> None:
     Raises: StepwellError `unknown-pass`, `bad-option`.
     """
     known = dict.fromkeys(
-        step.name for step in (*MODEL, *GRAPH, *PARTITION, *SHARE) if step.name not in MARKERS
+        step.name for step in (*MODEL, *GRAPH, *PARTITION, *PLACEMENT, *SHARE) if step.name not in MARKERS
     )
     for given in names:
         name = load_pass(given).name
@@ -350,6 +359,8 @@ def graph_steps(
     activations: str = "f32",
     required: Sequence[str] = (),
     disabled: Container[str] = (),
+    device: str = "",
+    strict_device: bool = False,
 ) -> list[Step]:
     """
     The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ.
@@ -358,7 +369,8 @@ def graph_steps(
     `low_memory` allows no packed weights that are larger than the model's; `activations` are those of
     `pack-nbits`; passes
     named in `required` run although their level is higher, and those of plugins among them run in this order;
-    passes in `disabled` never do.
+    passes in `disabled` never do. `device` is the module's device that computes all that it can, or `""`;
+    with `strict_device` what it cannot is an error.
     Raises: StepwellError `bad-option` for `winograd` "fast" where `winograd-conv` does not run.
     """
     lanes = str(target.f32_lanes)
@@ -370,7 +382,7 @@ def graph_steps(
     for step in GRAPH:
         off = step.name in disabled or (step.name == "winograd-conv" and is_direct)
         if step.name == "BACKENDS":
-            steps += _partition_steps(backends)
+            steps += _partition_steps(backends) + _placement_steps(device, strict_device)
         elif step.name == "PLUGINS":
             steps += [
                 Step(name, "a plugin's") for name in required if name not in disabled and not is_ours(name)
@@ -396,3 +408,8 @@ def _partition_steps(backends: Sequence[str]) -> list[Step]:
     words = {"BACKENDS": ",".join(backends)}
     merges = [_filled_in(merge, {"BACKEND": name}) for name in backends]
     return [*merges, *(_filled_in(step, words) for step in rest)] if backends else []
+
+
+def _placement_steps(device: str, strict: bool) -> list[Step]:
+    words = {"DEVICE": device, "STRICT": str(strict).lower()}
+    return [_filled_in(step, words) for step in PLACEMENT] if device else []

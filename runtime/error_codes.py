@@ -176,6 +176,8 @@ CODES: dict[str, ErrorCode] = {
         "Name arguments that are tensors of floats."),
     "not-interesting": ErrorCode("a program to reduce does not fail, or not in the way that is asked for",
         "Give the options with which it fails, or a command that tells: `--test CMD`."),
+    "not-on-device": ErrorCode("a device cannot compute an op of the part that it is given",
+        "Leave `--strict-device` out, or pin the op to the host: docs/devices/placement.md."),
     "nothing-to-quantize": ErrorCode("no node of a model has operands that a scheme quantizes",
         "Convolutions and products with weights in initializers of f32 are; fold computed weights first."),
     "nothing-to-tune": ErrorCode("no kernel of a model can be tuned, or none computes the named nodes",
@@ -270,6 +272,8 @@ CODES: dict[str, ErrorCode] = {
         "Compile for a CPU; a kernel alone runs by `stepwell run KERNEL.mlir --device gpu-interpreter`."),
     "wrong-cpu": ErrorCode("an artifact needs instructions that this machine does not have",
         "Compile on this machine, or for a lower level such as `--mcpu x86-64-v2`."),
+    "wrong-device": ErrorCode("a part of a model has no code that a device takes",
+        "Compile it again for this device: `--target`, `--device`."),
     "wrong-result": ErrorCode("a backend returned results of another number, shape or type than promised",
         "Report it to the backend's author."),
 }

@@ -43,6 +43,7 @@ FFI = "ffi"
 # Built-in kinds; nothing is imported before a model needs it.
 BUILT_IN: Mapping[str, str] = {
     NUMPY: "stepwell.runtime.host:load_numpy",
+    "device": "stepwell.runtime.devices.run_part:load_part",
     FALLBACK: "stepwell.runtime.fallback:load_with_fallback",
     FFI: "stepwell.runtime.ffi.callees:load_function",
 }

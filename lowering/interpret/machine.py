@@ -122,6 +122,31 @@ class Program:
         return self._signature.results(arguments, results)
 
 
+class Kernels:
+    """The kernels of a module of the gpu level, which a device launches one by one."""
+
+    def __init__(self, module: ModuleOp, ctx: Context, checks: Collection[str] = CHECKS):
+        self._machine = _Machine(module, ctx, False, None, None, None, MAX_DEPTH)
+        self._machine.checks = frozenset(checks)
+        self._functions = {
+            str(op.properties["sym_name"].data): op  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+            for op in module.walk()
+            if op.name == "gpu.func"
+        }
+        self._prepared: dict[str, Callable[[Sequence[int], Sequence[int], Sequence[Value]], None]] = {}
+
+    def launch(self, name: str, grid: Sequence[int], block: Sequence[int], values: Sequence[Value]) -> None:
+        """Run a kernel for a grid. Raises: StepwellError `unknown-function`, `bad-launch`; of a check."""
+        if name not in self._prepared:
+            from stepwell.lowering.interpret.lanes.launch import prepared_kernel
+
+            if name not in self._functions:
+                raise StepwellError("unknown-function", None, f"no kernel is named {name!r}")
+            self._prepared[name] = prepared_kernel(self._functions[name], self._machine)
+        with np.errstate(all="ignore"):
+            self._prepared[name](grid, block, values)
+
+
 def call_value(function: Value, inputs: Sequence[Value], max_depth: int = MAX_DEPTH) -> list[Value]:
     """The results of a function value that a program returned. Raises: as `interpret`."""
     with np.errstate(all="ignore"):

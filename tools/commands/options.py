@@ -62,7 +62,18 @@ def add_compile_options(parser: ArgumentParser) -> None:
         help="host, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, sapphirerapids or aarch64 (default: host)",
     )
     group_of["target"].add_argument(
-        "--target", metavar="TRIPLE", help="an LLVM triple (default: this machine's)"
+        "--target",
+        metavar="TARGET",
+        help="an LLVM triple, or a device: webgpu, opencl, cuda{arch=sm_90}, nvidia/h200 (default: this CPU)",
+    )
+    group_of["device"].add_argument(
+        "--device",
+        metavar="NAME",
+        help="where the target's kernels run: gpu-interpreter checks them without one (default: the target's "
+        "kind; `stepwell devices`)",
+    )
+    group_of["strict_device"].add_argument(
+        "--strict-device", action="store_true", help="an op that the device cannot compute is an error"
     )
     group_of["opt_level"].add_argument(
         "--opt-level",
@@ -278,6 +289,8 @@ def compile_options(args: Namespace) -> CompileOptions:
     return CompileOptions(
         mcpu=args.mcpu,
         target=args.target,
+        device=args.device,
+        strict_device=args.strict_device,
         opt_level=args.opt_level,
         input_shapes=input_shapes(args),
         states=tuple(args.state),

@@ -29,7 +29,7 @@ from stepwell.tools.commands.options import (
 )
 from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
-from stepwell.tools.devices.run_kernel import add_device, run_kernel
+from stepwell.tools.devices.run_kernel import is_kernel_run, run_kernel
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
 from stepwell.tools.measure.host_time import described, milliseconds_on_host
 from stepwell.tools.shown_outputs import show_outputs, write_outputs
@@ -62,7 +62,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_threads(parser)
     add_emulation(parser)
     parser.add_argument("--on", metavar="URL", help="rpc://HOST:PORT of `stepwell rpc serve`: run there")
-    add_device(parser)
     add_program_arguments(parser)
     add_compile_options(parser)
 
@@ -80,7 +79,7 @@ def run(args: Namespace) -> int:
         check_place(args.roofline)
     if args.emulate:
         return run_emulated(args)
-    if args.device is not None:
+    if is_kernel_run(args):
         show_outputs(args, buffers := run_kernel(args))
         if args.outputs is not None:
             write_outputs(args.outputs, buffers)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from stepwell.dialects._xdsl import StepwellContext
     from stepwell.dialects.gpu import GPUModuleOp
 
-DEVICE_LEVELS = ("gpu", "source")
-"""What `--emit` writes for devices: the gpu level, or source text."""
+DEVICE_LEVELS = ("gpu", "source", "commands")
+"""What `--emit` writes for devices: the gpu level, source text, or what the host does."""
 _OF_CUDA = ("llvm", "ll", "asm")
 """The levels of which a target `cuda` has those of its kernels; `asm` is PTX."""
-_GPU, _CUDA = "gpu", "cuda"
+_GPU, _COMMANDS, _CUDA = "gpu", "commands", "cuda"
 _MOST_OPT_LEVEL = 1
 """Higher levels store data as kernels of CPUs read them best."""
 
@@ -35,16 +35,24 @@ def emit_for_device(model: Path, options: CompileOptions, level: str, output: Pa
     """
     from stepwell.tools.driver.ir_files import write_ir
 
+    if level == _COMMANDS:
+        _write(commands_text(model, options), output)
+        return
     target = _target(options)
     if target is None and level != _GPU:
         message = "--emit source is for a device: --target webgpu or opencl"
         raise StepwellError("bad-option", None, message, help="`stepwell targets` lists the kinds")
     module, ctx = kernels_of(model, options)
     text = _text(module, level, target)
+    if level == _GPU and output is not None:
+        write_ir(output, text, ctx)
+    else:
+        _write(text, output)
+
+
+def _write(text: str, output: Path | None) -> None:
     if output is None:
         print(text, end="")
-    elif level == _GPU:
-        write_ir(output, text, ctx)
     else:
         write_text(output, text)
 
@@ -72,6 +80,25 @@ def _text(module: ModuleOp, level: str, target: Target | None) -> str:
     if level == "asm" or target.kind == _CUDA:
         return emit_ptx(module, target).text
     return "\n\n".join(kernel.text for kernel in emit_kernels(module, target)) + "\n"
+
+
+def commands_text(model: Path, options: CompileOptions) -> str:
+    """The commands of each device part of a model. Raises: StepwellError of the pass that failed."""
+    from stepwell.dialects import graph
+    from stepwell.dialects.graph.host import payload_bytes
+    from stepwell.runtime.devices.part import DEVICE, DevicePart
+    from stepwell.tools.driver.devices.chosen import device_target
+    from stepwell.tools.driver.emit import lower_to
+    from stepwell.tools.driver.partitions import compile_partitions
+
+    if device_target(options) is None:
+        message = "--emit commands is for a device: --target webgpu, --device gpu-interpreter"
+        raise StepwellError("bad-option", None, message, help="`stepwell devices` lists them")
+    compilation = lower_to(model, options, "graph")
+    compile_partitions(compilation, options)
+    calls = [op for op in compilation.module.walk() if isinstance(op, graph.HostCallOp)]
+    parts = [payload_bytes(op, compilation.ctx.weights) for op in calls if op.kind.data == DEVICE]
+    return "".join(f"{DevicePart.from_bytes(part).emitted()}\n" for part in parts)
 
 
 def kernels_of(model: Path, options: CompileOptions) -> tuple[ModuleOp, StepwellContext]:

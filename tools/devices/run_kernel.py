@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -19,15 +19,19 @@ if TYPE_CHECKING:
 
 DEVICES = ("gpu-interpreter",)
 MAIN = "main"
+_MARKS = ("gpu.launch", "gpu.module", "gpu.func")
+"""Texts that only programs with kernels have."""
 
 
-def add_device(parser: ArgumentParser) -> None:
-    """Add `--device`."""
-    parser.add_argument(
-        "--device",
-        metavar="NAME",
-        help=f"where a program of the gpu level runs: {', '.join(DEVICES)} (checks races, barriers, bounds)",
-    )
+def is_kernel_run(args: Namespace) -> bool:
+    """Whether a device is named and the model is a program whose own `@main` launches kernels."""
+    if args.device is None or args.model.suffix != ".mlir":
+        return False
+    try:
+        text = args.model.read_text("utf-8")
+    except (OSError, ValueError):
+        return False  # reported by the reader
+    return any(mark in text for mark in _MARKS)
 
 
 def run_kernel(args: Namespace) -> dict[str, Array]:
@@ -35,9 +39,6 @@ def run_kernel(args: Namespace) -> dict[str, Array]:
     if args.device not in DEVICES:
         help = f"{did_you_mean(args.device, DEVICES)}the devices are {', '.join(DEVICES)}"
         raise StepwellError("no-device", None, f"no device is named {args.device!r} here", help=help)
-    if args.model.suffix != ".mlir":
-        message = f"{args.device} runs programs of the gpu level as text (.mlir), found {args.model.name}"
-        raise StepwellError("unsupported-target", None, message)
     from stepwell.lowering.interpret import interpret
 
     module, ctx = read_kernels(args.model)

@@ -13,6 +13,7 @@ from stepwell.passes.pipelines import (
 )
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.compilation import Compilation, is_lowered, passes_to_level_1
+from stepwell.tools.driver.devices.chosen import GPU0, declare_devices, device_target
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends
 from stepwell.tools.driver.resized import resizing
@@ -27,6 +28,7 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     context = chosen_passes(options).at_level(options.opt_level)
     with context.active():
         to_graph(compilation)
+        declare_devices(compilation.module, options)
         compilation.run("graph", text_of(steps_of(options, compilation.ctx.target, context)))
 
 
@@ -57,6 +59,8 @@ def steps_of(options: CompileOptions, target: TargetDescription, context: PassCo
         activations=options.activations,
         required=context.required_pass,
         disabled=context.disabled_pass,
+        device=GPU0 if device_target(options) is not None else "",
+        strict_device=options.strict_device,
     )
 
 

@@ -58,6 +58,13 @@ class CompileOptions:
     A CPU level as for `mcpu`, an LLVM triple, or such as `cpu{mcpu=aarch64 cores=4}`; default: that of the
     `with Target(…)` around, else here.
     """
+    device: str | None = field(default=None, metadata=_about("placement"))
+    """
+    The device that runs what the target's kernels compute: `webgpu`, `cuda:1`, or `gpu-interpreter`, which
+    needs none; default: the first one of the target's kind.
+    """
+    strict_device: bool = field(default=False, metadata=_about("placement"))
+    """Whether an op that the device cannot compute is an error, not left to the CPU."""
     opt_level: int = field(default=2, metadata=_about("numerics"))
     """0 keeps every digit of the reference, 2 is the default."""
     input_shapes: Mapping[str, Sequence[int]] = field(
@@ -177,7 +184,7 @@ class CompileOptions:
             return target_from(self.mcpu)
         target = Target(self.target)
         if target.kind != CPU:
-            raise _not_compiled(target)
+            return _host_of(target, self.mcpu)
         if self.mcpu == "host":
             return target.cpu()
         if self.target == target.triple_alone:
@@ -186,11 +193,13 @@ class CompileOptions:
         raise StepwellError("bad-option", None, message, help="leave one of them out")
 
 
-def _not_compiled(target: Target) -> StepwellError:
-    """The error of a device for which single kernels are made, and no models yet."""
-    message = f"models are not compiled for {target.kind} yet: {target}"
-    help = "`stepwell run KERNEL.mlir --device gpu-interpreter` runs a kernel of the gpu level"
-    return StepwellError("unsupported-target", None, message, help=help)
+def _host_of(target: Target, mcpu: str) -> TargetDescription:
+    """The CPU beside a device, which `mcpu` names too. Raises: StepwellError `bad-option`."""
+    if mcpu == "host":
+        return target.cpu()
+    if target.host is None:
+        return target_from(mcpu)
+    raise StepwellError("bad-option", None, f"the host is {target.host}, and mcpu is {mcpu}")
 
 
 def expect_chosen_schedules(options: CompileOptions, task: str) -> None:
@@ -217,6 +226,8 @@ class CompileKeywords(TypedDict, total=False):
 
     mcpu: str
     target: str | Target | None
+    device: str | None
+    strict_device: bool
     opt_level: int
     input_shapes: Mapping[str, Sequence[int]]
     states: str | Sequence[str]
@@ -314,6 +325,7 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
         "a CPU level, an LLVM triple, a Target or None",
         lambda value: value is None or isinstance(value, str),
     ),
+    "device": ("a name such as webgpu:0, or None", lambda value: value is None or isinstance(value, str)),
     "opt_level": _one_of(OPT_LEVELS),
     "start": _one_of(STARTS),
     "input_shapes": ("shapes by name, such as {'x': (1, 3, 224, 224)}", _are_shapes),

@@ -7,24 +7,25 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
-from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.constants import constant_attr
+from stepwell.dialects.dev.devices import DeviceOp, device_names
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import DimsAttr, tensor_type
+from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.backends import Backend, Constants
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext, remark
 from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import text_of
 from stepwell.runtime.backends import find_backend
+from stepwell.runtime.devices.part import DEVICE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.fallback import with_fallback
 from stepwell.runtime.files.artifact import image_bytes
@@ -32,6 +33,7 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
 from stepwell.tools.driver.compilation import Compilation, main_of
+from stepwell.tools.driver.devices.parts import own_main, part_of, symbols_argument
 from stepwell.tools.driver.image import compile_image
 from stepwell.tools.driver.levels import steps_of, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_interface import read_interface, tensor_spec
@@ -76,6 +78,9 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
             if BACKEND in func.attributes:
                 func.detach()
                 func.erase()
+        for op in [op for op in module.ops if isinstance(op, DeviceOp)]:
+            op.detach()
+            op.erase()
     if calls:
         compilation.counts["partitions"] = len(calls) - given_up
     if given_up:
@@ -98,6 +103,8 @@ def _compiled(
 ) -> tuple[str, bytes]:
     """The kind and the code of the host call for a partition."""
     name = cast(StringAttr, func.attributes[BACKEND]).data
+    if name in device_names(compilation.module):
+        return DEVICE, part_of(func, compilation, options)
     backend = cast(Backend, find_backend(name))
     try:
         constants = Constants(compilation.ctx.weights)
@@ -117,7 +124,7 @@ def _compiled(
     if not options.fallback:
         return name, code
     own = _own_image(func, compilation, options)
-    return FALLBACK, with_fallback(name, func.sym_name.data, code, own, _symbols_argument(func))
+    return FALLBACK, with_fallback(name, func.sym_name.data, code, own, symbols_argument(func))
 
 
 def _signature(func: FuncOp) -> str:
@@ -202,11 +209,7 @@ def _sizes(dims: DimsAttr, symbols: Mapping[str, int]) -> Array:
 
 def _own_image(func: FuncOp, compilation: Compilation, options: CompileOptions) -> bytes:
     """The partition as a compiled model of Stepwell's, which runs where the backend is missing."""
-    main = func.clone()
-    main.properties["sym_name"] = StringAttr("main")
-    main.attributes = {name: a for name, a in main.attributes.items() if name not in (BACKEND, SKIPPED)}
-    main.properties.pop("sym_visibility", None)
-    _pass_symbols_by_shape(main)
+    main = own_main(func)
     module = ModuleOp([main])
     open_regions(module)
     own = Compilation(module, compilation.ctx)
@@ -217,24 +220,6 @@ def _own_image(func: FuncOp, compilation: Compilation, options: CompileOptions) 
         to_kernel_functions(own, plain)
         cache = KernelCache() if options.use_cache else None
         return image_bytes(compile_image(own, interface, cache, processes=options.processes))
-
-
-def _pass_symbols_by_shape(main: FuncOp) -> None:
-    """
-    Replace an argument whose data are the sizes of symbols by a tensor without elements that has them as
-    dimensions.
-    """
-    for arg, about in zip(main.args, main.arg_attrs or (), strict=False):
-        if isinstance(sizes := about.data.get(SYMBOLS), DimsAttr):
-            set_type(arg, tensor_type(i64, [0, *sizes.get()]))
-    types = list(main.body.block.arg_types), list(main.function_type.outputs)
-    main.properties["function_type"] = FunctionType.from_lists(*types)
-
-
-def _symbols_argument(func: FuncOp) -> int | None:
-    """The index of the argument that contains the sizes of symbols; None where there is none."""
-    attrs = func.arg_attrs.data if func.arg_attrs is not None else ()
-    return next((i for i, about in enumerate(attrs) if SYMBOLS in about.data), None)
 
 
 def _inline(op: graph.ExternalOp, func: FuncOp) -> None:

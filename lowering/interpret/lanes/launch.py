@@ -215,3 +215,16 @@ def prepare_launch(op: gpu.LaunchOp, compiler: Compiler) -> Callable[..., tuple[
 def _triple(sizes: Sequence[Value]) -> Triple:
     x, y, z = map(int, sizes)
     return x, y, z
+
+
+def prepared_kernel(
+    function: Operation, machine: Any
+) -> Callable[[Sequence[int], Sequence[int], Sequence[Value]], None]:
+    """A `gpu.func` as a function of the grid, the size of blocks and the values of the arguments."""
+    assert isinstance(function, gpu.GPUFuncOp)
+    kernel = _Kernel(function, function.sym_name.data, [], machine)
+
+    def run(grid: Sequence[int], block: Sequence[int], values: Sequence[Value]) -> None:
+        kernel.run(function, _triple(grid), _triple(block), values)
+
+    return run

@@ -1,0 +1,198 @@
+"""The functions of the host on the gpu level, evaluated with sizes as symbols: a list of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias, cast
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from stepwell.dialects import gpu
+from stepwell.dialects.types import dtype_of
+from stepwell.runtime.devices.commands import ARENA, INDEX, Command, Copy, Launch, Number, Slice
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+
+Value: TypeAlias = "Dim | float | Slice"
+"""An index, a constant number or a buffer."""
+_INDEX_OPS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.divsi": lambda a, b: a // b,
+    "arith.divui": lambda a, b: a // b,
+    "arith.floordivsi": lambda a, b: a // b,
+    "arith.ceildivsi": lambda a, b: a.ceildiv(b),
+    "arith.ceildivui": lambda a, b: a.ceildiv(b),
+    "arith.remui": lambda a, b: a - a // b * b,
+    "arith.remsi": lambda a, b: a - a // b * b,
+    "arith.minsi": lambda a, b: a.minimum(b),
+    "arith.minui": lambda a, b: a.minimum(b),
+    "arith.maxsi": lambda a, b: a.maximum(b),
+    "arith.maxui": lambda a, b: a.maximum(b),
+}
+"""Arithmetic of sizes, none of which is negative."""
+ALIGNMENT = 256
+"""Arrays begin at multiples of it: bindings of WebGPU ask for it."""
+_VIEWS = (memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp)
+
+
+class HostProgram(NamedTuple):
+    """The commands of a module's `@main`, without the copies of its inputs and outputs."""
+
+    commands: list[Command]
+    arena: Dim
+    """The bytes of the arena, memory of the functions included."""
+
+
+@dataclass
+class _Walk:
+    """The evaluation of functions of the host."""
+
+    functions: Mapping[str, func.FuncOp]
+    globals: Mapping[str, Slice]
+    values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
+    commands: list[Command] = field(default_factory=list[Command])
+    end: Dim = field(default_factory=lambda: Dim.of(0))
+    """The first free byte of the arena."""
+    peak: Dim = field(default_factory=lambda: Dim.of(0))
+
+    def call(self, function: func.FuncOp, arguments: Sequence[Value]) -> None:
+        """Evaluate the body of a function. Raises: StepwellError `not-on-device`."""
+        self.values |= dict(zip(function.body.block.args, arguments, strict=True))
+        begin = self.end
+        for op in function.body.block.ops:
+            self._evaluate(op)
+        self.end = begin
+
+    def dim(self, value: SSAValue) -> Dim:
+        """An index."""
+        found = self.values[value]
+        assert isinstance(found, Dim)
+        return found
+
+    def slice(self, value: SSAValue) -> Slice:
+        """A buffer."""
+        found = self.values[value]
+        assert isinstance(found, Slice)
+        return found
+
+    def _evaluate(self, op: Operation) -> None:
+        match op:
+            case arith.ConstantOp():
+                self.values[op.result] = _constant(op)
+            case arith.IndexCastOp():
+                self.values[op.result] = self.values[op.input]
+            case memref.GetGlobalOp():
+                self.values[op.memref] = self.globals[op.name_.string_value()]
+            case memref.DimOp():
+                index = self.dim(op.index).value
+                self.values[op.result] = self.slice(op.source).shape[index]
+            case memref.ViewOp():
+                self.values[op.results[0]] = self._view(op)
+            case memref.AllocaOp() | memref.AllocOp():
+                self.values[op.memref] = self._allocated(op)
+            case memref.DeallocOp():
+                pass
+            case memref.CopyOp():
+                self.commands.append(Copy(self.slice(op.source), self.slice(op.destination)))
+            case func.CallOp():
+                callee = self.functions[op.callee.string_value()]
+                self.call(callee, [self.values[value] for value in op.operands])
+            case gpu.LaunchFuncOp():
+                self._launch(op)
+            case func.ReturnOp():
+                pass
+            case _ if isinstance(op, _VIEWS):
+                self.values[op.results[0]] = self._reshaped(op)
+            case _ if op.name in _INDEX_OPS and all(isinstance(self.values[v], Dim) for v in op.operands):
+                a, b = (self.dim(value) for value in op.operands)
+                self.values[op.results[0]] = _INDEX_OPS[op.name](a, b)
+            case _:
+                raise StepwellError("not-on-device", op, f"{op.name} is computed by the host alone")
+
+    def _launch(self, op: gpu.LaunchFuncOp) -> None:
+        grid, block = (tuple(self.dim(value) for value in sizes) for sizes in (op.grid, op.block))
+        shared = Dim.of(0) if op.shared_bytes is None else self.dim(op.shared_bytes)
+        arguments: list[Slice | Number] = []
+        for value in op.arguments:
+            found = self.values[value]
+            if isinstance(found, Slice):
+                arguments.append(found)
+            else:
+                dtype = INDEX if isinstance(found, Dim) else dtype_of(value.type).name
+                arguments.append(Number(dtype, found))
+        self.commands.append(Launch(op.function().sym_name.data, grid, block, shared, tuple(arguments)))
+
+    def _allocated(self, op: memref.AllocaOp | memref.AllocOp) -> Slice:
+        """Memory of a function, which ends with it."""
+        sizes = iter(op.dynamic_sizes)
+        made = _typed(op.memref.type, ARENA, self.end, lambda: self.dim(next(sizes)))
+        self.end = self.end + made.nbytes.ceildiv(ALIGNMENT) * ALIGNMENT
+        self.peak = self.peak.maximum(self.end)
+        return made
+
+    def _view(self, op: memref.ViewOp) -> Slice:
+        """A typed array at an offset of bytes."""
+        source, offset = self.slice(op.operands[0]), self.dim(op.operands[1])
+        sizes = iter(op.operands[2:])
+        return _typed(op.results[0].type, source.space, source.offset + offset, lambda: self.dim(next(sizes)))
+
+    def _reshaped(self, op: Operation) -> Slice:
+        """A dense array with another shape. Raises: StepwellError `not-on-device` for others."""
+        source, type = self.slice(op.operands[0]), cast("MemRefType[Attribute]", op.results[0].type)
+        if type.layout != NoneAttr():
+            raise StepwellError("not-on-device", op, f"the host makes a view: {type}")
+        open_sizes = [n for n in type.get_shape() if n == DYNAMIC_INDEX]
+        if isinstance(op, memref.CastOp):
+            sizes = iter(source.shape)
+            shape = tuple(next(sizes) if n == DYNAMIC_INDEX else Dim.of(n) for n in type.get_shape())
+            return source._replace(shape=source.shape if len(shape) == len(source.shape) else shape)
+        if len(open_sizes) > 1:
+            raise StepwellError("not-on-device", op, f"several sizes of {type} are open")
+        total, known = Dim.of(1), Dim.of(1)
+        for size in source.shape:
+            total = total * size
+        for n in type.get_shape():
+            known = known if n == DYNAMIC_INDEX else known * n
+        shape = tuple(total // known if n == DYNAMIC_INDEX else Dim.of(n) for n in type.get_shape())
+        return source._replace(shape=shape)
+
+
+def host_program(
+    module: ModuleOp, main: func.FuncOp, arguments: Sequence[Value], weights: Mapping[str, Slice], arena: Dim
+) -> HostProgram:
+    """
+    The commands of `@main`, called with buffers in the arena and sizes.
+
+    Args: `weights` are those of the module's globals; `arena` is the first byte that is free.
+    Raises: StepwellError `not-on-device` for ops that only compiled code of the host has.
+    """
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+    begin = arena.ceildiv(ALIGNMENT) * ALIGNMENT
+    walk = _Walk(functions, weights, end=begin, peak=begin)
+    walk.call(main, arguments)
+    return HostProgram(walk.commands, walk.peak)
+
+
+def array_at(type: Attribute, space: str, offset: Dim, dims: Sequence[Dim]) -> Slice:
+    """The slice of a buffer's type with some dimensions."""
+    element = cast("MemRefType[Attribute]", type).element_type
+    return Slice(space, offset, dtype_of(element).name, tuple(dims))
+
+
+def _typed(type: Attribute, space: str, offset: Dim, size: Callable[[], Dim]) -> Slice:
+    shape = cast("MemRefType[Attribute]", type).get_shape()
+    return array_at(type, space, offset, [size() if n == DYNAMIC_INDEX else Dim.of(n) for n in shape])
+
+
+def _constant(op: arith.ConstantOp) -> Value:
+    """The value of a constant number."""
+    if isinstance(op.value, IntegerAttr):
+        return Dim.of(op.value.value.data)
+    if isinstance(op.value, FloatAttr):
+        return float(op.value.value.data)
+    raise StepwellError("not-on-device", op, f"the host has a constant {op.value}")

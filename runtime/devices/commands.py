@@ -1,0 +1,215 @@
+"""
+The host's side of a device part: copies and launches, with sizes that depend on symbols, or with numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import dtype_from_name
+from stepwell.runtime.json_values import as_list, as_size, as_text
+
+ARENA, WEIGHTS = "arena", "weights"
+INDEX = "index"
+"""The type of numbers that count: 64 bits, or what the device's language has for them."""
+Sizes: TypeAlias = tuple[Dim, ...]
+
+
+class Slice(NamedTuple):
+    """An array in the arena or among the weights."""
+
+    space: str
+    offset: Dim
+    dtype: str
+    shape: Sizes
+
+    @property
+    def nbytes(self) -> Dim:
+        """The bytes of the elements."""
+        total = Dim.of(dtype_from_name(self.dtype).itemsize)
+        for size in self.shape:
+            total = total * size
+        return total
+
+    def __str__(self) -> str:
+        return f"{self.space}+{self.offset}"
+
+
+class Number(NamedTuple):
+    """A number that a kernel takes: an index of any size, or a constant."""
+
+    dtype: str
+    value: Dim | float
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Launch(NamedTuple):
+    """A launch of a kernel."""
+
+    kernel: str
+    grid: Sizes
+    block: Sizes
+    shared: Dim
+    arguments: tuple[Slice | Number, ...]
+
+    def __str__(self) -> str:
+        grid, block = (f"({', '.join(map(str, sizes))})" for sizes in (self.grid, self.block))
+        arguments = ", ".join(map(str, self.arguments))
+        return f"launch @{self.kernel} grid {grid} block {block} shared {self.shared} args ({arguments})"
+
+
+class CopyIn(NamedTuple):
+    """A copy of an input to the device."""
+
+    number: int
+    to: Slice
+
+    def __str__(self) -> str:
+        return f"copy-in input{self.number} -> {self.to} : {self.to.nbytes}"
+
+
+class CopyOut(NamedTuple):
+    """A copy of an output from the device."""
+
+    source: Slice
+    number: int
+
+    def __str__(self) -> str:
+        return f"copy-out {self.source} -> output{self.number} : {self.source.nbytes}"
+
+
+class Copy(NamedTuple):
+    """A copy within the device."""
+
+    source: Slice
+    to: Slice
+
+    def __str__(self) -> str:
+        return f"copy {self.source} -> {self.to} : {self.to.nbytes}"
+
+
+Command: TypeAlias = Launch | CopyIn | CopyOut | Copy
+
+
+def to_json(command: Command) -> list[object]:
+    """A command as plain JSON values."""
+    match command:
+        case Launch():
+            grid, block = ([str(d) for d in sizes] for sizes in (command.grid, command.block))
+            arguments = [_json(each) for each in command.arguments]
+            return ["launch", command.kernel, grid, block, str(command.shared), arguments]
+        case CopyIn():
+            return ["copy-in", command.number, _json(command.to)]
+        case CopyOut():
+            return ["copy-out", _json(command.source), command.number]
+        case Copy():
+            return ["copy", _json(command.source), _json(command.to)]
+
+
+def from_json(data: object) -> Command:
+    """The command of `to_json`. Raises: ValueError, KeyError, TypeError for anything else."""
+    kind, *fields = as_list(data)
+    if kind == "launch" and len(fields) == 5:
+        kernel, grid, block, shared, arguments = fields
+        given = tuple(_argument(each) for each in as_list(arguments))
+        return Launch(as_text(kernel), _triple(grid), _triple(block), _dim(shared), given)
+    first, second = fields
+    if kind == "copy-in":
+        return CopyIn(as_size(first), slice_of(second))
+    if kind == "copy-out":
+        return CopyOut(slice_of(first), as_size(second))
+    if kind == "copy":
+        return Copy(slice_of(first), slice_of(second))
+    raise ValueError(f"no command: {kind}")
+
+
+def slice_of(data: object) -> Slice:
+    """The slice of JSON values. Raises: ValueError, TypeError."""
+    space, offset, dtype, shape = as_list(data, 4)
+    if space not in (ARENA, WEIGHTS):
+        raise ValueError(f"no memory: {space}")
+    name = as_text(dtype)
+    dtype_from_name(name)
+    return Slice(as_text(space), _dim(offset), name, tuple(map(_dim, as_list(shape))))
+
+
+def slice_json(found: Slice) -> list[object]:
+    """A slice as plain JSON values."""
+    return [found.space, str(found.offset), found.dtype, [str(size) for size in found.shape]]
+
+
+def _json(argument: Slice | Number) -> list[object]:
+    if isinstance(argument, Slice):
+        return slice_json(argument)
+    value = argument.value
+    return [argument.dtype, str(value) if isinstance(value, Dim) else value]
+
+
+def _argument(data: object) -> Slice | Number:
+    listed = as_list(data)
+    if len(listed) != 2:
+        return slice_of(data)
+    dtype, value = as_text(listed[0]), listed[1]
+    if dtype == INDEX:
+        return Number(INDEX, _dim(value))
+    dtype_from_name(dtype)
+    if not isinstance(value, int | float):
+        raise TypeError(f"no number: {value!r}")
+    return Number(dtype, value)
+
+
+def _triple(data: object) -> Sizes:
+    return tuple(map(_dim, as_list(data, 3)))
+
+
+def _dim(data: object) -> Dim:
+    return Dim.of(as_text(data))
+
+
+def bound(command: Command, symbols: Mapping[str, int], sizes: Mapping[str, int]) -> Command | None:
+    """
+    A command with numbers for symbols; None for one of no elements.
+
+    Args: `sizes` are the bytes of the arena and of the weights.
+    Raises: StepwellError `bad-artifact` for arrays that are not inside of the memory.
+    """
+
+    def number(dim: Dim) -> Dim:
+        return Dim.of(dim.evaluate(symbols))
+
+    def array(found: Slice) -> Slice:
+        made = found._replace(offset=number(found.offset), shape=tuple(map(number, found.shape)))
+        first, last = made.offset.value, made.offset.value + made.nbytes.value
+        if first < 0 or last > sizes[made.space] or any(size.value < 0 for size in made.shape):
+            message = f"a device part accesses {made.space} at {first} to {last} of {sizes[made.space]} bytes"
+            raise StepwellError("bad-artifact", None, message)
+        return made
+
+    match command:
+        case Launch():
+            grid, block = (tuple(map(number, each)) for each in (command.grid, command.block))
+            given = [
+                array(each)
+                if isinstance(each, Slice)
+                else each._replace(value=number(each.value) if isinstance(each.value, Dim) else each.value)
+                for each in command.arguments
+            ]
+            made = Launch(command.kernel, grid, block, number(command.shared), tuple(given))
+            return made if all(size.value > 0 for size in grid) else None
+        case CopyIn() | Copy():
+            made = command._replace(to=array(command.to))
+            made = made if isinstance(made, CopyIn) else made._replace(source=array(made.source))
+            return made if made.to.nbytes.value else None
+        case CopyOut():
+            made = command._replace(source=array(command.source))
+            return made if made.source.nbytes.value else None
+
+
+def commands_of(data: object) -> list[Command]:
+    """The commands of a list. Raises: ValueError, KeyError, TypeError."""
+    return [from_json(each) for each in as_list(data)]

@@ -1,0 +1,168 @@
+"""Runs of device parts: weights are uploaded once, commands bound to sizes once, then copies and launches."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from stepwell.runtime.backends import HostFunction
+from stepwell.runtime.devices.base import Argument, Device, Memory, View, as_bytes, code_for
+from stepwell.runtime.devices.commands import (
+    ARENA,
+    WEIGHTS,
+    Command,
+    Copy,
+    CopyIn,
+    CopyOut,
+    Launch,
+    Number,
+    Slice,
+    bound,
+)
+from stepwell.runtime.devices.part import DevicePart
+from stepwell.runtime.devices.table import device
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array, dtype_from_name
+
+_MOST_BINDINGS = 32
+"""Commands are kept for so many tuples of sizes; the least recently used ones go."""
+
+
+def load_part(code: bytes) -> HostFunction:
+    """The function of a device part; the device is asked for at the first call. Raises: `bad-artifact`."""
+    return PartRunner(DevicePart.from_bytes(code))
+
+
+class PartRunner:
+    """A part with its memory on a device, from the first call on."""
+
+    def __init__(self, part: DevicePart):
+        self.part = part
+        self._device: Device | None = None
+        self._program: object = None
+        self._weights: Memory | None = None
+        self._arena: Memory | None = None
+        self._bindings: OrderedDict[tuple[int, ...], tuple[int, list[Command]]] = OrderedDict()
+        if not part.symbols:
+            self._bind(())
+
+    def __call__(self, inputs: Sequence[object], outputs: list[object]) -> None:
+        """Read the inputs, run the commands, fill the outputs. Raises: StepwellError of the device."""
+        arrays = [np.ascontiguousarray(cast(Array, each)) for each in inputs]
+        sizes = self._sizes(arrays)
+        found = self._device or device(self.part.device)
+        with found.lock:
+            self._ready(found)
+            arena_bytes, commands = self._bind(sizes)
+            arena = self._arena_of(found, arena_bytes)
+            for command in commands:
+                self._run(found, arena, command, arrays, outputs)
+            found.synchronize()
+
+    def release(self) -> None:
+        """Free the memory on the device; a later call allocates it again."""
+        if self._device is None:
+            return
+        with self._device.lock:
+            for memory in (self._weights, self._arena):
+                if memory is not None:
+                    self._device.free(memory)
+            self._device = self._weights = self._arena = self._program = None
+
+    def _sizes(self, inputs: Sequence[Array]) -> tuple[int, ...]:
+        """The sizes of the symbols, in their order."""
+        where = self.part.sizes_input
+        return tuple(
+            int(inputs[number].reshape(-1)[axis]) if number == where else inputs[number].shape[axis]
+            for number, axis in self.part.symbols.values()
+        )
+
+    def _ready(self, found: Device) -> None:
+        """Load the code and upload the weights, once."""
+        if self._device is not None:
+            return
+        format, code = code_for(found, self.part.codes, f"@{self.part.name}")
+        program = found.load(code, format)
+        if self.part.weights:
+            self._weights = found.allocate(len(self.part.weights))
+            try:
+                found.copy_in(self._weights, 0, np.frombuffer(self.part.weights, np.uint8))
+            except BaseException:
+                found.free(self._weights)
+                self._weights = None
+                raise
+        self._device, self._program = found, program
+
+    def _bind(self, sizes: tuple[int, ...]) -> tuple[int, list[Command]]:
+        """The bytes of the arena and the commands for some sizes."""
+        if sizes in self._bindings:
+            self._bindings.move_to_end(sizes)
+            return self._bindings[sizes]
+        symbols = dict(zip(self.part.symbols, sizes, strict=True))
+        arena = self.part.arena.evaluate(symbols)
+        spaces = {ARENA: arena, WEIGHTS: len(self.part.weights)}
+        try:
+            made = [bound(command, symbols, spaces) for command in self.part.commands]
+        except (KeyError, ValueError, ZeroDivisionError) as error:
+            message = f"the commands of @{self.part.name} need a size that is not there: {error}"
+            raise StepwellError("bad-artifact", None, message) from None
+        self._bindings[sizes] = arena, [command for command in made if command is not None]
+        if len(self._bindings) > _MOST_BINDINGS:
+            self._bindings.popitem(last=False)
+        return self._bindings[sizes]
+
+    def _arena_of(self, found: Device, nbytes: int) -> Memory:
+        """Memory of at least some bytes, which later calls use too."""
+        if self._arena is None or self._arena.nbytes < nbytes:
+            if self._arena is not None:
+                found.free(self._arena)
+                self._arena = None
+            self._arena = found.allocate(max(nbytes, 1))
+        return self._arena
+
+    def _run(
+        self, found: Device, arena: Memory, command: Command, inputs: Sequence[Array], outputs: list[object]
+    ) -> None:
+        """Run a command with numbers."""
+
+        def view(array: Slice) -> View:
+            memory = arena if array.space == ARENA else cast(Memory, self._weights)
+            shape = tuple(size.value for size in array.shape)
+            return View(memory, array.offset.value, dtype_from_name(array.dtype), shape)
+
+        match command:
+            case CopyIn():
+                to = view(command.to)
+                self._expect(inputs[command.number], to, f"input {command.number}")
+                found.copy_in(to.memory, to.offset, as_bytes(inputs[command.number]))
+            case CopyOut():
+                source, output = view(command.source), cast(Array, outputs[command.number])
+                self._expect(output, source, f"output {command.number}")
+                found.copy_out(source.memory, source.offset, as_bytes(output))
+            case Copy():
+                source, to = view(command.source), view(command.to)
+                found.copy(source.memory, source.offset, to.memory, to.offset, to.nbytes)
+            case Launch():
+                arguments = [
+                    view(each) if isinstance(each, Slice) else _number(each) for each in command.arguments
+                ]
+                grid, block = (tuple(size.value for size in sizes) for sizes in (command.grid, command.block))
+                kernel, shared = command.kernel, command.shared.value
+                found.launch(self._program, kernel, grid, block, shared, arguments)  # pyright: ignore[reportArgumentType]  # of three sizes each
+
+    def _expect(self, array: Array, wanted: View, name: str) -> None:
+        """Require an array of some bytes. Raises: StepwellError `wrong-result`."""
+        if array.nbytes != wanted.nbytes:
+            message = f"{name} of @{self.part.name} has {array.nbytes} bytes, expected {wanted.nbytes}"
+            raise StepwellError("wrong-result", None, message)
+
+
+def _number(found: Number) -> Argument:
+    """An index as it is, or a number of its type."""
+    if isinstance(found.value, Dim):
+        return found.value.value
+    return cast(Argument, dtype_from_name(found.dtype).type(found.value))

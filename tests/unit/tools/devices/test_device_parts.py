@@ -1,0 +1,132 @@
+"""Models on devices: parts, artifacts, the commands of the host, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+import stepwell as sw
+from stepwell.runtime.devices.part import DevicePart
+from stepwell.runtime.devices.run_part import load_part
+from stepwell.runtime.errors import StepwellError
+from tests.support.imports import ROOT
+
+DEVICE = "gpu-interpreter"
+
+
+def model(folder: Path, signature: str, nodes: str) -> Path:
+    """A model of a folder, by its text."""
+    made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]>\ng {signature} {{ {nodes} }}')
+    onnx.save(made, path := folder / "model.onnx")
+    return path
+
+
+def one(result: object) -> Any:
+    """The only result of a call."""
+    assert isinstance(result, np.ndarray)
+    return result
+
+
+def code_of(compiled: sw.CompiledModel) -> bytes:
+    """The bytes of the only device part."""
+    (callee,) = compiled.image.main.callees
+    assert callee.kind == "device"
+    return callee.code
+
+
+def test_a_trained_model_for_several_sizes_by_one_compilation() -> None:
+    on_device = sw.compile(ROOT / "examples/digits.onnx", device=DEVICE, use_cache=False)
+    here = sw.compile(ROOT / "examples/digits.onnx")
+    for rows in (1, 3, 0):
+        x = np.random.default_rng(rows).standard_normal((rows, 64), np.float32)
+        np.testing.assert_allclose(one(on_device(x)), one(here(x)), atol=3e-6)
+    part = DevicePart.from_bytes(code_of(on_device))
+    assert part.symbols == {"N": (0, 0)} and list(part.codes) == ["gpu"]
+
+
+def test_the_artifact_has_the_part(tmp_path: Path) -> None:
+    path = model(tmp_path, "(float[2, 3] x, float[3] b) => (float[2, 3] y)", "s = Add(x, b) y = Relu(s)")
+    compiled = sw.compile(path, device=DEVICE, use_cache=False)
+    compiled.save(tmp_path / "m.stepwell")
+    loaded = sw.load(tmp_path / "m.stepwell")
+    x, b = np.arange(-3, 3, dtype=np.float32).reshape(2, 3), np.ones(3, np.float32)
+    np.testing.assert_array_equal(loaded(x, b), np.maximum(x + b, 0))
+
+
+def test_ops_that_a_device_lacks_are_on_the_host(tmp_path: Path) -> None:
+    nodes = "a = Tanh(x) [wide] d = Cast<to = 11>(a) e = Mul(d, d) [back] f = Cast<to = 1>(e) y = Neg(f)"
+    path = model(tmp_path, "(float[4] x) => (float[4] y)", nodes)
+    on_cuda = sw.compile(path, target="cuda", device=DEVICE, use_cache=False)
+    assert len(on_cuda.image.main.callees) == 1  # cuda has f64
+    with sw.PassContext() as context:
+        compiled = sw.compile(path, target="webgpu", device=DEVICE, use_cache=False)
+    assert len(compiled.image.main.callees) == 2
+    assert any("buffers of webgpu have no elements of f64" in str(r) for r in context.remarks)
+    x = np.linspace(-2, 2, 4, dtype=np.float32)
+    np.testing.assert_allclose(one(compiled(x)), -(np.tanh(x) ** 2), rtol=1e-6)
+    with pytest.raises(StepwellError, match=r'"wide".*"back"') as error:
+        sw.compile(path, target="webgpu", device=DEVICE, strict_device=True)
+    assert error.value.code == "not-on-device"
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory: pytest.TempPathFactory) -> DevicePart:
+    """A part of two kernels with a weight."""
+    nodes = "p = MatMul(x, w) y = Relu(p)"
+    path = model(
+        tmp_path_factory.mktemp("part"),
+        "(float[2, 2] x) => (float[2, 2] y)<float[2, 2] w = {1, 2, 3, 4}>",
+        nodes,
+    )
+    return DevicePart.from_bytes(code_of(sw.compile(path, device=DEVICE, use_cache=False)))
+
+
+def test_commands_are_a_text(part: DevicePart) -> None:
+    lines = part.emitted().splitlines()
+    assert lines[0] == "part @gpu0_0 on gpu-interpreter (cuda)"
+    assert lines[2] == "  copy-in input0 -> arena+0 : 16"
+    assert lines[-1] == "  copy-out arena+256 -> output0 : 16"
+    launches = [line for line in lines if line.startswith("  launch @")]
+    assert any(
+        line.endswith("grid (1, 1, 1) block (32, 1, 1) shared 0 args (arena+256, arena+0, weights+0)")
+        for line in launches
+    )
+
+
+def test_bytes_of_parts(part: DevicePart) -> None:
+    data = part.to_bytes()
+    assert DevicePart.from_bytes(data) == part
+    for size in {*range(0, len(data), 97), len(data) - 1}:
+        with pytest.raises(StepwellError) as error:
+            load_part(data[:size])
+        assert error.value.code == "bad-artifact"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"copy-in",0,["arena","0"', b'"copy-in",9,["arena","0"'),
+        (b'["arena","256","float32"', b'["arena","9e9","float32"'),
+        (b'["arena","256","float32"', b'["arena","512","float32"'),
+        (b'["weights","0","float32"', b'["weights","8","floaty2"'),
+    ],
+)
+def test_wrong_headers(part: DevicePart, old: bytes, new: bytes) -> None:
+    data = part.to_bytes()
+    assert old in data and len(old) == len(new)
+    with pytest.raises(StepwellError) as error:
+        load_part(data.replace(old, new))
+    assert error.value.code == "bad-artifact"
+
+
+def test_names_of_devices() -> None:
+    for name, said in (
+        ("gpu-interpretr", "did you mean gpu-interpreter?"),
+        ("gpu-interpreter:x", "KIND:NUMBER"),
+    ):
+        with pytest.raises(StepwellError) as error:
+            sw.compile(ROOT / "examples/digits.onnx", device=name)
+        assert error.value.code == "no-device" and said in error.value.render()

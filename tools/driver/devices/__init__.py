@@ -1,0 +1,1 @@
+"""Devices of a compilation: the chosen one, and its parts of the model."""

@@ -1,0 +1,51 @@
+"""The device that the options of a compilation choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects.dev.devices import DeviceOp, device_names
+from stepwell.dialects.target import SpecAttr
+from stepwell.runtime.devices.table import expect_device_name
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.named_target import Target
+from stepwell.runtime.targets.text import CPU
+from stepwell.tools.driver.options import CompileOptions
+
+GPU0 = "gpu0"
+"""The name of the only device in the program."""
+_TARGET_OF: Mapping[str, str] = {"gpu-interpreter": "cuda", "ptx-interpreter": "cuda"}
+"""The targets that devices stand for where no target is given: one with all types of numbers."""
+
+
+def device_target(options: CompileOptions) -> Target | None:
+    """The target of the device, with its host; None where the CPU computes all. Raises: StepwellError."""
+    target = None if options.target is None else Target(options.target)
+    if target is not None and target.kind != CPU:
+        return target
+    if options.device is None:
+        return None
+    kind = options.device.partition(":")[0]
+    expect_device_name(options.device)
+    made = Target(_TARGET_OF.get(kind, kind))
+    return made if target is None else made.with_host(target)
+
+
+def device_name(options: CompileOptions, target: Target) -> str:
+    """The device that runs the code. Raises: StepwellError `no-device` for an unknown name."""
+    return target.kind if options.device is None else expect_device_name(options.device)
+
+
+def declare_devices(module: ModuleOp, options: CompileOptions) -> None:
+    """Declare the device of the options in a module."""
+    target = device_target(options)
+    if target is None or GPU0 in device_names(module):
+        return
+    if options.backends:
+        message = "backends and a device both take parts of a model"
+        raise StepwellError("bad-option", None, message, help="leave --backend or the device out")
+    op = DeviceOp(GPU0, SpecAttr.of(target.with_host(None)))
+    Rewriter.insert_op(op, InsertPoint.at_start(module.body.block))
