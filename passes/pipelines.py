@@ -188,6 +188,12 @@ GPU = (
     Step("plan-memory", "gives each intermediate of @main an offset in one arena of the device"),
 )
 """From kernels on tensors to kernels of the gpu level, one for each nest of loops."""
+NVVM = (
+    Step("convert-gpu-to-nvvm", "leaves what threads run, with intrinsics of NVIDIA"),
+    Step("convert-loops-to-llvm", "makes branches of loops and addresses of indices"),
+    Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),
+)
+"""From kernels of the gpu level to functions of the device on level 4."""
 # fmt: on
 
 NEEDED = frozenset(
@@ -235,7 +241,7 @@ SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE, C_PIPELINE = text_of((*LOOPS, *ON_LOOPS)), text_of(TO_C)
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
-MAIN_PIPELINE, GPU_PIPELINE = text_of(MAIN), text_of(GPU)
+MAIN_PIPELINE, GPU_PIPELINE, NVVM_PIPELINE = text_of(MAIN), text_of(GPU), text_of(NVVM)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
 C_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *C_STACK, *MAIN))

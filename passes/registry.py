@@ -125,6 +125,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "lowering": {
         "bufferize": ("turn tensors of kernels into buffers",),
         "convert-coreml-to-graph": ("lower each operation of Core ML to graph ops",),
+        "convert-gpu-to-nvvm": ("make functions with NVIDIA's intrinsics of kernels",),
         "convert-graph-to-linalg": ("outline kernels and lower them to linalg",),
         "convert-graph-to-vm": ("lower functional programs to bytecode",),
         "convert-graph-to-onnx": ("lower graph ops to operators of ONNX",),

@@ -104,6 +104,19 @@ class UIToFPOp(GenericCastOp):
 
 
 @irdl_op_definition
+class AddrSpaceCastOp(GenericCastOp):
+    """
+    A pointer of an address space as a pointer of another one, mostly the generic one of a device.
+
+    ```mlir
+    %g = llvm.addrspacecast %p : !llvm.ptr<3> to !llvm.ptr
+    ```
+    """
+
+    name = "llvm.addrspacecast"
+
+
+@irdl_op_definition
 class SelectOp(IRDLOperation):
     """
     The choice between two values; on vectors lane by lane when the condition is a vector.

@@ -246,6 +246,7 @@ INSTRUCTIONS: dict[type[Operation], Emit | None] = {
         for op in (
             llvm.TruncOp, llvm.ZExtOp, llvm.SExtOp, llvm.BitcastOp, llvm.SIToFPOp, llvm.FPExtOp,
             llvm.FPTruncOp, llvm.PtrToIntOp, llvm.IntToPtrOp, ours.UIToFPOp, ours.FPToSIOp, ours.FPToUIOp,
+            ours.AddrSpaceCastOp,
         )
     },
     llvm.FNegOp: _operands("fneg"),

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from stepwell.dialects.llvm import nvvm
 from stepwell.lowering.emit_llvm.debug_lines import DebugLines
 from stepwell.lowering.emit_llvm.function import FunctionEmitter
 from stepwell.lowering.emit_llvm.instructions import INSTRUCTIONS
@@ -134,6 +145,8 @@ class ModuleEmitter:
         words += _visibility(op.visibility_) + _unnamed(op.unnamed_addr)
         if (convention := op.CConv.convention.data) != "ccc":
             words.append(convention)
+        if nvvm.KERNEL in op.attributes:
+            words.append("ptx_kernel")
         words += self._slot_flags(op, op.res_attrs, 0)
         args = [
             " ".join([self.types(type), *self._slot_flags(op, op.arg_attrs, index)])
@@ -174,8 +187,9 @@ class ModuleEmitter:
         """The definition or declaration of a global."""
         if op.body.blocks:
             raise StepwellError("unsupported", op, "a global with an initializer region has no LLVM IR")
-        external = op.value is None
         linkage = op.linkage.linkage.data
+        # Memory of a block of threads has no value at first.
+        external = op.value is None and linkage != "internal"
         words = [f"@{op.sym_name.data} =", *([linkage] if linkage != "external" or external else [])]
         words += ["dso_local"] if op.dso_local is not None else []
         words += _visibility(op.visibility_)
@@ -185,6 +199,8 @@ class ModuleEmitter:
         words += ["constant" if op.constant is not None else "global", self.types(op.global_type)]
         if op.value is not None:
             words.append(self._initializer(op.value, op.global_type))
+        elif not external:
+            words.append("poison")
         text = " ".join(words)
         if op.section is not None:
             text += f', section "{op.section.data}"'
@@ -225,6 +241,9 @@ def _function_attributes(op: llvm.FuncOp) -> list[str]:
                 words += map(_passthrough, value)
             case "frame_pointer", llvm.FramePointerKindAttr():
                 words.append(f'"frame-pointer"="{value.data.value}"')
+            case nvvm.REQUIRED_THREADS, DenseArrayBase():
+                sizes = cast("DenseArrayBase[IntegerType]", value).get_values()
+                words.append(f'"nvvm.reqntid"="{",".join(map(str, sizes))}"')
             case "target_features", llvm.TargetFeaturesAttr():
                 words.append(f'"target-features"="{",".join(f.data for f in value.features)}"')
             case "target_cpu" | "tune_cpu", StringAttr():

@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr
 from xdsl.dialects.memref import StoreOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.dialects.gpu.limits import expect_within_limits
+from stepwell.dialects.gpu.nodes import node_lines
 from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.emit_source.language import BufferParameter, Language, Parts, ScalarParameter
 from stepwell.lowering.emit_source.opencl import OpenCl
 from stepwell.lowering.emit_source.views import View, dense, root_of
 from stepwell.lowering.emit_source.walk import Walk
 from stepwell.lowering.emit_source.wgsl import Wgsl
-from stepwell.runtime.errors import StepwellError, describe_location
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
 LANGUAGES: Mapping[str, type[Language]] = {language.kind: language for language in (Wgsl, OpenCl)}
 """The language of each kind of target that takes source text."""
 _INDEX = IndexType()
-_SHOWN_NODES = 6
-_NODE = 'node "'
-"""A part of the locations that name a node of a model."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKe
     if block is None:
         message = f"@{kernel.sym_name.data} has blocks of unknown size"
         raise StepwellError("unsupported", kernel, message, help="add gpu.known_block_size")
-    parts = Parts(kernel.sym_name.data, block, _nodes(kernel), in_arena=in_arena)
+    parts = Parts(kernel.sym_name.data, block, node_lines(kernel), in_arena=in_arena)
     walk = Walk(language, parts, kernel)
     walk.names.reserve(parts.name)
     stored = {root_of(op.operands[1]) for op in kernel.walk() if isinstance(op, StoreOp)}
@@ -144,13 +141,3 @@ def _product(shape: Sequence[int]) -> int:
     for size in shape:
         total *= size
     return total
-
-
-def _nodes(kernel: gpu.GPUFuncOp) -> list[str]:
-    """The locations of the kernel's ops as lines of a comment: nodes of the model, in their order."""
-    # Constants are shared by all nodes of a function, and have their locations together.
-    ops = (op for op in kernel.walk() if op is not kernel and not isinstance(op, ConstantOp))
-    places = dict.fromkeys(describe_location(op) or "" for op in ops)
-    found = [place for place in places if _NODE in place]
-    more = [f"and {len(found) - _SHOWN_NODES} more"] if len(found) > _SHOWN_NODES else []
-    return [f"@{kernel.sym_name.data}", *found[:_SHOWN_NODES], *more]

@@ -24,6 +24,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects._xdsl import set_type
+from stepwell.dialects.llvm import nvvm
 from stepwell.dialects.llvm.calls import call_symbol, segment_sizes
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched import ALIGN
@@ -49,6 +50,7 @@ from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
 _KERNEL_TYPE = llvm.LLVMFunctionType([PTR, PTR, PTR], I32)
+_KEPT = (KERNEL, PROGRAM, nvvm.KERNEL, nvvm.REQUIRED_THREADS)
 _EXTERNAL, _INTERNAL = llvm.LinkageAttr("external"), llvm.LinkageAttr("internal")
 
 
@@ -87,7 +89,7 @@ class FunctionLowering(LoopsToLLVMPattern):
             if kernel:
                 info.context = self._enter_kernel(op, entry, arguments, rewriter)
             else:
-                self._enter_plain(op, entry, arguments)
+                self._enter_plain(op, entry, arguments, rewriter)
         rewriter.replace(op, new, [])
 
     def _enter_kernel(
@@ -162,15 +164,21 @@ class FunctionLowering(LoopsToLLVMPattern):
         return dense_layout(op, code, type.element_type, sizes, align_bytes)
 
     def _enter_plain(
-        self, op: func.FuncOp, entry: Block, attributes: Sequence[Mapping[str, Attribute]]
+        self,
+        op: func.FuncOp,
+        entry: Block,
+        attributes: Sequence[Mapping[str, Attribute]],
+        rewriter: PatternRewriter,
     ) -> None:
-        """Turn memref arguments of an ordinary function into bare pointers with static layouts."""
+        """Turn memref arguments of an ordinary function into bare pointers; sizes are known, or arguments."""
         code = Code(self.state, entry)
+        symbols = _named_sizes(entry, attributes)
         for arg in entry.args:
             if isinstance(arg.type, MemRefType):
-                layout = self._argument_layout(op, arg, attributes[arg.index], {}, code)
+                layout = self._argument_layout(op, arg, attributes[arg.index], symbols, code)
                 self.state.layouts[arg] = layout
                 set_type(arg, PTR)
+        rewriter.insert(code.ops, InsertPoint.at_start(entry))
 
 
 def dense_layout(
@@ -337,6 +345,16 @@ def _replace(arg: BlockArgument, value: SSAValue) -> None:
     arg.replace_all_uses_with(value)
 
 
+def _named_sizes(entry: Block, attributes: Sequence[Mapping[str, Attribute]]) -> dict[str, SSAValue]:
+    """The index arguments that are sizes of other arguments, by the name in their attributes."""
+    named: dict[str, SSAValue] = {}
+    for arg in entry.args:
+        if isinstance(name := attributes[arg.index].get(nvvm.SIZE), StringAttr):
+            set_type(arg, I64)
+            named[name.data] = arg
+    return named
+
+
 def _plain_type(op: func.FuncOp) -> llvm.LLVMFunctionType:
     """The type of an ordinary function at level 4: memrefs become pointers."""
     inputs = [
@@ -350,4 +368,4 @@ def _plain_type(op: func.FuncOp) -> llvm.LLVMFunctionType:
 
 def _kept(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
     """The attributes of a function that an `llvm.func` keeps: the interface of a kernel, or of `@main`."""
-    return {name: attributes[name] for name in (KERNEL, PROGRAM) if name in attributes}
+    return {name: attributes[name] for name in _KEPT if name in attributes}

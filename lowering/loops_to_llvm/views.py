@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import gcd
 
 from xdsl.dialects import llvm, memref
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, UnrealizedConversionCastOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
@@ -16,7 +16,7 @@ from stepwell.dialects.types import element_bytes
 from stepwell.lowering.loops_to_llvm.code import Code
 from stepwell.lowering.loops_to_llvm.functions import dense_layout
 from stepwell.lowering.loops_to_llvm.pattern import LoopsToLLVMPattern
-from stepwell.lowering.loops_to_llvm.state import I8, I64, Extent, Layout, memory_type, memref_type
+from stepwell.lowering.loops_to_llvm.state import I8, I64, PTR, Extent, Layout, memory_type, memref_type
 from stepwell.runtime.errors import StepwellError
 
 
@@ -100,6 +100,27 @@ class ViewLowering(ViewPattern):
             op, code, type.element_type, sizes, max(align, element_bytes(type.element_type))
         )
         self.replace(op, code, code.element_pointer(op.source, shift, I8), layout, rewriter)
+
+
+class PointerLowering(ViewPattern):
+    """
+    A pointer as a memref: the memory of a block of threads, which a global of another address space has.
+
+    ```mlir
+    %m = builtin.unrealized_conversion_cast %p : !llvm.ptr to memref<16xf32, 3 : i32>
+    // ->
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: UnrealizedConversionCastOp, rewriter: PatternRewriter) -> None:
+        """Replace the result by the pointer, with the dense layout of the type."""
+        if len(op.results) != 1 or len(op.operands) != 1 or op.operands[0].type != PTR:
+            return
+        code, type = self.code_at(op), memref_type(op.results[0])
+        align = element_bytes(type.element_type)
+        layout = dense_layout(op, code, type.element_type, type.get_shape(), align)
+        self.replace(op, code, op.operands[0], layout, rewriter)
 
 
 class CastLowering(ViewPattern):

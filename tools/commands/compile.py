@@ -21,7 +21,7 @@ from stepwell.tools.commands.options import (
     expect_full_start,
     watched,
 )
-from stepwell.tools.devices.emit import DEVICE_LEVELS, emit_for_device
+from stepwell.tools.devices.emit import DEVICE_LEVELS, emit_for_device, is_for_device
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import (
     CompileOptions,
@@ -54,7 +54,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--emit",
         choices=(*LEVELS, "vm", "obj", *DEVICE_LEVELS),
         help="write a level's IR instead of an artifact; gpu: kernels of a GPU, source: the same as source "
-        "text of --target webgpu or opencl, commands: what the host does with them",
+        "text of --target webgpu or opencl, asm: as PTX of --target cuda, commands: what the host does "
+        "with them",
     )
     parser.add_argument(
         "--upstream",
@@ -214,7 +215,7 @@ def _emit(args: Namespace, options: CompileOptions) -> None:
             raise StepwellError("bad-option", None, "an object file needs -o FILE")
         emit_object_file(args.model, options, args.output)
         return
-    if args.emit in DEVICE_LEVELS:
+    if is_for_device(options, args.emit):
         emit_for_device(args.model, options, args.emit, args.output)
         return
     if args.output is None:

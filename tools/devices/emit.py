@@ -1,4 +1,4 @@
-"""`stepwell compile --emit gpu` and `--emit source`: the kernels of a model for a device, as text."""
+"""`stepwell compile --emit gpu`, `--emit source`, and levels below for GPUs of NVIDIA: kernels as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 DEVICE_LEVELS = ("gpu", "source", "commands")
 """What `--emit` writes for devices: the gpu level, source text, or what the host does."""
-_GPU, _COMMANDS = "gpu", "commands"
+_OF_CUDA = ("llvm", "ll", "asm")
+"""The levels of which a target `cuda` has those of its kernels; `asm` is PTX."""
+_GPU, _COMMANDS, _CUDA = "gpu", "commands", "cuda"
 _MOST_OPT_LEVEL = 1
 """Higher levels store data as kernels of CPUs read them best."""
 
@@ -31,8 +33,6 @@ def emit_for_device(model: Path, options: CompileOptions, level: str, output: Pa
     Raises: StepwellError `bad-option` for a target that is no GPU; `unsupported-target`, `unsupported` of
     `emit_kernels`; of the pass that failed.
     """
-    from stepwell.lowering.emit_source import emit_kernels
-    from stepwell.passes.instruments import module_text
     from stepwell.tools.driver.ir_files import write_ir
 
     if level == _COMMANDS:
@@ -43,10 +43,7 @@ def emit_for_device(model: Path, options: CompileOptions, level: str, output: Pa
         message = "--emit source is for a device: --target webgpu or opencl"
         raise StepwellError("bad-option", None, message, help="`stepwell targets` lists the kinds")
     module, ctx = kernels_of(model, options)
-    if target is None or level == _GPU:
-        text = module_text(module)
-    else:
-        text = "\n\n".join(kernel.text for kernel in emit_kernels(module, target)) + "\n"
+    text = _text(module, level, target)
     if level == _GPU and output is not None:
         write_ir(output, text, ctx)
     else:
@@ -58,6 +55,31 @@ def _write(text: str, output: Path | None) -> None:
         print(text, end="")
     else:
         write_text(output, text)
+
+
+def is_for_device(options: CompileOptions, level: str) -> bool:
+    """Whether `--emit` of a level writes the kernels of a device. Raises: StepwellError `bad-target`, …"""
+    if level in DEVICE_LEVELS:
+        return True
+    return level in _OF_CUDA and options.target is not None and Target(options.target).kind == _CUDA
+
+
+def _text(module: ModuleOp, level: str, target: Target | None) -> str:
+    """The kernels of a module at a level. Raises: StepwellError of `emit_kernels` and `emit_ptx`."""
+    from stepwell.lowering.emit_llvm import emit_llvm
+    from stepwell.lowering.emit_ptx import emit_ptx, lowered_kernels
+    from stepwell.lowering.emit_source import emit_kernels
+    from stepwell.passes.instruments import module_text
+
+    if target is None or level == _GPU:
+        return module_text(module)
+    if level == "llvm":
+        return module_text(lowered_kernels(module))
+    if level == "ll":
+        return emit_llvm(lowered_kernels(module))
+    if level == "asm" or target.kind == _CUDA:
+        return emit_ptx(module, target).text
+    return "\n\n".join(kernel.text for kernel in emit_kernels(module, target)) + "\n"
 
 
 def commands_text(model: Path, options: CompileOptions) -> str:

@@ -1,0 +1,100 @@
+"""The PTX of a module of kernels, and what a launch of each of them passes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.llvm import CallOp, FuncOp
+
+from stepwell.dialects import gpu
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.gpu.limits import expect_within_limits
+from stepwell.dialects.gpu.nodes import node_lines
+from stepwell.lowering.emit_llvm import emit_llvm
+from stepwell.lowering.emit_ptx.code import ptx_of
+from stepwell.lowering.gpu_to_nvvm import Parameter, kernel_names, parameters_of
+from stepwell.passes.manager import run_pipeline
+from stepwell.passes.pipelines import NVVM_PIPELINE
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.named_target import Target
+
+_KIND = "cuda"
+_ENTRY = re.compile(r"^\s*// \.globl\s+(\S+).*$", re.MULTILINE)
+"""The line before each function; LLVM writes the name there."""
+
+
+@dataclass(frozen=True)
+class PtxKernel:
+    """A kernel in PTX, and what a launch passes to it."""
+
+    name: str
+    block: tuple[int, ...]
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class PtxModule:
+    """The PTX of kernels, in one text."""
+
+    text: str
+    kernels: Mapping[gpu.GPUFuncOp, PtxKernel]
+
+
+def emit_ptx(module: ModuleOp, target: Target) -> PtxModule:
+    """
+    The kernels of a module as PTX for a target of the kind `cuda`; the module stays as it is.
+
+    Raises: StepwellError `unsupported-target`; `exceeds-target`; `unsupported`, `unsupported-op` for what has
+    no PTX.
+    """
+    if target.kind != _KIND:
+        message = f"there is no PTX for {target.kind}"
+        raise StepwellError("unsupported-target", None, message, help="--target cuda")
+    names = kernel_names(module)
+    kernels = {each: _described(each, name, target) for each, name in names.items()}
+    comments = {name: node_lines(each) for each, name in names.items()}
+    text = ptx_of(emit_llvm(lowered_kernels(module)), target) if kernels else ""
+    return PtxModule(_with_comments(text, comments), kernels)
+
+
+def lowered_kernels(module: ModuleOp) -> ModuleOp:
+    """
+    A new module with the kernels of another one on level 4, without what the host does.
+
+    Raises: StepwellError `unsupported`, `unsupported-op` for what has no PTX.
+    """
+    lowered = module.clone()
+    run_pipeline(lowered, NVVM_PIPELINE, StepwellContext())
+    _expect_device_code(lowered)
+    return lowered
+
+
+def _described(kernel: gpu.GPUFuncOp, name: str, target: Target) -> PtxKernel:
+    """The launch's side of a kernel. Raises: StepwellError `unsupported`, `exceeds-target`."""
+    expect_within_limits(kernel, target)
+    if (block := kernel.block_size) is None:
+        message = f"@{name} has blocks of unknown size"
+        raise StepwellError("unsupported", kernel, message, help="add gpu.known_block_size")
+    return PtxKernel(name, block, tuple(parameters_of(kernel)))
+
+
+def _expect_device_code(module: ModuleOp) -> None:
+    """Require all functions to be here: a GPU has no C library. Raises: StepwellError `unsupported-op`."""
+    defined = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.body.blocks}
+    for op in module.walk():
+        if isinstance(op, CallOp) and (op.callee is None or op.callee.root_reference.data not in defined):
+            name = "a pointer" if op.callee is None else op.callee.root_reference.data
+            message = f"{name} is a function of the C library, which a GPU does not have"
+            raise StepwellError("unsupported-op", op, message, help="compute it on the host")
+
+
+def _with_comments(text: str, comments: Mapping[str, Sequence[str]]) -> str:
+    """The text with the nodes of each kernel above it."""
+
+    def lines(found: re.Match[str]) -> str:
+        return "\n".join(f"// {line}" for line in comments.get(found[1], ())) or found[0]
+
+    return _ENTRY.sub(lines, text)

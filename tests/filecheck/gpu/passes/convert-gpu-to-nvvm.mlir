@@ -1,0 +1,78 @@
+// RUN: stepwell-opt %s -p convert-gpu-to-nvvm | filecheck %s
+// RUN: stepwell-opt %s -p convert-gpu-to-nvvm,convert-loops-to-llvm | filecheck %s --check-prefix=LLVM
+
+// Memory of the block is a global of address space 3; what the host does is left out.
+
+// CHECK: llvm.mlir.global internal @reverse_s_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<256 x f32>
+// CHECK: func.func @reverse(%x: memref<256xf32> {graph.dims = #graph.dims<[256]>}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256, 1, 1>}
+// CHECK: %[[P:.*]] = llvm.mlir.addressof @reverse_s_0 : !llvm.ptr<3>
+// CHECK: %[[G:.*]] = llvm.addrspacecast %[[P]] : !llvm.ptr<3> to !llvm.ptr
+// CHECK: %s = builtin.unrealized_conversion_cast %[[G]] : !llvm.ptr to memref<256xf32, #gpu.address_space<workgroup>>
+// CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.tid.x"() : () -> i32
+// CHECK: %t = arith.index_cast %[[T]] : i32 to index
+// CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.all"(%{{.*}}) : (i32) -> ()
+// CHECK: func.return
+// CHECK-NOT: gpu.
+// CHECK-NOT: @main
+
+// LLVM: llvm.func @reverse(%x: !llvm.ptr) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256, 1, 1>}
+// LLVM: %s = llvm.addrspacecast %{{.*}} : !llvm.ptr<3> to !llvm.ptr
+// LLVM: llvm.getelementptr inbounds %s[%{{.*}}]
+
+// An inner size that is not known is an argument, and so is an outer one that the kernel asks for.
+
+// CHECK: func.func @sizes(%x: memref<?x?xf32> {graph.dims = #graph.dims<["n0d0", "n0d1"]>}, %n: index, %n0d1: index {nvvm.size = "n0d1"}) attributes {nvvm.kernel}
+// CHECK: func.func @asked(%x: memref<?xf32> {graph.dims = #graph.dims<["n0d0"]>}, %n0d0: index {nvvm.size = "n0d0"})
+// LLVM: llvm.func @sizes(%{{.*}}: !llvm.ptr, %n: i64, %n0d1: i64)
+// LLVM: llvm.mul %{{.*}}, %n0d1 : i64
+
+// A sum of a warp is made of shuffles by 16, 8, 4, 2 and 1; the last lane and the width are one number.
+
+// CHECK: func.func @warp
+// CHECK-COUNT-5: llvm.call_intrinsic "llvm.nvvm.shfl.sync.bfly.f32p"
+// CHECK-NOT: shfl
+builtin.module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @reverse(%x: memref<256xf32>) workgroup(%s: memref<256xf32, #gpu.address_space<workgroup>>) kernel
+        attributes {gpu.known_block_size = array<i32: 256, 1, 1>} {
+      %t = gpu.thread_id x
+      %a = memref.load %x[%t] : memref<256xf32>
+      memref.store %a, %s[%t] : memref<256xf32, #gpu.address_space<workgroup>>
+      gpu.barrier
+      %last = arith.constant 255 : index
+      %r = arith.subi %last, %t : index
+      %b = memref.load %s[%r] : memref<256xf32, #gpu.address_space<workgroup>>
+      memref.store %b, %x[%t] : memref<256xf32>
+      gpu.return
+    }
+    gpu.func @sizes(%x: memref<?x?xf32>, %n: index) kernel {
+      %b = gpu.block_id y
+      %v = memref.load %x[%b, %n] : memref<?x?xf32>
+      memref.store %v, %x[%n, %b] : memref<?x?xf32>
+      gpu.return
+    }
+    gpu.func @asked(%x: memref<?xf32>) kernel {
+      %c0 = arith.constant 0 : index
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      %c1 = arith.constant 1 : index
+      %last = arith.subi %n, %c1 : index
+      %v = memref.load %x[%c0] : memref<?xf32>
+      memref.store %v, %x[%last] : memref<?xf32>
+      gpu.return
+    }
+    gpu.func @warp(%x: memref<64xf32>) kernel attributes {gpu.known_block_size = array<i32: 64, 1, 1>} {
+      %t = gpu.thread_id x
+      %v = memref.load %x[%t] : memref<64xf32>
+      %r = gpu.subgroup_reduce add %v : (f32) -> f32
+      memref.store %r, %x[%t] : memref<64xf32>
+      gpu.return
+    }
+  }
+  func.func @main(%x: memref<256xf32>) {
+    %one = arith.constant 1 : index
+    %threads = arith.constant 256 : index
+    gpu.launch_func @kernels::@reverse blocks in (%one, %one, %one) threads in (%threads, %one, %one)
+        args(%x : memref<256xf32>)
+    func.return
+  }
+}
