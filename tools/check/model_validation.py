@@ -23,6 +23,7 @@ from stepwell.tools.check.model_values import ModelValues
 from stepwell.tools.check.observed import Observation
 from stepwell.tools.check.one_kernel import run_compiled
 from stepwell.tools.check.rows import LEVELS, Row, Status
+from stepwell.tools.check.shared_rows import shared_rows
 from stepwell.tools.check.validation import (
     Known,
     Validate,
@@ -64,7 +65,7 @@ class ModelValidation:
     A validation under way.
 
     Args: `levels` are those that are judged; `full` runs all iterations of loops; `progress` is called before
-    each kernel.
+    each kernel; `processes` share the kernels, where this one can be forked.
     """
 
     path: Path
@@ -72,6 +73,7 @@ class ModelValidation:
     levels: Collection[str] = LEVELS
     full: bool = False
     progress: Progress | None = None
+    processes: int = 1
     rows: list[Row] = field(default_factory=list[Row])
 
     def run(
@@ -203,32 +205,43 @@ class ModelValidation:
     ) -> None:
         """Levels 2 and 3, and machine code, of each kernel alone."""
         kernels = kernels_of(compilation.module)
-        for number, kernel in enumerate(kernels):
+
+        def rows_of(number: int) -> list[Row]:
             if self.progress is not None:
                 self.progress("kernels", number, len(kernels))
-            symbol = kernel.sym_name.data
+            symbol = kernels[number].sym_name.data
             if symbol not in known:
-                self.rows.append(Row("tensor", "", symbol, Status.UNJUDGED, note="it did not run"))
-                continue
-            each, least = known[symbol]
-            module = ModuleOp([kernel.clone()])
-            instrument = self._instrument(compilation, symbol, each, least, seed)
-            for level, steps in OF_KERNELS_BY_LEVEL[:2]:
-                pipeline = text_of(steps)
-                if level in self.levels:
-                    instrument.level, instrument.rows = level, []
-                    self.rows += validated_pipeline(module, pipeline, compilation.ctx, instrument)
-                    each = instrument.known[symbol]
-                    if self.rows[-1].status is Status.FAILED:
-                        break
-                elif "loop" in self.levels:
-                    try:
-                        run_pipeline(module, pipeline, compilation.ctx)
-                    except StepwellError as error:
-                        self.rows.append(failed_row(error, level, symbol))
-                        break
-            if "llvm" in self.levels:
-                self.rows.append(self._machine(compilation, kernel, each, least))
+                return [Row("tensor", "", symbol, Status.UNJUDGED, note="it did not run")]
+            return self._rows_of_kernel(compilation, kernels[number], known[symbol], seed)
+
+        self.rows += shared_rows(rows_of, len(kernels), self.processes)
+
+    def _rows_of_kernel(
+        self, compilation: Compilation, kernel: func.FuncOp, known: tuple[Known, Numerics], seed: int
+    ) -> list[Row]:
+        """The rows of a kernel with its inputs and the results of level 1: levels 2 and 3, machine code."""
+        each, least = known
+        symbol = kernel.sym_name.data
+        module = ModuleOp([kernel.clone()])
+        instrument = self._instrument(compilation, symbol, each, least, seed)
+        rows: list[Row] = []
+        for level, steps in OF_KERNELS_BY_LEVEL[:2]:
+            pipeline = text_of(steps)
+            if level in self.levels:
+                instrument.level, instrument.rows = level, []
+                rows += validated_pipeline(module, pipeline, compilation.ctx, instrument)
+                each = instrument.known[symbol]
+                if rows[-1].status is Status.FAILED:
+                    break
+            elif "loop" in self.levels:
+                try:
+                    run_pipeline(module, pipeline, compilation.ctx)
+                except StepwellError as error:
+                    rows.append(failed_row(error, level, symbol))
+                    break
+        if "llvm" in self.levels:
+            rows.append(self._machine(compilation, kernel, each, least))
+        return rows
 
     def _machine(
         self, compilation: Compilation, kernel: func.FuncOp, known: Known, numerics: Numerics

@@ -102,6 +102,7 @@ def _pipeline_rows(args: Namespace) -> list[Row]:
 
 def _model_rows(args: Namespace) -> list[Row]:
     """The rows of the passes that compile a model."""
+    from stepwell.runtime.cores import usable_cores
     from stepwell.tools.check.model_validation import ModelValidation, expect_above_loops
     from stepwell.tools.debug.references import wanted_values
     from stepwell.tools.driver.reading import interface_of, start
@@ -115,7 +116,9 @@ def _model_rows(args: Namespace) -> list[Row]:
     interface = interface_of(args.model, options)
     arrays = read_arrays(args.inputs) if args.inputs is not None else {}
     with shown_progress() as progress:
-        validation = ModelValidation(args.model, options, args.level, full=args.full, progress=progress)
+        validation = ModelValidation(
+            args.model, options, args.level, args.full, progress, processes=usable_cores()
+        )
         for seed in range(args.seed, args.seed + args.seeds):
             feeds = completed_inputs(interface, arrays, seed, dict(args.input_shape))
             wanted = wanted_values("reference", args.model, feeds) if "graph" in args.level else None
