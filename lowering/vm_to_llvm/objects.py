@@ -22,6 +22,7 @@ from stepwell.runtime.vm.native_abi import (
     INNER_FRAMES,
     ITEM_WORDS,
     OUTER_FRAMES,
+    STACK_NOW,
     TAG_BITS,
     WORD_BYTES,
     Field,
@@ -95,6 +96,10 @@ take:
   %block = inttoptr i64 %start to ptr
   ret ptr %block
 refill:
+  %frame = call ptr @llvm.frameaddress.p0(i32 0)
+  %now = ptrtoint ptr %frame to i64
+  %now.slot = getelementptr i64, ptr %ctx, i64 $stack_now
+  store i64 %now, ptr %now.slot
   %allocate.slot = getelementptr i64, ptr %ctx, i64 $ALLOCATE
   %allocate = load ptr, ptr %allocate.slot
   %is.there = call i64 %allocate(ptr %ctx, i64 %bytes)
@@ -318,6 +323,7 @@ def shared_code() -> str:
         words,
         inner=INNER_FRAMES,
         outer=OUTER_FRAMES,
+        stack_now=STACK_NOW,
         aligned_from=ALIGNED_FROM,
         arguments=ARGUMENTS,
         loads=loads,

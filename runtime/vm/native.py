@@ -133,7 +133,7 @@ class NativeMachine:
         finally:
             with self._lock:
                 self._running -= 1
-            call.end()
+            call.memory.end()
             self._idle.append(call)
 
     def _result(self, call: Call, number: int, words: Sequence[int], count: int, cells: CallCells) -> Value:
@@ -193,8 +193,8 @@ class NativeMachine:
         def job() -> None:
             begun = deep_stack.clock()
             results.append(self._start(*arguments) or 0)
-            lowest, seconds = int(call.lowest), deep_stack.clock() - begun
-            deep_stack.forget_pages(lowest, lowest + stack.size_bytes - deep_stack.PAGES_KEPT, seconds)
+            seconds, (lowest, end) = deep_stack.clock() - begun, call.stack
+            deep_stack.forget_pages(lowest, end - deep_stack.PAGES_KEPT, seconds)
 
         stack.run(job, call.interrupt)
         deep_stack.give_back(stack)
@@ -244,6 +244,9 @@ class NativeMachine:
                 )
             case Failure.STACK:
                 depth = int(call.words[Field.DEPTH])
+                if call.memory.is_stack_limited:
+                    message = f"calls nest {depth:,} deep, and {self._memory_message()}"
+                    return Fault("out-of-memory", message)
                 size = int(call.words[Field.STACK_BYTES]) >> 20
                 return Fault("too-deep", f"calls nest {depth:,} deep, which uses up a stack of {size} MiB")
             case Failure.OUT_OF_MEMORY:

@@ -127,7 +127,9 @@ OPEN, PREPARE = Field.FREE + SIZE_CLASSES, Field.FREE + SIZE_CLASSES + 1
 Table of rows of segments with open sizes, null for those that only Python calls; and `i64 prepare(ptr ctx,
 i64 number, ptr arguments)`, which makes such a row be for the sizes of some arguments.
 """
-CONTEXT_WORDS = PREPARE + 1
+STACK_NOW = PREPARE + 1
+"""An address in the stack's last frame, when `ALLOCATE` is called."""
+CONTEXT_WORDS = STACK_NOW + 1
 SEGMENT_WORDS = 4
 OUTPUT_WORDS = 4
 """

@@ -8,12 +8,10 @@ from math import prod
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from stepwell.runtime.addresses import address_of
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.native_segment import NativeSegment
-from stepwell.runtime.memory import aligned_empty
 from stepwell.runtime.vm.native_abi import (
     ARGUMENTS,
     CONTEXT_WORDS,
@@ -30,17 +28,12 @@ from stepwell.runtime.vm.native_abi import (
     Field,
     Kind,
 )
+from stepwell.runtime.vm.native_memory import INTERRUPTED, CallMemory, Words
 from stepwell.runtime.vm.native_tables import tensor_block
 from stepwell.runtime.vm.native_values import TypeTable
 from stepwell.runtime.vm.steps import PackedFunction
 from stepwell.runtime.vm.tensors import TensorCheck
 
-Words = npt.NDArray[np.uint64]
-_FIRST_CHUNK_BYTES, _LARGEST_CHUNK_BYTES = 1 << 16, 1 << 24
-# What a context keeps for the next call.
-_KEPT_BYTES = 1 << 20
-_LINE = 64
-_INTERRUPTED = 2**64 - 1
 _FEW_ITEMS = 64
 FIRST_RESULT_WORDS = 1 << 12
 """The i64 of small results."""
@@ -84,12 +77,10 @@ class Call:
         self.address = address_of(self.words)
         self.failure: BaseException | None = None
         self._types, self.packed = types, packed
-        self._max_bytes = limits[1]
+        self.memory = CallMemory(self.words, limits[1])
         self._make_tensor = ctypes.CFUNCTYPE(
             ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 3
         )(make_tensor)
-        self._chunks: list[npt.NDArray[np.uint8]] = [aligned_empty(_FIRST_CHUNK_BYTES)]
-        self._bytes = _FIRST_CHUNK_BYTES
         functions, parameters = counts
         self.inner, self.outer = np.zeros(INNER_FRAMES, np.uint64), np.zeros(OUTER_FRAMES, np.uint64)
         self.counts = np.zeros(max(1, functions), np.uint64)
@@ -128,7 +119,6 @@ class Call:
         self.words[Field.PACKED] = ctypes.cast(self._call, ctypes.c_void_p).value or 0
         self.words[OPEN] = address_of(self._open)
         self.words[PREPARE] = ctypes.cast(self._prepare, ctypes.c_void_p).value or 0
-        self._use(self._chunks[0])
         self._fresh = self.words.copy()
 
     def begin(self, fuel: int, stack_bytes: int) -> None:
@@ -140,7 +130,8 @@ class Call:
         if words[Field.FRAMES]:  # of an earlier call, or of this one where it runs again
             self.counts[:] = 0
         words[:] = self._fresh  # in a third of the time of single fields
-        words[Field.FUEL], words[Field.STACK_BYTES] = fuel, stack_bytes
+        words[Field.FUEL] = fuel
+        self.memory.begin(stack_bytes)
         self._immortal[:] = IMMORTAL
         self.failure = None
         if self._cleared != self._types.cleared:
@@ -148,9 +139,6 @@ class Call:
             for row in self._rows:
                 if row is not None:
                     row[:] = 0
-        if len(self._chunks) > 1:
-            del self._chunks[1:]
-            self._bytes = _FIRST_CHUNK_BYTES
 
     def entering(self, words: Sequence[int]) -> tuple[int, int, object]:
         """The addresses of items and of memory for their objects, and the owner of both."""
@@ -161,46 +149,24 @@ class Call:
         values = np.zeros(len(words) // ITEM_WORDS + ARGUMENTS, np.uint64)
         return address_of(items), address_of(values), (items, values)
 
-    def end(self) -> None:
-        """Give back the memory that only a large call needs."""
-        if self._bytes > _KEPT_BYTES:
-            del self._chunks[1:]
-            self._bytes = _FIRST_CHUNK_BYTES
-
     def interrupt(self) -> None:
         """End the call at its next check, from another thread."""
-        self.words[Field.STACK_LIMIT] = _INTERRUPTED
+        self.words[Field.STACK_LIMIT] = INTERRUPTED
 
     @property
-    def lowest(self) -> int:
-        """The lowest address of the stack of the last call."""
+    def stack(self) -> tuple[int, int]:
+        """The lowest address that the last call might use of its stack, and the end; 0 after an interrupt."""
         limit = int(self.words[Field.STACK_LIMIT])
-        return 0 if limit == _INTERRUPTED else limit
+        lowest = 0 if limit == INTERRUPTED else limit
+        return lowest, lowest + int(self.words[Field.STACK_BYTES])
 
     def type_at(self, address: int) -> tuple[np.dtype[Any], tuple[int, ...]]:
         """Element type and sizes of a tensor object."""
         return self._types.type_at(_words_at(address, 4)[3])
 
-    def _use(self, chunk: npt.NDArray[np.uint8]) -> None:
-        start = address_of(chunk)
-        self.words[Field.BUMP], self.words[Field.BUMP_END] = start, start + chunk.nbytes
-
     def _new_chunk(self, context: int, size_bytes: int) -> int:
         """Memory for new objects; 0 when there is none."""
-        least = size_bytes + _LINE
-        size = max(least, min(self._bytes, _LARGEST_CHUNK_BYTES))
-        if self._max_bytes is not None:
-            if (left := self._max_bytes - self._bytes) < least:
-                return 0
-            size = min(size, left)
-        try:
-            chunk = aligned_empty(size)
-        except (MemoryError, ValueError):
-            return 0
-        self._chunks.append(chunk)
-        self._bytes += size
-        self._use(chunk)
-        return 1
+        return int(self.memory.more(size_bytes))
 
     def _call_packed(self, context: int, number: int, arguments: int, results: int) -> int:
         """Call a function that has no native call; 1 when it fails."""

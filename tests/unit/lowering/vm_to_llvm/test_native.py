@@ -233,6 +233,45 @@ def test_memory_has_a_limit(tmp_path: Path) -> None:
     assert len(model(np.array(100))) == 100
 
 
+NESTED = f"""
+vm.func @main (1) registers 3 : ({N}) -> {N} {{
+  vm.invoke_packed @is_zero(r0) -> (r1)
+  vm.if r1, ^bb2, ^bb1
+^bb1:
+  vm.load_const r1, #1
+  vm.invoke_packed @add(r0, r1) -> (r2)
+  vm.invoke r2, @main(r2)
+  vm.ret r2
+^bb2:
+  vm.ret r0
+}}
+"""
+
+
+@pytest.mark.parametrize("most", [1 << 14, 1 << 22])
+def test_frames_are_in_the_limit(tmp_path: Path, most: int) -> None:
+    """Frames without objects of their own reach the limit, and memory is there for the next call."""
+    model = machine_of(NESTED, tmp_path, max_memory=most)
+    for _ in range(2):
+        assert model(np.array(40)) == 0
+        with pytest.raises(StepwellError, match=f"max_memory = {most:,} bytes") as raised:
+            model(np.array(500_000))
+        assert raised.value.code == "out-of-memory" and "more of @main" in raised.value.notes[5]
+    assert model.with_limits(max_memory=1 << 30)(np.array(500_000)) == 0
+
+
+def test_frames_and_objects_share_the_limit(tmp_path: Path) -> None:
+    """A list that is made by 20,000 nested calls: 2 MB of frames and 2 MB of objects."""
+    text = NESTED.replace("vm.load_const r1", "vm.alloc_adt r1, tuple(r0, r0)\n  vm.load_const r2").replace(
+        "@add(r0, r1) -> (r2)\n  vm.invoke r2, @main(r2)",
+        "@add(r0, r2) -> (r2)\n  vm.invoke r2, @main(r2)\n  vm.get_field r1, r1 [0]",
+    )
+    assert machine_of(text, tmp_path, max_memory=1 << 23)(np.array(20_000)) == 0
+    with pytest.raises(StepwellError, match="max_memory = 3,000,000 bytes") as raised:
+        machine_of(text, tmp_path, max_memory=3_000_000)(np.array(20_000))
+    assert raised.value.code == "out-of-memory"
+
+
 def test_what_dies_is_used_again(tmp_path: Path) -> None:
     """A hundred thousand lists of one element each, in the memory of a few."""
     text = f"""
