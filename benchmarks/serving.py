@@ -26,7 +26,8 @@ import onnx.helper
 import onnx.numpy_helper
 import onnx.parser
 
-_ONE = '<ir_version: 9, opset_import: ["" : 19]>\ng (float[16] x) => (float[16] y) { y = Relu(x) }'
+ONE = '<ir_version: 9, opset_import: ["" : 19]>\ng (float[16] x) => (float[16] y) { y = Relu(x) }'
+"""A model of one operator."""
 _CLIENTS, _SECONDS, _ROUNDS = 16, 3.0, 3
 
 
@@ -34,7 +35,7 @@ def main() -> None:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        onnx.save(onnx.parser.parse_model(_ONE), folder / "one.onnx")
+        onnx.save(onnx.parser.parse_model(ONE), folder / "one.onnx")
         print(f"one operator, binary, {_CLIENTS} clients: {rate(folder / 'one.onnx', [16]):.0f} requests/s")
         mlp(folder / "mlp.onnx", 4096)
         # Four instances: as many requests may wait as there are clients.

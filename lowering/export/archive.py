@@ -56,5 +56,29 @@ def archive(members: Sequence[Member]) -> list[Chunk]:
     return chunks
 
 
+def bsd_archive(members: Sequence[Member]) -> list[Chunk]:
+    """An archive as Apple's tools read it: names before the contents, the index in the member `__.SYMDEF`."""
+    symbols = [(name, number) for number, member in enumerate(members) for name in member.symbols]
+    texts, places = bytearray(), list[int]()
+    for name, _ in symbols:
+        places.append(len(texts))
+        texts += name.encode() + b"\0"
+    texts += bytes(-len(texts) % 8)
+    index_bytes = 8 + 8 * len(symbols) + len(texts)
+    start, offsets, parts = len(_MAGIC) + 60 + 20 + index_bytes, list[int](), list[Chunk]()
+    for member in members:
+        offsets.append(start)
+        # Contents begin and end at multiples of 8.
+        name = member.name.encode()
+        name += bytes(-(start + 60 + len(name)) % 8)
+        gap = -member.size % 8
+        size = len(name) + member.size + gap
+        parts += [_header(f"#1/{len(name)}", size), name, *member.chunks, bytes(gap)]
+        start += 60 + size
+    rows = [n for place, (_, number) in zip(places, symbols, strict=True) for n in (place, offsets[number])]
+    index = struct.pack(f"<{2 + len(rows)}I", 8 * len(symbols), *rows, len(texts)) + texts
+    return [_MAGIC, _header("#1/20", 20 + index_bytes), b"__.SYMDEF".ljust(20, b"\0"), index, *parts]
+
+
 def _header(name: str, size: int) -> bytes:
     return f"{name:<16}{0:<12}{0:<6}{0:<6}{644:<8}{size:<10}`\n".encode()

@@ -1,4 +1,4 @@
-"""The parts of an exported ELF file: `@main` and its kernels, linked again with entry, pool and memcpy."""
+"""The parts of a file of machine code: `@main` and its kernels, linked again with entry, pool and memcpy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from stepwell.lowering.export.parts import ExportedSymbol, Parts
 from stepwell.lowering.export.stack_bound import stack_bound
-from stepwell.lowering.kernels.exported_pool import POOL_FUNCTIONS
+from stepwell.lowering.kernels.exported_pool import POOL_FUNCTIONS, POOL_PREFIX
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import MAIN, Variant
 from stepwell.runtime.interface import Array
@@ -16,7 +16,7 @@ from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.link.elf import ObjectFile
 from stepwell.runtime.link.linker import FlatCode, UndefinedSymbols, flat_link
 from stepwell.runtime.link.relinked import as_object, read_paired
-from stepwell.runtime.machine.demands import arch_of
+from stepwell.runtime.machine.demands import arch_of, system_of
 
 _ENTRY = ("workspace_bytes", "run", "message", "json", "main")
 _FILE = ("json", "check_weights")
@@ -67,8 +67,23 @@ def elf_parts(
     names = [f"{each.name}_{suffix}" for each in functions for suffix in _ENTRY]
     names = list(dict.fromkeys([*names, *(f"{name}_{suffix}" for suffix in _FILE)]))
     symbols = [ExportedSymbol(function) for function in names if function in code.symbols]
-    symbols += [ExportedSymbol(function, is_weak=True) for function in POOL_FUNCTIONS]
+    links, is_weak = pool_links(name, functions[0].variant.triple)
+    places = {link: code.symbols[own] for link, own in zip(links, POOL_FUNCTIONS, strict=True)}
+    code = code._replace(symbols={**code.symbols, **places})
+    symbols += [ExportedSymbol(link, is_weak) for link in links]
     return Parts(name, code, tuple(symbols), tuple(weights), json, stacks)
+
+
+def pool_links(name: str, triple: str) -> tuple[Sequence[str], bool]:
+    """
+    The link names of the functions of a pool, and whether they are weak.
+
+    Files of one program may all have the weak functions of ELF. Elsewhere weak ones need a section each, and
+    code is in one piece: there the names are the model's, and its header's macros have them.
+    """
+    if system_of(triple) == "linux":
+        return POOL_FUNCTIONS, True
+    return [f"{name}_{function.removeprefix(POOL_PREFIX)}" for function in POOL_FUNCTIONS], False
 
 
 def _with_alias(function: EntryCode) -> list[ObjectFile]:

@@ -22,7 +22,7 @@ from stepwell.runtime.abi import CallField as Field
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array, Binding, Interface, checked_input
-from stepwell.runtime.machine.demands import arch_of
+from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import described
 from stepwell.runtime.targets.cpu import level_of
 
@@ -195,7 +195,7 @@ class _Picture:
 def _emulator(triple: str, features: Sequence[str]) -> list[str]:
     """The command before a program's path. Raises: StepwellError `missing-emulator`."""
     row = level_of(arch_of(triple), frozenset(features))
-    if row is None:
+    if row is None or system_of(triple) in ("windows", "apple"):
         raise StepwellError("missing-emulator", None, f"no emulator is known for {triple}")
     if row.emulator == "native":
         return []

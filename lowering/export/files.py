@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from stepwell.dialects.sched_entry import weight_offsets
-from stepwell.lowering.export.archive import Member, archive
+from stepwell.lowering.export.code_file import code_file, support_of_system
 from stepwell.lowering.export.description import description
-from stepwell.lowering.export.elf_object import elf_object
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
-from stepwell.lowering.export.elf_shared import elf_shared
 from stepwell.lowering.export.emulated import driver_code, system_object
 from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
 from stepwell.lowering.export.header import HeaderFacts, caller_symbols, header_text
@@ -24,7 +22,13 @@ from stepwell.lowering.export.wasm.wasm_files import WasmModel, wasm_files
 from stepwell.lowering.export.weights_check import weights_check_code
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import ELF_SUFFIXES, EXPORT_SUFFIXES, SOURCE_SUFFIX, WASM_SUFFIXES
+from stepwell.runtime.files.exported import (
+    EXPORT_SUFFIXES,
+    PROJECT_SUFFIX,
+    SOURCE_SUFFIX,
+    SYSTEM_SUFFIXES,
+    WASM_SUFFIXES,
+)
 from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array
@@ -87,7 +91,7 @@ def export_image(
     weight_bytes = sum(map(len, weight_chunks(own)))
     host = options.host_calls == "callback"
     facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host)
-    files: dict[Path, Sequence[Chunk]] = {target: WRITERS[target.suffix](parts, target)}
+    files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, variant.triple, target)}
     files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
     files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
@@ -146,7 +150,7 @@ def _parts(
     own = arrays if options.weights == "embed" else ()
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
     if not is_program:
-        return elf_parts(name, [function], support, own, text)
+        return elf_parts(name, [function], support, own, text, support_of_system(variant.triple))
     interface = entry.interface
     arguments = 3 + bool(caller_symbols(entry)) + bool(interface.published)
     driver = compile_to_object(driver_code(name, machine.arch, arguments), machine, optimize=False)
@@ -206,16 +210,17 @@ def expect_suffix(path: Path, variant: Variant) -> None:
     if path.suffix == SOURCE_SUFFIX:
         message = "the model is compiled, and C is written from its source"
         raise StepwellError("bad-option", str(path), message, help="give it the model's own file")
-    is_wasm = arch_of(variant.triple) == "wasm32"
-    if is_wasm != (path.suffix in WASM_SUFFIXES):
-        wanted = "WebAssembly" if path.suffix in WASM_SUFFIXES else "Linux"
-        message = f"{path.suffix} files are made for {wanted}, and the code is for {variant.triple}"
-        wasm, elf = ", ".join(WASM_SUFFIXES), ", ".join(ELF_SUFFIXES)
-        help = f"{wasm} go with --target wasm32, {elf} with the others"
+    suffixes = _suffixes(variant.triple)
+    if path.suffix not in (*suffixes, PROJECT_SUFFIX):
+        message = f"{path.suffix} files are not made for {variant.triple}"
+        help = f"its suffixes are {', '.join(suffixes)}; {', '.join(WASM_SUFFIXES)} go with --target wasm32, "
+        help += ".dll and .dylib with the targets of Windows and macOS (`stepwell targets`)"
         raise StepwellError("bad-option", str(path), message, help=help)
-    if not is_wasm and system_of(variant.triple) != "linux":
-        message = f"{path.suffix} files are made for Linux, and the code is for {variant.triple}"
-        raise StepwellError("bad-option", str(path), message)
+
+
+def _suffixes(triple: str) -> tuple[str, ...]:
+    """The suffixes of files for a target."""
+    return WASM_SUFFIXES if arch_of(triple) == "wasm32" else SYSTEM_SUFFIXES.get(system_of(triple), ())
 
 
 def expect_exportable(entry: Entry, options: ExportOptions) -> None:
@@ -256,27 +261,6 @@ def expect_stack(stack: int, options: ExportOptions) -> None:
         raise StepwellError("bad-option", None, message, help="leave --stack out")
     message = f"a call takes up to {stack} bytes of stack, and {options.stack} are there"
     raise StepwellError("too-large", None, message, help="smaller inputs, or a larger --stack")
-
-
-def _object_file(parts: Parts, path: Path) -> Sequence[Chunk]:
-    return elf_object(parts)
-
-
-def _archive(parts: Parts, path: Path) -> Sequence[Chunk]:
-    symbols = [symbol.name for symbol in parts.symbols]
-    return archive([Member(f"{parts.name}.o", elf_object(parts), symbols)])
-
-
-def _library(parts: Parts, path: Path) -> Sequence[Chunk]:
-    return elf_shared(parts)
-
-
-WRITERS: Mapping[str, Callable[[Parts, Path], Sequence[Chunk]]] = {
-    ".o": _object_file,
-    ".a": _archive,
-    ".so": _library,
-}
-"""The chunks of a file of code for each suffix."""
 
 
 def write_files(files: Mapping[Path, Sequence[Chunk]]) -> None:

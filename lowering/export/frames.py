@@ -8,6 +8,7 @@ Source: the architectures' manuals; the prologues that LLVM emits.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 
@@ -28,10 +29,13 @@ def _x86_64(code: bytes) -> int | None:
     # A frame that is made later on, after a test that returns, saves at most seven registers.
     saved = 8 * pushes if position else 8 * 7
     aligned = b"\x48\x83\xe4" in code or b"\x48\x81\xe4" in code
+    saved += sum(int.from_bytes(size, "little") for size in _CHECKED.findall(code))
     return 8 + saved + _moves_of_rsp(code) + _ALIGNED_BYTES * aligned
 
 
 _MOVE = b"\x48\x89\xe5"  # mov rbp, rsp
+_CHECKED = re.compile(rb"\xb8(....)\xe8....\x48\x29\xc4", re.DOTALL)
+"""`mov eax, N`, a call of Windows' check of the stack, `sub rsp, rax`."""
 
 
 def _push_bytes(code: bytes, position: int) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stepwell.lowering.export.cpu_check import CPUID, needs_cpuid, supported_function
+from stepwell.lowering.export.elf_parts import pool_links
 from stepwell.lowering.export.entry_object import is_allocated
 from stepwell.lowering.export.names import identifiers
-from stepwell.lowering.kernels.exported_pool import POOL_BYTES, POOL_FUNCTIONS
+from stepwell.lowering.kernels.exported_pool import POOL_BYTES
 from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
 from stepwell.runtime.image import Entry
 from stepwell.runtime.interface import TensorSpec
@@ -25,10 +26,6 @@ C_TYPES: Mapping[str, str] = {
 _SHORT: Mapping[str, str] = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 
 _STATUSES = ",\n       ".join(f"STEPWELL_{status.name} = {status.value}" for status in EntryStatus)
-_POOL = "\n".join(
-    f"#define stepwell_pool_{name} {link}"
-    for name, link in zip(("init", "hooks", "worker", "stop"), POOL_FUNCTIONS, strict=True)
-)
 COMMON = f"""\
 #ifndef STEPWELL_H
 #define STEPWELL_H
@@ -39,11 +36,11 @@ enum {{ STEPWELL_OK = 0,
 typedef struct stepwell_pool stepwell_pool;
 #endif
 """
-POOL = f"""\
+_POOL = f"""\
 #ifndef STEPWELL_POOL_BYTES
 /* A thread pool in memory of yours. No thread is made here: see stepwell_threads.h. */
 #define STEPWELL_POOL_BYTES {POOL_BYTES}
-{_POOL}
+@LINKS@
 /* NULL: the memory is too small, or not aligned to 8. */
 stepwell_pool *stepwell_pool_init(void *memory, size_t bytes, int32_t threads);
 void stepwell_pool_hooks(stepwell_pool *, void (*wait)(const int32_t *word, int32_t value),
@@ -68,6 +65,13 @@ class HeaderFacts:
     """Whether the code is C."""
     stacks: Mapping[str, int] = field(default_factory=dict[str, int])
     """The most stack of each function of a library, by its name in C."""
+
+
+def _pool(name: str, triple: str) -> str:
+    """The declarations of the pool with the link names of its functions in a model's file."""
+    links, _ = pool_links(name, triple)
+    rows = zip(("init", "hooks", "worker", "stop"), links, strict=True)
+    return _POOL.replace("@LINKS@", "\n".join(f"#define stepwell_pool_{own} {link}" for own, link in rows))
 
 
 def header_text(entry: Entry, triple: str, features: Sequence[str], facts: HeaderFacts) -> str:
@@ -98,7 +102,7 @@ def _whole(parts: Sequence[str], triple: str, features: Sequence[str], facts: He
         f"/* {name}: made by stepwell for {triple}. */",
         f"#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>",
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        COMMON if facts.is_source else COMMON + POOL,
+        COMMON if facts.is_source else COMMON + _pool(name, triple),
     ]
     last = [CPUID] if needs_cpuid(triple, features) else []
     last += [supported_function(name, triple, features), "#ifdef __cplusplus\n}\n#endif\n#endif"]

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stepwell.dialects.sched_entry import weight_offsets
+from stepwell.lowering.export.code_file import code_file, support_of_system
 from stepwell.lowering.export.description import description, library_description, text_code
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
 from stepwell.lowering.export.entry_object import support_objects
 from stepwell.lowering.export.files import (
-    WRITERS,
     Exported,
     ExportOptions,
     check_objects,
@@ -28,7 +28,7 @@ from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import ELF_SUFFIXES
+from stepwell.runtime.files.exported import CODE_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.machine.target import described
@@ -43,8 +43,8 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     target = Path(path)
     check_place(target)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
-    if target.suffix not in ELF_SUFFIXES:
-        message = f"a library of several functions is written as {', '.join(ELF_SUFFIXES)}"
+    if target.suffix not in CODE_SUFFIXES:
+        message = f"a library of several functions is written as {', '.join(CODE_SUFFIXES)}"
         raise StepwellError("bad-option", str(path), message, help="export its models one by one")
     variants = {function: variant_of(entry) for function, entry in image.functions.items()}
     triple, features = _common_target(variants)
@@ -56,7 +56,7 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
         image.weight_check.wait()
     parts = _parts(name, image, variants, options)
     expect_stack(parts.stack_bytes, options)
-    files: dict[Path, Sequence[Chunk]] = {target: WRITERS[target.suffix](parts, target)}
+    files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, triple, target)}
     weight_bytes = sum(map(len, weight_chunks(image.weights)))
     host = options.host_calls == "callback"
     facts = HeaderFacts(name, options.weights, weight_bytes, 0, host, stacks=parts.stacks)
@@ -88,7 +88,7 @@ def _parts(name: str, image: ModelImage, variants: Mapping[str, Variant], option
     shown = compile_to_object(text_code(f"{name}_json", text), machine, optimize=False)
     support = [shown, *support_objects(machine), *check_objects(name, image.weights, options, machine)]
     own_weights = image.weights if options.weights == "embed" else ()
-    return elf_parts(name, functions, support, own_weights, text)
+    return elf_parts(name, functions, support, own_weights, text, support_of_system(triple))
 
 
 def _common_target(variants: Mapping[str, Variant]) -> tuple[str, tuple[str, ...]]:

@@ -13,9 +13,10 @@ from stepwell.runtime.machine.pool import MAX_THREADS
 from stepwell.runtime.machine.pool_state import HANDLE_BYTES, STATE_BYTES, WORKER_SPINS, StateField
 from stepwell.runtime.machine.target import TargetDescription
 
-_PREFIX = PARALLEL_FOR.removesuffix("parallel_for")
+POOL_PREFIX = PARALLEL_FOR.removesuffix("parallel_for")
+"""The beginning of the link names of a pool."""
 POOL_BYTES = HANDLE_BYTES + STATE_BYTES
-POOL_FUNCTIONS = tuple(f"{_PREFIX}pool_{name}" for name in ("init", "hooks", "worker", "stop"))
+POOL_FUNCTIONS = tuple(f"{POOL_PREFIX}pool_{name}" for name in ("init", "hooks", "worker", "stop"))
 """The link names of the functions that the caller's threads call."""
 
 _STATE_OF_POOL = f"  %state = getelementptr i8, ptr %pool, i64 {HANDLE_BYTES}\n"
@@ -23,10 +24,10 @@ _PARTS = {
     "state": "ptr %state, ",
     "linkage": "weak",
     "parallel_for": PARALLEL_FOR,
-    "worker": f"{_PREFIX}pool_worker",
+    "worker": f"{POOL_PREFIX}pool_worker",
     "worker_argument": "%pool",
     "load_state": _STATE_OF_POOL,
-    "stop": f"{_PREFIX}pool_stop",
+    "stop": f"{POOL_PREFIX}pool_stop",
     "stopped": "%pool",
     "stopped_state": _STATE_OF_POOL,
     "yield": f"""\
@@ -85,7 +86,7 @@ def _setup(pointer_bytes: int) -> str:
     )
     size = f"i{8 * pointer_bytes}"
     return f"""
-define weak ptr @{_PREFIX}pool_init(ptr %memory, {size} %bytes, i32 %threads) {{
+define weak ptr @{POOL_PREFIX}pool_init(ptr %memory, {size} %bytes, i32 %threads) {{
 entry:
   %address = ptrtoint ptr %memory to {size}
   %low = and {size} %address, 7
@@ -113,7 +114,7 @@ make:
   ret ptr %memory
 }}
 
-define weak void @{_PREFIX}pool_hooks(ptr %pool, ptr %wait, ptr %wake, ptr %yield) {{
+define weak void @{POOL_PREFIX}pool_hooks(ptr %pool, ptr %wait, ptr %wake, ptr %yield) {{
 {hooks}  ret void
 }}
 """

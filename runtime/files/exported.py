@@ -27,12 +27,18 @@ from stepwell.runtime.json_values import as_list, as_mapping, as_shape, as_text,
 from stepwell.runtime.link.code import PAGE_BYTES, LinkedCode
 from stepwell.runtime.link.elf import ELF32, ELF64, elf_class, machine_of
 
-ELF_SUFFIXES = (".o", ".a", ".so")
+SYSTEM_SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "linux": (".o", ".a", ".so"),
+    "windows": (".o", ".a", ".dll"),
+    "apple": (".o", ".a", ".dylib"),
+}
+"""The suffixes of objects, static and shared libraries for each system."""
+CODE_SUFFIXES = tuple(dict.fromkeys(suffix for each in SYSTEM_SUFFIXES.values() for suffix in each))
 WASM_SUFFIXES = (".wasm", ".tgz")
 SOURCE_SUFFIX = ".c"
 PROJECT_SUFFIX = ".tar"
-EXPORT_SUFFIXES = (*ELF_SUFFIXES, SOURCE_SUFFIX, *WASM_SUFFIXES, PROJECT_SUFFIX)
-"""The suffixes of files that programs link, load or compile: for ELF systems, in C, of WebAssembly."""
+EXPORT_SUFFIXES = (*CODE_SUFFIXES, SOURCE_SUFFIX, *WASM_SUFFIXES, PROJECT_SUFFIX)
+"""The suffixes of files that programs link, load or compile: machine code, C, WebAssembly, a project."""
 LIBRARY_SUFFIX = ".so"
 EXPORT_SCHEMA = "stepwell-export/1"
 JSON_SECTION, WEIGHTS_SECTION = ".stepwell", ".rodata"

@@ -13,7 +13,8 @@ _MATH = (
     "fmod ldexp log log10 log1p log2 nearbyint pow rint round roundeven sin sinh sqrt tan tanh trunc"
 ).split()
 _MEMORY = ("memcmp", "memcpy", "memmove", "memset")
-_SYSTEM = ("sched_yield", "syscall", "usleep")
+# Code for Windows calls the last one for frames above a page; an exported file has it.
+_SYSTEM = ("sched_yield", "syscall", "usleep", "__chkstk")
 # Conversions of f16 and bf16, and divisions of wide integers, that compilers call where there is no
 # instruction.
 _ARITHMETIC = (

@@ -229,7 +229,11 @@ def runnable_levels() -> list[str]:
     host = host_target()
     return [
         "host",
-        *(n for n, (arch, names) in _LEVELS.items() if arch == host.arch and {*names} <= {*host.features}),
+        *(
+            name
+            for name, (arch, names) in _LEVELS.items()
+            if arch == host.arch and {*names} <= {*host.features} and not cpu_rows()[name].has_own_system
+        ),
     ]
 
 
@@ -248,8 +252,8 @@ def _chosen_target(mcpu: str, triple: str | None) -> TargetDescription:
         message = f"--mcpu {mcpu} has the features of {arch}, and the target is {triple}"
         raise StepwellError("bad-option", None, message, help="leave one of them out")
     if triple is None:
-        host = host_target()
-        triple = host.triple if host.arch == arch else cpu_rows()[mcpu].triple
+        host, row = host_target(), cpu_rows()[mcpu]
+        triple = host.triple if host.arch == arch and not row.has_own_system else row.triple
     return replace(_describe(triple, tuple(sorted(features))), cores=usable_cores())
 
 

@@ -20,10 +20,20 @@ class CpuRow(NamedTuple):
     abi: str
     """The calling convention, where it does not follow from the triple."""
     emulator: str
-    """The command that runs programs of this CPU elsewhere; `native` for this kind of machine."""
+    """The command that runs programs of this CPU elsewhere; `native` for this kind of machine, or `none`."""
     features: tuple[str, ...]
     """LLVM's names, sorted."""
     about: str
+
+    @property
+    def has_own_system(self) -> bool:
+        """
+        Whether the row is for a system of its own: Windows or macOS.
+
+        Its triple ends in `elf`: code is compiled to objects that our linker reads, with the calling
+        convention of the system.
+        """
+        return self.triple.endswith("-elf")
 
     @property
     def arch(self) -> str:

@@ -44,6 +44,7 @@ def test_an_export_for_another_cpu_has_its_machine_and_nothing_undefined(mcpu: s
         stepwell.load(tmp_path / "m.so")
 
 
+@pytest.mark.filterwarnings("ignore::stepwell.runtime.machine.target.TargetWarning")
 def test_the_table_has_levels_from_low_to_high() -> None:
     assert level_of("x86_64", frozenset(cpu_rows()["x86-64-v3"].features)) == cpu_rows()["x86-64-v3"]
     assert level_of("riscv64", frozenset(cpu_rows()["riscv64"].features)) == cpu_rows()["riscv64"]
@@ -52,7 +53,7 @@ def test_the_table_has_levels_from_low_to_high() -> None:
         target = target_from(row.name)
         assert (target.vector_bytes, target.vector_registers) == (row.vector_bytes, row.vector_registers)
         assert list(row.features) == sorted(row.features) and row.about and row.emulator
-        assert str(target).startswith(row.name)
+        assert row.has_own_system or str(target).startswith(row.name)
     assert target_from("riscv64").f32_lanes == 1
 
 
