@@ -45,6 +45,7 @@ DIALECTS: dict[str, str] = {
     "linalg_ext": "stepwell.dialects.linalg_ext:LinalgExt",
     "npu": "stepwell.dialects.npu:Npu",
     "onnx": "stepwell.dialects.onnx:Onnx",
+    "paddle": "stepwell.dialects.paddle:Paddle",
     "pattern": "stepwell.dialects.pattern:Pattern",
     "ref": "stepwell.dialects.ref:Ref",
     "arith": "stepwell.dialects.arith:Arith",
@@ -60,6 +61,7 @@ DIALECTS: dict[str, str] = {
 
 OP_TABLES = {
     "coreml": "stepwell.dialects.coreml:op_class",
+    "paddle": "stepwell.dialects.paddle:op_class",
     "stablehlo": "stepwell.dialects.stablehlo:op_class",
     "tflite": "stepwell.dialects.tflite:op_class",
     "torch": "stepwell.dialects.torch:op_class",

@@ -73,6 +73,7 @@ FORMATS: Sequence[Format] = (
         classes=("sklearn.base.BaseEstimator", "xgboost.core.Booster", "lightgbm.basic.Booster"),
     ),
     Format("a Core ML model", "stepwell.frontend.coreml.read:read_coreml", (".mlpackage", ".mlmodel")),
+    Format("a Paddle program", "stepwell.frontend.paddle.read:read_paddle", (".json",)),
     Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
     Format("an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",)),
     Format(
@@ -122,7 +123,7 @@ def format_of(model: object) -> Format:
     if isinstance(model, str | os.PathLike):
         path = Path(cast("str | os.PathLike[str]", model))
         expect_not_refused(path)
-        found = (each for each in formats() if path.suffix in each.suffixes)
+        found = (each for each in formats() if path.name.endswith(tuple(each.suffixes)))
         return next(found, FORMATS[0])  # whose reader says what is wrong with the file
     names = {f"{base.__module__}.{base.__qualname__}" for base in type(model).__mro__}
     for each in formats():

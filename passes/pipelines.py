@@ -198,7 +198,13 @@ NVVM = (
 
 NEEDED = frozenset(
     (
-        *("append-to-states", "convert-coreml-to-graph", "convert-onnx-to-graph", "convert-tflite-to-graph"),
+        *(
+            "append-to-states",
+            "convert-coreml-to-graph",
+            "convert-paddle-to-graph",
+            "convert-onnx-to-graph",
+            "convert-tflite-to-graph",
+        ),
         *("convert-stablehlo-to-graph", "convert-torch-to-graph", "put-channels-first"),
         *("convert-plugins-to-graph", *(step.name for step in (*PARTITION, *PLACEMENT))),
         *("fuse-ops", "check-indices", "annotate-work", "convert-graph-to-linalg", "expand-forms"),
@@ -225,6 +231,7 @@ def text_of(steps: Iterable[Step]) -> str:
 FROM_MODELS: Mapping[str, str] = {
     "coreml": "convert-coreml-to-graph",
     "onnx": MODEL[0].text,
+    "paddle": "convert-paddle-to-graph",
     "stablehlo": "convert-stablehlo-to-graph",
     "tflite": "convert-tflite-to-graph,put-channels-first",
     "torch": "functionalize-torch,convert-torch-to-graph",

@@ -133,6 +133,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-loops-to-emitc": ("lower loops on buffers to the operators and statements of C",),
         "convert-loops-to-llvm": ("lower loops on buffers to the llvm dialect",),
         "convert-onnx-to-graph": ("lower each ONNX operator to graph ops",),
+        "convert-paddle-to-graph": ("lower each operator of Paddle to graph ops",),
         "convert-stablehlo-to-graph": ("lower each operation of StableHLO to graph ops",),
         "convert-tflite-to-graph": ("lower each operator of TFLite to graph ops",),
         "convert-torch-to-graph": ("lower each overload of PyTorch to graph ops",),

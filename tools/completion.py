@@ -16,9 +16,9 @@ from typing import NamedTuple
 from stepwell.tools.arguments import CommandLine
 
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {
-    "MODEL": (".onnx", ".pt2", ".tflite", ".stablehlo", ".mlir", ".stepwell"),
+    "MODEL": (".onnx", ".pt2", ".tflite", ".mlpackage", ".mlmodel", ".stablehlo", ".mlir", ".stepwell"),
     "PLUGIN": (".py",),
-    "file": (".mlir", ".onnx", ".pt2", ".tflite", ".stablehlo"),
+    "file": (".mlir", ".onnx", ".pt2", ".tflite", ".mlpackage", ".mlmodel", ".stablehlo"),
 }
 """By the name of an argument, the suffixes of its files."""
 _ALL_FILES = ("FILE", "DIR", "FOLDER")

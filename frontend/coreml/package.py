@@ -55,7 +55,7 @@ class Package:
         try:
             manifest = cast("dict[str, Any]", json.loads(bytes(data)))
             item = manifest["itemInfoEntries"][manifest["rootModelIdentifier"]]["path"]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise self.invalid(f"Manifest.json names no program: {error!r}") from None
         if not isinstance(item, str):
             raise self.invalid(f"Manifest.json: the path of the program must be text, found {item!r}")

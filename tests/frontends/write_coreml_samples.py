@@ -5,7 +5,6 @@ torch that they were made from. Run `python -m tests.frontends.write_coreml_samp
 
 from __future__ import annotations
 
-import io
 import shutil
 import zipfile
 from importlib import import_module
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tests.frontends.coreml_cases import Case, cases, expected, numbers, write
+from tests.frontends.sample_files import arrays
 from tests.frontends.small_models import mobile, residual, transformer
 
 FOLDER = Path(__file__).resolve().parents[1] / "models" / "coreml"
@@ -54,18 +54,9 @@ def add(archive: zipfile.ZipFile, case: Case) -> None:
         for file in sorted(path for path in package.rglob("*") if path.is_file()):
             name = zipfile.ZipInfo(str(file.relative_to(folder)))
             archive.writestr(name, file.read_bytes(), zipfile.ZIP_DEFLATED)
-    archive.writestr(zipfile.ZipInfo(f"{case.name}.npz"), arrays(case), zipfile.ZIP_DEFLATED)
-
-
-def arrays(case: Case) -> bytes:
-    """The inputs and results of a case."""
-    stream, kept = io.BytesIO(), dict[str, Any]()
-    for i, each in enumerate(case.inputs):
-        kept[f"in{i}"] = each
-    for i, each in enumerate(expected(case)):
-        kept[f"out{i}"] = each
-    np.savez(stream, **kept)
-    return stream.getvalue()
+    archive.writestr(
+        zipfile.ZipInfo(f"{case.name}.npz"), arrays(case.inputs, expected(case)), zipfile.ZIP_DEFLATED
+    )
 
 
 def main() -> None:
@@ -80,7 +71,7 @@ def main() -> None:
         shutil.rmtree(package, ignore_errors=True)
         write(case, package)
         fixed(package)
-        (FOLDER / f"{case.name}.npz").write_bytes(arrays(case))
+        (FOLDER / f"{case.name}.npz").write_bytes(arrays(case.inputs, expected(case)))
 
 
 if __name__ == "__main__":

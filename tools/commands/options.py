@@ -43,7 +43,7 @@ def add_model(parser: ArgumentParser) -> None:
         "model",
         type=Path,
         metavar="MODEL",
-        help="a .onnx, .pt2, .tflite, .stablehlo, .mlir or .stepwell file",
+        help="a .onnx, .pt2, .tflite, .mlpackage, .mlmodel, .stablehlo, .mlir or .stepwell file",
     )
 
 

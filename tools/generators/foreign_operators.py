@@ -1,12 +1,14 @@
-"""Generated pages of the operators of TFLite and of StableHLO that are converted, by family."""
+"""Generated pages of the operators of other frameworks that are converted, by family."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
-from stepwell.dialects import stablehlo, tflite
-from stepwell.lowering import stablehlo_to_graph, tflite_to_graph
+from stepwell.dialects import coreml, stablehlo, tflite
+from stepwell.dialects.foreign import OpTable
+from stepwell.lowering import coreml_to_graph, stablehlo_to_graph, tflite_to_graph
+from stepwell.lowering.to_graph.foreign_pass import Families
 
 TFLITE_PAGE, STABLEHLO_PAGE = "frontends/tflite-operators.md", "frontends/stablehlo-operations.md"
 
@@ -33,6 +35,30 @@ def stablehlo_page(generated: str) -> str:
     names = ("Which operations of StableHLO are converted", generated, text)
     families, family_of = stablehlo_to_graph.FAMILIES, stablehlo_to_graph.family_of
     return _page(names, families, family_of, converted, "stablehlo_to_graph")
+
+
+def foreign_pages(generated: str) -> dict[str, str]:
+    """The pages of frameworks whose pass is one of an op table. Args: `generated` as above."""
+    return {
+        "frontends/coreml-operations.md": _table_page(
+            ("operations of Core ML", "operations of ML programs", "coreml"),
+            generated,
+            coreml.TABLE,
+            coreml_to_graph.FAMILIES,
+        )
+    }
+
+
+def _table_page(names: tuple[str, str, str], generated: str, table: OpTable, families: Families) -> str:
+    """A page. Args: `names` are those of the operators in the title and in the text, and of the dialect."""
+    title, what, dialect = names
+    converted = families.converted()
+    text = (
+        f"The {len(converted)} {what} with a conversion to level 1, of {len(table)} in the table\n"
+        f"of the `{dialect}` dialect. A model with others is refused with all their names."
+    )
+    heads = (f"Which {title} are converted", generated, text)
+    return _page(heads, families.names, families.family_of, converted, f"{dialect}_to_graph")
 
 
 def _page(

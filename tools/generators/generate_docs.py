@@ -35,6 +35,7 @@ from stepwell.tools.cli import COMMANDS, command_lines
 from stepwell.tools.generators.foreign_operators import (
     STABLEHLO_PAGE,
     TFLITE_PAGE,
+    foreign_pages,
     stablehlo_page,
     tflite_page,
 )
@@ -60,7 +61,7 @@ SECTIONS = (
     ("Other", ("",)),
 )
 # Generated from the operator schemas, one op for each of ONNX's: ONNX's own documentation describes them.
-WITHOUT_REFERENCE = ("coreml", "onnx", "stablehlo", "tflite", "torch")
+WITHOUT_REFERENCE = ("coreml", "onnx", "paddle", "stablehlo", "tflite", "torch")
 
 
 def pages() -> dict[str, str]:
@@ -75,6 +76,7 @@ def pages() -> dict[str, str]:
         TORCH_OPERATORS: torch_operators_page(_GENERATED),
         TFLITE_PAGE: tflite_page(_GENERATED),
         STABLEHLO_PAGE: stablehlo_page(_GENERATED),
+        **foreign_pages(_GENERATED),
         GRADIENTS: _with_table(GRADIENTS, "derivatives", _derivative_rows()),
     }
     return {**made, INDEX: index_page(made)}

@@ -18,6 +18,7 @@ _FOLDERS: Mapping[str, str] = {
     "stepwell.frontend": "onnx",
     "stepwell.lowering.coreml_to_graph": "onnx",
     "stepwell.lowering.onnx_to_graph": "onnx",
+    "stepwell.lowering.paddle_to_graph": "onnx",
     "stepwell.lowering.stablehlo_to_graph": "onnx",
     "stepwell.lowering.tflite_to_graph": "onnx",
     "stepwell.lowering.torch_to_graph": "onnx",

@@ -73,10 +73,7 @@ def test_an_operation_gives_what_torch_gives(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_gives_what_torch_gives(name: str) -> None:
     found = interpreted(SAMPLES / f"{name}.mlpackage", arrays_of(SAMPLES / f"{name}.npz", "in"))
-    bound = 2e-2 if name.endswith("half") else 1e-4
-    assert all(
-        close(a, b, bound) for a, b in zip(found, arrays_of(SAMPLES / f"{name}.npz", "out"), strict=True)
-    )
+    assert_like_torch(name, found)
     assert not {"coremltools", "torch"} & set(sys.modules)
 
 
@@ -84,11 +81,7 @@ def test_a_model_gives_what_torch_gives(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_compiled(name: str) -> None:
     model = stepwell.compile(SAMPLES / f"{name}.mlpackage")
-    found = [np.asarray(each) for each in model(*arrays_of(SAMPLES / f"{name}.npz", "in"))]
-    bound = 2e-2 if name.endswith("half") else 1e-4
-    assert all(
-        close(a, b, bound) for a, b in zip(found, arrays_of(SAMPLES / f"{name}.npz", "out"), strict=True)
-    )
+    assert_like_torch(name, [np.asarray(model(*arrays_of(SAMPLES / f"{name}.npz", "in")))])
 
 
 def test_names_are_those_of_the_program_and_open_sizes_have_the_inputs_name() -> None:

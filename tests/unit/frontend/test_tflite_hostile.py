@@ -13,8 +13,7 @@ import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.tflite.flatbuffer import FlatBuffer
 from stepwell.frontend.tflite.read import read_tflite
-from stepwell.passes import run_pipeline
-from stepwell.passes.pipelines import FROM_MODELS
+from tests.support.damaged import mutated, survives
 from tests.support.imports import ROOT
 
 SAMPLES = ROOT / "tests" / "models" / "tflite"
@@ -30,39 +29,6 @@ def refused(data: bytes, folder: Path) -> stepwell.StepwellError:
     return caught.value
 
 
-def survives(data: bytes, folder: Path) -> bool:
-    """Whether a damaged file is still a model; any failure but an error of ours ends the test."""
-    path = folder / "m.tflite"
-    path.write_bytes(data)
-    context = StepwellContext()
-    try:
-        module = read_tflite(path, context)
-        run_pipeline(module, FROM_MODELS["tflite"], context)
-    except stepwell.StepwellError as error:
-        assert error.code != "internal", error.render()
-        return False
-    return True
-
-
-def mutated(data: bytes, rng: random.Random) -> bytes:
-    """A file with a few bytes or an offset changed, or cut."""
-    changed = bytearray(data)
-    for _ in range(rng.randint(1, 4)):
-        position = rng.randrange(len(changed) - 4)
-        match rng.randrange(4):
-            case 0:
-                changed[position] = rng.randrange(256)
-            case 1:
-                extremes = (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, len(changed))
-                changed[position : position + 4] = struct.pack("<I", rng.choice(extremes))
-            case 2:
-                changed[position] ^= 1 << rng.randrange(8)
-            case _:
-                del changed[max(position, 8) :]
-                changed += bytes(8)
-    return bytes(changed)
-
-
 @pytest.mark.parametrize(
     "shard", [pytest.param(i, marks=[] if i == 0 else pytest.mark.slow) for i in range(20)]
 )
@@ -70,7 +36,9 @@ def test_damaged_files_are_models_or_errors(shard: int, tmp_path: Path) -> None:
     rng, begin = random.Random(shard), time.perf_counter()
     samples = [WHOLE, (SAMPLES / "quantized.tflite").read_bytes()]
     for _ in range(MUTATIONS // 20):
-        survives(mutated(rng.choice(samples), rng), tmp_path)
+        path = tmp_path / "m.tflite"
+        path.write_bytes(mutated(rng.choice(samples), rng, 8))
+        survives(read_tflite, "tflite", path)
     assert time.perf_counter() - begin < 60  # 10 s for each file, at the very most
 
 

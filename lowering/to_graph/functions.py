@@ -1,0 +1,111 @@
+"""Elementwise functions that several frameworks have, under one name each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.elementwise import UnaryOp
+from stepwell.dialects.graph.relations import is_float
+from stepwell.lowering.to_graph.calls import Conversions
+from stepwell.lowering.to_graph.expressions import Value
+
+_OPS: Mapping[str, type[UnaryOp]] = {
+    "abs": graph.AbsOp,
+    "acos": graph.AcosOp,
+    "asin": graph.AsinOp,
+    "atan": graph.AtanOp,
+    "atanh": graph.AtanhOp,
+    "ceil": graph.CeilOp,
+    "cos": graph.CosOp,
+    "cosh": graph.CoshOp,
+    "erf": graph.ErfOp,
+    "exp": graph.ExpOp,
+    "expm1": graph.Expm1Op,
+    "floor": graph.FloorOp,
+    "log": graph.LogOp,
+    "log1p": graph.Log1pOp,
+    "logical_not": graph.NotOp,
+    "negative": graph.NegOp,
+    "relu": graph.ReluOp,
+    "round": graph.RoundOp,
+    "rsqrt": graph.RsqrtOp,
+    "sigmoid": graph.SigmoidOp,
+    "sign": graph.SignOp,
+    "sin": graph.SinOp,
+    "sinh": graph.SinhOp,
+    "softplus": graph.SoftplusOp,
+    "sqrt": graph.SqrtOp,
+    "tan": graph.TanOp,
+    "tanh": graph.TanhOp,
+    "trunc": graph.TruncOp,
+}
+
+
+def _of(op_type: type[UnaryOp]) -> Callable[[Value], Value]:
+    return lambda x: x.apply(op_type)
+
+
+UNARY: Mapping[str, Callable[[Value], Value]] = {
+    **{name: _of(op_type) for name, op_type in _OPS.items()},
+    "exp2": lambda x: (x * 0.6931471805599453).apply(graph.ExpOp),
+    "hardswish": lambda x: x * (x + 3.0).clip(0.0, 6.0) * (1 / 6),
+    "identity": lambda x: x,
+    "log10": lambda x: x.apply(graph.LogOp) * 0.4342944819032518,
+    "log2": lambda x: x.apply(graph.LogOp) * 1.4426950408889634,
+    "logsigmoid": lambda x: -(-x).apply(graph.SoftplusOp),
+    "mish": lambda x: x * x.apply(graph.SoftplusOp).apply(graph.TanhOp),
+    "reciprocal": lambda x: 1.0 / x,
+    "relu6": lambda x: x.clip(0, 6),
+    "silu": lambda x: x * x.apply(graph.SigmoidOp),
+    "softsign": lambda x: x / (abs(x) + 1.0),
+    "square": lambda x: x * x,
+}
+"""Functions of one value."""
+
+
+def floor_div(x: Value, y: Value) -> Value:
+    """The quotient, rounded down."""
+    if is_float(x.element):
+        return (x / y).apply(graph.FloorOp)
+    return (x - x % y) / y
+
+
+def _op(op_type: type[graph.XorOp | graph.PowerOp], x: Value, y: Value) -> Value:
+    return x.formula.op(op_type(x.ssa, y.ssa))
+
+
+BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
+    "add": Value.__add__,
+    "divide": Value.__truediv__,
+    "equal": Value.equals,
+    "floor_divide": floor_div,
+    "greater": Value.__gt__,
+    "greater_equal": Value.__ge__,
+    "less": Value.__lt__,
+    "less_equal": Value.__le__,
+    "logical_and": Value.__and__,
+    "logical_or": Value.__or__,
+    "logical_xor": partial(_op, graph.XorOp),
+    "maximum": Value.maximum,
+    "minimum": Value.minimum,
+    "multiply": Value.__mul__,
+    "not_equal": lambda x, y: x.equals(y).negated(),
+    "power": partial(_op, graph.PowerOp),
+    "remainder": Value.__mod__,
+    "subtract": Value.__sub__,
+}
+"""Functions of two values that broadcast."""
+
+
+def enter_unary(conversions: Conversions, names: Iterable[str], operand: str = "x") -> None:
+    """Enter functions of one operand: `"abs"`, or `"rcbrt:rsqrt"` for another name of theirs."""
+
+    def convert(function: Callable[[Value], Value], call: Any) -> Value:
+        return function(call.tensor(operand))
+
+    for name in names:
+        theirs, _, ours = name.partition(":")
+        conversions.add(theirs, partial(convert, UNARY[ours or theirs]))

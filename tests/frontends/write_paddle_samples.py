@@ -1,0 +1,46 @@
+"""
+Writes the samples of `tests/models/paddle/`: programs with their parameters, and the results of Paddle. Run
+`python -m tests.frontends.write_paddle_samples` where paddlepaddle is installed.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.frontends.paddle_cases import Case, cases, expected, models, write
+from tests.frontends.sample_files import arrays
+
+FOLDER = Path(__file__).resolve().parents[1] / "models" / "paddle"
+
+
+def add(archive: zipfile.ZipFile, case: Case, *, old: bool) -> None:
+    """Add a case to an archive: its program, its parameters, its inputs and results."""
+    name = f"{case.name}.old" if old else case.name
+    with TemporaryDirectory() as folder:
+        program = write(case, Path(folder), old=old)
+        archive.writestr(
+            zipfile.ZipInfo(f"{name}{program.suffix}"), program.read_bytes(), zipfile.ZIP_DEFLATED
+        )
+        parameters = program.with_suffix(".pdiparams")
+        if parameters.exists():
+            info = zipfile.ZipInfo(f"{name}.pdiparams")
+            archive.writestr(info, parameters.read_bytes(), zipfile.ZIP_DEFLATED)
+    data = arrays(case.inputs, expected(case))
+    archive.writestr(zipfile.ZipInfo(f"{name}.npz"), data, zipfile.ZIP_DEFLATED)
+
+
+def main() -> None:
+    """Write all samples."""
+    FOLDER.mkdir(exist_ok=True)
+    with zipfile.ZipFile(FOLDER / "operators.zip", "w", compresslevel=9) as archive:
+        for case in cases():
+            add(archive, case, old=False)
+    for case in models():
+        write(case, FOLDER)
+        (FOLDER / f"{case.name}.npz").write_bytes(arrays(case.inputs, expected(case)))
+
+
+if __name__ == "__main__":
+    main()
