@@ -33,6 +33,7 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
 from stepwell.tools.driver.compilation import Compilation, main_of
+from stepwell.tools.driver.devices.chosen import device_target
 from stepwell.tools.driver.devices.parts import own_main, part_of, symbols_argument
 from stepwell.tools.driver.image import compile_image
 from stepwell.tools.driver.levels import steps_of, to_kernel_functions, to_level_1
@@ -106,6 +107,8 @@ def _compiled(
     if name in device_names(compilation.module):
         return DEVICE, part_of(func, compilation, options)
     backend = cast(Backend, find_backend(name))
+    if (device := device_target(options)) is not None and device.kind == name:
+        backend = backend.for_target(device)
     try:
         constants = Constants(compilation.ctx.weights)
         code = cast(object, backend.compile(func.clone(), constants, compilation.ctx.target))
