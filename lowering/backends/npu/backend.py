@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from stepwell.lowering.backends.base import Arrays, Backend, Constants
 from stepwell.lowering.backends.npu.layout import packed, unpacked
 from stepwell.runtime.backends import fill
+from stepwell.runtime.devices.profiling import CURRENT
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_sizes, as_text
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from stepwell.lowering.backends.npu.program_file import Encoded
     from stepwell.runtime.machine.named_target import Target
     from stepwell.runtime.machine.target import TargetDescription
+    from stepwell.runtime.npu.simulator import Report
 
 _LENGTH_BYTES = 8
 
@@ -34,6 +37,8 @@ class NpuBackend(Backend):
 
     name = "npu"
     passes = ("requantize-in-integers", "dead-code-elimination")
+
+    is_tried = False  # the simulator takes seconds an image
 
     def __init__(self, config: str = "pynq"):
         self.config = config
@@ -64,7 +69,7 @@ class NpuBackend(Backend):
             if op.name == "func.return":
                 results = [slots[value] for value in op.operands]
                 continue
-            layer = layer_of(cast(Any, op), constants, self.config, f"layer{len(steps)}")
+            layer = layer_of(cast(Any, op), constants, self.config, f"{func.sym_name.data}_layer{len(steps)}")
             data = encoded(layer.program).to_bytes()
             arrays = [[array.dtype.name, list(array.shape)] for array in layer.arrays]
             places = [slots[value] for value in layer.inputs]
@@ -100,8 +105,6 @@ class _Layers:
 
     def __init__(self, config: Config, inputs: int, steps: Sequence[_Step], results: Sequence[int]):
         self._config, self._inputs, self._steps, self._results = config, inputs, steps, results
-        self.cycles: dict[str, int] = {}
-        """The cycles of each stage in the last call."""
 
     @staticmethod
     def of(code: bytes) -> _Layers:
@@ -120,7 +123,6 @@ class _Layers:
 
     def __call__(self, inputs: Arrays, outputs: list[Array]) -> None:
         """Run the layers on each image of the batch. Raises: StepwellError of the simulator."""
-        self.cycles = {}
         images = [self._image([array[n] for array in inputs]) for n in range(len(inputs[0]))]
         if images:
             fill(outputs, [np.stack(each) for each in zip(*images, strict=True)])
@@ -135,12 +137,20 @@ class _Layers:
             program = step.program
             result = np.zeros(program.arguments[-1][0], np.int8)
             simulator = Simulator(self._config, program.instructions, program.uops)
+            begin = perf_counter()
             simulator.run([*(values[number] for number in step.inputs), *step.arrays, result])
-            for stage, cycles in simulator.report.cycles.items():
-                self.cycles[stage] = self.cycles.get(stage, 0) + cycles
+            _note(program.name, simulator.report, perf_counter() - begin)
             shapes[len(values)] = step.shape
             values.append(result)
         return [unpacked(values[number], shapes[number], self._config) for number in self._results]
+
+
+def _note(name: str, report: Report, seconds: float) -> None:
+    """Add a layer to the profile that is taken now."""
+    if (times := CURRENT.get()) is not None:
+        times.add(name, seconds)
+        times.copied_bytes += report.bytes_in + report.bytes_out
+        times.cycles[name] = dict(report.cycles)
 
 
 def _step(about: Mapping[str, object], code: bytes, start: int) -> tuple[_Step, int]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.dev.devices import DeviceOp, device_names
 from stepwell.dialects.target import SpecAttr
+from stepwell.passes.graph.placement.on_host import ON_HOST
 from stepwell.runtime.devices.table import PART_BACKENDS, expect_device_name
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
@@ -48,6 +49,14 @@ def backend_of_device(options: CompileOptions) -> str | None:
 def runs_kernels(options: CompileOptions) -> bool:
     """Whether the device is a GPU, whose kernels are ours."""
     return device_target(options) is not None and backend_of_device(options) is None
+
+
+def ops_on_host(module: ModuleOp) -> list[str]:
+    """The ops that the host computes in place of the device, which the module forgets."""
+    found = module.attributes.pop(ON_HOST, None)
+    return (
+        [line.data for line in found if isinstance(line, StringAttr)] if isinstance(found, ArrayAttr) else []
+    )
 
 
 def declare_devices(module: ModuleOp, options: CompileOptions) -> None:
