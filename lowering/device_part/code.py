@@ -13,9 +13,12 @@ from stepwell.runtime.machine.named_target import Target
 Encoder: TypeAlias = Callable[[ModuleOp, Target], bytes]
 """From a module with kernels and a target to what a device's `load` takes."""
 GPU = "gpu"
-_OURS: Mapping[str, str] = {GPU: "stepwell.lowering.device_part.gpu_text:gpu_text"}
+_OURS: Mapping[str, str] = {
+    GPU: "stepwell.lowering.device_part.gpu_text:gpu_text",
+    "ptx": "stepwell.lowering.emit_ptx:ptx_code",
+}
 """The encoder of each format, imported when it is needed."""
-_OF_KIND: Mapping[str, str] = {}
+_OF_KIND: Mapping[str, str] = {"cuda": "ptx"}
 """The format that each kind of target has beside the text of the gpu level."""
 _ADDED: dict[str, Encoder] = {}
 

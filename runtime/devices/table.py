@@ -19,7 +19,10 @@ from stepwell.runtime.installation import expect_compiler
 from stepwell.runtime.packages import entry_points
 
 ENTRY_POINTS = "stepwell.devices"
-OURS: Mapping[str, str] = {"gpu-interpreter": "stepwell.lowering.interpret.lanes.device:GpuInterpreter"}
+OURS: Mapping[str, str] = {
+    "gpu-interpreter": "stepwell.lowering.interpret.lanes.device:GpuInterpreter",
+    "ptx-interpreter": "stepwell.lowering.interpret.ptx.device:PtxInterpreter",
+}
 _OF_COMPILER = "stepwell.lowering"
 """Devices that need the compiler, since they run its text."""
 _LOCK = Lock()
