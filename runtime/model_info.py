@@ -16,6 +16,7 @@ from stepwell.runtime.interface import Array, Interface, TensorSpec
 if TYPE_CHECKING:
     from stepwell.runtime.benchmark import Times
     from stepwell.runtime.machine.target import TargetDescription
+    from stepwell.runtime.model import CompiledModel
     from stepwell.runtime.model_source import Kernel, ModelSource, Profile
 
 DEFAULT_PROFILED_RUNS = 10
@@ -92,6 +93,17 @@ class ModelInfo(ABC):
 
     def close(self) -> None:  # noqa: B027  # nothing is under way, but in a subclass
         """End the compilation of the full code, where it is under way; the model goes on as it is."""
+
+    def on(self, device: str) -> CompiledModel:
+        """
+        The same model, whose device parts run on another device: `webgpu:1`, `gpu-interpreter`.
+
+        Raises: StepwellError `no-device`, `wrong-device`.
+        """
+        from stepwell.runtime.devices.moved import image_on
+        from stepwell.runtime.values.loading import model_of
+
+        return model_of(image_on(self.image, device), threads=self.threads)
 
     @property
     def inputs(self) -> list[TensorInfo]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from stepwell.runtime import rpc as rpc
     from stepwell.runtime import serve as serve
     from stepwell.runtime.backends import register_backend as register_backend
+    from stepwell.runtime.devices.table import device as device
+    from stepwell.runtime.devices.table import found_devices as devices
     from stepwell.runtime.errors import StepwellError as StepwellError
     from stepwell.runtime.library import Library as Library
     from stepwell.runtime.machine.named_target import Target as Target
@@ -87,6 +89,8 @@ _LAZY = {
     "arith": "stepwell.dialects.arith",
     "compile": "stepwell.tools.api.compile:compile",
     "debug": "stepwell.tools.debug.session:debug",
+    "device": "stepwell.runtime.devices.table:device",
+    "devices": "stepwell.runtime.devices.table:found_devices",
     "explore": "stepwell.tools.api.explore:explore",
     "export": "stepwell.tools.api.export:export",
     "ffi": "stepwell.runtime.ffi",
@@ -141,6 +145,8 @@ __all__ = [
     "arith",
     "compile",
     "debug",
+    "device",
+    "devices",
     "explore",
     "export",
     "ffi",

@@ -31,6 +31,7 @@ COMMANDS = {
     "check-gradients": "compare gradients with central differences, op by op where they depart",
     "to-onnx": "write a model of any front end as an ONNX file",
     "targets": "the CPUs that code is made for",
+    "devices": "the devices that are here, and why others are not",
     "inspect": "what is in a model or artifact, and what is supported",
     "bisect": "which pass, kernel and rewrite make a model wrong",
     "reduce": "make a program that fails smaller, as long as it fails in the same way",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TypeAlias, cast
 
@@ -15,23 +15,28 @@ Encoder: TypeAlias = Callable[[ModuleOp, Target], bytes]
 GPU = "gpu"
 _OURS: Mapping[str, str] = {
     GPU: "stepwell.lowering.device_part.gpu_text:gpu_text",
+    "opencl": "stepwell.lowering.device_part.source_text:source_text",
     "ptx": "stepwell.lowering.emit_ptx:ptx_code",
+    "wgsl": "stepwell.lowering.device_part.source_text:source_text",
 }
 """The encoder of each format, imported when it is needed."""
-_OF_KIND: Mapping[str, str] = {"cuda": "ptx"}
+_OF_KIND: Mapping[str, str] = {"cuda": "ptx", "opencl": "opencl", "webgpu": "wgsl"}
 """The format that each kind of target has beside the text of the gpu level."""
 _ADDED: dict[str, Encoder] = {}
+_ADDED_TO: dict[str, list[str]] = {}
 
 
-def register_code(format: str, encoder: Encoder) -> None:
-    """Add a format of code, which devices outside of Stepwell load."""
+def register_code(format: str, encoder: Encoder, kinds: Sequence[str] = ()) -> None:
+    """Add a format of code, for devices outside of Stepwell; targets of `kinds` have it in each part."""
     _ADDED[format] = encoder
+    for kind in kinds:
+        _ADDED_TO.setdefault(kind, []).append(format)
 
 
 def code_formats(target: Target) -> list[str]:
     """The formats that code for a target may have; that of the target's own language first."""
     own = _OF_KIND.get(target.kind)
-    return [GPU] if own is None else [own, GPU]
+    return [*([] if own is None else [own]), *_ADDED_TO.get(target.kind, ()), GPU]
 
 
 def encoded(module: ModuleOp, target: Target, format: str) -> bytes:

@@ -43,10 +43,13 @@ class SourceKernel:
     """Whether the bits of infinity are passed after the numbers."""
 
 
-def emit_kernels(module: ModuleOp, target: Target) -> list[SourceKernel]:
+def emit_kernels(module: ModuleOp, target: Target, *, in_arena: bool = False) -> list[SourceKernel]:
     """
     The kernels of a module in the language of a target.
 
+    Args: `in_arena` is for buffers that are pieces of larger memory. WebGPU refuses a launch that binds some
+    pieces of one to be read and others to be written, so each is declared as written; OpenCL C takes an
+    offset beside each pointer.
     Raises: StepwellError `unsupported-target` for a target without one; `exceeds-target`; `unsupported` for
     an op or a type that the language lacks.
     """
@@ -59,16 +62,16 @@ def emit_kernels(module: ModuleOp, target: Target) -> list[SourceKernel]:
     kernels = [op for op in module.walk() if isinstance(op, gpu.GPUFuncOp) and op.kernel is not None]
     for kernel in kernels:
         expect_within_limits(kernel, target)
-    return [_emit(kernel, language) for kernel in kernels]
+    return [_emit(kernel, language, in_arena) for kernel in kernels]
 
 
-def _emit(kernel: gpu.GPUFuncOp, language: Language) -> SourceKernel:
+def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKernel:
     """The text of a kernel. Raises: StepwellError `unsupported`."""
     block = kernel.block_size
     if block is None:
         message = f"@{kernel.sym_name.data} has blocks of unknown size"
         raise StepwellError("unsupported", kernel, message, help="add gpu.known_block_size")
-    parts = Parts(kernel.sym_name.data, block, node_lines(kernel))
+    parts = Parts(kernel.sym_name.data, block, node_lines(kernel), in_arena=in_arena)
     walk = Walk(language, parts, kernel)
     walk.names.reserve(parts.name)
     stored = {root_of(op.operands[1]) for op in kernel.walk() if isinstance(op, StoreOp)}
@@ -76,7 +79,7 @@ def _emit(kernel: gpu.GPUFuncOp, language: Language) -> SourceKernel:
     for number, argument in enumerate(kernel.arguments):
         if isinstance(argument.type, MemRefType):
             buffers.append(number)
-            _add_buffer(walk, argument, number, argument in stored)
+            _add_buffer(walk, argument, number, in_arena or argument in stored)
         else:
             name, type = walk.names.of(argument), language.type(argument.type, kernel)
             parts.scalars.append(ScalarParameter(name, type, number))

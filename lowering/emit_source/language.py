@@ -51,6 +51,8 @@ class Parts:
     helpers: dict[str, None] = field(default_factory=dict[str, None])
     """Names of functions that the body calls."""
     needs_infinity: bool = False
+    in_arena: bool = False
+    """Whether buffers are pieces of larger memory, so that each has an offset."""
 
 
 COMMON: Mapping[str, str] = {

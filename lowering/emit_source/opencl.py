@@ -159,12 +159,17 @@ class OpenCl(Language):
     def text(self, parts: Parts) -> str:
         lines = [f"// {line}" for line in parts.nodes]
         lines += self.used_helpers(parts)
-        arguments = [
-            f"__global {'' if buffer.is_written else 'const '}{buffer.element} *{buffer.name}"
-            for buffer in parts.buffers
-        ]
+        pointers: list[str] = []
+        arguments: list[str] = []
+        for number, buffer in enumerate(parts.buffers):
+            type = f"__global {'' if buffer.is_written else 'const '}{buffer.element} *"
+            if parts.in_arena:
+                arguments += [f"__global char *sw_memory{number}", f"const ulong sw_offset{number}"]
+                pointers.append(f"  {type}{buffer.name} = ({type})(sw_memory{number} + sw_offset{number});")
+            else:
+                arguments.append(f"{type}{buffer.name}")
         arguments += [f"const {scalar.type} {scalar.name}" for scalar in parts.scalars]
         size = ", ".join(map(str, parts.block))
         lines.append(f"__kernel __attribute__((reqd_work_group_size({size})))")
         lines.append(f"void {parts.name}({', '.join(arguments)}) {{")
-        return "\n".join([*lines, *parts.shared, *parts.lines, "}"])
+        return "\n".join([*lines, *pointers, *parts.shared, *parts.lines, "}"])

@@ -127,14 +127,21 @@ class Device(ABC):
         """Wait for all operations."""
 
 
-def code_for(device: Device, codes: Mapping[str, bytes], where: str) -> tuple[str, bytes]:
-    """The code of a part for a device, with its format. Raises: StepwellError `wrong-device`."""
-    for format in device.formats:
+def code_of_formats(
+    formats: Sequence[str], codes: Mapping[str, bytes], name: str, where: str
+) -> tuple[str, bytes]:
+    """
+    The code of a part in the first of a device's formats.
+
+    Args: `name` is that of the device, `where` the part's.
+    Raises: StepwellError `wrong-device`.
+    """
+    for format in formats:
         if format in codes:
             return format, codes[format]
-    found, wanted = ", ".join(codes) or "none", " or ".join(device.formats)
-    message = f"the code is {found}, and {device.info.name} takes {wanted}"
-    help = f"compile it again with --device {device.kind}, or leave --device out"
+    found, wanted = ", ".join(codes) or "none", " or ".join(formats)
+    message = f"the code is {found}, and {name} takes {wanted}"
+    help = f"compile it again with --device {name}, or leave --device out"
     raise StepwellError("wrong-device", where, message, help=help)
 
 

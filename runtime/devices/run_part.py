@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from stepwell.runtime.backends import HostFunction
-from stepwell.runtime.devices.base import Argument, Device, Memory, View, as_bytes, code_for
+from stepwell.runtime.devices.base import Argument, Device, Memory, View, as_bytes, code_of_formats
 from stepwell.runtime.devices.commands import (
     ARENA,
     WEIGHTS,
@@ -40,8 +40,10 @@ def load_part(code: bytes) -> HostFunction:
 class PartRunner:
     """A part with its memory on a device, from the first call on."""
 
-    def __init__(self, part: DevicePart):
+    def __init__(self, part: DevicePart, on: Device | None = None):
+        """Args: `on` is a device in place of the one that the part names."""
         self.part = part
+        self._on = on
         self._device: Device | None = None
         self._program: object = None
         self._weights: Memory | None = None
@@ -54,7 +56,7 @@ class PartRunner:
         """Read the inputs, run the commands, fill the outputs. Raises: StepwellError of the device."""
         arrays = [np.ascontiguousarray(cast(Array, each)) for each in inputs]
         sizes = self._sizes(arrays)
-        found = self._device or device(self.part.device)
+        found = self._device or self._on or device(self.part.device)
         with found.lock:
             self._ready(found)
             arena_bytes, commands = self._bind(sizes)
@@ -85,7 +87,7 @@ class PartRunner:
         """Load the code and upload the weights, once."""
         if self._device is not None:
             return
-        format, code = code_for(found, self.part.codes, f"@{self.part.name}")
+        format, code = code_of_formats(found.formats, self.part.codes, self.part.device, f"@{self.part.name}")
         program = found.load(code, format)
         if self.part.weights:
             self._weights = found.allocate(len(self.part.weights))

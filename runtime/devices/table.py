@@ -21,7 +21,9 @@ from stepwell.runtime.packages import entry_points
 ENTRY_POINTS = "stepwell.devices"
 OURS: Mapping[str, str] = {
     "gpu-interpreter": "stepwell.lowering.interpret.lanes.device:GpuInterpreter",
+    "opencl": "stepwell.runtime.devices.opencl:OpenCl",
     "ptx-interpreter": "stepwell.lowering.interpret.ptx.device:PtxInterpreter",
+    "webgpu": "stepwell.runtime.devices.webgpu:WebGpu",
 }
 _OF_COMPILER = "stepwell.lowering"
 """Devices that need the compiler, since they run its text."""
@@ -45,7 +47,7 @@ def device(name: str) -> Device:
     with _LOCK:
         key = f"{kind}:{number}"
         if key not in _OPEN:
-            _OPEN[key] = _class_of(kind)(number)
+            _OPEN[key] = device_class(kind)(number)
         return _OPEN[key]
 
 
@@ -55,10 +57,15 @@ def devices() -> tuple[list[DeviceInfo], dict[str, str]]:
     missing: dict[str, str] = {}
     for kind in device_kinds():
         try:
-            found += _class_of(kind).found()
+            found += device_class(kind).found()
         except StepwellError as error:
             missing[kind] = error.message
     return found, missing
+
+
+def found_devices() -> list[DeviceInfo]:
+    """The devices that are here: name, kind, description and memory."""
+    return devices()[0]
 
 
 def _parsed(name: str) -> tuple[str, int]:
@@ -80,7 +87,8 @@ def expect_device_name(name: str) -> str:
     return name
 
 
-def _class_of(kind: str) -> type[Device]:
+def device_class(kind: str) -> type[Device]:
+    """The class of a registered kind, imported. Raises: StepwellError `missing-package`."""
     place = OURS.get(kind) or _outside()[kind]
     if place.startswith(_OF_COMPILER):
         expect_compiler(f"the device {kind!r}")

@@ -367,6 +367,8 @@ def ready_model(args: Namespace, *, here: bool = True) -> CompiledModel:
         loaded: object = load(args.model, threads=args.threads, executor=args.executor)
         if isinstance(loaded, Library):
             _ = loaded.image.main  # an error: there is none
+        elif args.device is not None:
+            loaded = cast(CompiledModel, loaded).on(args.device)
         return cast(CompiledModel, loaded)
     from stepwell.tools.driver.compile import expect_runnable
     from stepwell.tools.progress import shown_progress
@@ -395,13 +397,13 @@ def watched(args: Namespace) -> Generator[None]:
         print(remark + (f" ({times} times)" if times > 1 else ""), file=sys.stderr)
 
 
-_OF_ARTIFACTS = ("input_shape", "load", "executor")
+_OF_ARTIFACTS = ("input_shape", "load", "executor", "device")
 
 
 def expect_no_compilation(args: Namespace) -> None:
     """
-    Refuse compile options for an artifact, which is not compiled again; `--input-shape`, `--load` and
-    `--executor` are accepted.
+    Refuse compile options for an artifact, which is not compiled again; `--input-shape`, `--load`,
+    `--executor` and `--device` are accepted.
     """
     add_compile_options(parser := ArgumentParser())
     default = vars(parser.parse_args([]))

@@ -1,0 +1,79 @@
+"""Kernels as source text: the numbers that a launch passes after the buffers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from stepwell.runtime.devices.base import Argument, View
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_size, as_sizes, as_text
+
+T = TypeVar("T")
+
+
+class Scalar(NamedTuple):
+    """A number after the buffers: an argument of the kernel, or a size of such an argument."""
+
+    type: str
+    argument: int
+    dim: int | None
+
+
+class SourceKernel(NamedTuple):
+    """A kernel as text."""
+
+    name: str
+    text: str
+    block: tuple[int, ...]
+    buffers: tuple[int, ...]
+    """The arguments that are buffers, in the order of their bindings."""
+    scalars: tuple[Scalar, ...]
+    needs_infinity: bool
+
+    def views(self, arguments: Sequence[Argument]) -> list[View]:
+        """The buffers of a launch."""
+        return [each for number in self.buffers if isinstance(each := arguments[number], View)]
+
+    def numbers(self, arguments: Sequence[Argument]) -> list[tuple[str, float]]:
+        """The types and values of the numbers of a launch."""
+        found: list[tuple[str, float]] = []
+        for scalar in self.scalars:
+            value = arguments[scalar.argument]
+            if isinstance(value, View):
+                found.append((scalar.type, value.shape[scalar.dim or 0]))
+            else:
+                found.append((scalar.type, value.item() if not isinstance(value, int) else value))
+        return found
+
+
+def read_kernels(code: bytes) -> Mapping[str, SourceKernel]:
+    """The kernels of code, by name. Raises: StepwellError `bad-artifact` for anything else."""
+    try:
+        described = as_mapping(json.loads(code))
+        return {name: _kernel(name, as_mapping(kernel)) for name, kernel in described.items()}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StepwellError("bad-artifact", None, f"the code of a device part is wrong: {error}") from None
+
+
+def kernel_named(kernels: Mapping[str, T], name: str) -> T:
+    """A loaded kernel. Raises: StepwellError `bad-artifact` for a name that the code does not have."""
+    if (found := kernels.get(name)) is None:
+        raise StepwellError("bad-artifact", None, f"the code of a device part has no kernel {name!r}")
+    return found
+
+
+def _kernel(name: str, described: Mapping[str, object]) -> SourceKernel:
+    scalars: list[Scalar] = []
+    for entry in as_list(described["scalars"]):
+        type, argument, dim = as_list(entry, 3)
+        scalars.append(Scalar(as_text(type), as_size(argument), None if dim is None else as_int(dim)))
+    return SourceKernel(
+        name,
+        as_text(described["text"]),
+        as_sizes(described["block"]),
+        as_sizes(described["buffers"]),
+        tuple(scalars),
+        described["infinity"] is True,
+    )

@@ -1,0 +1,220 @@
+"""The device `webgpu`: WGSL by the package `wgpu`, on Vulkan, Metal or DirectX 12."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from stepwell.runtime.devices.base import Argument, Bytes, Device, DeviceInfo, Memory, Triple, View
+from stepwell.runtime.devices.source_kernels import SourceKernel, kernel_named, read_kernels
+from stepwell.runtime.errors import StepwellError
+
+_WORD_BYTES = 4
+"""Copies and bindings are of whole words."""
+_UNIFORM_WORDS = 4
+_INFINITY = 0x7F800000
+_MOST_GROUPS = 4096
+"""Bind groups are kept for so many different launches."""
+
+
+@cache
+def _wgpu() -> Any:
+    """The package. Raises: StepwellError `missing-package`."""
+    # Mesa complains on standard error where the system has not set it.
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+    try:
+        import wgpu  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+    except ImportError:
+        help = "pip install 'stepwell[webgpu]'"
+        message = "the device webgpu needs the package wgpu, which is not installed"
+        raise StepwellError("missing-package", None, message, help=help) from None
+    return wgpu  # pyright: ignore[reportUnknownVariableType]
+
+
+@cache
+def _adapters() -> Sequence[Any]:
+    """The adapters of Vulkan, Metal or DirectX, GPUs before software; the same one is not there twice."""
+    found = {adapter.info["device"]: adapter for adapter in reversed(_wgpu().gpu.enumerate_adapters_sync())}
+    order = {"DiscreteGPU": 0, "IntegratedGPU": 1}
+    return sorted(found.values(), key=lambda each: order.get(each.info["adapter_type"], 2))
+
+
+class WebGpu(Device):
+    """An adapter of wgpu."""
+
+    kind = "webgpu"
+    formats: ClassVar[Sequence[str]] = ("wgsl",)
+
+    def __init__(self, number: int = 0) -> None:
+        super().__init__(number)
+        adapters = _adapters()
+        if number >= len(adapters):
+            found = ", ".join(str(adapter.info["device"]) for adapter in adapters) or "none"
+            message = f"there is no adapter {number} for WebGPU: found {found}"
+            help = "install a driver of Vulkan; without a GPU lavapipe: apt-get install mesa-vulkan-drivers"
+            raise StepwellError("no-device", None, message, help=help)
+        self._adapter = adapters[number]
+        limits = {name: self._adapter.limits[name] for name in _LIMITS if name in self._adapter.limits}
+        self._device = self._adapter.request_device_sync(required_limits=limits)
+        self._encoder: Any = None
+        self._groups: dict[Any, Any] = {}
+        self._uniforms: dict[bytes, Any] = {}
+
+    @classmethod
+    def found(cls) -> Sequence[DeviceInfo]:
+        return [_info(number, adapter) for number, adapter in enumerate(_adapters())]
+
+    @property
+    def info(self) -> DeviceInfo:
+        return _info(self.number, self._adapter)
+
+    def allocate(self, nbytes: int) -> Memory:
+        most = int(self._device.limits["max-buffer-size"])
+        if nbytes > most:
+            message = f"{self.info.name} has buffers of at most {most} bytes, and the part needs {nbytes}"
+            raise StepwellError("device-memory", None, message)
+        usage = _wgpu().BufferUsage
+        flags = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
+        size = -(-nbytes // _WORD_BYTES) * _WORD_BYTES
+        return Memory(nbytes, self._made(lambda: self._device.create_buffer(size=size, usage=flags)))
+
+    def free(self, memory: Memory) -> None:
+        self.synchronize()
+        self._groups.clear()
+        memory.handle.destroy()
+
+    def copy_in(self, memory: Memory, offset: int, array: Bytes) -> None:
+        self._submit()
+        rest = -array.size % _WORD_BYTES
+        data = np.concatenate([array, np.zeros(rest, np.uint8)]) if rest else array
+        self._made(lambda: self._device.queue.write_buffer(memory.handle, offset, data))
+
+    def copy_out(self, memory: Memory, offset: int, array: Bytes) -> None:
+        self._submit()
+        size = -(-array.size // _WORD_BYTES) * _WORD_BYTES
+        data = self._made(lambda: self._device.queue.read_buffer(memory.handle, offset, size))
+        array[...] = np.frombuffer(data, np.uint8, array.size)
+
+    def copy(self, source: Memory, offset: int, to: Memory, to_offset: int, nbytes: int) -> None:
+        size = -(-nbytes // _WORD_BYTES) * _WORD_BYTES
+        encoder = self._recording()
+        self._made(lambda: encoder.copy_buffer_to_buffer(source.handle, offset, to.handle, to_offset, size))
+
+    def load(self, code: bytes, format: str) -> Mapping[str, Any]:
+        return {name: (kernel, self._pipeline(kernel)) for name, kernel in read_kernels(code).items()}
+
+    def launch(
+        self,
+        program: Any,
+        kernel: str,
+        grid: Triple,
+        block: Triple,
+        shared_bytes: int,
+        arguments: Sequence[Argument],
+    ) -> None:
+        found, pipeline = kernel_named(program, kernel)
+        group = self._group(found, pipeline, arguments)
+        most = int(self._device.limits["max-compute-workgroups-per-dimension"])
+        if max(grid) > most:
+            message = f"@{kernel} is launched with {max(grid)} blocks, and {self.info.name} has {most}"
+            raise StepwellError("exceeds-target", None, message)
+        encoder = self._recording()
+        compute = encoder.begin_compute_pass()
+        compute.set_pipeline(pipeline)
+        compute.set_bind_group(0, group)
+        compute.dispatch_workgroups(*grid)
+        compute.end()
+
+    def synchronize(self) -> None:
+        self._submit()
+
+    def _pipeline(self, kernel: SourceKernel) -> Any:
+        """The pipeline of a kernel. Raises: StepwellError `driver` with the text of the shader's compiler."""
+
+        def make() -> Any:
+            shader = self._device.create_shader_module(code=kernel.text)
+            compute = {"module": shader, "entry_point": kernel.name}
+            return self._device.create_compute_pipeline(layout="auto", compute=compute)
+
+        return self._made(make, f"@{kernel.name}")
+
+    def _group(self, kernel: SourceKernel, pipeline: Any, arguments: Sequence[Argument]) -> Any:
+        """The bindings of a launch; those of an earlier launch with the same arguments."""
+        views = kernel.views(arguments)
+        words = _words(kernel, arguments)
+        key = (kernel.name, id(pipeline), words, *((id(v.memory), v.offset, v.nbytes) for v in views))
+        if key not in self._groups:
+            if len(self._groups) >= _MOST_GROUPS:
+                self._groups.clear()
+            resources = [_binding(view) for view in views]
+            if words:
+                buffer = self._uniform(words)
+                resources.append({"buffer": buffer, "offset": 0, "size": buffer.size})
+            entries = [{"binding": i, "resource": resource} for i, resource in enumerate(resources)]
+            layout = pipeline.get_bind_group_layout(0)
+            # The memory stays referenced, so that no other one has its id.
+            made = self._made(lambda: self._device.create_bind_group(layout=layout, entries=entries))
+            self._groups[key] = made, [view.memory for view in views]
+        return self._groups[key][0]
+
+    def _uniform(self, words: bytes) -> Any:
+        if words not in self._uniforms:
+            usage = _wgpu().BufferUsage.UNIFORM
+            self._uniforms[words] = self._device.create_buffer_with_data(data=words, usage=usage)
+        return self._uniforms[words]
+
+    def _recording(self) -> Any:
+        if self._encoder is None:
+            self._encoder = self._device.create_command_encoder()
+        return self._encoder
+
+    def _submit(self) -> None:
+        """Submit what was recorded."""
+        if self._encoder is not None:
+            encoder, self._encoder = self._encoder, None
+            self._made(lambda: self._device.queue.submit([encoder.finish()]))
+
+    def _made(self, make: Any, where: str | None = None) -> Any:
+        """The result of a call of wgpu. Raises: StepwellError `driver`."""
+        wgpu = _wgpu()
+        try:
+            return make()
+        except (wgpu.GPUError, RuntimeError, ValueError) as error:
+            code = "device-memory" if isinstance(error, wgpu.GPUOutOfMemoryError) else "driver"
+            raise StepwellError(code, where, f"{self.info.name}: {error}") from None
+
+
+_LIMITS = (
+    "max-buffer-size",
+    "max-storage-buffer-binding-size",
+    "max-storage-buffers-per-shader-stage",
+    "min-storage-buffer-offset-alignment",
+)
+"""Limits that a device gets as its adapter has them."""
+
+
+def _info(number: int, adapter: Any) -> DeviceInfo:
+    info = adapter.info
+    about = f"{info['device']}, {info['backend_type']}, {info['description']}".strip(", ")
+    return DeviceInfo(f"webgpu:{number}", "webgpu", about)
+
+
+def _binding(view: View) -> Mapping[str, Any]:
+    size = -(-max(view.nbytes, 1) // _WORD_BYTES) * _WORD_BYTES
+    return {"buffer": view.memory.handle, "offset": view.offset, "size": size}
+
+
+def _words(kernel: SourceKernel, arguments: Sequence[Argument]) -> bytes:
+    """The bytes of the uniform block of a launch."""
+    words: list[Any] = []
+    for type, value in kernel.numbers(arguments):
+        number = np.float32(value) if type == "f32" else np.int32(value)
+        words.append(number.view(np.uint32))
+    words += [np.uint32(_INFINITY)] * kernel.needs_infinity
+    words += [np.uint32(0)] * (-len(words) % _UNIFORM_WORDS)
+    return np.array(words, np.uint32).tobytes()
