@@ -13,6 +13,7 @@ from stepwell.dialects import gpu
 from stepwell.lowering.emit_ptx import emit_ptx
 from stepwell.lowering.interpret.machine import Launcher
 from stepwell.lowering.interpret.ptx.machine import Buffer, PtxProgram
+from stepwell.runtime.devices.base import Triple
 from stepwell.runtime.devices.cuda.signatures import POINTER
 from stepwell.runtime.machine.named_target import Target
 
@@ -25,11 +26,10 @@ def ptx_launcher(module: ModuleOp, target: Target) -> Launcher:
     def launch(function: Operation, grid: Sequence[int], values: Sequence[Any]) -> None:
         assert isinstance(function, gpu.GPUFuncOp)
         kernel = emitted.kernels[function]
-        arrays = {n: value for n, value in enumerate(values) if isinstance(value, np.ndarray)}
+        arrays: dict[int, Any] = {n: each for n, each in enumerate(values) if isinstance(each, np.ndarray)}
         passed = [_value(values[p.argument], p.type, p.dim) for p in kernel.parameters]
         buffers = [_buffer(function.arguments[n], array) for n, array in arrays.items()]
-        x, y, z = grid
-        program.launch(kernel.name, (x, y, z), kernel.block, passed, buffers)
+        program.launch(kernel.name, _triple(grid), _triple(kernel.block), passed, buffers)
 
     return launch
 
@@ -46,3 +46,8 @@ def _buffer(argument: SSAValue, array: Any) -> Buffer:
     low, high = np.lib.array_utils.byte_bounds(array)
     name = f"%{argument.name_hint}" if argument.name_hint else "an argument"
     return Buffer(low, high - low if array.size else 0, name)
+
+
+def _triple(sizes: Sequence[int]) -> Triple:
+    x, y, z = sizes
+    return x, y, z
