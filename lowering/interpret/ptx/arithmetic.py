@@ -221,10 +221,12 @@ def _product(how: str, dtype: DType, result: DType) -> Callable[[Value, Value], 
 
 @makes("fma")
 def make_fma(code: Code, instruction: Instruction) -> Step:
-    """A fused multiply-add of f32."""
-    if instruction.parts[1:] != ("rn", "f32"):
+    """A fused multiply-add of floats, rounded once."""
+    _, rounding, type = instruction.parts
+    if rounding != "rn":
         raise ValueError(instruction.text)
-    return elementwise(code, instruction, exact.fma, [TYPES["f32"]] * 3)
+    function = {"f32": exact.fma, "f64": exact.wide_fma}[type]
+    return elementwise(code, instruction, function, [TYPES[type]] * 3)
 
 
 @makes("min", "max")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 
 from stepwell.lowering.interpret.ptx.values import Value, where
@@ -31,10 +34,68 @@ def fma(a: Value, b: Value, c: Value) -> Value:
     return total.astype(np.float32)
 
 
+_SPLITTER = np.float64(2.0**27 + 1)
+_LARGE, _SMALL = np.float64(2.0**500), np.float64(2.0**-450)
+"""Between them neither the parts of a product overflow nor does its error lose bits."""
+
+
+def wide_fma(a: Value, b: Value, c: Value) -> Value:
+    """
+    a * b + c of f64, rounded once.
+
+    The product is two f64 (Dekker, 1971). Their sum with c is two f64 and a rest, which is rounded to odd
+    before it is added (Boldo and Melquiond, 2008). Very large and very small numbers take exact fractions.
+    """
+    product = a * b
+    low = _product_error(a, b, product)
+    high_sum = c + low
+    low_sum = _sum_error(c, low, high_sum)
+    total = product + high_sum
+    rest = _sum_error(product, high_sum, total)
+    small = rest + low_sum
+    found: Value = np.atleast_1d(total + _rounded_to_odd(rest, low_sum, small))
+    values = np.broadcast_arrays(np.atleast_1d(a), b, c)
+    sizes = np.abs(values)
+    finite = np.isfinite(values).all(axis=0)
+    extreme = ((sizes > _LARGE) | ((sizes < _SMALL) & (sizes > 0))).any(axis=0)
+    plain = np.atleast_1d(a * b + c)
+    # Plain arithmetic has the sign of a zero, and infinities.
+    found = where(finite & (found != 0), found, plain)
+    for position in np.flatnonzero(finite & extreme):
+        x, y, z = (Fraction(float(each[position])) for each in values)
+        found[position] = _as_float(x * y + z, float(plain[position]))
+    return found if max(a.ndim, b.ndim, c.ndim) else found[0]
+
+
+def _as_float(exact: Fraction, near: float) -> float:
+    """The nearest f64; the sign of a zero is that of plain arithmetic."""
+    try:
+        return float(exact) if exact else near
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def _product_error(a: Value, b: Value, product: Value) -> Value:
+    """The exact product without its rounded one."""
+    high_a, high_b = (_upper_bits(each) for each in (a, b))
+    low_a, low_b = a - high_a, b - high_b
+    return ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
+
+
+def _upper_bits(a: Value) -> Value:
+    scaled = a * _SPLITTER
+    return scaled - (scaled - a)
+
+
+def _sum_error(a: Value, b: Value, total: Value) -> Value:
+    """The exact sum without its rounded one."""
+    part = total - a
+    return (a - (total - part)) + (b - part)
+
+
 def _rounded_to_odd(a: Value, b: Value, total: Value) -> Value:
     """A sum of f64 whose last bit is 1 where it is not exact: later roundings see which side it is on."""
-    part = total - a
-    error = (a - (total - part)) + (b - part)
+    error = _sum_error(a, b, total)
     bits = total.view(np.int64)
     is_even = (error != 0) & (bits & 1 == 0) & np.isfinite(total)
     step = where((error > 0) == (total > 0), np.int64(1), np.int64(-1))

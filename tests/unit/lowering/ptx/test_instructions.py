@@ -123,6 +123,19 @@ def test_fused_multiply_adds_are_rounded_once() -> None:
     np.testing.assert_array_equal(computed("fma.rn.f32", "f4", a, b, c), [_rounded(each) for each in exact])
 
 
+def test_fused_multiply_adds_of_f64() -> None:
+    rng = np.random.default_rng(2)
+    a, b = (rng.standard_normal(500) * 2.0 ** rng.integers(-40, 40, 500) for _ in range(2))
+    c = -(a * b) * (1 + rng.integers(-2, 3, 500) * 2.0**-52) + rng.standard_normal(500) * 2.0**-60
+    c[::3] = rng.standard_normal(len(c[::3]))
+    special = [(1e300, 1e5, -1e308), (1e-300, 1e-20, 1e-320), (np.inf, 1, 1), (0.0, -1, -0.0), (1e308, 10, 1)]
+    a, b, c = (np.append(row, more) for row, more in zip((a, b, c), zip(*special, strict=True), strict=True))
+    found = computed("fma.rn.f64", "f8", a, b, c)
+    exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a[:-3], b, c, strict=False)]
+    np.testing.assert_array_equal(found, [*exact, np.inf, -0.0, np.inf])
+    assert np.signbit(found[-2])
+
+
 def test_plain_f64_would_round_some_of_them_twice() -> None:
     a, b, c = F32(1 + 2**-23), F32(1 - 2**-23), F32(2**-25 * (1 + 2**-23))
     found = computed("fma.rn.f32", "f4", *(np.array([each]) for each in (a, b, c)))
