@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -122,6 +122,21 @@ class Device(ABC):
         arguments: Sequence[Argument],
     ) -> None:
         """Run a kernel; `arguments` are arrays, indices and numbers in the order of the kernel's text."""
+
+    def unload(self, program: Any) -> None:  # noqa: B027  # most programs are objects of Python
+        """Give a program back."""
+
+    def record(self, run: Callable[[], None]) -> Any:
+        """A recording of the launches and copies of a function, which `replay` repeats; None without one."""
+        return None
+
+    def replay(self, recording: Any) -> None:
+        """Run what was recorded."""
+        raise NotImplementedError
+
+    def forget(self, recording: Any) -> None:
+        """Give a recording back."""
+        raise NotImplementedError
 
     def synchronize(self) -> None:  # noqa: B027  # most devices wait when they copy out
         """Wait for all operations."""
