@@ -355,6 +355,7 @@ def graph_steps(
     winograd: str = "auto",
     backends: Sequence[str] = (),
     *,
+    backend_passes: Sequence[str] = (),
     low_memory: bool = False,
     activations: str = "f32",
     required: Sequence[str] = (),
@@ -365,12 +366,11 @@ def graph_steps(
     """
     The passes of level 1 for an optimization level: 0 keeps every digit, from 1 on rounding may differ.
 
-    Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model;
-    `low_memory` allows no packed weights that are larger than the model's; `activations` are those of
-    `pack-nbits`; passes
-    named in `required` run although their level is higher, and those of plugins among them run in this order;
-    passes in `disabled` never do. `device` is the module's device that computes all that it can, or `""`;
-    with `strict_device` what it cannot is an error.
+    Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model, after
+    `backend_passes` ran; `low_memory` allows no packed weights that are larger than the model's;
+    `activations` are those of `pack-nbits`; passes named in `required` run although their level is higher,
+    and those of plugins among them run in this order; passes in `disabled` never do. `device` is the module's
+    device that computes all that it can, or `""`; with `strict_device` what it cannot is an error.
     Raises: StepwellError `bad-option` for `winograd` "fast" where `winograd-conv` does not run.
     """
     lanes = str(target.f32_lanes)
@@ -382,6 +382,7 @@ def graph_steps(
     for step in GRAPH:
         off = step.name in disabled or (step.name == "winograd-conv" and is_direct)
         if step.name == "BACKENDS":
+            steps += [Step(text, "a backend's, before its table is matched") for text in backend_passes]
             steps += _partition_steps(backends) + _placement_steps(device, strict_device)
         elif step.name == "PLUGINS":
             steps += [

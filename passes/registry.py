@@ -218,6 +218,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "collect-statistics": ("return the ranges or histograms of what is observed",),
         "drop-observers": ("remove observers",),
         "fold-qdq": ("compute ops between dequantize and quantize on integers",),
+        "requantize-in-integers": ("make bytes of sums by an integer product and a shift",),
     },
     "passes.tensor.script": {
         "apply-schedule": ("give kernels the schedules that scripts decide",),

@@ -40,6 +40,7 @@ class Loader(Protocol):
 
 
 OURS: Mapping[str, str] = {
+    "npu": "stepwell.lowering.backends.npu.backend:NpuBackend",
     "onnxruntime": "stepwell.lowering.backends.onnxruntime:OnnxruntimeBackend",
     "reference": "stepwell.lowering.backends.reference:ReferenceBackend",
     "torch": "stepwell.lowering.backends.torch:TorchBackend",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from stepwell.patterns import Pattern
     from stepwell.runtime.files.weights import WeightStore
+    from stepwell.runtime.machine.named_target import Target
     from stepwell.runtime.machine.target import TargetDescription
 
 Arrays: TypeAlias = Sequence[Array]
@@ -55,6 +56,16 @@ class Backend(ABC):
     backend's (`"acme.conv_relu"`); a function that returns the pattern avoids building it on loading;
     `check(value)` may refuse a match by its root.
     """
+
+    passes: Sequence[str] = ()
+    """Passes of level 1 that run before the table is matched: those that write what its rows look for."""
+
+    is_tried: bool = True
+    """Whether the compiler runs each part once: not where that takes long."""
+
+    def for_target(self, target: Target) -> Backend:
+        """The backend for a target of its name, with the target's attributes."""
+        return self
 
     def require(self) -> None:  # noqa: B027  # most engines need nothing
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -73,8 +74,12 @@ class Device(ABC):
     alignment: ClassVar[int] = 256
     """The arena's arrays of inputs and outputs begin at multiples of these bytes."""
 
+    survives_fork: ClassVar[bool] = False
+    """Whether a child of this process may use the device as well: no driver allows it."""
+
     def __init__(self, number: int = 0) -> None:
         self.number = number
+        self.process = os.getpid()
         self.lock = threading.RLock()
 
     @classmethod
@@ -140,6 +145,16 @@ class Device(ABC):
 
     def synchronize(self) -> None:  # noqa: B027  # most devices wait when they copy out
         """Wait for all operations."""
+
+
+def expect_usable(device: Device) -> None:
+    """Require the process that opened a device. Raises: StepwellError `driver` after a fork."""
+    if device.process != os.getpid() and not device.survives_fork:
+        message = (
+            f"{device.info.name} was opened before this process was forked, which drivers do not survive"
+        )
+        help = "start processes by spawn: multiprocessing.get_context('spawn')"
+        raise StepwellError("driver", None, message, help=help)
 
 
 def code_of_formats(

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
+from time import perf_counter
 from typing import cast
 
 import numpy as np
 
 from stepwell.runtime.backends import HostFunction
-from stepwell.runtime.devices.base import Argument, Device, Memory, View, as_bytes, code_of_formats
+from stepwell.runtime.devices.base import (
+    Argument,
+    Device,
+    Memory,
+    View,
+    as_bytes,
+    code_of_formats,
+    expect_usable,
+)
 from stepwell.runtime.devices.commands import (
     ARENA,
     WEIGHTS,
@@ -23,6 +33,7 @@ from stepwell.runtime.devices.commands import (
     bound,
 )
 from stepwell.runtime.devices.part import DevicePart
+from stepwell.runtime.devices.profiling import CURRENT, DeviceTimes
 from stepwell.runtime.devices.table import device
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -57,13 +68,33 @@ class PartRunner:
         arrays = [np.ascontiguousarray(cast(Array, each)) for each in inputs]
         sizes = self._sizes(arrays)
         found = self._device or self._on or device(self.part.device)
+        expect_usable(found)
         with found.lock:
-            self._ready(found)
-            arena_bytes, commands = self._bind(sizes)
-            arena = self._arena_of(found, arena_bytes)
-            for command in commands:
-                self._run(found, arena, command, arrays, outputs)
-            found.synchronize()
+            try:
+                self._call(found, *self._bind(sizes), arrays, outputs)
+            except BaseException:
+                self.release()
+                raise
+
+    def _call(
+        self,
+        found: Device,
+        arena_bytes: int,
+        commands: Sequence[Command],
+        inputs: Sequence[Array],
+        outputs: list[object],
+    ) -> None:
+        """Run commands on a device, which has the lock."""
+        self._ready(found)
+        arena = self._arena_of(found, arena_bytes)
+        times = CURRENT.get()
+        for command in commands:
+            begin = perf_counter()
+            self._run(found, arena, command, inputs, outputs)
+            if times is not None:
+                found.synchronize()
+                _note(times, command, perf_counter() - begin)
+        found.synchronize()
 
     def release(self) -> None:
         """Free the memory on the device; a later call allocates it again."""
@@ -72,7 +103,8 @@ class PartRunner:
         with self._device.lock:
             for memory in (self._weights, self._arena):
                 if memory is not None:
-                    self._device.free(memory)
+                    with suppress(StepwellError):  # of a device that is gone, whose memory is
+                        self._device.free(memory)
             self._device = self._weights = self._arena = self._program = None
 
     def _sizes(self, inputs: Sequence[Array]) -> tuple[int, ...]:
@@ -87,17 +119,12 @@ class PartRunner:
         """Load the code and upload the weights, once."""
         if self._device is not None:
             return
+        self._device = found
         format, code = code_of_formats(found.formats, self.part.codes, self.part.device, f"@{self.part.name}")
-        program = found.load(code, format)
+        self._program = found.load(code, format)
         if self.part.weights:
             self._weights = found.allocate(len(self.part.weights))
-            try:
-                found.copy_in(self._weights, 0, np.frombuffer(self.part.weights, np.uint8))
-            except BaseException:
-                found.free(self._weights)
-                self._weights = None
-                raise
-        self._device, self._program = found, program
+            found.copy_in(self._weights, 0, np.frombuffer(self.part.weights, np.uint8))
 
     def _bind(self, sizes: tuple[int, ...]) -> tuple[int, list[Command]]:
         """The bytes of the arena and the commands for some sizes."""
@@ -105,9 +132,9 @@ class PartRunner:
             self._bindings.move_to_end(sizes)
             return self._bindings[sizes]
         symbols = dict(zip(self.part.symbols, sizes, strict=True))
-        arena = self.part.arena.evaluate(symbols)
-        spaces = {ARENA: arena, WEIGHTS: len(self.part.weights)}
         try:
+            arena = self.part.arena.evaluate(symbols)
+            spaces = {ARENA: arena, WEIGHTS: len(self.part.weights)}
             made = [bound(command, symbols, spaces) for command in self.part.commands]
         except (KeyError, ValueError, ZeroDivisionError) as error:
             message = f"the commands of @{self.part.name} need a size that is not there: {error}"
@@ -120,9 +147,9 @@ class PartRunner:
     def _arena_of(self, found: Device, nbytes: int) -> Memory:
         """Memory of at least some bytes, which later calls use too."""
         if self._arena is None or self._arena.nbytes < nbytes:
-            if self._arena is not None:
-                found.free(self._arena)
+            if (old := self._arena) is not None:
                 self._arena = None
+                found.free(old)
             self._arena = found.allocate(max(nbytes, 1))
         return self._arena
 
@@ -161,6 +188,15 @@ class PartRunner:
         if array.nbytes != wanted.nbytes:
             message = f"{name} of @{self.part.name} has {array.nbytes} bytes, expected {wanted.nbytes}"
             raise StepwellError("wrong-result", None, message)
+
+
+def _note(times: DeviceTimes, command: Command, seconds: float) -> None:
+    """Add a command to a profile."""
+    if isinstance(command, Launch):
+        times.add(command.kernel, seconds)
+        return
+    times.copied_bytes += (command.source if isinstance(command, CopyOut) else command.to).nbytes.value
+    times.copy_seconds += seconds
 
 
 def _number(found: Number) -> Argument:

@@ -26,6 +26,8 @@ OURS: Mapping[str, str] = {
     "ptx-interpreter": "stepwell.lowering.interpret.ptx.device:PtxInterpreter",
     "webgpu": "stepwell.runtime.devices.webgpu:WebGpu",
 }
+PART_BACKENDS: Mapping[str, str] = {"npu": "programs of the accelerator on its simulator, in numpy"}
+"""Devices whose parts a backend of this name compiles and runs."""
 _OF_COMPILER = "stepwell.lowering"
 """Devices that need the compiler, since they run its text."""
 _LOCK = Lock()
@@ -34,7 +36,7 @@ _OPEN: dict[str, Device] = {}
 
 def device_kinds() -> list[str]:
     """The kinds of devices that are registered, whether they are here or not."""
-    return sorted({*OURS, *_outside()})
+    return sorted({*OURS, *PART_BACKENDS, *_outside()})
 
 
 def device(name: str) -> Device:
@@ -57,6 +59,9 @@ def devices() -> tuple[list[DeviceInfo], dict[str, str]]:
     found: list[DeviceInfo] = []
     missing: dict[str, str] = {}
     for kind in device_kinds():
+        if kind in PART_BACKENDS:
+            found.append(DeviceInfo(f"{kind}:0", kind, PART_BACKENDS[kind]))
+            continue
         try:
             found += device_class(kind).found()
         except StepwellError as error:
@@ -90,6 +95,9 @@ def expect_device_name(name: str) -> str:
 
 def device_class(kind: str) -> type[Device]:
     """The class of a registered kind, imported. Raises: StepwellError `missing-package`."""
+    if kind in PART_BACKENDS:
+        message = f"{kind} runs parts that were compiled for it"
+        raise StepwellError("no-device", None, message, help=f"compile the model with --device {kind}")
     place = OURS.get(kind) or _outside()[kind]
     if place.startswith(_OF_COMPILER):
         expect_compiler(f"the device {kind!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -27,9 +27,12 @@ from stepwell.runtime.npu.instructions import (
 from stepwell.runtime.npu.order import expect_ending, orders
 
 Array: TypeAlias = npt.NDArray[Any]
-_DTYPES = {"inp": np.int8, "wgt": np.int8, "acc": np.int32}
+_DTYPES = {"inp": np.float32, "wgt": np.float32, "acc": np.int32}
+"""The types of the buffers here: bytes are floats, whose products BLAS computes."""
 BYTES_A_CYCLE, LATENCY = 8, 20
 """The bytes that a cycle moves to or from memory, and the cycles before the first of them."""
+_EXACT, _BYTE = 1 << 24, 1 << 7
+"""The integers that f32 has, and the largest byte."""
 MOST_UOPS_RUN = 1 << 28
 """The most micro-ops of a whole run: a program with more is refused before it runs."""
 
@@ -181,23 +184,71 @@ class Simulator:
 
     def _gemm(self, number: int, gemm: Gemm) -> int:
         outer, inner, uops = self._indices(number, gemm)
-        acc, inp, wgt = (self._buffers[name] for name in ("acc", "inp", "wgt"))
-        for u_dst, u_src, u_wgt in uops:
-            dst = self._affine(number, "acc", u_dst, gemm.dst, outer, inner)
-            self._hazards.write(number, "acc", dst)
-            if gemm.reset:
-                acc[dst] = 0
-                continue
-            src = self._affine(number, "inp", u_src, gemm.src, outer, inner)
-            weights = self._affine(number, "wgt", u_wgt, gemm.wgt, outer, inner)
-            self._hazards.read(number, "inp", src)
-            self._hazards.read(number, "wgt", weights)
-            # Sums of so few products of bytes are exact in f32, whose products BLAS computes.
-            shared = weights[:1] if gemm.wgt == (0, 0) else weights
-            products = inp[src].astype(np.float32) @ wgt[shared].astype(np.float32).transpose(0, 2, 1)
-            np.add.at(acc, dst, products.astype(np.int32))
-            self.report.macs += len(dst) * inp[0].size * self.config.block_out
-        return max(1, len(uops) * len(outer))
+        if not uops or not outer.size:
+            return 1
+        table = np.array(uops, np.int64)
+        dst, targets = self._accessed(number, "acc", table[:, 0], gemm.dst, outer, inner)
+        self._hazards.write(number, "acc", targets)
+        acc = self._buffers["acc"]
+        if gemm.reset:
+            acc[targets] = 0
+            return len(uops) * len(outer)
+        src, sources = self._accessed(number, "inp", table[:, 1], gemm.src, outer, inner)
+        wgt, weights = self._accessed(number, "wgt", table[:, 2], gemm.wgt, outer, inner)
+        self._hazards.read(number, "inp", sources)
+        self._hazards.read(number, "wgt", weights)
+        groups = _groups(table)
+        is_apart = len(np.unique(targets)) == len(targets) == len(groups) * len(outer)
+        if is_apart and gemm.wgt == (0, 0):
+            for chunk in self._chunks(groups, table):
+                acc[dst[chunk[:, 0]]] += self._products(src[chunk[0]], wgt[chunk, 0])
+        else:
+            for uop in range(len(uops)):
+                np.add.at(acc, dst[uop], self._each(src[uop], wgt[uop]))
+        self.report.macs += dst.size * self._buffers["inp"][0].size * self.config.block_out
+        return len(uops) * len(outer)
+
+    def _accessed(
+        self,
+        number: int,
+        buffer: str,
+        bases: Indices,
+        factors: tuple[int, int],
+        outer: Indices,
+        inner: Indices,
+    ) -> tuple[Indices, Indices]:
+        """The elements by micro-op and iteration, and those of different bases alone."""
+        along = self._affine(number, buffer, int(bases.max()), factors, outer, inner) - int(bases.max())
+        each = along if any(factors) else along[:1]
+        return bases[:, None] + along, (np.unique(bases)[:, None] + each).reshape(-1)
+
+    def _products(self, src: Indices, wgt: Indices) -> Array:
+        """
+        Sums of products for blocks of the result, which read the same inputs: [blocks, iterations, …].
+
+        Sums of so few products of bytes are exact in f32.
+        """
+        inputs, weights = self._buffers["inp"][src], self._buffers["wgt"][wgt]
+        taps, count, batch, block_in = inputs.shape
+        rows = inputs.transpose(1, 2, 0, 3).reshape(count * batch, taps * block_in)
+        columns = weights.transpose(1, 3, 0, 2).reshape(taps * block_in, -1)
+        sums = (rows @ columns).reshape(count, batch, len(wgt), -1)
+        return sums.transpose(2, 0, 1, 3).astype(np.int32)
+
+    def _chunks(self, groups: Sequence[Indices], table: Indices) -> Iterator[Indices]:
+        """Micro-ops by group and position, so few that sums are exact; groups read the same inputs."""
+        most = _EXACT // (_BYTE * _BYTE * self.config.block_in)
+        shared = [groups]
+        if len({len(group) for group in groups}) > 1 or np.ptp(table[np.array(groups), 1], axis=0).any():
+            shared = [[group] for group in groups]
+        for each in shared:
+            for start in range(0, len(each[0]), most):
+                yield np.array(each)[:, start : start + most]
+
+    def _each(self, src: Indices, wgt: Indices) -> Array:
+        """The products of a micro-op, with weights of their own in each iteration."""
+        inputs, weights = self._buffers["inp"][src], self._buffers["wgt"][wgt]
+        return (inputs @ weights.transpose(0, 2, 1)).astype(np.int32)
 
     def _alu(self, number: int, alu: Alu) -> int:
         outer, inner, uops = self._indices(number, alu)
@@ -239,3 +290,10 @@ _OPERATIONS: dict[AluKind, Callable[[Array, Array, Array], Array]] = {
 def _wrapped(value: Array) -> Array:
     """The lower 32 bits of integers, with a sign."""
     return value.astype(np.int64).astype(np.int32)
+
+
+def _groups(table: Indices) -> list[Indices]:
+    """The numbers of micro-ops with the same `dst`."""
+    _, group = np.unique(table[:, 0], return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)

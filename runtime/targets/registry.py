@@ -22,6 +22,7 @@ _MODULES = {
     "webgpu": "webgpu",
     "opencl": "opencl",
     "metal": "metal",
+    "npu": "npu",
 }
 """The module of this folder that defines each kind, imported when the kind is first used."""
 

@@ -31,7 +31,7 @@ from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
 from stepwell.tools.devices.run_kernel import is_kernel_run, run_kernel
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
-from stepwell.tools.measure.host_time import described, milliseconds_on_host
+from stepwell.tools.measure.host_time import described, is_device_part, milliseconds_on_host, seconds_on_host
 from stepwell.tools.shown_outputs import show_outputs, write_outputs
 
 _PROFILED_RUNS = 10
@@ -114,7 +114,9 @@ def run(args: Namespace) -> int:
     seconds = perf_counter() - begin
     show_outputs(args, outputs)
     _remark_on_host_time(model, feeds, seconds)
-    if args.profile:
+    if args.profile and any(map(is_device_part, model.image.main.callees)):
+        _profile_device(model, feeds, args)
+    elif args.profile:
         _profile(model, feeds, args)
     elif args.repeat > 1:
         times = model.benchmark(feeds, runs=args.repeat)
@@ -141,14 +143,22 @@ def _remark_on_host_time(model: CompiledModel, feeds: Mapping[str, object], seco
 
     The second call is judged unless it would take long: the first one imports what the host needs.
     """
-    if not model.host_seconds or sum(model.host_seconds) < _MUCH * seconds:
+    if seconds_on_host(model) < max(_MUCH * seconds, 1e-9):
         return
     if seconds < _MOST_SECONDS_AGAIN:
         begin = perf_counter()
         model.run(feeds)
         seconds = perf_counter() - begin
-    if sum(model.host_seconds) >= _MUCH * seconds:
+    if seconds_on_host(model) >= _MUCH * seconds:
         print(f"remark: {described(milliseconds_on_host(model), 1e3 * seconds)}", file=sys.stderr)
+
+
+def _profile_device(model: CompiledModel, feeds: Mapping[str, object], args: Namespace) -> None:
+    from stepwell.tools.measure.device_profile import device_profile_json, device_profile_text, device_times
+
+    times = device_times(model, feeds)
+    args.facts |= device_profile_json(times)
+    print(device_profile_text(times))
 
 
 def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace) -> None:

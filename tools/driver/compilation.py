@@ -38,6 +38,8 @@ class Compilation:
     ctx: StepwellContext
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    on_host: Sequence[str] = ()
+    """The ops that the host computes in place of the device, each with the reason."""
     resized: Sequence[Resized] = ()
     """The dimensions of inputs that have another size than in the model's file."""
     owns_weights: bool = False

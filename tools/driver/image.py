@@ -343,8 +343,10 @@ def summary(compilation: Compilation, interface: Interface, weights: Sequence[Ar
     The counts of a compilation and the bytes of arena and weights, as shown to users and by `stepwell
     inspect`.
     """
+    on_host = {"on the host": list(compilation.on_host)} if compilation.on_host else {}
     return {
         **compilation.counts,
+        **on_host,
         "arena bytes": str(interface.arena_bytes),
         "weight bytes": sum(int(w.nbytes) for w in weights),
     }

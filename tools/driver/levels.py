@@ -13,9 +13,9 @@ from stepwell.passes.pipelines import (
 )
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.compilation import Compilation, is_lowered, passes_to_level_1
-from stepwell.tools.driver.devices.chosen import GPU0, declare_devices, device_target
+from stepwell.tools.driver.devices.chosen import GPU0, declare_devices, runs_kernels
 from stepwell.tools.driver.options import CompileOptions
-from stepwell.tools.driver.requested_backends import available_backends
+from stepwell.tools.driver.requested_backends import available_backends, passes_of
 from stepwell.tools.driver.resized import resizing
 
 
@@ -54,12 +54,13 @@ def steps_of(options: CompileOptions, target: TargetDescription, context: PassCo
         options.opt_level,
         target,
         options.winograd,
-        available_backends(options),
+        backends := available_backends(options),
+        backend_passes=[text for name in backends for text in passes_of(name)],
         low_memory=options.memory == "low",
         activations=options.activations,
         required=context.required_pass,
         disabled=context.disabled_pass,
-        device=GPU0 if device_target(options) is not None else "",
+        device=GPU0 if runs_kernels(options) else "",
         strict_device=options.strict_device,
     )
 

@@ -33,6 +33,7 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
 from stepwell.tools.driver.compilation import Compilation, main_of
+from stepwell.tools.driver.devices.chosen import device_target, ops_on_host
 from stepwell.tools.driver.devices.parts import own_main, part_of, symbols_argument
 from stepwell.tools.driver.image import compile_image
 from stepwell.tools.driver.levels import steps_of, to_kernel_functions, to_level_1
@@ -53,6 +54,7 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
     `--fallback` the partition becomes ours, and a remark says why.
     """
     module = compilation.module
+    compilation.on_host = ops_on_host(module)
     functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
     if not any(BACKEND in func.attributes for func in functions.values()):
         return
@@ -106,12 +108,15 @@ def _compiled(
     if name in device_names(compilation.module):
         return DEVICE, part_of(func, compilation, options)
     backend = cast(Backend, find_backend(name))
+    if (device := device_target(options)) is not None and device.kind == name:
+        backend = backend.for_target(device)
     try:
         constants = Constants(compilation.ctx.weights)
         code = cast(object, backend.compile(func.clone(), constants, compilation.ctx.target))
         if not isinstance(code, bytes):
             raise TypeError(f"compile must return bytes, found {type(code).__name__}")
-        _try(op, func, backend, code)
+        if getattr(backend, "is_tried", True):
+            _try(op, func, backend, code)
     except Exception as error:
         what = error.message if isinstance(error, StepwellError) else f"{type(error).__name__}: {error}"
         raise StepwellError(

@@ -9,6 +9,7 @@ from stepwell.lowering.backends import Backend
 from stepwell.passes.context import remark
 from stepwell.runtime.backends import find_backend
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools.driver.devices.chosen import backend_of_device
 from stepwell.tools.driver.options import CompileOptions
 
 
@@ -22,7 +23,13 @@ def available_backends(options: CompileOptions) -> Sequence[str]:
     missing = expect_backends(options)
     for error in missing.values():
         remark(None, f"goes on without a backend: {error.message}")
-    return [name for name in options.backends if name not in missing]
+    wanted = [name for name in options.backends if name not in missing]
+    return wanted if (own := backend_of_device(options)) is None else [*wanted, own]
+
+
+def passes_of(backend: str) -> Sequence[str]:
+    """The passes of level 1 that a backend wants before its table is matched."""
+    return tuple(getattr(find_backend(backend), "passes", ()))
 
 
 def expect_backends(options: CompileOptions) -> Mapping[str, StepwellError]:

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stepwell.runtime.devices.part import DEVICE
+from stepwell.runtime.devices.table import PART_BACKENDS
+from stepwell.runtime.host import Callee
 from stepwell.runtime.model import CompiledModel
 
 _MOST_NAMED = 3
 
 
+def is_device_part(callee: Callee) -> bool:
+    """Whether a callee is a part of the model on a device."""
+    return callee.kind == DEVICE or callee.kind in PART_BACKENDS
+
+
+def seconds_on_host(model: CompiledModel) -> float:
+    """The time of the host calls in the last call of a model."""
+    return sum(milliseconds_on_host(model).values()) / 1e3
+
+
 def milliseconds_on_host(model: CompiledModel) -> Mapping[str, float]:
     """The time of each host call in the last call of a model, by function and node, the longest first."""
-    named = [f"{callee.name.removeprefix('host.')} at {callee.where}" for callee in model.image.main.callees]
     times: dict[str, float] = {}
-    for name, seconds in zip(named, model.host_seconds, strict=False):
-        times[name] = times.get(name, 0.0) + 1e3 * seconds
+    for callee, seconds in zip(model.image.main.callees, model.host_seconds, strict=False):
+        if not is_device_part(callee):
+            name = f"{callee.name.removeprefix('host.')} at {callee.where}"
+            times[name] = times.get(name, 0.0) + 1e3 * seconds
     return dict(sorted(times.items(), key=lambda item: -item[1]))
 
 

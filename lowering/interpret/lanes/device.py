@@ -20,6 +20,7 @@ class GpuInterpreter(Device):
 
     kind = "gpu-interpreter"
     formats: ClassVar[Sequence[str]] = ("gpu",)
+    survives_fork: ClassVar[bool] = True
 
     @property
     def info(self) -> DeviceInfo:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Operation
 from xdsl.traits import is_side_effect_free
 
@@ -17,6 +17,7 @@ from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
+from stepwell.passes.graph.placement.on_host import ON_HOST
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
@@ -71,18 +72,23 @@ class PinSupportedOpsPass(Pass):
                         refused.append((each, reason))
         if refused and self.strict:
             raise _not_on_device(refused, self.device)
+        if refused:
+            op.attributes[ON_HOST] = ArrayAttr([StringAttr(line) for line in _lines(refused)])
 
 
 def _not_on_device(refused: list[tuple[Operation, str]], device: str) -> StepwellError:
     """The error of ops that a device cannot compute, with their nodes."""
+    message = f"{len(refused)} ops cannot be on {device}: {'; '.join(_lines(refused))}"
+    return StepwellError("not-on-device", refused[0][0], message, help="leave --strict-device out")
+
+
+def _lines(refused: list[tuple[Operation, str]]) -> list[str]:
+    """Ops that a device cannot compute, each with its nodes and the reason."""
     lines: list[str] = []
     for op, reason in refused[:_MOST_LISTED]:
         nodes = ", ".join(f'"{name}"' for name in node_names(op.location))
         lines.append(f"{op.name} of {nodes or 'no node'}: {reason}")
-    if len(refused) > _MOST_LISTED:
-        lines.append(f"and {len(refused) - _MOST_LISTED} more")
-    message = f"{len(refused)} ops cannot be on {device}: {'; '.join(lines)}"
-    return StepwellError("not-on-device", refused[0][0], message, help="leave --strict-device out")
+    return lines + ([f"and {len(refused) - _MOST_LISTED} more"] if len(refused) > _MOST_LISTED else [])
 
 
 def _target_of(module: ModuleOp, device: str) -> Target | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.dev.devices import DeviceOp, device_names
 from stepwell.dialects.target import SpecAttr
-from stepwell.runtime.devices.table import expect_device_name
+from stepwell.passes.graph.placement.on_host import ON_HOST
+from stepwell.runtime.devices.table import PART_BACKENDS, expect_device_name
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 from stepwell.runtime.targets.text import CPU
@@ -48,10 +49,29 @@ def device_name(options: CompileOptions, target: Target) -> str:
     return target.kind if options.device is None else expect_device_name(options.device)
 
 
+def backend_of_device(options: CompileOptions) -> str | None:
+    """The backend that compiles the parts of the device; None for a device with kernels, and without one."""
+    target = device_target(options)
+    return None if target is None or target.kind not in PART_BACKENDS else target.kind
+
+
+def runs_kernels(options: CompileOptions) -> bool:
+    """Whether the device is a GPU, whose kernels are ours."""
+    return device_target(options) is not None and backend_of_device(options) is None
+
+
+def ops_on_host(module: ModuleOp) -> list[str]:
+    """The ops that the host computes in place of the device, which the module forgets."""
+    found = module.attributes.pop(ON_HOST, None)
+    return (
+        [line.data for line in found if isinstance(line, StringAttr)] if isinstance(found, ArrayAttr) else []
+    )
+
+
 def declare_devices(module: ModuleOp, options: CompileOptions) -> None:
     """Declare the device of the options in a module."""
     target = device_target(options)
-    if target is None or GPU0 in device_names(module):
+    if target is None or not runs_kernels(options) or GPU0 in device_names(module):
         return
     if options.backends:
         message = "backends and a device both take parts of a model"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stepwell import Target
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.targets import registry
 from stepwell.runtime.targets.kind import Kind, count
 from stepwell.tools.driver.options import CompileOptions
@@ -92,10 +93,14 @@ def test_scopes_nest_and_are_the_thread_s_own() -> None:
     assert seen == [None] and Target.current() is None
 
 
-def test_models_for_devices_are_refused_by_name() -> None:
-    with pytest.raises(StepwellError, match="not compiled for cuda yet") as raised:
-        CompileOptions(target="nvidia/h200").description()
-    assert raised.value.code == "unsupported-target"
+def test_the_cpu_beside_a_device() -> None:
+    assert CompileOptions(target="nvidia/h200 on cpu{mcpu=x86-64-v2}").description() == target_from(
+        "x86-64-v2"
+    )
+    assert CompileOptions(target="webgpu", mcpu="x86-64-v2").description() == target_from("x86-64-v2")
+    with pytest.raises(StepwellError, match="the host is cpu") as raised:
+        CompileOptions(target="webgpu on cpu{mcpu=x86-64-v2}", mcpu="x86-64-v3").description()
+    assert raised.value.code == "bad-option"
 
 
 def test_each_tag_is_a_target_with_a_source() -> None:

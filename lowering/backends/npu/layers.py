@@ -1,0 +1,157 @@
+"""Composites of the table as layers: a program of the accelerator, and the arrays that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import I64, DenseArrayBase
+from xdsl.ir import Operation, SSAValue
+
+from stepwell.dialects import graph, npu
+from stepwell.dialects.types import dims_of
+from stepwell.lowering.backends.base import Constants
+from stepwell.lowering.backends.npu.convolution import ConvProgram
+from stepwell.lowering.backends.npu.layout import OFFSET, blocks, packed_channels, packed_weights
+from stepwell.lowering.backends.npu.sums import SumProgram
+from stepwell.lowering.backends.npu.table import operations
+from stepwell.lowering.backends.npu.tiles import ConvShape, chosen_tile
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.interface import Array
+from stepwell.runtime.npu.config import config_of
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A program, the feature maps that it reads, and its constant arrays; the last array is the result."""
+
+    program: npu.ProgramOp
+    inputs: tuple[SSAValue, ...]
+    arrays: tuple[Array, ...]
+    result: SSAValue
+    shape: tuple[int, int, int]
+    """Channels, rows and columns of the result."""
+
+
+def layer_of(composite: graph.CompositeOp, constants: Constants, config: str, name: str) -> Layer:
+    """The layer of a composite. Raises: StepwellError `unsupported` for one that no buffer has room for."""
+    last = composite.body.block.last_op
+    assert last is not None
+    ops = operations(last.operands[0])
+    conv = next((op for op in ops if isinstance(op, graph.ConvIntegerOp)), None)
+    outside = dict(zip(composite.body.block.args, composite.operands, strict=True))
+    if conv is not None:
+        return _convolution(composite, conv, ops, constants, config, name, outside)
+    return _sum(composite, ops, constants, config, name, outside)
+
+
+def _convolution(
+    composite: graph.CompositeOp,
+    conv: graph.ConvIntegerOp,
+    ops: Sequence[Operation],
+    constants: Constants,
+    config: str,
+    name: str,
+    outside: dict[SSAValue, SSAValue],
+) -> Layer:
+    sizes = config_of(config)
+    weights = _array(conv.w, constants)
+    channels, height, width = _shape(conv.x)
+    shape = ConvShape(
+        blocks(channels, sizes.block_in),
+        blocks(len(weights), sizes.block_out),
+        height,
+        width,
+        (weights.shape[2], weights.shape[3]),
+        _pair(conv, "strides"),
+        _pair(conv, "dilations"),
+        cast("tuple[int, int, int, int]", tuple(_numbers(conv, "pads"))),
+    )
+    tile = chosen_tile(shape, sizes)
+    if tile is None:
+        message = f"no tile of a convolution of {weights.shape} filters has room in the buffers of {config}"
+        raise StepwellError("unsupported", composite, message)
+    zero = 0 if conv.x_zero_point is None else int(_array(conv.x_zero_point, constants).item())
+    border = zero if conv.x_zero_point is not None else conv.border.value.data
+    bias, factors, shifts, point = (_array(value, constants).reshape(-1) for value in _scaling(ops))
+    every = [np.broadcast_to(each, [len(weights)]) for each in (bias, factors, shifts)]
+    # Unsigned bytes are stored less 128, which is as if the zero point were less 128.
+    sums = weights.astype(np.int64).sum((1, 2, 3))
+    parameters = packed_channels((every[0] + (OFFSET - zero) * sums, every[1], every[2]), sizes)
+    program = ConvProgram(shape, tile, config, border - OFFSET, int(point[0]) - OFFSET).program(name)
+    arrays = packed_weights(weights.astype(np.int8), sizes), parameters
+    return Layer(program, (outside[conv.x],), arrays, composite.results[0], _shape(composite.results[0]))
+
+
+def _sum(
+    composite: graph.CompositeOp,
+    ops: Sequence[Operation],
+    constants: Constants,
+    config: str,
+    name: str,
+    outside: dict[SSAValue, SSAValue],
+) -> Layer:
+    sizes = config_of(config)
+    inputs = [op.input for op in ops if isinstance(op, graph.CastOp) and op.input in outside]
+    points = [_array(value, constants).item() for value in _operands(ops, graph.AddOp, np.int32)]
+    factors = [_array(value, constants).item() for value in _operands(ops, graph.MultiplyOp, np.int64)]
+    shifts = [_array(op.operands[1], constants).item() for op in ops if isinstance(op, graph.ShiftRightOp)]
+    last = [op for op in ops if isinstance(op, graph.AddOp)][-1]
+    (point,) = [array.item() for array in map(constants.of, last.operands) if array is not None]
+    shape = _shape(composite.results[0])
+    count = blocks(shape[0], sizes.block_out) * shape[1] * shape[2]
+    program = SumProgram(count, config, (OFFSET + points[0], OFFSET + points[1]), shifts[2], point - OFFSET)
+    numbers = (factors[0], shifts[0], factors[1], shifts[1])
+    rows = tuple(np.full(sizes.block_out, number) for number in numbers)
+    identity = np.eye(sizes.block_out, sizes.block_in, dtype=np.int8)[None]
+    arrays = identity, packed_channels(rows, sizes)
+    values = tuple(outside[value] for value in inputs)
+    return Layer(program.program(name), values, arrays, composite.results[0], shape)
+
+
+def _scaling(ops: Sequence[Operation]) -> list[SSAValue]:
+    """The constants of a requantization: biases, factors, shifts, zero point."""
+    bias = next(op for op in ops if isinstance(op, graph.BiasAddOp)).b
+    factors = next(op for op in ops if isinstance(op, graph.MultiplyOp))
+    shifts = next(op for op in ops if isinstance(op, graph.ShiftRightOp))
+    point = [op for op in ops if isinstance(op, graph.AddOp)][-1]
+    return [bias, _constant(factors), shifts.operands[1], _constant(point)]
+
+
+def _constant(op: Operation) -> SSAValue:
+    """The constant operand of an op."""
+    return next(value for value in op.operands if isinstance(value.owner, graph.ConstantOp))
+
+
+def _operands(ops: Sequence[Operation], kind: type[Operation], dtype: type[np.generic]) -> list[SSAValue]:
+    """The constant operands of ops of a kind whose elements have a type."""
+    name = np.dtype(dtype).name.replace("int", "i")
+    found = [_constant(op) for op in ops if isinstance(op, kind) and any(map(_is_constant, op.operands))]
+    return [value for value in found if f"{name}>" in str(value.type)]
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, graph.ConstantOp)
+
+
+def _array(value: SSAValue, constants: Constants) -> Array:
+    array = constants.of(value)
+    assert array is not None
+    return array
+
+
+def _shape(value: SSAValue) -> tuple[int, int, int]:
+    """Channels, rows and columns of feature maps."""
+    _, channels, height, width = dims_of(value.type)
+    return channels.value, height.value, width.value
+
+
+def _numbers(op: graph.ConvIntegerOp, name: str) -> Sequence[int]:
+    return cast("DenseArrayBase[I64]", op.properties[name]).get_values()
+
+
+def _pair(op: graph.ConvIntegerOp, name: str) -> tuple[int, int]:
+    first, second = _numbers(op, name)
+    return first, second

@@ -1,0 +1,39 @@
+"""Times of kernels on devices: each launch is waited for while a profile is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+
+@dataclass
+class DeviceTimes:
+    """What the kernels and copies of device parts took, by name, in the order of their first launch."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    launches: dict[str, int] = field(default_factory=dict[str, int])
+    copied_bytes: int = 0
+    copy_seconds: float = 0.0
+    cycles: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """The cycles of each stage of an accelerator, by layer."""
+
+    def add(self, name: str, seconds: float) -> None:
+        """Note a launch."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        self.launches[name] = self.launches.get(name, 0) + 1
+
+
+CURRENT: ContextVar[DeviceTimes | None] = ContextVar("stepwell_device_times", default=None)
+"""The profile under way."""
+
+
+@contextmanager
+def timed_launches() -> Generator[DeviceTimes]:
+    """A profile of the launches of the `with` block, of this thread."""
+    token = CURRENT.set(times := DeviceTimes())
+    try:
+        yield times
+    finally:
+        CURRENT.reset(token)
