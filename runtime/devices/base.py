@@ -74,6 +74,8 @@ class Device(ABC):
     alignment: ClassVar[int] = 256
     """The arena's arrays of inputs and outputs begin at multiples of these bytes."""
 
+    records: ClassVar[bool] = False
+    """Whether launches are recorded once for some sizes, and replayed."""
     survives_fork: ClassVar[bool] = False
     """Whether a child of this process may use the device as well: no driver allows it."""
 
@@ -132,8 +134,8 @@ class Device(ABC):
         """Give a program back."""
 
     def record(self, run: Callable[[], None]) -> Any:
-        """A recording of the launches and copies of a function, which `replay` repeats; None without one."""
-        return None
+        """A recording of the launches and copies of a function, which runs nothing; if the device `records`."""
+        raise NotImplementedError
 
     def replay(self, recording: Any) -> None:
         """Run what was recorded."""

@@ -38,6 +38,7 @@ class Cuda(Device):
 
     kind = "cuda"
     formats: ClassVar[Sequence[str]] = ("ptx",)
+    records = True
     _of_thread: ClassVar[threading.local] = threading.local()
 
     def __init__(self, number: int = 0, found: Driver | None = None) -> None:
