@@ -16,10 +16,11 @@ GPU = "gpu"
 _OURS: Mapping[str, str] = {
     GPU: "stepwell.lowering.device_part.gpu_text:gpu_text",
     "opencl": "stepwell.lowering.device_part.source_text:source_text",
+    "ptx": "stepwell.lowering.emit_ptx:ptx_code",
     "wgsl": "stepwell.lowering.device_part.source_text:source_text",
 }
 """The encoder of each format, imported when it is needed."""
-_OF_KIND: Mapping[str, str] = {"opencl": "opencl", "webgpu": "wgsl"}
+_OF_KIND: Mapping[str, str] = {"cuda": "ptx", "opencl": "opencl", "webgpu": "wgsl"}
 """The format that each kind of target has beside the text of the gpu level."""
 _ADDED: dict[str, Encoder] = {}
 _ADDED_TO: dict[str, list[str]] = {}

@@ -15,14 +15,15 @@ from stepwell.dialects.gpu.limits import expect_within_limits
 from stepwell.dialects.gpu.nodes import node_lines
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.emit_ptx.code import ptx_of
-from stepwell.lowering.gpu_to_nvvm import Parameter, kernel_names, parameters_of
+from stepwell.lowering.gpu_to_nvvm import kernel_names, parameters_of
 from stepwell.passes.manager import run_pipeline
 from stepwell.passes.pipelines import NVVM_PIPELINE
+from stepwell.runtime.devices.cuda.signatures import Parameter, signature_line
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
 _KIND = "cuda"
-_ENTRY = re.compile(r"^\s*// \.globl\s+(\S+).*$", re.MULTILINE)
+_ENTRY = re.compile(r"^[ \t]*// \.globl\s+(\S+).*\n\s*", re.MULTILINE)
 """The line before each function; LLVM writes the name there."""
 
 
@@ -53,9 +54,8 @@ def emit_ptx(module: ModuleOp, target: Target) -> PtxModule:
     if target.kind != _KIND:
         message = f"there is no PTX for {target.kind}"
         raise StepwellError("unsupported-target", None, message, help="--target cuda")
-    names = kernel_names(module)
-    kernels = {each: _described(each, name, target) for each, name in names.items()}
-    comments = {name: node_lines(each) for each, name in names.items()}
+    kernels = {each: _described(each, name, target) for each, name in kernel_names(module).items()}
+    comments = {k.name: [*node_lines(each), signature_line(k.parameters)] for each, k in kernels.items()}
     text = ptx_of(emit_llvm(lowered_kernels(module)), target) if kernels else ""
     return PtxModule(_with_comments(text, comments), kernels)
 
@@ -95,6 +95,11 @@ def _with_comments(text: str, comments: Mapping[str, Sequence[str]]) -> str:
     """The text with the nodes of each kernel above it."""
 
     def lines(found: re.Match[str]) -> str:
-        return "\n".join(f"// {line}" for line in comments.get(found[1], ())) or found[0]
+        return "".join(f"// {line}\n" for line in comments[found[1]])
 
     return _ENTRY.sub(lines, text)
+
+
+def ptx_code(module: ModuleOp, target: Target) -> bytes:
+    """The kernels of a module as code of a device part. Raises: as `emit_ptx`."""
+    return emit_ptx(module, target).text.encode()

@@ -37,7 +37,8 @@ from stepwell.dialects.llvm import nvvm
 from stepwell.dialects.llvm.instructions import AddrSpaceCastOp
 from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.gpu_to_nvvm.exchange import reduced, shuffled
-from stepwell.lowering.gpu_to_nvvm.signature import POINTER, dims_of, kernel_names, parameters_of, size_name
+from stepwell.lowering.gpu_to_nvvm.signature import dims_of, kernel_names, parameters_of, size_name
+from stepwell.runtime.devices.cuda.signatures import POINTER
 from stepwell.runtime.errors import StepwellError
 
 _REGISTERS: Mapping[str, str] = {

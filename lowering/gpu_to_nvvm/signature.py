@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, SSAValue
@@ -11,22 +10,9 @@ from xdsl.ir import Attribute, SSAValue
 from stepwell.dialects import gpu
 from stepwell.dialects.types import DimsAttr, element_bytes
 from stepwell.lowering.bufferize import memref_of
+from stepwell.runtime.devices.cuda.signatures import POINTER, Parameter
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
-
-POINTER = "ptr"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a kernel on the device."""
-
-    argument: int
-    """The argument of the kernel's op."""
-    type: str
-    """`ptr`, or the type of a number: `i64`, `f32`, …"""
-    dim: int | None = None
-    """The dimension of that argument whose size it is; None for the argument itself."""
 
 
 def parameters_of(kernel: gpu.GPUFuncOp) -> list[Parameter]:

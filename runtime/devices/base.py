@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -74,6 +74,8 @@ class Device(ABC):
     alignment: ClassVar[int] = 256
     """The arena's arrays of inputs and outputs begin at multiples of these bytes."""
 
+    records: ClassVar[bool] = False
+    """Whether launches are recorded once for some sizes, and replayed."""
     survives_fork: ClassVar[bool] = False
     """Whether a child of this process may use the device as well: no driver allows it."""
 
@@ -127,6 +129,21 @@ class Device(ABC):
         arguments: Sequence[Argument],
     ) -> None:
         """Run a kernel; `arguments` are arrays, indices and numbers in the order of the kernel's text."""
+
+    def unload(self, program: Any) -> None:  # noqa: B027  # most programs are objects of Python
+        """Give a program back."""
+
+    def record(self, run: Callable[[], None]) -> Any:
+        """A recording of the launches and copies of a function, which runs nothing; if the device `records`."""
+        raise NotImplementedError
+
+    def replay(self, recording: Any) -> None:
+        """Run what was recorded."""
+        raise NotImplementedError
+
+    def forget(self, recording: Any) -> None:
+        """Give a recording back."""
+        raise NotImplementedError
 
     def synchronize(self) -> None:  # noqa: B027  # most devices wait when they copy out
         """Wait for all operations."""

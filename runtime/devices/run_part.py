@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import perf_counter
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class PartRunner:
         self._weights: Memory | None = None
         self._arena: Memory | None = None
         self._bindings: OrderedDict[tuple[int, ...], tuple[int, list[Command]]] = OrderedDict()
+        self._recordings: dict[tuple[int, ...], Any] = {}
+        """What the device recorded for some sizes, with the arena of now."""
         if not part.symbols:
             self._bind(())
 
@@ -71,40 +73,64 @@ class PartRunner:
         expect_usable(found)
         with found.lock:
             try:
-                self._call(found, *self._bind(sizes), arrays, outputs)
+                self._call(found, sizes, arrays, outputs)
             except BaseException:
                 self.release()
                 raise
 
     def _call(
-        self,
-        found: Device,
-        arena_bytes: int,
-        commands: Sequence[Command],
-        inputs: Sequence[Array],
-        outputs: list[object],
+        self, found: Device, sizes: tuple[int, ...], inputs: Sequence[Array], outputs: list[object]
     ) -> None:
-        """Run commands on a device, which has the lock."""
+        """Run the commands for some sizes on a device, which has the lock."""
         self._ready(found)
+        arena_bytes, commands = self._bind(sizes)
         arena = self._arena_of(found, arena_bytes)
-        times = CURRENT.get()
-        for command in commands:
-            begin = perf_counter()
-            self._run(found, arena, command, inputs, outputs)
-            if times is not None:
+        if (times := CURRENT.get()) is not None:
+            for command in commands:
+                begin = perf_counter()
+                self._run(found, arena, command, inputs, outputs)
                 found.synchronize()
                 _note(times, command, perf_counter() - begin)
+            return
+        inside = [each for each in commands if isinstance(each, Launch | Copy)] if found.records else []
+        for command in commands:
+            if inside and command is inside[0]:
+                found.replay(self._recording(found, sizes, lambda: self._all(found, arena, inside)))
+            if not (found.records and isinstance(command, Launch | Copy)):
+                self._run(found, arena, command, inputs, outputs)
         found.synchronize()
+
+    def _all(self, found: Device, arena: Memory, commands: Sequence[Command]) -> None:
+        """Run commands that do not need the host's arrays."""
+        for command in commands:
+            self._run(found, arena, command, (), [])
+
+    def _recording(self, found: Device, sizes: tuple[int, ...], run: Callable[[], None]) -> Any:
+        """What the device recorded for some sizes, at first use."""
+        if sizes not in self._recordings:
+            self._recordings[sizes] = found.record(run)
+        return self._recordings[sizes]
+
+    def _forget(self, found: Device, *sizes: tuple[int, ...]) -> None:
+        """Give recordings back."""
+        for each in sizes:
+            if (recording := self._recordings.pop(each, None)) is not None:
+                with suppress(StepwellError):
+                    found.forget(recording)
 
     def release(self) -> None:
         """Free the memory on the device; a later call allocates it again."""
         if self._device is None:
             return
         with self._device.lock:
+            self._forget(self._device, *self._recordings)
             for memory in (self._weights, self._arena):
                 if memory is not None:
                     with suppress(StepwellError):  # of a device that is gone, whose memory is
                         self._device.free(memory)
+            if self._program is not None:
+                with suppress(StepwellError):
+                    self._device.unload(self._program)
             self._device = self._weights = self._arena = self._program = None
 
     def _sizes(self, inputs: Sequence[Array]) -> tuple[int, ...]:
@@ -141,13 +167,16 @@ class PartRunner:
             raise StepwellError("bad-artifact", None, message) from None
         self._bindings[sizes] = arena, [command for command in made if command is not None]
         if len(self._bindings) > _MOST_BINDINGS:
-            self._bindings.popitem(last=False)
+            oldest, _ = self._bindings.popitem(last=False)
+            if self._device is not None:
+                self._forget(self._device, oldest)
         return self._bindings[sizes]
 
     def _arena_of(self, found: Device, nbytes: int) -> Memory:
         """Memory of at least some bytes, which later calls use too."""
         if self._arena is None or self._arena.nbytes < nbytes:
             if (old := self._arena) is not None:
+                self._forget(found, *self._recordings)
                 self._arena = None
                 found.free(old)
             self._arena = found.allocate(max(nbytes, 1))

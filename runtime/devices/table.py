@@ -20,8 +20,10 @@ from stepwell.runtime.packages import entry_points
 
 ENTRY_POINTS = "stepwell.devices"
 OURS: Mapping[str, str] = {
+    "cuda": "stepwell.runtime.devices.cuda.device:Cuda",
     "gpu-interpreter": "stepwell.lowering.interpret.lanes.device:GpuInterpreter",
     "opencl": "stepwell.runtime.devices.opencl:OpenCl",
+    "ptx-interpreter": "stepwell.lowering.interpret.ptx.device:PtxInterpreter",
     "webgpu": "stepwell.runtime.devices.webgpu:WebGpu",
 }
 PART_BACKENDS: Mapping[str, str] = {"npu": "programs of the accelerator on its simulator, in numpy"}

@@ -1,4 +1,4 @@
-"""`stepwell run KERNEL.mlir --device gpu-interpreter`: a program with kernels, checked as it runs."""
+"""`stepwell run KERNEL.mlir --device gpu-interpreter`, or `ptx-interpreter`: kernels, checked as they run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ import numpy as np
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.interface import Array, Interface, TensorSpec
+from stepwell.runtime.machine.named_target import Target
 from stepwell.tools.devices.emit import read_kernels
 from stepwell.tools.inputs import completed_inputs, expect_fitting, read_arrays
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
-DEVICES = ("gpu-interpreter",)
-MAIN = "main"
+    from stepwell.lowering.interpret.machine import Launcher
+
+_PTX = "ptx-interpreter"
+DEVICES = ("gpu-interpreter", _PTX)
+MAIN, _CUDA = "main", "cuda"
 _MARKS = ("gpu.launch", "gpu.module", "gpu.func")
 """Texts that only programs with kernels have."""
 
@@ -49,8 +54,22 @@ def run_kernel(args: Namespace) -> dict[str, Array]:
     )
     expect_fitting(interface, feeds)
     values = [feeds[name] if feeds[name].ndim else feeds[name][()] for name in names]
-    results = interpret(module, ctx, MAIN, [np.ascontiguousarray(value) for value in values])
+    elsewhere = _ptx_launcher(module) if args.device == _PTX else None
+    arrays = [np.ascontiguousarray(value) for value in values]
+    results = interpret(module, ctx, MAIN, arrays, launcher=elsewhere)
     return dict(zip([spec.name for spec in interface.outputs], results, strict=False))
+
+
+def _ptx_launcher(module: ModuleOp) -> Launcher:
+    """What runs the kernels of a module as PTX, for their own target or the default of `cuda`."""
+    from stepwell.dialects.gpu import GPUModuleOp
+    from stepwell.dialects.sched import TARGET
+    from stepwell.dialects.target import SpecAttr
+    from stepwell.lowering.interpret.ptx import ptx_launcher
+
+    found = [op.attributes.get(TARGET) for op in module.ops if isinstance(op, GPUModuleOp)]
+    targets = [each.target() for each in found if isinstance(each, SpecAttr)]
+    return ptx_launcher(module, next((each for each in targets if each.kind == _CUDA), Target(_CUDA)))
 
 
 def _main(module: object, file: str) -> FuncOp:

@@ -7,10 +7,11 @@ between; threads of different blocks have no barrier.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from xdsl.ir import Operation
 
 from stepwell.lowering.interpret.lanes.state import Lanes
 
@@ -19,13 +20,14 @@ _NONE = -1
 
 @dataclass
 class Conflict:
-    """Two threads that race: numbers in the launch, the cell, and the op of the first one."""
+    """Two threads that race: numbers in the launch, the cell, and the first access."""
 
     first: int
     second: int
     position: int
     """The position of the second access among those that were checked."""
-    op: Operation
+    op: Any
+    """The first access, as it was noted."""
 
 
 class Shadow:
@@ -39,8 +41,8 @@ class Shadow:
     def __init__(self, cells: int, threads: int, *, is_shared_by_blocks: bool):
         self._threads = threads
         self._across = is_shared_by_blocks
-        self._ops: list[Operation] = []
-        self._number: dict[Operation, int] = {}
+        self._ops: list[Hashable] = []
+        self._number: dict[Hashable, int] = {}
         fields = ("writer", "wrote", "reader", "other", "read", "wop", "rop", "block_reader", "block_other")
         for name in fields:
             setattr(self, name, np.full(cells, _NONE, np.int64))
@@ -55,13 +57,13 @@ class Shadow:
     block_reader: Lanes
     block_other: Lanes
 
-    def _op(self, op: Operation) -> int:
+    def _op(self, op: Hashable) -> int:
         if op not in self._number:
             self._number[op] = len(self._ops)
             self._ops.append(op)
         return self._number[op]
 
-    def load(self, op: Operation, cells: Lanes, threads: Lanes, tags: Lanes) -> Conflict | None:
+    def load(self, op: Hashable, cells: Lanes, threads: Lanes, tags: Lanes) -> Conflict | None:
         """Note loads of cells by threads; returns a race with an earlier store."""
         if (found := self._with_store(cells, threads, tags)) is not None:
             return found
@@ -80,7 +82,7 @@ class Shadow:
             self.block_other[cells[foreign]] = threads[foreign]
         return None
 
-    def store(self, op: Operation, cells: Lanes, threads: Lanes, tags: Lanes) -> Conflict | None:
+    def store(self, op: Hashable, cells: Lanes, threads: Lanes, tags: Lanes) -> Conflict | None:
         """Note stores to cells by threads; returns a race with an earlier access, or among them."""
         found = self._with_store(cells, threads, tags) or self._with_loads(cells, threads, tags)
         if found is not None:

@@ -59,7 +59,7 @@ class Group:
         """The number of each lane's block in the group."""
         return 0 if self.blocks == 1 else self.block_number - self.first_block
 
-    def pass_barrier(self, op: Operation, mask: Mask | None) -> None:
+    def pass_barrier(self, op: Operation | str, mask: Mask | None) -> None:
         """Let blocks wait for their threads. Raises: StepwellError `divergent-barrier`."""
         if mask is None:
             self._barriers += 1

@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.gpu import LoopDimMapAttr, ProcessorAttr, ProcessorEnum
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects.gpu.attributes import MAPPING
@@ -66,6 +66,7 @@ class MapLoopsToGpuPass(FunctionPass):
             return  # @main calls kernels, and stays on the host
         constants = Constants(func)
         _run_stores_in_one_thread(func.body.block, constants)
+        _sink_loads(func.body.block)
         for op in list(func.body.block.ops):
             if isinstance(op, scf.ParallelOp) and MAPPING not in op.attributes:
                 _map(op, self.threads, constants)
@@ -173,6 +174,34 @@ def _number(value: SSAValue) -> Index:
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
     return value
+
+
+def _sink_loads(block: Block) -> None:
+    """Load elements in the only iteration of the loop that needs them: the host has no such memory."""
+    for op in list(block.ops):
+        users = {_outermost(use.operation, block) for use in op.results[0].uses} if op.results else set()
+        if not isinstance(op, memref.LoadOp) or len(users) != 1:
+            continue
+        (loop,) = users
+        if isinstance(loop, scf.ParallelOp) and _is_once(loop) and _is_next_effect(op, loop):
+            first = loop.body.block.first_op
+            assert first is not None
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(first))
+
+
+def _is_once(loop: scf.ParallelOp) -> bool:
+    """Whether a parallel loop has one iteration."""
+    bounds = zip(loop.lowerBound, loop.upperBound, loop.step, strict=True)
+    return all([_number(each) for each in bound] == [0, 1, 1] for bound in bounds)
+
+
+def _is_next_effect(op: Operation, loop: Operation) -> bool:
+    """Whether ops between an op and a loop after it have no effects."""
+    between = op.next_op
+    while between is not None and between is not loop and is_side_effect_free(between):
+        between = between.next_op
+    return between is loop
 
 
 def _run_stores_in_one_thread(block: Block, constants: Constants) -> None:

@@ -18,7 +18,8 @@ from stepwell.tools.driver.options import CompileOptions
 
 GPU0 = "gpu0"
 """The name of the only device in the program."""
-_TARGET_OF: Mapping[str, str] = {"gpu-interpreter": "cuda", "ptx-interpreter": "cuda"}
+_INTERPRETER = "gpu-interpreter"
+_TARGET_OF: Mapping[str, str] = {_INTERPRETER: "cuda", "ptx-interpreter": "cuda"}
 """The targets that devices stand for where no target is given: one with all types of numbers."""
 
 
@@ -33,6 +34,14 @@ def device_target(options: CompileOptions) -> Target | None:
     expect_device_name(options.device)
     made = Target(_TARGET_OF.get(kind, kind))
     return made if target is None else made.with_host(target)
+
+
+def device_formats(options: CompileOptions, target: Target) -> list[str]:
+    """The formats of code: text of the gpu level alone for its interpreter where no target is asked for."""
+    from stepwell.lowering.device_part import GPU, code_formats
+
+    is_only_interpreted = options.target is None and (options.device or "").partition(":")[0] == _INTERPRETER
+    return [GPU] if is_only_interpreted else code_formats(target)
 
 
 def device_name(options: CompileOptions, target: Target) -> str:

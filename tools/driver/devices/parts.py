@@ -13,13 +13,13 @@ from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import DimsAttr, tensor_type
-from stepwell.lowering.device_part import code_formats, device_part
+from stepwell.lowering.device_part import device_part
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext
 from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import GPU_PIPELINE, TO_KERNELS, graph_steps, text_of
 from stepwell.tools.driver.compilation import Compilation, main_of
-from stepwell.tools.driver.devices.chosen import device_name
+from stepwell.tools.driver.devices.chosen import device_formats, device_name
 from stepwell.tools.driver.options import CompileOptions
 
 _SKIPPED = "skip_optimization"
@@ -54,7 +54,7 @@ def part_of(func: FuncOp, compilation: Compilation, options: CompileOptions) -> 
         name=func.sym_name.data,
         device=name,
         target=target,
-        formats=code_formats(target),
+        formats=device_formats(options, target),
         sizes_input=symbols_argument(func),
     ).to_bytes()
 

@@ -69,3 +69,44 @@ func.func @one_thread(%x: memref<4xf32>) {
   }
   func.return
 }
+
+// What is loaded before a loop of one iteration is loaded by its thread: the host does not read the memory.
+
+// CHECK-LABEL: func.func @loaded
+// CHECK-NOT: memref.load
+// CHECK: scf.if
+// CHECK: %first = memref.load %x[%c0]
+// CHECK: memref.store %first, %y[%c0]
+// CHECK: func.return
+func.func @loaded(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = memref.load %x[%c0] : memref<4xf32>
+  "scf.parallel"(%c0, %c1, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %first, %y[%c0] : memref<4xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// A store between keeps a load before it.
+
+// CHECK-LABEL: func.func @changed
+// CHECK: %first = memref.load %x[%c0]
+// CHECK: memref.store %v, %x[%c0]
+// CHECK: memref.store %first, %y[%c0]
+// CHECK: func.return
+func.func @changed(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 1.0 : f32
+  %first = memref.load %x[%c0] : memref<4xf32>
+  memref.store %v, %x[%c0] : memref<4xf32>
+  "scf.parallel"(%c0, %c1, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %first, %y[%c0] : memref<4xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}

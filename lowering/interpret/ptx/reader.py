@@ -1,0 +1,186 @@
+"""PTX text as entries: parameters, registers, memory, and basic blocks of instructions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from stepwell.runtime.errors import StepwellError
+
+_IGNORED = (".version", ".target", ".address_size", ".maxntid", ".minnctapersm", ".file", ".loc", ".section")
+_ENTRY = re.compile(r"\.entry\s+(\S+?)\s*\(?\s*(\))?$")
+_PARAMETER = re.compile(
+    r"\.param\s+\.([a-z]+\d+)\s+(?:\.ptr\s+)?(?:\.[a-z]+\s+)?(?:\.align\s+\d+\s+)?(\S+?),?$"
+)
+_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?[\w$]+)(?:<(\d+)>)?$")
+_MEMORY = re.compile(r"\.(shared|local)\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[(\d+)\]$")
+_LABEL = re.compile(r"([\w$]+):$")
+_GUARD = re.compile(r"@(!?)(%?[\w$]+)\s+")
+_OPERANDS = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,\s{}\[\]]+")
+_WIDTHS = {"pred": 0} | {f"{kind}{bits}": bits for kind in "bfsu" for bits in (8, 16, 32, 64)}
+
+
+@dataclass(frozen=True, eq=False)
+class Instruction:
+    """An instruction with its place in the text."""
+
+    line: int
+    text: str
+    parts: tuple[str, ...]
+    """The name at its dots: `ld`, `global`, `b32`."""
+    operands: tuple[str, ...]
+    guard: str | None = None
+    """The predicate that decides whether it runs."""
+    is_negated: bool = False
+    """Whether it runs where the predicate is false."""
+
+    def __str__(self) -> str:
+        return f"{'.'.join(self.parts)} at line {self.line}"
+
+    def unsupported(self, why: str) -> StepwellError:
+        """The error about an instruction that the interpreter does not know."""
+        message = f"line {self.line}: {self.text}: {why}"
+        help = "the interpreter knows what LLVM writes for kernels of Stepwell"
+        return StepwellError("unsupported-ptx", None, message, help=help)
+
+
+@dataclass
+class Entry:
+    """A kernel."""
+
+    name: str
+    line: int
+    parameters: list[tuple[str, str]] = field(default_factory=list["tuple[str, str]"])
+    """Names and types."""
+    threads: tuple[int, ...] | None = None
+    registers: dict[str, tuple[int, int]] = field(default_factory=dict[str, "tuple[int, int]"])
+    """The number and the bits of each register; predicates have 0 bits."""
+    addresses: dict[str, int] = field(default_factory=dict[str, int])
+    """The first byte of each array, in the memory of the block or of the thread."""
+    shared_bytes: int = 0
+    local_bytes: int = 0
+    blocks: list[list[Instruction]] = field(default_factory=list[list[Instruction]])
+    labels: dict[str, int] = field(default_factory=dict[str, int])
+
+    def add_memory(self, space: str, align: int, name: str, nbytes: int) -> None:
+        """Place an array in the memory of the block or of the thread."""
+        end = self.shared_bytes if space == "shared" else self.local_bytes
+        self.addresses[name] = begin = -(-end // align) * align
+        if space == "shared":
+            self.shared_bytes = begin + nbytes
+        else:
+            self.local_bytes = begin + nbytes
+
+
+def read_ptx(text: str) -> Mapping[str, Entry]:
+    """
+    The entries of PTX by name.
+
+    Raises: StepwellError `unsupported-ptx`, with the line, for what LLVM does not write for our kernels.
+    """
+    entries: dict[str, Entry] = {}
+    entry: Entry | None = None
+    shared: list[tuple[str, int, str, int]] = []
+    for line, statement in _statements(text):
+        if statement.startswith(_IGNORED) or statement in ("{", "}", ")"):
+            if statement == "}" and entry is not None and entry.blocks[-1:] == [[]]:
+                entry.blocks.pop()
+            continue
+        if found := _ENTRY.search(statement):
+            entry = entries[found[1]] = Entry(found[1], line, blocks=[[]])
+            for memory in shared:
+                entry.add_memory(*memory)
+        elif (found := _MEMORY.search(statement)) is not None:
+            memory = found[1], int(found[2]), found[3], int(found[4])
+            if entry is None:
+                shared.append(memory)
+            else:
+                entry.add_memory(*memory)
+        elif entry is None:
+            raise _unknown(line, statement)
+        else:
+            _add(entry, line, statement)
+    return entries
+
+
+def _add(entry: Entry, line: int, statement: str) -> None:
+    """Add a line inside of an entry. Raises: StepwellError `unsupported-ptx`."""
+    if (found := _PARAMETER.match(statement)) is not None:
+        entry.parameters.append((found[2], found[1]))
+    elif statement.startswith(".reqntid"):
+        entry.threads = tuple(int(number) for number in statement.split(None, 1)[1].split(","))
+    elif (found := _REGISTERS.match(statement)) is not None:
+        _add_registers(entry, line, statement, found)
+    elif (found := _LABEL.match(statement)) is not None:
+        if entry.blocks[-1]:
+            entry.blocks.append([])
+        entry.labels[found[1]] = len(entry.blocks) - 1
+    elif statement[0].isalpha() or statement[0] == "@":
+        _add_instruction(entry, _instruction(line, statement))
+    else:
+        raise _unknown(line, statement)
+
+
+def _add_registers(entry: Entry, line: int, statement: str, found: re.Match[str]) -> None:
+    if found[1] not in _WIDTHS:
+        raise _unknown(line, statement)
+    names = [found[2]] if found[3] is None else [f"{found[2]}{number}" for number in range(int(found[3]))]
+    for name in names:
+        entry.registers[name] = len(entry.registers), _WIDTHS[found[1]]
+
+
+def _add_instruction(entry: Entry, instruction: Instruction) -> None:
+    """Append an instruction; what ends a block begins another one."""
+    entry.blocks[-1].append(instruction)
+    if instruction.parts[0] in ENDS:
+        entry.blocks.append([])
+
+
+ENDS = ("bra", "ret", "exit", "bar", "barrier", "trap")
+"""Instructions after which a block ends: threads go elsewhere, or wait."""
+
+
+def _instruction(line: int, statement: str) -> Instruction:
+    guard, negated, rest = None, False, statement
+    if (found := _GUARD.match(statement)) is not None:
+        guard, negated, rest = found[2], bool(found[1]), statement[found.end() :]
+    name, _, operands = rest.partition(" ") if " " in rest else rest.partition("\t")
+    parts = tuple(name.strip().split("."))
+    return Instruction(line, statement, parts, tuple(_OPERANDS.findall(operands)), guard, negated)
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """The statements with their lines, without comments; braces and labels are statements of their own."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for piece in line.partition("//")[0].split(";"):
+            if statement := piece.strip():
+                yield number, statement
+
+
+def _unknown(line: int, statement: str) -> StepwellError:
+    return StepwellError("unsupported-ptx", None, f"line {line}: {statement}: not known to the interpreter")
+
+
+def stored_parameters(entry: Entry) -> set[str]:
+    """The parameters that addresses of stores to the device's memory may be computed from."""
+    sources: dict[str, set[str]] = {}
+    addresses: set[str] = set()
+    for instruction in (each for block in entry.blocks for each in block):
+        if instruction.parts[0] == "st":
+            addresses |= _names(instruction.operands[:1])
+        elif instruction.operands:
+            for name in _names(instruction.operands[:1]):
+                sources.setdefault(name, set()).update(_names(instruction.operands[1:]))
+    found, stack = set[str](), list(addresses)
+    while stack:
+        name = stack.pop()
+        if name not in found:
+            found.add(name)
+            stack.extend(sources.get(name, ()))
+    return {name for name, _ in entry.parameters if name in found}
+
+
+def _names(operands: Sequence[str]) -> set[str]:
+    """The registers and symbols in operands."""
+    return {name for operand in operands for name in re.findall(r"%?[A-Za-z_$][\w$.]*", operand)}
