@@ -14,6 +14,8 @@ from stepwell.frontend.script.language import (
     select,
     sigmoid,
     spatial,
+    truncdiv,
+    truncmod,
     unrolled,
     vectorized,
 )
@@ -91,6 +93,8 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "truncdiv",
+    "truncmod",
     "unrolled",
     "vectorized",
 ]

@@ -44,10 +44,10 @@ def block_of(node: ast.For, bounds: Sequence[Bounds], source: Source, scope: Sco
         case _:
             return None
     match call:
-        case ast.Call(args=[ast.Constant(value=str(name))], keywords=[]) if source.resolved(
-            call.func
-        ) is language.block and isinstance(bound, ast.Name):
-            pass
+        case ast.Call(func=word, args=[] | [ast.Constant(value=str())] as given, keywords=[]) if (
+            source.resolved(word) is language.block and isinstance(bound, ast.Name)
+        ):
+            name = "".join(str(part.value) for part in given if isinstance(part, ast.Constant))
         case _:
             raise source.error("script-syntax", call, 'a block has a name: with block("C") as b')
     if bounds[0].word not in ("grid", "range") or any(loop.axis.low is not None for loop in bounds):

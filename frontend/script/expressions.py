@@ -36,6 +36,8 @@ _BINARY: Mapping[type[ast.operator], tuple[Callable[[Any, Any], Any], Callable[[
     ast.Div: (lambda a, b: a / b, divided),
     ast.FloorDiv: (lambda a, b: a // b, lambda a, b: of_integers("floordiv", a, b)),
     ast.Mod: (lambda a, b: a % b, lambda a, b: of_integers("floormod", a, b)),
+    ast.BitAnd: (lambda a, b: a & b, te.conjunction),
+    ast.BitOr: (lambda a, b: a | b, te.disjunction),
     ast.Pow: (lambda a, b: a**b, lambda a, b: of_floats("power", a, b)),
 }
 _COMPARISONS: Mapping[type[ast.cmpop], tuple[Callable[[Any, Any], bool], str]] = {
@@ -46,9 +48,10 @@ _COMPARISONS: Mapping[type[ast.cmpop], tuple[Callable[[Any, Any], bool], str]] =
     ast.Eq: (operator.eq, "eq"),
     ast.NotEq: (operator.ne, "ne"),
 }
+_OTHERS = ("absolute", "minimum", "maximum", "power", "select", "isnan", "truncdiv", "truncmod")
 _FUNCTIONS: Mapping[str, Callable[..., Operand]] = {
     **te.FUNCTIONS,
-    **{name: getattr(te, name) for name in ("absolute", "minimum", "maximum", "power", "select", "isnan")},
+    **{name: getattr(te, name) for name in _OTHERS},
 }
 _NAMES = {id(function): name for name, function in language.FUNCTIONS.items()}
 _MOST_BITS = 64

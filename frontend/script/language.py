@@ -106,7 +106,7 @@ def reduce(index: int) -> Point:
 class block:
     """A block of a name: all steps of its axes are one op, whose schedule can be changed."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str = ""):
         self.name = name
         self._is_first = True
 
@@ -224,6 +224,18 @@ def select(condition: Number, a: Number, b: Number) -> Number:
     return a if condition else b
 
 
+def truncdiv(a: Number, b: Number) -> Number:
+    """a / b of integers, rounded towards 0; 0 for b = 0."""
+    return 0 if b == 0 else (a - truncmod(a, b)) // b
+
+
+def truncmod(a: Number, b: Number) -> Number:
+    """a - b * truncdiv(a, b) of integers, with the sign of a; 0 for b = 0."""
+    import numpy as np
+
+    return 0 if b == 0 else type(a)(np.fmod(a, b))
+
+
 _OF_NUMPY = (
     *("exp", "expm1", "log", "log1p", "sqrt", "tanh", "sin", "cos", "tan", "sinh", "cosh"),
     *("floor", "ceil", "trunc", "isnan", "minimum", "maximum", "power"),
@@ -236,6 +248,7 @@ FUNCTIONS: dict[str, Callable[..., Number]] = {
     **{name: _numpy(name) for name in _OF_NUMPY},
     **{name: _numpy(of_numpy) for name, of_numpy in _RENAMED.items()},
     **{"erf": _erf, "sigmoid": sigmoid, "rsqrt": rsqrt, "select": select, "cast": cast_to},
+    **{"truncdiv": truncdiv, "truncmod": truncmod},
 }
 """The functions of numbers, by their names in formulas."""
 BUILTINS = {"min": FUNCTIONS["minimum"], "max": FUNCTIONS["maximum"], "abs": FUNCTIONS["absolute"]}

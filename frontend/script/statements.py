@@ -222,7 +222,7 @@ class Statements:
         if len(bounds) == len(loops) and loops:
             if (block := block_of(node, bounds, self._source, scope)) is not None:
                 nest = [(b, {AXIS: StringAttr("spatial")}) for b in block.loops(summed=False)]
-                named = {NAME: StringAttr(block.name)}
+                named = {NAME: StringAttr(block.name)} if block.name else {}
                 if block.init:
                     self._nest(nest, block.init, scope, node, {}, block.indices)
                 each = [(b, {AXIS: StringAttr(kind)}) for b, kind in block.kinds()]

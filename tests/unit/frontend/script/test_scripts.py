@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from stepwell import StepwellError
+from stepwell.frontend.script.write import scripts_text
 from stepwell.script import Buffer, Out, Script, parallel, script
 from tests.unit.frontend.script.kernels import (
     backwards,
@@ -88,6 +90,33 @@ def test_a_text_is_the_same_script(name: str) -> None:
     assert str(again.lower(is_raised=False)) == str(made.lower(is_raised=False))
     if name in ("block", "best"):
         expect_equal(again(*arrays), made(*arrays))
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("collatz", "counts")])
+def test_a_kernel_is_written_as_a_script(name: str) -> None:
+    made, arrays, _ = CASES[name]
+    for is_raised in (False, True):
+        text = scripts_text(made.lower(is_raised=is_raised).op)
+        again = script(text).lower(is_raised=is_raised)
+        expect_equal(again.interpret(*arrays), made(*arrays))
+        if is_raised and name in (
+            "product",
+            "block",
+            "words",
+            "softmax",
+            "outer",
+            "stencil",
+            "best",
+            "calls",
+        ):
+            assert scripts_text(again.op) == text
+
+
+def test_an_op_without_a_word_is_named() -> None:
+    with pytest.raises(StepwellError, match="a script has no word for arith.xori"):
+        scripts_text(counts.lower().op)
+    with pytest.raises(StepwellError, match="a script has no word for vector"):
+        scripts_text(product.ir("vector").op)
 
 
 def test_meanings_against_numpy() -> None:
