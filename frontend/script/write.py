@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import cast
 
 from xdsl.dialects import scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -18,8 +18,8 @@ from stepwell.dialects.sched import NAME, loop_names_of
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.memory import slice_offsets
 from stepwell.dialects.tensor_ir.structured import Structured
-from stepwell.dialects.types import DimsAttr
 from stepwell.frontend.script.language import WORDS
+from stepwell.frontend.script.write_signature import annotation_of, extent_of
 from stepwell.frontend.script.write_uses import (
     element_text,
     grid_text,
@@ -35,7 +35,6 @@ from stepwell.frontend.script.write_uses import (
     tensor_type_of,
 )
 from stepwell.frontend.script.write_words import expression_of, plain_number, type_name
-from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import InternalError, StepwellError
 
 _PARALLEL, _SUMMED = "ijlmnpq", "krstuvw"
@@ -73,37 +72,13 @@ class _Writer:
         func, block = self._func, self._func.body.block
         symbols = dict((value, name) for name, value in symbol_arguments(func))
         inputs = [argument for argument in block.args if argument not in symbols]
-        parameters = [f"{self._name(a)}: Buffer[{self._annotation(a, n)}]" for n, a in enumerate(inputs)]
+        parameters = [f"{self._name(a)}: Buffer[{annotation_of(func, n)}]" for n, a in enumerate(inputs)]
         for value, name in symbols.items():
-            self._names[value] = self._size(name, inputs)
+            self._names[value] = extent_of(func, name, [self._names[a] for a in inputs])
         for op in block.ops:
             self._op(op)
         head = f"def {func.sym_name.data}({', '.join(parameters)}):"
         return "\n".join([head, *self._lines]) + "\n"
-
-    def _annotation(self, value: SSAValue, number: int) -> str:
-        type = tensor_type_of(value)
-        sizes = [str(size) for size in type.get_shape()]
-        if (dims := self._dims(number)) is not None:
-            sizes = [str(d) if d.is_static else f'"{d}"' for d in dims]
-        elif DYNAMIC_INDEX in type.get_shape():
-            message = f"a size of {self._names[value]} has no name (graph.dims)"
-            raise StepwellError("script-syntax", self._func, message)
-        return ", ".join([*sizes, f'"{type_name(type.element_type)}"'])
-
-    def _dims(self, number: int) -> Sequence[Dim] | None:
-        """The dimensions of an input by name, where these are known."""
-        every = self._func.arg_attrs
-        dims = None if every is None else every.data[number].data.get("graph.dims")
-        return dims.get() if isinstance(dims, DimsAttr) else None
-
-    def _size(self, symbol: str, inputs: Sequence[SSAValue]) -> str:
-        """A symbol as the extent of an input."""
-        for number, value in enumerate(inputs):
-            for axis, dim in enumerate(self._dims(number) or ()):
-                if str(dim) == symbol:
-                    return f"{self._names[value]}.shape[{axis}]"
-        raise StepwellError("script-syntax", self._func, f"no input has the size {symbol} as a dimension")
 
     def _name(self, value: SSAValue, hint: str | None = None) -> str:
         """A new name for a value."""
