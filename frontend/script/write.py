@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import cast
 
 from xdsl.dialects import scf, tensor
@@ -236,7 +236,7 @@ class _Writer:
         with (
             self._inside(grid_text(names, [self._extent(view, d) for d in range(rank)]))
             if names
-            else self._here()
+            else nullcontext()
         ):
             self._line(f"{name}[{', '.join(names) or '()'}] = {self._plain(op.inputs[0])}")
         self._taken -= {*names}
@@ -271,7 +271,7 @@ class _Writer:
             )
         title = op.attributes.get(NAME)
         is_block = "reduction" in kinds or title is not None
-        with self._inside(grid_text(loops, extents)) if loops else self._here():
+        with self._inside(grid_text(loops, extents)) if loops else nullcontext():
             if is_block:
                 name = f'"{title.data}"' if isinstance(title, StringAttr) else ""
                 axes = [
@@ -287,10 +287,6 @@ class _Writer:
             )
             self._depth -= is_block
         self._taken -= {*loops}
-
-    @contextmanager
-    def _here(self) -> Generator[None]:
-        yield
 
     def _read(self, op: GenericOp, position: int, places: Sequence[Sequence[str]]) -> str:
         value = op.operands[position]
