@@ -11,7 +11,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends mutants emulated deploy test-devices explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends mutants proofs emulated deploy test-devices explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -66,6 +66,10 @@ frontends: .venv/with-test .venv/with-torch .venv/with-frontends .venv/with-timm
 # Small faults in copies of the source, which the tests that reach them must find; goes on where it was ended.
 mutants: .venv/with-test .venv/with-mutants
 	$(BIN)/python -m tests.mutants --jobs $(JOBS) --minutes $(MINUTES)
+
+# The rules by which indices are simplified, proved over all integers by z3 (extra `proofs`).
+proofs: .venv/with-test .venv/with-proofs
+	$(PYTEST) -n 0 tests/unit/passes/analysis/test_rules.py
 
 # Code for aarch64, run on an emulated CPU.
 emulated: .venv/with-test .venv/with-emulate

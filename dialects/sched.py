@@ -63,6 +63,12 @@ UNROLLED = "sched.unrolled"
 """Key of the unit attribute of a function whose vectors fit registers: its schedules are carried out."""
 PARALLEL = "sched.parallel"
 """Key of the unit attribute of a loop, or of a structured op, whose iterations are independent."""
+LANES = "sched.lanes"
+"""Key of the unit attribute of a loop that lanes of vectors compute, once it is a structured op."""
+UNROLL = "sched.unroll"
+"""Key of the unit attribute of a loop that is written out, once it is a structured op."""
+AXIS = "sched.axis"
+"""Key of a loop of a block: `spatial`, its iterations write different elements; or `reduce`."""
 CHUNKS = "sched.chunks"
 """Key of an `scf.parallel`: the number of chunks into which its iterations are split."""
 EXACT_DIVISION = "sched.exact_division"
@@ -337,12 +343,17 @@ def are_tuned(value: Attribute) -> bool:
 _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     KERNEL: _Interface(verify_kernel),
     SCHEDULE: _of_class(ScheduleAttr, "linalg.*", "linalg_ext.*"),
-    NAME: _of_class(StringAttr, "linalg.*", "linalg_ext.*"),
+    NAME: _of_class(StringAttr, "linalg.*", "linalg_ext.*", "scf.for"),
     AT: _of_class(StringAttr, "linalg.*"),
     LOOPS: _Hint(("linalg.*",), "an array of strings", _are_names),
     TUNED: _Hint(("func.func",), "lists of schedules, for `forms` and `tiles`", are_tuned),
     UNROLLED: _of_class(UnitAttr, "func.func"),
     PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
+    LANES: _of_class(UnitAttr, "scf.for"),
+    UNROLL: _of_class(UnitAttr, "scf.for"),
+    AXIS: _Hint(
+        ("scf.for",), "spatial or reduce", lambda v: v in (StringAttr("spatial"), StringAttr("reduce"))
+    ),
     CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),
     EXACT_DIVISION: _of_class(UnitAttr, "arith.divf"),
     NOT_POSITIVE: _of_class(UnitAttr, "math.exp"),

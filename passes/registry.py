@@ -226,6 +226,9 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "apply-schedule": ("give kernels the schedules that scripts decide",),
         "schedule-to-script": ("write the schedules of kernels as scripts",),
     },
+    "passes.tensor.script.raising": {
+        "raise-loops-to-linalg": ("make structured ops of loops over tensors that are such",)
+    },
     "passes.tensor.vector": {
         "hoist-accumulators": ("carry accumulators of loops in registers",),
         "unroll-vectors": ("split vectors to the size of registers",),

@@ -116,6 +116,10 @@ class Dim:
         """The sum of expressions, each a text. Raises: ValueError, as `of`."""
         return sum(map(Dim.of, texts), Dim.of(0))
 
+    def terms(self) -> tuple[tuple[tuple[str, ...], int], ...]:
+        """The sum: each product of atoms, which are symbols and divisions as text, with its coefficient."""
+        return self._terms
+
     def symbols(self) -> frozenset[str]:
         """Names of all symbols in the expression."""
         names: set[str] = set()
@@ -399,16 +403,47 @@ def symbol_name(text: str) -> str:
     return f"{name}_" if name in ("floordiv", "ceildiv", "min", "max") or keyword.iskeyword(name) else name
 
 
-def _from_ast(node: ast.expr) -> Dim:
+def dim_of_text(text: str, symbol: Callable[[str], Dim], *, are_sizes: bool = True) -> Dim:
+    """
+    An expression of text with `symbol` for its names; `mod` is an operator as well: x - c * (x floordiv c).
+
+    Args: without `are_sizes` the symbols may be negative, and extrema stay as they are written.
+    Raises: ValueError when the text is no expression or is too long.
+    """
+    if len(text) > MAX_EXPRESSION_CHARS:
+        raise ValueError(f"an expression of {len(text)} characters (at most {MAX_EXPRESSION_CHARS})")
+    source = text
+    for word, sign in (("floordiv", "//"), ("ceildiv", "%"), ("mod", "@")):
+        source = source.replace(f" {word} ", f" {sign} ")
+    try:
+        extremum = _extremum if are_sizes else written_extremum
+        return _from_ast(ast.parse(source.strip(), mode="eval").body, symbol, extremum)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"{text!r} is no expression of integers") from None
+
+
+def written_extremum(a: Dim, b: Dim, kind: str) -> Dim:
+    """An extremum of two expressions of which nothing says which is less."""
+    if a.is_static and b.is_static:
+        return Dim.of((min if kind == "min" else max)(a.value, b.value))
+    low, high = sorted((str(a), str(b)))
+    return Dim.symbol(f"{kind}({low}, {high})")
+
+
+def _from_ast(
+    node: ast.expr,
+    symbol: Callable[[str], Dim] = Dim.symbol,
+    extremum: Callable[[Dim, Dim, str], Dim] | None = None,
+) -> Dim:
     match node:
         case ast.Constant(value=int(number)):
             return Dim.of(number)
         case ast.Name(id=name):
-            return Dim.symbol(name)
+            return symbol(name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_from_ast(operand)
+            return -_from_ast(operand, symbol, extremum)
         case ast.BinOp(left=left, op=op, right=right):
-            a, b = _from_ast(left), _from_ast(right)
+            a, b = _from_ast(left, symbol, extremum), _from_ast(right, symbol, extremum)
             match op:
                 case ast.Add():
                     return a + b
@@ -420,10 +455,13 @@ def _from_ast(node: ast.expr) -> Dim:
                     return a // b
                 case ast.Mod():
                     return a.ceildiv(b)
+                case ast.MatMult():
+                    return a - b * (a // b)
                 case _:
                     raise ValueError("unknown operator")
         case ast.Call(func=ast.Name(id="min" | "max" as kind), args=[left, right]):
-            return _extremum(_from_ast(left), _from_ast(right), kind)
+            a, b = _from_ast(left, symbol, extremum), _from_ast(right, symbol, extremum)
+            return (extremum or _extremum)(a, b, kind)
         case _:
             raise ValueError("unknown expression")
 
@@ -443,6 +481,11 @@ def _compound(atom: str) -> ast.expr | None:
     if not atom.startswith(("(", "min(", "max(")):
         return None
     return ast.parse(atom.replace(" floordiv ", " // ").replace(" ceildiv ", " % "), mode="eval").body
+
+
+def atom_operands(atom: str) -> tuple[str, Dim, Dim] | None:
+    """The operation and the operands of an atom; None for a symbol."""
+    return _operands(atom)
 
 
 @lru_cache(maxsize=65536)

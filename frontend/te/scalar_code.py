@@ -78,7 +78,8 @@ class ScalarCode:
     Emits expressions at the end of a block, each once.
 
     Args: `axes` are the indices of axes, `tensors` the body's arguments for tensors, `bound` the expressions
-    whose values are known already; `positive` are the symbols that are at least 1.
+    whose values are known already; `positive` are the symbols that are at least 1; `sizes` are the values of
+    symbols, those without one are read off tensors; `is_guarded` leads indices inside that may be outside.
     """
 
     def __init__(
@@ -88,12 +89,16 @@ class ScalarCode:
         tensors: Mapping[Tensor, SSAValue],
         bound: Mapping[Expr, SSAValue] | None = None,
         positive: Mapping[str, Dim] | None = None,
+        *,
+        sizes: Mapping[str, SSAValue] | None = None,
+        is_guarded: bool = False,
     ):
         self._block, self._axes, self._tensors = block, axes, tensors
         self._values: dict[Expr, SSAValue] = dict(bound or {})
         self._indices: dict[Expr, SSAValue] = {}
         self._positive = positive or {}
-        self._is_guarded = False
+        self._sizes = sizes or {}
+        self._is_guarded = is_guarded
         self._emit = IRBuilder(InsertPoint.at_end(block), symbols=_LazySizes(self))
 
     def stored(self, expr: Expr) -> SSAValue:
@@ -168,8 +173,12 @@ class ScalarCode:
 
     def _nested(self, expr: Expr) -> Region:
         """A region that yields the value of an expression."""
-        inside = ScalarCode(Block(), self._axes, self._tensors, self._values, self._positive)
-        inside._indices, inside._is_guarded = dict(self._indices), True
+        inside = ScalarCode(
+            *(Block(), self._axes, self._tensors, self._values, self._positive),
+            sizes=self._sizes,
+            is_guarded=True,
+        )
+        inside._indices = dict(self._indices)
         inside._block.add_op(scf.YieldOp(inside.value(expr)))
         return Region(inside._block)
 
@@ -220,6 +229,8 @@ class ScalarCode:
 
     def size_of_input(self, name: str) -> SSAValue:
         """The value of a symbol: the extent of a dimension that it is."""
+        if (known := self._sizes.get(name)) is not None:
+            return known
         for source, argument in self._tensors.items():
             for axis, dim in enumerate(source.dims):
                 if str(dim) == name:

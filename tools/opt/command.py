@@ -59,6 +59,7 @@ def command_line() -> CommandLine:
     printing = parser.add_argument_group("printing")
     printing.add_argument("--print-op-generic", action="store_true", help="print ops in the generic form")
     printing.add_argument("--upstream", action="store_true", help="print levels 2 to 4 for upstream MLIR")
+    printing.add_argument("--emit-script", action="store_true", help="write kernels as loop scripts")
     printing.add_argument("--print-debuginfo", action="store_true", help="print locations")
     printing.add_argument(
         "--print-ir-before-all", action="store_true", help="before each pass, on standard error as the next"

@@ -103,6 +103,10 @@ def _transformed(part: Part, ctx: StepwellContext, args: Namespace) -> str:
         from stepwell.tools.upstream.text import upstream_text
 
         return upstream_text(module, ctx)
+    if args.emit_script:
+        from stepwell.frontend.script.write import scripts_text
+
+        return scripts_text(module)
     return _text(module, args)
 
 

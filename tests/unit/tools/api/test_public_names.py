@@ -79,6 +79,7 @@ PUBLIC_MODULES = {
     "stepwell.passes",
     "stepwell.patterns",
     "stepwell.plugin",
+    "stepwell.script",
     "stepwell.tools.highlight",
 }
 

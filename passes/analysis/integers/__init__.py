@@ -1,0 +1,1 @@
+"""Integers that are known in part: ranges, congruences, proofs of comparisons, regions, bijections."""

@@ -1,0 +1,181 @@
+"""Loop scripts as programs: emulated as Python, lowered, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
+
+from stepwell.frontend.script.language import BUILTINS, View, parallel_order
+from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stepwell.frontend.script.functions import Parameter
+    from stepwell.frontend.script.source import Source
+    from stepwell.runtime.model import CompiledModel
+    from stepwell.tools.api.module import Module
+    from stepwell.tools.driver.options import CompileKeywords
+
+    Array: TypeAlias = "npt.NDArray[Any]"
+
+
+class Script:
+    """
+    A loop script, made by `stepwell.script.script`.
+
+    It is called as the Python function that it is, on arrays of numpy's; `compile` makes native code of it.
+    """
+
+    def __init__(self, source: Source, function: Callable[..., object] | None = None):
+        self.source = source
+        self._function = function
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.source.function.name
+
+    def __repr__(self) -> str:
+        return f"<Script {self.name}>"
+
+    def __call__(self, *arrays: Any) -> Any:
+        """
+        The results by emulation; called by a script that is emulated, the results are written in place.
+
+        Raises: as `emulate`.
+        """
+        if arrays and all(isinstance(array, View) for array in arrays):
+            return self._emulated(arrays)
+        return self.emulate(*arrays)
+
+    def emulate(self, *arrays: Array, order: str = "sequential", seed: int = 0) -> Any:
+        """
+        The results of the script run as Python, on copies of arrays; without a function, by the interpreter.
+
+        Args: with `order` "random", parallel loops run in a random order, which shows races.
+        Raises: StepwellError `script-bounds` for an index that is outside, `bad-input`, `bad-option`.
+        """
+        if order not in ("sequential", "random"):
+            raise StepwellError("bad-option", None, f"order is sequential or random, found {order!r}")
+        if self._function is None:
+            return self._one(self.lower(is_raised=False).interpret(*arrays))
+        views = self._views(arrays)
+        with parallel_order(Random(seed) if order == "random" else None):
+            returned = self._emulated(list(views.values()))
+        if returned is None:
+            results = [views[p.tensor.name] for p in self._parameters if p.is_result]
+        else:
+            results = cast("Sequence[View]", returned if isinstance(returned, tuple) else (returned,))
+        return self._one([view.array for view in results])
+
+    def compile(self, *, threads: int | None = None, **keywords: Unpack[CompileKeywords]) -> CompiledModel:
+        """Native code of the script; keywords are those of `stepwell.compile`. Raises: as `ir`."""
+        return self.lower().compile(threads=threads, **keywords)
+
+    def lower(self, *, is_raised: bool = True) -> Module:
+        """
+        The program on level 2: structured ops of the loops that are such, or all loops as they are written.
+
+        Raises: StepwellError `script-syntax`, `script-race`, `te-type`, `te-bounds`.
+        """
+        from stepwell.frontend.script.functions import module_of
+        from stepwell.tools.api.module import Module
+
+        module = Module(module_of(self.source)).verify()
+        return module.run("raise-loops-to-linalg") if is_raised else module
+
+    def ir(self, level: str = "linalg") -> Module:
+        """The program on a level, `linalg`, `vector`, `loops`, `llvm` or `asm`. Raises: as `lower`."""
+        module = self.lower()
+        return module if level == "linalg" else module.to(level)
+
+    def text(self) -> str:
+        """The source of the script, and of those that it calls: `script` of it is the same program."""
+        from stepwell.frontend.script.source_text import source_text
+
+        return source_text(self.source)
+
+    @cached_property
+    def _parameters(self) -> list[Parameter]:
+        from stepwell.frontend.script.functions import parameters_of
+
+        return parameters_of(self.source)
+
+    def _views(self, arrays: Sequence[Array]) -> Mapping[str, View]:
+        """A view of each parameter: of a copy of an input, of zeros for a result."""
+        import numpy as np
+
+        from stepwell.runtime.interface import dtype_from_name
+
+        inputs = [p.tensor for p in self._parameters if not p.is_result]
+        if len(arrays) != len(inputs):
+            names = ", ".join(tensor.name for tensor in inputs)
+            raise StepwellError(
+                "bad-input", None, f"{self.name} has {len(inputs)} inputs, {names}, found {len(arrays)}"
+            )
+        sizes: dict[str, int] = {}
+        given: dict[str, Array] = {}
+        for tensor, value in zip(inputs, arrays, strict=True):
+            array = np.asarray(value)
+            shape = [dim.evaluate(sizes) if dim.symbols() <= sizes.keys() else None for dim in tensor.dims]
+            fits = len(shape) == array.ndim and all(
+                a in (None, b) for a, b in zip(shape, array.shape, strict=True)
+            )
+            if array.dtype.name != tensor.dtype or not fits:
+                wanted = f"{tensor.dtype}[{', '.join(map(str, tensor.dims))}]"
+                found = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
+                raise StepwellError(
+                    "bad-input", None, f"{tensor.name} of {self.name} is {wanted}, found {found}"
+                )
+            sizes |= {
+                str(dim): size
+                for dim, size in zip(tensor.dims, array.shape, strict=True)
+                if not dim.is_static
+            }
+            given[tensor.name] = array.copy()
+        for parameter in self._parameters:
+            if parameter.is_result:
+                shape = [dim.evaluate(sizes) for dim in parameter.tensor.dims]
+                given[parameter.tensor.name] = np.zeros(shape, dtype_from_name(parameter.tensor.dtype))
+        return {p.tensor.name: View(given[p.tensor.name]) for p in self._parameters}
+
+    def _emulated(self, views: Sequence[View]) -> object:
+        """Run the function on views, with numpy's meaning of overflow and of functions of Python's."""
+        from types import FunctionType
+
+        import numpy as np
+
+        function = cast("Any", self._function)
+        if function is None:
+            raise StepwellError("script-syntax", None, f"{self.name} is made from text: no text is executed")
+        names = {**function.__globals__, **BUILTINS}
+        plain = FunctionType(function.__code__, names, self.name, function.__defaults__, function.__closure__)
+        with np.errstate(all="ignore"):
+            return plain(*views)
+
+    @staticmethod
+    def _one(results: object) -> Any:
+        values = list(cast("Sequence[object]", results)) if isinstance(results, list | tuple) else [results]
+        return values[0] if len(values) == 1 else tuple(values)
+
+
+def script(function: Callable[..., object] | str) -> Script:
+    """
+    A loop script of a function, of which the source is parsed, or of a text, of which nothing is executed.
+
+    Raises: StepwellError `script-syntax`.
+    """
+    from stepwell.frontend.script.source import Source
+
+    if not isinstance(function, str):
+        return Script(Source.of_function(function), function)
+    made: Script | None = None
+    known: dict[str, object] = {}
+    for source in Source.of_text(function):
+        made = Script(source.knowing(known))
+        known[made.name] = made
+    assert made is not None
+    return made
