@@ -58,6 +58,7 @@ class Values:
         self._nodes = {value.name: value for value in program.origins.values}
         inputs = inputs_of(main_of(program.graph))
         self._inputs = dict(zip((spec.name for spec in program.interface.inputs), inputs, strict=True))
+        self._in_text = {value.name_hint: name for name, value in self._inputs.items() if value.name_hint}
         last = main_of(program.graph).body.block.last_op
         assert isinstance(last, func.ReturnOp)
         self._outputs = dict(zip((s.name for s in program.interface.outputs), last.operands, strict=True))
@@ -112,14 +113,21 @@ class Values:
         """Whether a value is an input of the model."""
         return name in self._inputs
 
-    def expect_name(self, name: str) -> None:
-        """Require a value of the model. Raises: StepwellError `no-value`."""
-        if name not in self._inputs and name not in self._nodes and name not in self._outputs:
+    def known(self, name: str) -> str:
+        """The name of a value, which in a program's text may be `%x`. Raises: StepwellError `no-value`."""
+        if not self._has(name):
+            plain = name.removeprefix("%")
+            name = self._in_text.get(plain, plain if self._has(plain) else name)
+        if not self._has(name):
             raise _unknown(name, self.names)
+        return name
+
+    def _has(self, name: str) -> bool:
+        return name in self._inputs or name in self._nodes or name in self._outputs
 
     def expect(self, name: str) -> SSAValue:
         """The value of level 1 of a name. Raises: StepwellError `no-value`."""
-        self.expect_name(name)
+        name = self.known(name)
         if (value := self.located(name)) is not None:
             return value
         if self.program.same.is_constant(name):

@@ -406,6 +406,38 @@ def test_all_values_that_are_listed_have_an_array() -> None:
         session.get("s")
 
 
+TEXT = """
+func.func @main(%x: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %s = graph.add %x, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %0 = graph.sqrt %s : tensor<4xf32> -> tensor<4xf32>
+  %y = graph.exp %0 : tensor<4xf32> -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+"""
+
+
+def test_values_of_a_program_from_text_have_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(TEXT)
+    session = stepwell.debug(path, opt_level=0)
+    x, b = np.array([1, 4, 9, 2], np.float32), np.array([0, 0, 0, -3], np.float32)
+    session.run({"input0": x, "input1": b})
+    assert {name: how for name, (how, _) in infos(session).items()} == {
+        "s": "computed",
+        "0": "computed",
+        "y": "observed",
+    }
+    assert np.array_equal(session.get("%s"), x + b) and np.array_equal(session.get("x"), x)
+    (finding,) = session.watch("nan")
+    assert (finding.value, finding.op) == ("0", "graph.sqrt")
+    session.set("%s", x)
+    close(session.go_on()["output0"], np.exp(np.sqrt(x)))
+    session.set("b", np.zeros(4, np.float32))
+    close(session.go_on()["output0"], np.exp(np.sqrt(x)))
+    with pytest.raises(StepwellError, match='the model has no value "%nope"'):
+        session.get("%nope")
+
+
 def test_before_a_run_there_are_no_values() -> None:
     session = stepwell.debug(PRODUCTS)
     with pytest.raises(StepwellError, match="the session has run nothing yet"):
