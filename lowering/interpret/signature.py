@@ -152,12 +152,12 @@ class Signature:
 
 
 def _value(given: Array, type: Attribute) -> object:
-    """An input as an argument: a copy if it is a buffer, a plain int if it is an index."""
+    """An input as an argument: a dense copy if it is a buffer, a plain int if it is an index."""
     if _is_object(type):
         return given
     if isinstance(type, IndexType):
         return int(given)
-    return np.array(given) if isinstance(type, MemRefType) else np.asarray(given)[()]
+    return np.array(given, order="C") if isinstance(type, MemRefType) else np.asarray(given)[()]
 
 
 def _solve(dim: Dim, name: str, size: int, found: dict[str, int]) -> None:

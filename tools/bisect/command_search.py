@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions
 
 ARTIFACT, MODEL = "{}", "{onnx}"
+_REVERSED = "at limit 0, without the passes, it says bad: has it to end with 0 for a good artifact?"
 
 
 def files_of(artifact: str, model: Path) -> Mapping[str, str]:
@@ -70,7 +71,9 @@ class CommandSearch:
             raise self._error("the test is not repeatable: two runs without a limit disagree")
         if not first:
             verdict = "cannot tell" if first is None else "says good"
-            raise self._error(f"the command {verdict} without a limit: there is nothing to find")
+            message = f"the command {verdict} without a limit: there is nothing to find"
+            is_reversed = first is False and self._is_bad(0)
+            raise self._error(message, help=_REVERSED if is_reversed else None)
         if (verdict := self._is_bad(0)) is None:
             raise self._error("the command cannot tell at limit 0, where every skippable pass is off")
         if verdict:

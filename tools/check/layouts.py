@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import cast
 
 import numpy as np
@@ -12,19 +12,34 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.types import Tensor, dims_of
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.interface import Array
 from stepwell.runtime.layout import Layout, parse_layout, plain_layout, to_layout
 
 _PLAIN_RANKS = range(3, 6)
+_CHANNELS = 1
+"""The axis of channels in the model's layout; blocks may have more of them than the model."""
+_REORDERING = (graph.LayoutTransformOp, graph.TransposeOp, graph.ReshapeOp, graph.MatmulOp, CallOp)
+"""Ops whose results have other axes than their operands, even where the extents are equal."""
 
 
 def layouts_of(module: ModuleOp) -> dict[SSAValue, Layout]:
     """
     The layouts of the values that a program of level 1 stores in blocks or in another order of axes.
 
-    Layout transforms and ops with a layout say it; all other ops preserve it from their operands to results
-    of the same rank, and the other way round.
+    Layout transforms and ops with a layout say it; all other ops but those that reorder elements preserve it
+    from their operands to results of the same rank, and the other way round.
     """
+    return {value: layout for value, layout in _all_layouts(module).items() if not _is_plain(layout)}
+
+
+def feature_maps_of(module: ModuleOp) -> Set[SSAValue]:
+    """The values of a program of level 1 whose axes are batch, channels and space: those with a layout."""
+    return _all_layouts(module).keys()
+
+
+def _all_layouts(module: ModuleOp) -> dict[SSAValue, Layout]:
+    """The layouts of all feature maps, that of the model included."""
     found: dict[SSAValue, Layout] = {}
     groups = _Groups()
     for op in module.walk():
@@ -32,11 +47,8 @@ def layouts_of(module: ModuleOp) -> dict[SSAValue, Layout]:
             found.setdefault(groups.of(value), layout)
         for one, other in _same(op):
             groups.join(one, other, found)
-    return {
-        value: layout
-        for value in groups.members()
-        if (layout := found.get(groups.of(value))) is not None and not _is_plain(layout)
-    }
+    members = ((value, found.get(groups.of(value))) for value in groups.members())
+    return {value: layout for value, layout in members if layout is not None}
 
 
 def _is_plain(layout: Layout) -> bool:
@@ -65,7 +77,7 @@ def _same(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
         yielded = op.body.block.last_op
         if yielded is not None:
             yield from zip(op.results, yielded.operands, strict=True)
-    elif not isinstance(op, graph.LayoutTransformOp | CallOp) and "data_layout" not in op.properties:
+    elif not isinstance(op, _REORDERING) and "data_layout" not in op.properties:
         for result in op.results:
             for operand in op.operands:
                 if _rank(operand) == _rank(result) >= min(_PLAIN_RANKS) and _last(operand) == _last(result):
@@ -110,10 +122,16 @@ class _Groups:
         return list(self._parent)
 
 
-def in_model_layout(array: Array, layout: Layout | None, shape: Sequence[int]) -> Array | None:
+def in_model_layout(
+    array: Array, layout: Layout | None, shape: Sequence[int], *, is_feature_map: bool = True
+) -> Array | None:
     """
     An array in the layout that the model has, without the padding of blocks; None if it has not that shape.
+
+    Args: what is no feature map in the model, such as the result of a `Transpose` that became a layout
+    transform, has its axes as they are stored.
     """
+    layout = layout if is_feature_map else None
     if layout is not None and array.ndim == layout.rank:
         letters = tuple(sorted(layout.letters, key=_in_order))
         array = to_layout(array, layout, Layout(tuple((letter, 0) for letter in letters)))
@@ -125,10 +143,25 @@ def in_model_layout(array: Array, layout: Layout | None, shape: Sequence[int]) -
     return np.ascontiguousarray(cut) if _only_channels_are_cut(array, shape) else None
 
 
+def may_have_shape(dims: Sequence[Dim], layout: Layout | None, wanted: Sequence[Dim]) -> bool:
+    """Whether `in_model_layout` finds an array of these dimensions to have a shape, where sizes are known."""
+    if layout is not None and len(dims) == layout.rank:
+        extents = layout.logical(dims)
+        dims = [extents[letter] for letter in sorted(layout.letters, key=_in_order)]
+    return len(dims) == len(wanted) and all(
+        a == b
+        or not (a.is_static and b.is_static)
+        or (layout is not None and axis == _CHANNELS and a.value > b.value)
+        for axis, (a, b) in enumerate(zip(dims, wanted, strict=True))
+    )
+
+
 def _in_order(letter: str) -> int:
     """The position of an axis in the model's layout: batch, channels, then the spatial axes."""
     return "NCUVDHW".index(letter) if letter in "NCUVDHW" else len("NCUVDHW")
 
 
 def _only_channels_are_cut(array: Array, shape: Sequence[int]) -> bool:
-    return all(a == s for axis, (a, s) in enumerate(zip(array.shape, shape, strict=True)) if axis != 1)
+    return all(
+        a == s for axis, (a, s) in enumerate(zip(array.shape, shape, strict=True)) if axis != _CHANNELS
+    )

@@ -16,7 +16,7 @@ from stepwell.passes.base import Numerics
 from stepwell.runtime.layout import Layout
 from stepwell.runtime.meaning import Array
 from stepwell.tools.check.judgement import Judgement, judged_value, slack_of
-from stepwell.tools.check.layouts import in_model_layout, layouts_of
+from stepwell.tools.check.layouts import feature_maps_of, in_model_layout, layouts_of
 from stepwell.tools.check.origins import Origins, before_views
 
 
@@ -38,6 +38,8 @@ class ModelValues:
         self.origins = Origins(main)
         self._wanted: dict[str, Array] = {}
         self._slack: dict[str, float] = {}
+        self._others: set[str] = set()
+        """The values that are no feature maps."""
         self._classes: dict[str, Numerics] = {}
         """By value that the program did not have after the last passes: their class."""
 
@@ -51,6 +53,9 @@ class ModelValues:
         """
         results, found = self.run(module, ctx, inputs)
         noisy, others = self.run(module, ctx, inputs, Noise())
+        maps = feature_maps_of(module)
+        located = self.origins.located(module).items()
+        self._others = {node.name for node, value in located if maps.isdisjoint(before_views(value))}
         self._wanted = {name: held.array for name, held in found.items() if held.layout is None}
         names = [name for name in self._wanted if name in others]
         slack = slack_of([others[name].array for name in names], [self._wanted[name] for name in names])
@@ -99,7 +104,7 @@ class ModelValues:
         for name in self._in_order(found):
             wanted = self._wanted[name]
             numbers = numerics.or_more(Numerics.ROUNDING, *self._pending(name))
-            if (array := _as_wanted(found[name], wanted)) is not None:
+            if (array := self._as_wanted(name, found[name])) is not None:
                 slack = self._slack.get(name, 0.0)
                 judgement = judged_value(name, wanted, array, numbers, of_model=True, slack=slack)
                 if not judgement.right:
@@ -117,8 +122,8 @@ class ModelValues:
 
     def accept(self, found: Mapping[str, Held], numerics: Numerics) -> None:
         """Let values of a run after a pass of a class be the wanted ones."""
-        for name, wanted in self._wanted.items():
-            array = _as_wanted(found[name], wanted) if name in found else None
+        for name in self._wanted:
+            array = self._as_wanted(name, found[name]) if name in found else None
             if array is None:
                 self._classes[name] = numerics.or_more(*self._pending(name))
             else:
@@ -136,9 +141,9 @@ class ModelValues:
         names = dict.fromkeys(value.name for value in self.origins.values)
         return [name for name in names if name in found and name in self._wanted]
 
-
-def _as_wanted(held: Held, wanted: Array) -> Array | None:
-    """An array in the layout of the wanted one; None for one of another type or shape."""
-    if held.array.dtype != wanted.dtype:
-        return None
-    return in_model_layout(held.array, held.layout, wanted.shape)
+    def _as_wanted(self, name: str, held: Held) -> Array | None:
+        """The array of a value in the layout of the wanted one; None for another type or shape."""
+        shape, is_map = self._wanted[name].shape, name not in self._others
+        if held.array.dtype != self._wanted[name].dtype:
+            return None
+        return in_model_layout(held.array, held.layout, shape, is_feature_map=is_map)

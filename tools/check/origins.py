@@ -65,7 +65,8 @@ def results_of(main: FuncOp) -> Iterator[tuple[NodeValue, OpResult]]:
         names = op.attributes.get(_VALUES)
         texts = [n.data for n in cast("ArrayAttr[StringAttr]", names)] if isinstance(names, ArrayAttr) else []
         for number, result in enumerate(op.results):
-            name = texts[number] if number < len(texts) else result.name_hint or f"{node}:{number}"
+            unnamed = node if len(op.results) == 1 else f"{node}:{number}"
+            name = texts[number] if number < len(texts) else result.name_hint or unnamed
             if name:
                 weight = op.properties.get("value") if isinstance(op, onnx.ConstantOp) else None
                 yield NodeValue(name, node, op.name.partition(".")[2], number, weight), result

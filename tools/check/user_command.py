@@ -9,6 +9,7 @@ from stepwell.runtime.errors import StepwellError
 
 CANNOT_TELL = 125
 """The exit status of a test that cannot judge a file, as of `git bisect run`."""
+_SHELL = "/bin/sh"
 _NOT_RUN = (126, 127)
 """The exit status of a shell that cannot run a command."""
 
@@ -25,12 +26,18 @@ def status_of_test(command: str, text: str, seconds: float, at: str = "") -> int
     The exit status of a test command; None where it takes longer.
 
     Args: `command` is the user's, for messages, and `text` the same with files; `at` says which run it is.
-    Raises: StepwellError `bad-test` where the shell cannot run it.
+    Raises: StepwellError `bad-test` where the shell cannot run or read it.
     """
     ended = run_command(text, seconds)
-    if ended is not None and ended.status in _NOT_RUN:
+    if ended is None or ended.status == 0:
+        return None if ended is None else 0
+    if ended.status in _NOT_RUN:
         raise bad_test(command, f"the shell cannot run the command{at}", note=ended.errors.strip())
-    return None if ended is None else ended.status
+    # A shell ends with 2 at an error of syntax, as do many commands that have judged a file.
+    read = run_command([_SHELL, "-n", "-c", text], seconds)
+    if read is not None and read.status != 0:
+        raise bad_test(command, f"the shell cannot read the command{at}", note=read.errors.strip())
+    return ended.status
 
 
 def bad_test(command: str, message: str, *, note: str = "", help: str | None = None) -> StepwellError:

@@ -146,7 +146,7 @@ def _session(args: Namespace) -> DebugSession:
     with watched(args):
         session = debug(args.model, options, threads=args.threads, max_memory=args.max_memory)
     for name in (*args.get, *changes):
-        session.found.expect_name(name)
+        session.found.known(name)
     interface = session.model.interface
     session.run(completed_inputs(interface, arrays, args.seed, dict(args.input_shape), args.fill))
     for name, array in changes.items():

@@ -22,7 +22,8 @@ def change(found: Values, recorded: Recorded, name: str, array: Array) -> Operat
     Returns: the call that computes the value; None for an input.
     Raises: StepwellError `no-value`, `shape-mismatch`, `type-mismatch`; `unsupported` for a constant.
     """
-    value, array = found.expect(name), array.copy()
+    name, array = found.known(name), array.copy()
+    value = found.expect(name)
     border = found.border(value)
     if border is None:
         return _change_inside(found, recorded, name, array)

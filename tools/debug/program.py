@@ -26,6 +26,7 @@ from stepwell.runtime.layout import Layout
 from stepwell.tools.check.layouts import layouts_of
 from stepwell.tools.check.origins import NodeValue, Origins, before_views
 from stepwell.tools.debug.same_values import SameValues
+from stepwell.tools.debug.text_names import name_by_text
 from stepwell.tools.driver.compilation import Compilation, is_lowered, main_of
 from stepwell.tools.driver.compile import TURN
 from stepwell.tools.driver.image import compile_image, deduplicate
@@ -142,6 +143,7 @@ def debug_program(model: Model, options: CompileOptions) -> DebugProgram:
         if is_lowered(compilation.module):
             message = "the program is below level 1, where it has no nodes any more"
             raise StepwellError("bad-option", compilation.module, message, help="debug the model itself")
+        name_by_text(compilation.module)
         origins = Origins(main_of(compilation.module))
         same = SameValues(compilation.module, compilation.ctx)
         with PassContext.current().watched_by([origins]):

@@ -24,6 +24,7 @@ from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 from stepwell.runtime.log import logger
+from stepwell.tools.check.layouts import feature_maps_of
 from stepwell.tools.check.origins import LogicalType, logical_type, results_of
 from stepwell.tools.driver.compilation import conversion_of, main_of
 from stepwell.tools.driver.compile import TURN
@@ -55,6 +56,8 @@ class _Found:
     same: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     constants: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     types: dict[str, LogicalType] = field(default_factory=dict[str, LogicalType])
+    others: set[str] = field(default_factory=set[str])
+    """The values that are no feature maps."""
     dropped: set[str] = field(default_factory=set[str])
 
 
@@ -88,6 +91,10 @@ class SameValues:
     def logical(self, name: str) -> LogicalType | None:
         """The type of a value in the copy, if all dimensions are known."""
         return self._found.types.get(name)
+
+    def may_be_feature_map(self, name: str) -> bool:
+        """Whether the axes of a value may be batch, channels and space, unlike those of transposed ones."""
+        return name not in self._found.others
 
     def never_runs(self, name: str) -> bool:
         """Whether a value is made in a branch that is never taken."""
@@ -148,10 +155,13 @@ def _become(module: ModuleOp, kept: Sequence[_Kept]) -> _Found:
     values = _values_by_name(main_of(module), kept)
     found = _Found(dropped={name for name, in_branch in kept if in_branch and not values[name]})
     holders: dict[SSAValue, list[str]] = {}
+    maps = feature_maps_of(module)
     for name, (value, *others) in ((name, all) for name, all in values.items() if all):
         if others:
             continue  # nodes of both branches may give their outputs one name
         holders.setdefault(value, []).append(name)
+        if value not in maps:
+            found.others.add(name)
         if isinstance(value.owner, graph.ConstantOp):
             found.constants[name] = value.owner.value
         if (type := logical_type(value)) is not None:

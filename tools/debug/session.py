@@ -217,8 +217,7 @@ class DebugSession:
 
     def get(self, name: str) -> Array:
         """A copy of a value of the last run. Raises: StepwellError `no-value`."""
-        self.found.expect_name(name)
-        return self.found.array(name, self.recorded)
+        return self.found.array(self.found.known(name), self.recorded)
 
     def set(self, name: str, array: Array) -> None:
         """

@@ -20,8 +20,8 @@ from stepwell.lowering.main_to_buffers import inputs_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, TensorSpec
-from stepwell.runtime.layout import parse_layout, plain_layout, to_layout
-from stepwell.tools.check.layouts import in_model_layout
+from stepwell.runtime.layout import Layout, parse_layout, plain_layout, to_layout
+from stepwell.tools.check.layouts import in_model_layout, may_have_shape
 from stepwell.tools.check.origins import LogicalType, NodeValue, before_views
 from stepwell.tools.debug.meaning import KernelBody
 from stepwell.tools.debug.program import DebugProgram
@@ -46,7 +46,7 @@ class ValueInfo:
     """As in the model, with the sizes of the run; None where the import leaves it open."""
     dtype: str
     note: str = ""
-    """For a value that is gone, by which pass."""
+    """For a value that is gone, by which pass; for one without an array in this run, why."""
 
 
 class Values:
@@ -58,6 +58,7 @@ class Values:
         self._nodes = {value.name: value for value in program.origins.values}
         inputs = inputs_of(main_of(program.graph))
         self._inputs = dict(zip((spec.name for spec in program.interface.inputs), inputs, strict=True))
+        self._in_text = {value.name_hint: name for name, value in self._inputs.items() if value.name_hint}
         last = main_of(program.graph).body.block.last_op
         assert isinstance(last, func.ReturnOp)
         self._outputs = dict(zip((s.name for s in program.interface.outputs), last.operands, strict=True))
@@ -87,35 +88,46 @@ class Values:
         value = self.program.located.get(self._nodes[name]) if name in self._nodes else None
         return value if value is not None and not self._stored_otherwise(name, value) else None
 
-    def _stored_otherwise(self, name: str, value: SSAValue) -> str:
-        """The type of a value in the program, if that is not the model's in blocks or in another shape."""
+    def _stored_otherwise(self, name: str, value: SSAValue, recorded: Recorded | None = None) -> str:
+        """The type of a value in the program, if the model's value is not to be had from it; else empty."""
         logical = self._logical(name)
-        type = value.type
-        if logical is None or type.name != TensorType.name:
+        source, layout = self._laid_out(name, value)
+        if logical is None or source.type.name != TensorType.name:
             return ""
-        tensor = cast(Tensor, type)
+        tensor = cast(Tensor, source.type)
         dims, dtype = dims_of(tensor), dtype_of(tensor.element_type).name
-        in_blocks = any(source in self.program.layouts for source in before_views(value))
-        fits = in_blocks or (
-            len(dims) == len(logical.dims)
-            and all(
-                a == b or not (a.is_static and b.is_static) for a, b in zip(dims, logical.dims, strict=True)
-            )
-        )
-        return "" if fits and dtype == logical.dtype else f"{dtype}[{', '.join(map(str, dims))}]"
+        found, wanted = ([Dim.of(_size(dim, recorded)) for dim in each] for each in (dims, logical.dims))
+        if dtype == logical.dtype and may_have_shape(found, layout, wanted):
+            return ""
+        return f"{dtype}[{', '.join(map(str, found))}]"
+
+    def _laid_out(self, name: str, value: SSAValue) -> tuple[SSAValue, Layout | None]:
+        """The value before views with a layout that is not the model's, and the layout; else itself."""
+        if self.program.same.may_be_feature_map(name):
+            for source in before_views(value):
+                if (layout := self.program.layouts.get(source)) is not None:
+                    return source, layout
+        return value, None
 
     def is_input(self, name: str) -> bool:
         """Whether a value is an input of the model."""
         return name in self._inputs
 
-    def expect_name(self, name: str) -> None:
-        """Require a value of the model. Raises: StepwellError `no-value`."""
-        if name not in self._inputs and name not in self._nodes and name not in self._outputs:
+    def known(self, name: str) -> str:
+        """The name of a value, which in a program's text may be `%x`. Raises: StepwellError `no-value`."""
+        if not self._has(name):
+            plain = name.removeprefix("%")
+            name = self._in_text.get(plain, plain if self._has(plain) else name)
+        if not self._has(name):
             raise _unknown(name, self.names)
+        return name
+
+    def _has(self, name: str) -> bool:
+        return name in self._inputs or name in self._nodes or name in self._outputs
 
     def expect(self, name: str) -> SSAValue:
         """The value of level 1 of a name. Raises: StepwellError `no-value`."""
-        self.expect_name(name)
+        name = self.known(name)
         if (value := self.located(name)) is not None:
             return value
         if self.program.same.is_constant(name):
@@ -176,12 +188,22 @@ class Values:
             return ValueInfo(name, where, "", "weight", shape, dtype)
         if value is None:
             return ValueInfo(name, where, "", "gone", shape, dtype, self._note(name))
+        if recorded is not None and (stored := self._stored_otherwise(name, value, recorded)):
+            return ValueInfo(name, where, "", "gone", shape, dtype, f"the program stores it as {stored}")
         how, kernel = self._how(value)
         if how == "observed" and kernel is None:
             how = "input" if name in self._inputs else how
-        return ValueInfo(
-            name, where, "" if kernel is None else self.program.name_of(kernel), how, shape, dtype
-        )
+        kernel_name = "" if kernel is None else self.program.name_of(kernel)
+        note = "" if recorded is None or kernel is None else self._missing(how, kernel, recorded)
+        return ValueInfo(name, where, kernel_name, how, shape, dtype, note)
+
+    def _missing(self, how: str, kernel: Operation, recorded: Recorded) -> str:
+        """The reason why a run has no array of a value of a kernel; empty where it has one."""
+        if not recorded.ran(kernel):
+            return "its kernel has not run"
+        if how == "computed" and isinstance(kernel, graph.FusedOp) and self.inputs(kernel, recorded) is None:
+            return "a value of the last iteration that its kernel reads is not kept"
+        return ""
 
     def _how(self, value: SSAValue) -> tuple[str, Operation | None]:
         *_, source = before_views(value)
@@ -233,17 +255,17 @@ class Values:
         value = self.expect(name)
         array = self.stored(value, recorded)
         if array is None:
-            message = f'"{name}" was not recorded: its kernel has not run, or it is no array in memory'
-            raise StepwellError("no-value", None, message)
+            why = self.info(name, recorded).note or "it is no array in memory"
+            raise StepwellError("no-value", None, f'"{name}" was not recorded: {why}')
         logical = self._logical(name)
         shape = None if logical is None else [_size(dim, recorded) for dim in logical.dims]
         if shape is None or any(isinstance(size, str) for size in shape):
             return array.copy()
-        source = next((v for v in before_views(value) if v in self.program.layouts), value)
+        source, layout = self._laid_out(name, value)
         if source is not value:
             array = self.stored(source, recorded)
         sizes = [int(size) for size in shape]
-        found = None if array is None else in_model_layout(array, self.program.layouts.get(source), sizes)
+        found = None if array is None else in_model_layout(array, layout, sizes)
         if found is None:
             stored = "unknown" if array is None else list(array.shape)
             raise self.gone(name, f"the program stores it as {stored}, not as {sizes}")
@@ -302,7 +324,7 @@ class Values:
             if list(array.shape) != shape:
                 message = f'"{name}" must have shape {shape}, found {list(array.shape)}'
                 raise StepwellError("shape-mismatch", None, message)
-        if (layout := self.program.layouts.get(value)) is not None:
+        if (layout := self._laid_out(name, value)[1]) is not None and value in self.program.layouts:
             plain = parse_layout(plain_layout("NC", len(layout.spatial)))
             return np.ascontiguousarray(to_layout(array, plain, layout))
         stored = recorded.shape(value)

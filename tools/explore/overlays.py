@@ -22,9 +22,12 @@ def read_overlay(path: Path) -> Data:
     Raises: StepwellError `no-file`, `bad-data` for a file that is neither.
     """
     found = _read(path)
-    if isinstance(found, list):
-        return _of_profile(cast("list[object]", found))
     expected = 'expected {"name", "unit", "values": {node: number or text}}, or a profile of ONNX Runtime'
+    if isinstance(found, list):
+        profile = _of_profile(cast("list[object]", found))
+        if not profile["values"]:
+            raise StepwellError("bad-data", str(path), f"{expected}, found a list without times of nodes")
+        return profile
     if not isinstance(found, dict):
         raise StepwellError("bad-data", str(path), expected)
     parts = cast("Mapping[str, object]", found)
@@ -32,8 +35,8 @@ def read_overlay(path: Path) -> Data:
     if not isinstance(name, str) or not isinstance(unit, str) or not isinstance(values, dict):
         raise StepwellError("bad-data", str(path), expected)
     by_node = cast("dict[str, object]", values)
-    if bad := next((node for node, value in by_node.items() if not _is_shown(value)), None):
-        raise StepwellError("bad-data", str(path), f"the value of node {bad!r} is neither number nor text")
+    if bad := [node for node, value in by_node.items() if not _is_shown(value)]:
+        raise StepwellError("bad-data", str(path), f"the value of node {bad[0]!r} is neither number nor text")
     return {"name": name, "unit": unit, "values": by_node}
 
 
@@ -73,6 +76,6 @@ def _of_profile(events: Iterable[object]) -> Data:
         if isinstance(event, dict):
             fields = cast("dict[str, object]", event)
             name, duration = str(fields.get("name", "")), fields.get("dur")
-            if name.endswith(_ORT_TIME) and isinstance(duration, int | float):
+            if name.endswith(_ORT_TIME) and isinstance(duration, int | float) and isfinite(duration):
                 values[name.removesuffix(_ORT_TIME)] = float(duration)
     return {"name": "onnxruntime", "unit": "µs", "values": values}

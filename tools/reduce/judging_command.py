@@ -50,6 +50,8 @@ class JudgingCommand:
         if not first:
             help = "it has to end with 0 while a case is interesting"
             message = f"the command does not call the input interesting: {self._ended()}"
+            if of_nothing():
+                help += "; an empty program is interesting to it: write `! COMMAND` for the opposite"
             raise bad_test(self.command, message, help=help)
         if of_nothing():
             raise bad_test(self.command, "the command calls an empty program interesting")

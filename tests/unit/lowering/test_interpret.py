@@ -28,6 +28,19 @@ def run(text: str, *inputs: object, function: str = "main") -> list[Array]:
     return interpret(parse_module(ctx, text), ctx, function, [np.asarray(x) for x in inputs])
 
 
+def test_buffers_are_dense_copies() -> None:
+    """An input of transposed strides has no view with merged dimensions; a buffer of its elements has."""
+    text = """
+    func.func @main(%x: memref<2x3xf32>, %y: memref<6xf32>) attributes {
+        sched.kernel = #sched.kernel<inputs = 1, outputs = 1>} {
+      %flat = memref.collapse_shape %x [[0 : i64, 1 : i64]] : memref<2x3xf32> into memref<6xf32>
+      "memref.copy"(%flat, %y) : (memref<6xf32>, memref<6xf32>) -> ()
+      func.return
+    }"""
+    x = np.arange(6, dtype=np.float32).reshape(3, 2).T
+    assert run(text, x)[0].tolist() == x.ravel().tolist()
+
+
 def elementwise(body: str, source: str, target: str, values: Sequence[Any], dtype: npt.DTypeLike) -> Array:
     """A body from `%a` to `%r` on each element of a vector."""
     n = len(values)

@@ -209,6 +209,8 @@ REFUSED = {
     "true {}": "bad-test: the command says good without a limit",
     "false {}": "not-a-pass: wrong with every skippable pass off",
     "no-such-command {}": "bad-test: the shell cannot run the command",
+    "if true; then false {}": "bad-test: the shell cannot read the command without a limit",
+    "false '{}": "bad-test: the shell cannot read the command without a limit",
     "exit 125 # {}": "bad-test: the command cannot tell without a limit",
     "sleep 60 # {}": "bad-test: the command took over 1 seconds without a limit",
     "test -f flag || { touch flag; false; } # {}": "bad-test: the test is not repeatable",
@@ -224,6 +226,18 @@ def test_a_command_that_judges_nothing(
     assert cli.main(arguments) == 1
     code, _, message = REFUSED[command].partition(": ")
     assert f"error[{code}]: {message}" in capsys.readouterr().err
+
+
+def test_a_command_that_judges_the_other_way_round(
+    model: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says good of the artifact with all passes, twice, and bad of the one without."""
+    monkeypatch.chdir(tmp_path)
+    command = "n=$(cat runs 2>/dev/null); echo x$n > runs; test ${#n} -lt 2 # {}"
+    assert cli.main(["bisect", str(model), "--test", command]) == 1
+    shown = capsys.readouterr().err
+    assert "error[bad-test]: the command says good without a limit" in shown
+    assert "help: at limit 0, without the passes, it says bad" in shown
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,21 @@ def test_a_planted_fault(
         assert {row["kernel"] for row in rows if row["status"] == "differs"} - {None}
 
 
+def test_a_transposed_map_of_equal_extents_is_right(tmp_path: Path, capsys: Capture) -> None:
+    """A layout transform is the model's transpose; that axes are equally long does not make it wrong."""
+    text = """g (float[1, 8, 8, 8] x, float[8] p) => (float[1, 8, 8, 8] y) <float[8, 8, 3, 3] w = {WEIGHTS}> {
+      c = Conv <pads = [1, 1, 1, 1]> (x, w)
+      e = Conv <pads = [1, 1, 1, 1]> (c, w)
+      t = Transpose <perm = [0, 2, 3, 1]> (e)
+      y = Add (t, p)
+    }"""
+    weights = ", ".join(str((37 * n % 41 - 20) / 16) for n in range(576))
+    save(onnx_model(text.replace("WEIGHTS", weights)), tmp_path / "m.onnx")
+    status, rows = found(capsys, tmp_path / "m.onnx", "--level", "graph")
+    assert not status and not wrong(rows)
+    assert any(row["pass"].startswith("convert-layout") and row["status"] == "right" for row in rows)
+
+
 def test_levels(model: Path, capsys: Capture) -> None:
     for level in ("graph", "tensor", "loop", "llvm"):
         status, rows = found(capsys, model, "--level", level)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import pytest
 from onnx import numpy_helper
 
@@ -346,6 +347,95 @@ def test_blocked_layouts_are_undone() -> None:
     assert comparison.first is None and not comparison.unjudged
     session.set("b", np.zeros((1, 20, 8, 8), np.float32))
     np.testing.assert_array_equal(session.go_on()["y"], 0)
+
+
+def transposed(perm: list[int]) -> onnx.ModelProto:
+    """Convolutions of feature maps whose axes are equally long, transposed at the end."""
+    model = onnx_model(
+        f"""g (float[1, 8, 8, 8] x, float[8] p, float[8, 8, 3, 3] w) => (float[1, 8, 8, 8] y) {{
+          c = Conv <pads = [1, 1, 1, 1]> (x, w)
+          e = Conv <pads = [1, 1, 1, 1]> (c, w)
+          t = Transpose <perm = {perm}> (e)
+          y = Add (t, p)
+        }}"""
+    )
+    weights = np.random.default_rng(1).standard_normal((8, 8, 3, 3)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    model.graph.input.pop()
+    return model
+
+
+@pytest.mark.parametrize("perm", [[0, 2, 3, 1], [0, 3, 1, 2]])
+def test_a_transposed_feature_map_is_no_feature_map(perm: list[int]) -> None:
+    """The transpose became a layout transform; extents do not tell the orders of axes apart."""
+    session = stepwell.debug(transposed(perm))
+    assert len(session.program.layouts) >= 2
+    x, p = random(1, 8, 8, 8), random(8)
+    session.run({"x": x, "p": p})
+    assert np.array_equal(session.get("t"), session.get("e").transpose(perm))
+    close(np.add(session.get("t"), p), session.get("y"))
+    assert session.compare().first is None
+    other = random(1, 8, 8, 8)
+    session.set("t", other)
+    close(session.go_on()["y"], other + p)
+
+
+def test_all_values_that_are_listed_have_an_array() -> None:
+    """A map in blocks whose reshape is not the model's, and values of a loop that ends by a condition."""
+    model = onnx_model(
+        """g (float[4] x, bool c) => (float[4] y) {
+          y = Loop ("", c, x) <body = b (int64 i, bool c, float[4] v) => (bool d, float[4] w) {
+            s = Add (v, v)
+            u = Exp (s)
+            w = Sub (u, v)
+            m = ReduceMax <keepdims = 0> (w)
+            l = Constant <value = float {3}> ()
+            d = Less (m, l)
+          }>
+        }"""
+    )
+    session = stepwell.debug(model)
+    session.run({"x": np.zeros(4, np.float32), "c": np.array(True)})
+    notes = {value.name: value.note for value in session.values() if value.how != "gone"}
+    assert "of the last iteration that its kernel reads is not kept" in notes["s"]
+    assert not notes["y"]
+    for name, note in notes.items():
+        if not note:
+            session.get(name)
+    with pytest.raises(StepwellError, match="not recorded: a value of the last iteration"):
+        session.get("s")
+
+
+TEXT = """
+func.func @main(%x: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %s = graph.add %x, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %0 = graph.sqrt %s : tensor<4xf32> -> tensor<4xf32>
+  %y = graph.exp %0 : tensor<4xf32> -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+"""
+
+
+def test_values_of_a_program_from_text_have_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(TEXT)
+    session = stepwell.debug(path, opt_level=0)
+    x, b = np.array([1, 4, 9, 2], np.float32), np.array([0, 0, 0, -3], np.float32)
+    session.run({"input0": x, "input1": b})
+    assert {name: how for name, (how, _) in infos(session).items()} == {
+        "s": "computed",
+        "0": "computed",
+        "y": "observed",
+    }
+    assert np.array_equal(session.get("%s"), x + b) and np.array_equal(session.get("x"), x)
+    (finding,) = session.watch("nan")
+    assert (finding.value, finding.op) == ("0", "graph.sqrt")
+    session.set("%s", x)
+    close(session.go_on()["output0"], np.exp(np.sqrt(x)))
+    session.set("b", np.zeros(4, np.float32))
+    close(session.go_on()["output0"], np.exp(np.sqrt(x)))
+    with pytest.raises(StepwellError, match='the model has no value "%nope"'):
+        session.get("%nope")
 
 
 def test_before_a_run_there_are_no_values() -> None:

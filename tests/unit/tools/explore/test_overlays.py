@@ -52,6 +52,8 @@ def test_a_profile_of_onnx_runtime_is_an_overlay(tmp_path: Path):
     [
         ("{", "expected JSON"),
         ("3", "expected"),
+        ('[1, {"name": "n_kernel_time", "dur": NaN}]', "found a list without times of nodes"),
+        ('{"name": "a", "unit": "", "values": {"": null}}', "the value of node '' is neither number"),
         ('{"name": "a", "unit": "", "values": [1]}', "expected"),
         (
             '{"name": "a", "unit": "", "values": {"n": [1]}}',

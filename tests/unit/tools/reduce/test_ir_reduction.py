@@ -248,6 +248,7 @@ def test_a_test_command(folder: Path) -> None:
         ("true {}", "calls an empty program interesting"),
         ("false {}", "does not call the input interesting"),
         ("no-such-command {}", "the shell cannot run the command"),
+        ("grep 'tanh {}", "the shell cannot read the command"),
         ("test -e FOLDER/seen || { touch FOLDER/seen; false; } # {}", "not repeatable"),
         ("true", "names no case"),
         ("exit 125 # {}", "does not call the input interesting: it ended with 125"),
@@ -258,6 +259,13 @@ def test_a_command_that_tells_nothing(folder: Path, command: str, message: str) 
     with pytest.raises(StepwellError, match=message) as raised:
         reduce_ir(path, output, request=Request(command=command.replace("FOLDER", str(folder))))
     assert raised.value.code == "bad-test"
+
+
+def test_a_command_the_other_way_round(folder: Path) -> None:
+    path, output = written(folder, graph("exp"))
+    with pytest.raises(StepwellError, match="does not call the input interesting") as raised:
+        reduce_ir(path, output, request=Request(command="! grep -q graph.exp {}"))
+    assert "an empty program is interesting to it" in str(raised.value)
 
 
 def test_nothing_wrong(folder: Path) -> None:

@@ -1,0 +1,38 @@
+"""Names for the values of a program from text, which has no nodes: those that the text gives them."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp, NameLoc, NoneAttr, StringAttr
+from xdsl.ir import SSAValue
+from xdsl.printer import Printer
+
+from stepwell.dialects.locations import node_names
+from stepwell.tools.driver.compilation import main_of
+
+
+def name_by_text(module: ModuleOp) -> None:
+    """
+    Give each op of `@main` without a node the location of a node with the printed name of its first result.
+
+    `%s = graph.add %x, %y : …` becomes the node "s"; a value without a name has its number: `%0` is "0".
+    """
+    printer = _Names(StringIO())
+    printer.print_op(module)
+    for op in main_of(module).body.walk():
+        if op.results and not node_names(op.location) and (name := printer.names.get(op.results[0])):
+            op.location = NameLoc(StringAttr(name), NoneAttr())
+
+
+class _Names(Printer):
+    """A printer that remembers the names of values, those of regions that have names of their own too."""
+
+    def __init__(self, stream: StringIO):
+        super().__init__(stream)
+        self.names: dict[SSAValue, str] = {}
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        name = super().print_ssa_value(value)
+        self.names.setdefault(value, name)
+        return name
