@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects.adt.data import DataOp
 from stepwell.dialects.constants import Constant, array_of
-from stepwell.dialects.graph_ir.state import state_pairs
+from stepwell.dialects.graph_ir.state import StatePair, state_pairs
 from stepwell.dialects.type_variables import TYPE_PARAMS
+from stepwell.dialects.types import dims_of
 from stepwell.dialects.vm.program import data_type, signature_of_type
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.image import MAIN
 from stepwell.runtime.interface import StateSpec
@@ -52,7 +54,14 @@ def _function(op: FuncOp, row: Callable[[Constant], int]) -> program.Function:
 
 
 def state_specs(main: FuncOp, row: Callable[[Constant], int]) -> Sequence[StateSpec]:
-    """The states of `@main`; `row` gives an initial value its number in the table of constants."""
+    """
+    The states of `@main`; `row` gives an initial value its number in the table of constants.
+
+    Raises: StepwellError `state-mismatch` for one that is no tensor of known rank and named sizes, and for an
+    initial value of another type.
+    """
+    for each in state_pairs(main):
+        _expect_state(main, each)
     return [
         StateSpec(
             each.name,
@@ -64,6 +73,18 @@ def state_specs(main: FuncOp, row: Callable[[Constant], int]) -> Sequence[StateS
         )
         for each in state_pairs(main)
     ]
+
+
+def _expect_state(main: FuncOp, state: StatePair) -> None:
+    type = main.body.block.arg_types[state.argument]
+    if not isinstance(type, TensorType) or any(dim.is_unknown for dim in dims_of(type)):
+        message = f"the state {state.name!r} is {type}: states are tensors whose sizes are numbers or symbols"
+        help = "let data be arguments and results, and keep them in Python"
+        raise StepwellError("state-mismatch", main, message, help=help)
+    initial = getattr(state.initial, "type", type)
+    if initial != type and isinstance(initial, TensorType) and list(dims_of(initial)) != list(dims_of(type)):
+        message = f"the state {state.name!r} is {type} and begins with {initial}"
+        raise StepwellError("state-mismatch", main, message, help="give both one type")
 
 
 def is_public(function: FuncOp) -> bool:
