@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from stepwell.dialects.adt.data import DataOp
 from stepwell.dialects.constants import Constant, array_of
@@ -13,6 +15,7 @@ from stepwell.dialects.graph_ir.state import StatePair, state_pairs
 from stepwell.dialects.type_variables import TYPE_PARAMS
 from stepwell.dialects.types import dims_of
 from stepwell.dialects.vm.program import data_type, signature_of_type
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.image import MAIN
@@ -77,14 +80,20 @@ def state_specs(main: FuncOp, row: Callable[[Constant], int]) -> Sequence[StateS
 
 def _expect_state(main: FuncOp, state: StatePair) -> None:
     type = main.body.block.arg_types[state.argument]
-    if not isinstance(type, TensorType) or any(dim.is_unknown for dim in dims_of(type)):
+    sizes = _sizes(type)
+    if sizes is None or any(dim.is_unknown for dim in sizes):
         message = f"the state {state.name!r} is {type}: states are tensors whose sizes are numbers or symbols"
         help = "let data be arguments and results, and keep them in Python"
         raise StepwellError("state-mismatch", main, message, help=help)
-    initial = getattr(state.initial, "type", type)
-    if initial != type and isinstance(initial, TensorType) and list(dims_of(initial)) != list(dims_of(type)):
+    initial: Attribute = getattr(state.initial, "type", type)
+    if _sizes(initial) != sizes:
         message = f"the state {state.name!r} is {type} and begins with {initial}"
         raise StepwellError("state-mismatch", main, message, help="give both one type")
+
+
+def _sizes(type: Attribute) -> list[Dim] | None:
+    """The sizes of a tensor type; None for another type."""
+    return list(dims_of(cast("TensorType[Attribute]", type))) if isinstance(type, TensorType) else None
 
 
 def is_public(function: FuncOp) -> bool:

@@ -256,4 +256,4 @@ func.func @main(%x: {L}) -> {L} {{
     (tmp_path / "m.mlir").write_text(text)
     with pytest.raises(StepwellError, match=f"@{name} is called and has no body") as caught:
         stepwell.compile(tmp_path / "m.mlir", executor="vm")
-    assert caught.value.help is not None and f"did you mean {near!r}" in caught.value.help
+    assert caught.value.help is not None and f"did you mean {near}?" in caught.value.help
