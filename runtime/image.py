@@ -29,6 +29,11 @@ NATIVE = "native functions"
 """The name of the entry with the native functions of a program, which no function of the IR has."""
 
 
+ARRAY_CALLS = "calls on arrays"
+"""The name of the entry with the function by which the machine calls segments."""
+_NO_SEGMENTS = (NATIVE, ARRAY_CALLS)
+
+
 class RuntimeErrorRow(NamedTuple):
     """The meaning of a nonzero return code of compiled code: error code, message, and the node at fault."""
 
@@ -185,7 +190,7 @@ class ModelImage(NamedTuple):
     @property
     def segments(self) -> Mapping[str, Entry]:
         """The functions of a program that its bytecode calls."""
-        return {name: entry for name, entry in self.functions.items() if name != NATIVE}
+        return {name: entry for name, entry in self.functions.items() if name not in _NO_SEGMENTS}
 
     @property
     def is_library(self) -> bool:

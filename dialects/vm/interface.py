@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from stepwell.dialects.adt.data import DataOp
 from stepwell.dialects.constants import Constant, array_of
-from stepwell.dialects.graph_ir.state import state_pairs
+from stepwell.dialects.graph_ir.state import StatePair, state_pairs
 from stepwell.dialects.type_variables import TYPE_PARAMS
+from stepwell.dialects.types import dims_of
 from stepwell.dialects.vm.program import data_type, signature_of_type
+from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.image import MAIN
 from stepwell.runtime.interface import StateSpec
@@ -52,7 +57,14 @@ def _function(op: FuncOp, row: Callable[[Constant], int]) -> program.Function:
 
 
 def state_specs(main: FuncOp, row: Callable[[Constant], int]) -> Sequence[StateSpec]:
-    """The states of `@main`; `row` gives an initial value its number in the table of constants."""
+    """
+    The states of `@main`; `row` gives an initial value its number in the table of constants.
+
+    Raises: StepwellError `state-mismatch` for one that is no tensor of known rank and named sizes, and for an
+    initial value of another type.
+    """
+    for each in state_pairs(main):
+        _expect_state(main, each)
     return [
         StateSpec(
             each.name,
@@ -64,6 +76,24 @@ def state_specs(main: FuncOp, row: Callable[[Constant], int]) -> Sequence[StateS
         )
         for each in state_pairs(main)
     ]
+
+
+def _expect_state(main: FuncOp, state: StatePair) -> None:
+    type = main.body.block.arg_types[state.argument]
+    sizes = _sizes(type)
+    if sizes is None or any(dim.is_unknown for dim in sizes):
+        message = f"the state {state.name!r} is {type}: states are tensors whose sizes are numbers or symbols"
+        help = "let data be arguments and results, and keep them in Python"
+        raise StepwellError("state-mismatch", main, message, help=help)
+    initial: Attribute = getattr(state.initial, "type", type)
+    if _sizes(initial) != sizes:
+        message = f"the state {state.name!r} is {type} and begins with {initial}"
+        raise StepwellError("state-mismatch", main, message, help="give both one type")
+
+
+def _sizes(type: Attribute) -> list[Dim] | None:
+    """The sizes of a tensor type; None for another type."""
+    return list(dims_of(cast("TensorType[Attribute]", type))) if isinstance(type, TensorType) else None
 
 
 def is_public(function: FuncOp) -> bool:

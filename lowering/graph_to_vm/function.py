@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects.func import CallOp, FuncOp
@@ -10,12 +10,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import adt, graph, ref
+from stepwell.dialects.adt.prelude import prelude_functions
 from stepwell.dialects.constants import Constant
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.vm.instructions import number, registers
 from stepwell.lowering.graph_to_vm.code import Code, Constants, symbol
 from stepwell.lowering.graph_to_vm.matches import bound_registers, cases_by_tag
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, did_you_mean
 
 After: TypeAlias = Callable[[Sequence[int]], None]
 """Appends what follows a region, given the registers of the values that it yields."""
@@ -30,7 +31,7 @@ class FunctionCode:
     """
 
     def __init__(
-        self, function: FuncOp, segments: Container[str], functions: Container[str], constants: Constants
+        self, function: FuncOp, segments: Container[str], functions: Collection[str], constants: Constants
     ):
         """Args: `segments` and `functions` are the names of those with a body."""
         self._function, self._segments, self._constants = function, segments, constants
@@ -137,9 +138,8 @@ class FunctionCode:
         """Require a named function to have a body. Raises: StepwellError `unknown-function`."""
         if op.callee is None or (name := op.callee.string_value()) in self._functions:
             return
-        raise StepwellError(
-            "unknown-function", op, f"@{name} is called and has no body", help=f"define @{name} in the module"
-        )
+        help = f"{did_you_mean(name, [*self._functions, *prelude_functions()])}define @{name} in the module"
+        raise StepwellError("unknown-function", op, f"@{name} is called and has no body", help=help)
 
     def _call(self, op: graph.CallOp) -> None:
         arguments = registers(self._uses(op.arguments))

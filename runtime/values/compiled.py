@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Unpack
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
-from stepwell.runtime.image import MAIN, NATIVE, ModelImage
+from stepwell.runtime.image import ARRAY_CALLS, MAIN, NATIVE, ModelImage
 from stepwell.runtime.machine.loader import Library
 from stepwell.runtime.machine.variants import variant_of
 from stepwell.runtime.model import CompiledModel, expect_artifact
 from stepwell.runtime.values.program import LimitedProgram
+from stepwell.runtime.vm.array_calls import ArrayCalls, layout_holds
 from stepwell.runtime.vm.bytecode import decode
 from stepwell.runtime.vm.machine import MAX_DEPTH, Limits, Machine
 from stepwell.runtime.vm.native import NativeMachine
@@ -77,10 +78,15 @@ class CompiledProgram(LimitedProgram):
             or limits.get("hooks")
             or limits.get("max_instructions") is not None
         ):
-            return Machine(program, calls, **limits)
+            return Machine(program, calls, array_calls=self._array_calls(), **limits)
         library = Library(variant_of(native).code)
         depth, memory = limits.get("max_depth", MAX_DEPTH), limits.get("max_memory")
         return NativeMachine(program, library, calls, self.segments, max_depth=depth, max_memory=memory)
+
+    def _array_calls(self) -> ArrayCalls | None:
+        """The native function by which the machine calls segments, where there is one."""
+        entry = self.image.functions.get(ARRAY_CALLS)
+        return ArrayCalls(Library(variant_of(entry).code)) if entry is not None and layout_holds() else None
 
     def with_limits(self, **limits: Unpack[Limits]) -> CompiledProgram:
         """The same program with other limits. Raises: StepwellError `bad-option`."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, cast
 
-from stepwell.runtime.vm.hot_runs import OFTEN, HotRun
+from stepwell.runtime.vm.hot_runs import OFTEN, Block, HotRun
 from stepwell.runtime.vm.instructions import targets_of
 from stepwell.runtime.vm.objects import Registers, Step, Value, wrong_kind
 from stepwell.runtime.vm.program import Code, Function, Program
@@ -55,6 +55,7 @@ class Run:
     """Instructions in a row, the last of which is not a step."""
 
     __slots__ = (
+        "block",
         "callee",
         "choose",
         "closure",
@@ -67,6 +68,7 @@ class Run:
         "register",
         "steps",
         "take",
+        "walk",
     )
 
     callee: Linked
@@ -83,8 +85,12 @@ class Run:
         self.steps: tuple[Step, ...] = ()
         self.pcs: dict[Step, int] = {}
         """The number of each step's instruction."""
-        self.hot: HotRun | None = None
+        self.block: Block[Run] | None = None
+        """The instructions; None where a run is not to be part of a function."""
+        self.hot: HotRun[Run] | None = None
         """The function that replaces the steps once they have run often."""
+        self.walk: Callable[[Registers], Run] | None = None
+        """This function: it returns the run whose end it has reached."""
         self.last_pc = 0
         """The number of the last instruction."""
         self.end = RETURN
@@ -138,14 +144,18 @@ class _Linker:
     def link(self) -> None:
         """Fill the runs."""
         for start, run in self._runs.items():
-            pc = start
+            pc, steps = start, list[Step]()
             while (code := self._function.code[pc]).name not in _ENDS:
-                self._add(run, pc, STEPS[code.name](self._tables, *code.operands))
+                steps.append(STEPS[code.name](self._tables, *code.operands))
+                self._add(run, pc, steps[-1])
                 pc += 1
             self._end(run, pc, code)
-            if run.steps and code.name != "fatal" and not self._hooks:
+            if code.name != "fatal" and not self._hooks:
                 rows = list(zip(range(start, pc), self._function.code[start:pc], strict=True))
-                _heat(run, partial(HotRun, rows, run.steps, self._tables))
+                targets = [self._runs[target] for target in targets_of(*code)]
+                run.block = Block(rows, steps, code, pc, targets)
+                if run.steps:
+                    _heat(run, partial(HotRun, run, _block_of, _going_on, self._tables))
 
     def _add(self, run: Run, pc: int, *steps: Step) -> None:
         before = [hook.before(self._function, pc) for hook in self._hooks]
@@ -178,7 +188,18 @@ class _Linker:
                     run.callee = self._functions[run.closure]
 
 
-def _heat(run: Run, made: Callable[[], HotRun]) -> None:
+def _block_of(run: Run) -> Block[Run] | None:
+    return run.block
+
+
+def _going_on(run: Run) -> Run:
+    """A run without instructions that goes on at another."""
+    made = Run(run.function)
+    made.end, made.following = GOTO, run
+    return made
+
+
+def _heat(run: Run, made: Callable[[], HotRun[Run]]) -> None:
     """Let a run become a function when it has run often."""
     left = OFTEN
 
@@ -187,7 +208,7 @@ def _heat(run: Run, made: Callable[[], HotRun]) -> None:
         left -= 1
         if left == 0:
             run.hot = made()
-            run.steps = (run.hot.step,)
+            run.walk = run.hot.step
 
     run.steps = (count, *run.steps)
 

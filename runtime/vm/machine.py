@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TypedDict, cast
+from typing import TypedDict
 
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.vm.array_calls import ArrayCalls
 from stepwell.runtime.vm.backtrace import backtrace
 from stepwell.runtime.vm.limits import InstructionLimit, MemoryLimit
 from stepwell.runtime.vm.linked import (
@@ -58,6 +59,7 @@ class Machine:
     array or a list or tuple of several. `max_depth` bounds the frames, `max_memory` the bytes of tensors and
     objects alive in a call (within a sixteenth), `max_instructions` the instructions of a call (checked
     before each run of instructions without a jump or call). `hooks` makes observers of one thread's calls.
+    `array_calls` is native code that calls segments.
     Raises: StepwellError `bad-bytecode`, `too-large` from the verifier; `unknown-function` where a packed
     function is missing.
     """
@@ -71,6 +73,7 @@ class Machine:
         max_memory: int | None = None,
         max_instructions: int | None = None,
         hooks: Callable[[], Sequence[Hooks]] = tuple,
+        array_calls: ArrayCalls | None = None,
     ):
         verify(program)
         missing = [each.name for each in program.packed if each.name not in packed]
@@ -84,7 +87,8 @@ class Machine:
         self._limits = max_memory, max_instructions
         self._hooks = hooks
         callees = [(each, packed[each.name]) for each in program.packed]
-        self._tables = Tables([each.array for each in program.constants], self.tags, callees)
+        constants = [each.array for each in program.constants]
+        self._tables = Tables(constants, self.tags, callees, array_calls)
         self._numbers = {function.name: number for number, function in enumerate(program.functions)}
         # Each running call uses one of these alone: limits and observers count in it.
         self._idle: list[_Call] = []
@@ -168,12 +172,18 @@ class _Call:
                 hook.stop()
 
     def _loop(self, linked: Linked, registers: Registers, stack: list[Frame]) -> Value:
-        functions, run, step = self._functions, linked.entry, None
+        functions = self._functions
+        run: Run = linked.entry
+        step: object = None
         limit = min(self._max_depth + 1, _FIRST_CHECK)
         try:
             while True:
-                for step in run.steps:
-                    step(registers)
+                if (walk := run.walk) is not None:
+                    step = walk
+                    run = walk(registers)
+                else:
+                    for step in run.steps:
+                        step(registers)
                 end = run.end
                 if end == CALL:
                     callee = run.callee
@@ -197,28 +207,20 @@ class _Call:
                     callee = run.callee
                     registers, run = [*run.take(registers), *callee.padding], callee.entry
                 else:
-                    callee, arguments = self._closure(run, registers, functions)
+                    closure: Closure = registers[run.closure]
+                    if closure.__class__ is not Closure:
+                        raise wrong_kind("a function value", closure, is_last=True)
+                    callee: Linked = functions[closure.function]
+                    called = [*closure.captures, *run.take(registers), *callee.padding]
+                    if len(called) != callee.function.registers:
+                        raise _wrong_arguments(callee, len(called))
                     if end == CALL_CLOSURE:
                         stack.append((registers, run))
                         if len(stack) >= limit:
                             limit = self._deeper(stack)
-                    registers, run = [*arguments, *callee.padding], callee.entry
+                    registers, run = called, callee.entry
         except (Fault, StepwellError) as error:
             raise located(error, run, step, stack) from error.__cause__
-
-    def _closure(
-        self, run: Run, registers: Registers, functions: Sequence[Linked]
-    ) -> tuple[Linked, Sequence[Value]]:
-        """The function and all arguments of a call of a function value. Raises: Fault."""
-        if (value := registers[run.closure]).__class__ is not Closure:
-            raise wrong_kind("a function value", value, is_last=True)
-        closure = cast(Closure, value)
-        linked, arguments = functions[closure.function], (*closure.captures, *run.take(registers))
-        if len(arguments) != linked.function.parameters:
-            expected = linked.function.parameters
-            message = f"@{linked.function.name} takes {expected} arguments, found {len(arguments)}"
-            raise Fault("bad-bytecode", message, is_last=True)
-        return linked, arguments
 
     def _deeper(self, stack: list[Frame]) -> int:
         """
@@ -238,6 +240,13 @@ class _Call:
         largest = max(linked.function.registers for linked in self._functions)
         more = (MAX_STACK_REGISTERS - count) // max(1, largest)
         return min(self._max_depth + 1, depth + max(_LEAST_MORE, min(depth, more)))
+
+
+def _wrong_arguments(callee: Linked, registers: int) -> Fault:
+    """The error of a function value that is called with another number of arguments."""
+    found = registers - len(callee.padding)
+    message = f"@{callee.function.name} takes {callee.function.parameters} arguments, found {found}"
+    return Fault("bad-bytecode", message, is_last=True)
 
 
 def located(error: Fault | StepwellError, run: Run, step: object, stack: Sequence[Frame]) -> StepwellError:

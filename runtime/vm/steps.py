@@ -14,6 +14,7 @@ import numpy as np
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
+from stepwell.runtime.vm.array_calls import ArrayCalls
 from stepwell.runtime.vm.instructions import ConstructorOf, Outputs
 from stepwell.runtime.vm.objects import (
     TUPLE_TAG,
@@ -43,6 +44,8 @@ class Tables(NamedTuple):
     constants: Sequence[Array]
     tags: Sequence[Sequence[Tag]]
     packed: Sequence[tuple[Packed, PackedFunction]]
+    array_calls: ArrayCalls | None = None
+    """The native function that calls segments on arrays, where there is one."""
 
 
 def taker(registers: Sequence[int]) -> Callable[[Registers], Sequence[Value]]:

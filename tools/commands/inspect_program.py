@@ -20,11 +20,15 @@ def inspect_program(image: ModelImage, args: Namespace) -> int:
         print(disassembled(program))
         return 0
     for function in program.public():
-        if (signature := function.signature) is None:
+        if function.signature is None:
             continue
+        signature = function.signature
+        states, signature = signature.states, signature.public
         inputs = [f"{signature.name_of(n)}: {type}" for n, type in enumerate(signature.inputs)]
         outputs = ", ".join(map(str, signature.outputs))
         print(f"@{function.name}({', '.join(inputs)}) -> {outputs}")
+        for state in states:
+            print(f"state {state.name}: {function.signature.inputs[state.input]}")
     instructions = sum(len(function.code) for function in program.functions)
     print(f"bytecode: {instructions} instructions in {len(program.functions)} functions")
     if (native := image.functions.get(NATIVE)) is not None:

@@ -13,11 +13,11 @@ from stepwell.dialects.vm import SEGMENT
 from stepwell.dialects.vm.program import program_of
 from stepwell.passes.pipelines import BYTECODE_PIPELINE, PROGRAM_PIPELINE
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.image import NATIVE, Entry, ModelImage
+from stepwell.runtime.image import ARRAY_CALLS, NATIVE, Entry, ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.runtime.vm.bytecode import encode
 from stepwell.tools.driver.compilation import Compilation, is_bytecode, is_functional
-from stepwell.tools.driver.native_functions import native_functions, without_native_code
+from stepwell.tools.driver.native_functions import array_calls, native_functions, without_native_code
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.tensor_program import compile_module
 
@@ -66,6 +66,8 @@ def compile_functional(compilation: Compilation, options: CompileOptions) -> Mod
             help = 'executor="auto" makes bytecode of it'
             message = f"the program has no native functions: {problem}"
             raise StepwellError("unsupported", None, message, help=help)
+    if NATIVE not in functions and functions:
+        functions[ARRAY_CALLS] = array_calls(compilation.ctx.target)
     bytecode = encode(program, weights)
     effort = {"seconds": dict(compilation.seconds)}
     return ModelImage(functions, tuple(weights), summary=counts, effort=effort, program=bytecode)

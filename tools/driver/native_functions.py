@@ -9,13 +9,14 @@ from xdsl.dialects.func import FuncOp
 
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
-from stepwell.lowering.vm_to_llvm import SHARED, native_problem, shared_code
+from stepwell.lowering.vm_to_llvm import ARRAY_CALL, SHARED, native_problem, shared_code
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import NATIVE_PIPELINE
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.image import Entry, Variant
 from stepwell.runtime.interface import Interface
 from stepwell.runtime.machine.loader import linked
+from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.vm.native_tables import is_fixed
 from stepwell.runtime.vm.program import Program
 from stepwell.tools.driver.compilation import Compilation
@@ -43,6 +44,12 @@ def native_functions(compilation: Compilation) -> Entry:
     module = llvm_module(compilation)
     text = _without_declarations(emit_llvm(module)) + shared_code()
     code = linked([compile_to_object(text, target, optimize=True)])
+    return Entry(_NO_INTERFACE, (Variant(target.triple, target.needed_features, code),))
+
+
+def array_calls(target: TargetDescription) -> Entry:
+    """The entry of the function by which the machine calls segments."""
+    code = linked([compile_to_object(ARRAY_CALL, target, optimize=True)])
     return Entry(_NO_INTERFACE, (Variant(target.triple, target.needed_features, code),))
 
 

@@ -237,3 +237,23 @@ def test_calls_with_closures_and_cells_leave_no_memory_behind(executor: Executor
 
     before = calls(200)
     assert calls(1000) - before < 2_000_000
+
+
+@pytest.mark.parametrize(("name", "near"), [("concta", "concat"), ("hlper", "helper")])
+def test_a_function_that_is_not_there_has_near_names(name: str, near: str, tmp_path: Path) -> None:
+    text = f"""
+func.func private @helper(%x: {L}) -> {L} {{
+  %y = graph.call @helper(%x) : ({L}) -> {L}
+  %z = graph.call @concat<{N}>(%x, %y) : ({L}, {L}) -> {L}
+  func.return %z : {L}
+}}
+func.func @main(%x: {L}) -> {L} {{
+  %y = graph.call @helper(%x) : ({L}) -> {L}
+  %z = graph.call @{name}(%y) : ({L}) -> {L}
+  func.return %z : {L}
+}}
+"""
+    (tmp_path / "m.mlir").write_text(text)
+    with pytest.raises(StepwellError, match=f"@{name} is called and has no body") as caught:
+        stepwell.compile(tmp_path / "m.mlir", executor="vm")
+    assert caught.value.help is not None and f"did you mean {near}?" in caught.value.help

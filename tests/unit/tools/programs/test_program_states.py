@@ -91,6 +91,30 @@ def test_results_that_are_states(tmp_path: Path, executor: Executor) -> None:
     assert session.state["s"].tolist() == [3, 4]
 
 
+OF_DATA = f"""
+func.func @main(%t: {L} {{graph.state = "total"}}, %x: {N}) -> ({L} {{graph.state = "total"}}) {{
+  %n = adt.make @List::@Cons(%x, %t) : ({N}, {L}) -> {L}
+  func.return %n : {L}
+}}
+"""
+OTHER_BEGIN = SUMS.replace(f"dense<100> : {N}", "dense<100> : tensor<3xi64>")
+
+
+@pytest.mark.parametrize("executor", ["auto", "vm", "interpreter"])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (OF_DATA, "the state 'total' is !adt.data<@List, tensor<i64>>: states are tensors"),
+        (OTHER_BEGIN, "the state 'total' is tensor<i64> and begins with tensor<3xi64>"),
+    ],
+)
+def test_states_that_are_refused(tmp_path: Path, executor: Executor, text: str, message: str) -> None:
+    (tmp_path / "m.mlir").write_text(text)
+    with pytest.raises(StepwellError, match=r"error\[state-mismatch\]") as caught:
+        stepwell.compile(tmp_path / "m.mlir", executor=executor)
+    assert message in caught.value.message
+
+
 def test_bytecode_as_text_runs(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "m.mlir").write_text(SUMS)
     assert cli.main(["compile", str(tmp_path / "m.mlir"), "--emit", "vm"]) == 0
