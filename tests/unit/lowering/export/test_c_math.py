@@ -30,7 +30,8 @@ SPECIAL = (
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    return load_objects([compile_to_object(math_code(MATH_FUNCTIONS), host_target(), optimize=False)])
+    text = math_code(MATH_FUNCTIONS)
+    return load_objects([compile_to_object(text, host_target(), optimize=False, effort=0)])
 
 
 def function(library: Library, name: str, type: Any = ctypes.c_double) -> Callable[..., float]:
@@ -55,6 +56,7 @@ def points(count: int) -> list[tuple[float, ...]]:
     return [(x, y) for x in SPECIAL for y in SPECIAL] + list(zip(numbers, reversed(numbers), strict=True))
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_function_is_within_four_units_of_the_c_librarys(library: Library, name: str) -> None:
     ours = function(library, name)
@@ -68,6 +70,7 @@ def test_a_function_is_within_four_units_of_the_c_librarys(library: Library, nam
             assert abs(found - right) <= 4 * math.ulp(right), where
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", ["sinf", "expf", "powf", "tanhf"])
 def test_f32_is_that_of_f64_rounded_once(library: Library, name: str) -> None:
     narrow, wide = function(library, name, ctypes.c_float), function(library, name.removesuffix("f"))
@@ -77,11 +80,12 @@ def test_f32_is_that_of_f64_rounded_once(library: Library, name: str) -> None:
             assert np.array_equal(narrow(*rounded), float(np.float32(wide(*rounded))), equal_nan=True), values
 
 
-@pytest.mark.parametrize("mcpu", ["x86-64", "aarch64", "armv7", "riscv64"])
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("mcpu", ["armv7", "x86-64", "aarch64", "riscv64"])
 def test_they_need_no_other_function(mcpu: str) -> None:
     row = cpu_rows()[mcpu]
     target = described(row.triple, row.features)
-    file = read_paired(compile_to_object(math_code(MATH_FUNCTIONS), target, optimize=False))
+    file = read_paired(compile_to_object(math_code(MATH_FUNCTIONS), target, optimize=False, effort=0))
     assert {s.name for s in file.symbols if not s.section} <= {"", "<string>"}  # the name of the file
 
 
@@ -101,7 +105,7 @@ def test_a_model_with_sines_and_f64_is_exported(tmp_path: Path) -> None:
     outputs: Any = stepwell.load(tmp_path / "m.so")(x, z)
     np.testing.assert_allclose(outputs[0], np.sin(x) * np.cos(x), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(outputs[1], np.exp(z) + np.tanh(z), rtol=1e-14)
-    for target in ("wasm32", "aarch64", "armv7", "riscv64gcv"):
+    for target in ("wasm32", "armv7"):
         file = tmp_path / f"m.{'wasm' if target == 'wasm32' else 'so'}"
         assert stepwell.export(model, file, target=target).code_bytes
 
