@@ -210,8 +210,7 @@ def microcontroller(folder: Path) -> None:
         row(what, "SKIPPED: no arm-none-eabi-gcc here", bound)
         return
     model = Path(__file__).parents[1] / "examples" / "digits.onnx"
-    options = dict(name="digits", input_shapes={"pictures": (1, 64)})
-    done = stepwell.export(model, folder / "digits.c", **options)
+    done = stepwell.export(model, folder / "digits.c", input_shapes={"pictures": (1, 64)})
     cpu = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
     line = [compiler, *cpu, "-Os", "-ffreestanding", "-c", "digits.c", "-o", "digits.o"]
     subprocess.run(line, cwd=folder, check=True)

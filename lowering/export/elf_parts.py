@@ -6,9 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from stepwell.lowering.export.c_math import MATH_FUNCTIONS, math_code
 from stepwell.lowering.export.parts import ExportedSymbol, Parts
 from stepwell.lowering.export.stack_bound import stack_bound
 from stepwell.lowering.kernels.exported_pool import POOL_FUNCTIONS, POOL_PREFIX
+from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import MAIN, Variant
 from stepwell.runtime.interface import Array
@@ -17,6 +19,7 @@ from stepwell.runtime.link.elf import ObjectFile
 from stepwell.runtime.link.linker import FlatCode, UndefinedSymbols, flat_link
 from stepwell.runtime.link.relinked import as_object, read_paired
 from stepwell.runtime.machine.demands import arch_of, system_of
+from stepwell.runtime.machine.target import described
 
 _ENTRY = ("workspace_bytes", "run", "message", "json", "main")
 _FILE = ("json", "check_weights")
@@ -52,7 +55,8 @@ def elf_parts(
     objects of a program around it.
     Raises: StepwellError `undefined-symbol` where nothing defines a function that the code calls.
     """
-    shared = list(map(read_paired, support))
+    shared = [*map(read_paired, support)]
+    shared += [*more, *_mathematics(functions, [*shared, *more])]
     files, stacks = list[ObjectFile](), dict[str, int]()
     for each in functions:
         code, entry = _with_alias(each), _calling(read_paired(each.entry), each.alias)
@@ -60,7 +64,7 @@ def elf_parts(
         # Of several functions, kernels with the same name have the same code.
         kernels = code if len(functions) == 1 else [_as_weak(file, each.alias) for file in code]
         files += [*(file for file in kernels if file not in files), entry]
-    code = _linked([*files, *shared, *more], [f"{each.name}_weights" for each in functions])
+    code = _linked([*files, *shared], [f"{each.name}_weights" for each in functions])
     weights_of_file = f"{name}_weights"
     open = [(place, kind, weights_of_file, addend) for place, kind, _, addend in code.relocations]
     code = code._replace(relocations=tuple(open))
@@ -72,6 +76,18 @@ def elf_parts(
     code = code._replace(symbols={**code.symbols, **places})
     symbols += [ExportedSymbol(link, is_weak) for link in links]
     return Parts(name, code, tuple(symbols), tuple(weights), json, stacks)
+
+
+def _mathematics(functions: Sequence[EntryCode], support: Sequence[ObjectFile]) -> list[ObjectFile]:
+    """The object with the functions of `math.h` that kernels call."""
+    files = [file for each in functions for file in _with_alias(each)]
+    defined = {s.name for file in (*files, *support) for s in file.symbols if s.section}
+    used = {s.name for file in files for s in file.symbols if not s.section} - defined
+    if not (names := used & MATH_FUNCTIONS):
+        return []
+    variant = functions[0].variant
+    target = described(variant.triple, variant.features)
+    return [read_paired(compile_to_object(math_code(names), target, optimize=False))]
 
 
 def pool_links(name: str, triple: str) -> tuple[Sequence[str], bool]:
@@ -121,7 +137,7 @@ def _linked(files: Sequence[ObjectFile], open: Collection[str]) -> FlatCode:
     except UndefinedSymbols as error:
         names = ", ".join(error.names)
         message = f"the code calls {names}, and an exported file defines all that it calls"
-        help = "f64 mathematics, sines and tangents are the C library's: a .stepwell file runs the model"
+        help = "a .stepwell file runs the model"
         raise StepwellError("undefined-symbol", None, message, help=help) from None
     except ValueError as error:
         raise InternalError(None, f"exported code could not be linked: {error}") from None

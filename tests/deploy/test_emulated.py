@@ -40,6 +40,10 @@ g (float[N, 64] x) => (float[N, 64] y) <float s = {0.05}, uint8 z = {128}> {
 }""",
     "halves": """
 g (float16[N, 24] x, float16[24, 40] w) => (float16[N, 40] y) { m = MatMul (x, w) y = Tanh (m) }""",
+    "sines": """
+g (float[N, 24] x, double[N, 24] z) => (float[N, 24] y, double[N, 24] w) {
+  s = Sin (x) c = Cos (x) y = Mul (s, c) e = Exp (z) t = Tanh (z) w = Add (e, t)
+}""",
     "data": """
 g (float[N, 5] x) => (int64[2, K] y) { y = NonZero (x) }""",
 }

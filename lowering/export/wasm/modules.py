@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from stepwell.dialects.sched_entry import weight_offsets
+from stepwell.lowering.export.c_math import MATH_FUNCTIONS, math_code
 from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
 from stepwell.lowering.export.parts import Chunk, weight_chunks
 from stepwell.lowering.export.wasm.allocation import ALLOCATOR, allocation_code
@@ -50,7 +51,9 @@ class WasmCode:
         """
         target = replace(self.target, features=(*self.target.features, *(["atomics"] if threads else [])))
         exports = [*self.functions, *(POOL_FUNCTIONS if threads else ())]
-        linked = _linked([*self.objects, *_support(target)], exports, f"{self.name}_weights")
+        objects = [*self.objects, *_support(target)]
+        objects += _mathematics(self.objects, target)
+        linked = _linked(objects, exports, f"{self.name}_weights")
         file = module_file(
             linked, self.about, stack_bytes=STACK_BYTES, weights=self.weights, is_shared=threads
         )
@@ -108,12 +111,20 @@ def _support(target: TargetDescription) -> tuple[WasmObject, ...]:
     return tuple(map(read_object, (*support_objects(target), allocation)))
 
 
+def _mathematics(objects: Sequence[WasmObject], target: TargetDescription) -> list[WasmObject]:
+    """The object with the functions of `math.h` that kernels call."""
+    used = {symbol.name for each in objects for symbol in each.symbols if not symbol.is_defined}
+    if not (names := used & MATH_FUNCTIONS):
+        return []
+    return [read_object(compile_to_object(math_code(names), target, optimize=False))]
+
+
 def _linked(objects: Sequence[WasmObject], functions: Sequence[str], weights: str) -> LinkedModule:
     try:
         return link_module(objects, functions, stack_bytes=STACK_BYTES, open={weights: 0})
     except UndefinedSymbols as error:
         message = f"the code calls {', '.join(error.names)}, and a module imports its memory alone"
-        help = "f64 mathematics, sines and tangents are the C library's: a .stepwell file runs the model"
+        help = "a .stepwell file runs the model"
         raise StepwellError("undefined-symbol", None, message, help=help) from None
     except ValueError as error:
         raise InternalError(None, f"exported code could not be linked: {error}") from None

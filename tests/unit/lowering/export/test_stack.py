@@ -36,6 +36,7 @@ _MACHINES = tuple(
 )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", _MACHINES)
 def test_a_frame_has_room_for_its_array_and_little_more(mcpu: str) -> None:
     row = cpu_rows()[mcpu]

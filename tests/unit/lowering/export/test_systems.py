@@ -53,6 +53,7 @@ def test_all_systems_are_here() -> None:
     assert set(SYSTEMS) == set(MACHINES)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mcpu", SYSTEMS)
 def test_a_library_has_its_functions_and_no_other(mcpu: str, tmp_path: Path) -> None:
     path = tmp_path / f"m.{suffix_of(mcpu)}"
@@ -115,6 +116,7 @@ int main(int count, char **args) {
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", [name for name in SYSTEMS if name.startswith("x86-64")])
 def test_its_code_runs_with_the_calling_convention_of_the_system(mcpu: str, tmp_path: Path) -> None:
     """This machine's system does not load the file, but its CPU runs what a loader would have in memory."""
@@ -154,6 +156,7 @@ def test_an_object_of_windows(tmp_path: Path) -> None:
     assert struct.unpack_from("<I", data, texts)[0] == len(data) - texts
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("mcpu", ["x86-64-v3-macos", "aarch64-macos"])
 def test_an_object_of_macos(mcpu: str, tmp_path: Path) -> None:
     done = stepwell.export(model(), tmp_path / "m.o", mcpu=mcpu)
@@ -202,6 +205,7 @@ def test_a_linker_takes_an_archive_of_windows(tmp_path: Path) -> None:
     assert (tmp_path / "linked.dll").read_bytes()[:2] == b"MZ"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("mcpu", "name"),
     [
