@@ -43,6 +43,7 @@ DIALECTS: dict[str, str] = {
     "graph": "stepwell.dialects.graph:Graph",
     "gpu": "stepwell.dialects.gpu:GPU",
     "linalg_ext": "stepwell.dialects.linalg_ext:LinalgExt",
+    "mxnet": "stepwell.dialects.mxnet:Mxnet",
     "npu": "stepwell.dialects.npu:Npu",
     "onnx": "stepwell.dialects.onnx:Onnx",
     "paddle": "stepwell.dialects.paddle:Paddle",
@@ -61,6 +62,7 @@ DIALECTS: dict[str, str] = {
 
 OP_TABLES = {
     "coreml": "stepwell.dialects.coreml:op_class",
+    "mxnet": "stepwell.dialects.mxnet:op_class",
     "paddle": "stepwell.dialects.paddle:op_class",
     "stablehlo": "stepwell.dialects.stablehlo:op_class",
     "tflite": "stepwell.dialects.tflite:op_class",

@@ -49,7 +49,11 @@ class ForeignFunction:
             Dim.symbol(f"{prefix}_{axis}") if size is None else Dim.of(size)
             for axis, size in enumerate(sizes)
         ]
-        argument = self._block.insert_arg(tensor_type(element, dims), len(self._block.args))
+        return self.add_open_input(name, tensor_type(element, dims))
+
+    def add_open_input(self, name: str, type: Attribute) -> SSAValue:
+        """An argument of any type."""
+        argument = self._block.insert_arg(type, len(self._block.args))
         self._inputs.append(name)
         self._define(name, argument)
         return argument

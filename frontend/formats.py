@@ -73,6 +73,7 @@ FORMATS: Sequence[Format] = (
         classes=("sklearn.base.BaseEstimator", "xgboost.core.Booster", "lightgbm.basic.Booster"),
     ),
     Format("a Core ML model", "stepwell.frontend.coreml.read:read_coreml", (".mlpackage", ".mlmodel")),
+    Format("an MXNet symbol", "stepwell.frontend.mxnet.read:read_mxnet", ("-symbol.json",)),
     Format("a Paddle program", "stepwell.frontend.paddle.read:read_paddle", (".json",)),
     Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
     Format("an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",)),

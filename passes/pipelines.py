@@ -203,7 +203,7 @@ NEEDED = frozenset(
             "convert-coreml-to-graph",
             "convert-paddle-to-graph",
             "convert-onnx-to-graph",
-            "convert-tflite-to-graph",
+            *("convert-mxnet-to-graph", "convert-tflite-to-graph"),
         ),
         *("convert-stablehlo-to-graph", "convert-torch-to-graph", "put-channels-first"),
         *("convert-plugins-to-graph", *(step.name for step in (*PARTITION, *PLACEMENT))),
@@ -230,6 +230,7 @@ def text_of(steps: Iterable[Step]) -> str:
 
 FROM_MODELS: Mapping[str, str] = {
     "coreml": "convert-coreml-to-graph",
+    "mxnet": "convert-mxnet-to-graph",
     "onnx": MODEL[0].text,
     "paddle": "convert-paddle-to-graph",
     "stablehlo": "convert-stablehlo-to-graph",

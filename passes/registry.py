@@ -132,6 +132,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "convert-linalg-to-amx": ("lower 8-bit products to AMX tile registers",),
         "convert-loops-to-emitc": ("lower loops on buffers to the operators and statements of C",),
         "convert-loops-to-llvm": ("lower loops on buffers to the llvm dialect",),
+        "convert-mxnet-to-graph": ("lower each operator of MXNet to graph ops",),
         "convert-onnx-to-graph": ("lower each ONNX operator to graph ops",),
         "convert-paddle-to-graph": ("lower each operator of Paddle to graph ops",),
         "convert-stablehlo-to-graph": ("lower each operation of StableHLO to graph ops",),

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.runtime.errors import StepwellError
 
-MODEL_DIALECTS = ("coreml", "onnx", "paddle", "stablehlo", "tflite", "torch")
+MODEL_DIALECTS = ("coreml", "mxnet", "onnx", "paddle", "stablehlo", "tflite", "torch")
 
 
 def model_dialect(module: ModuleOp) -> str | None:

@@ -16,7 +16,7 @@ from stepwell.dialects.types import DimsAttr, Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.errors import StepwellError
 
-_TYPED = ("coreml", "graph", "paddle", "stablehlo", "tflite", "torch")
+_TYPED = ("coreml", "graph", "mxnet", "paddle", "stablehlo", "tflite", "torch")
 """Dialects whose values have their types before the conversion to level 1."""
 _HELP_OF_GRAPH = "give the sizes where the model's own file is compiled"
 

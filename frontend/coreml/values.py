@@ -15,8 +15,8 @@ from xdsl.ir import Attribute
 from stepwell.dialects.types import element_of, tensor_type
 from stepwell.frontend.coreml.package import Package
 from stepwell.frontend.coreml.schema import ELEMENTS, STRING
+from stepwell.frontend.packed import packed_elements
 from stepwell.frontend.protobuf import Message
-from stepwell.frontend.tflite.elements import packed_elements
 from stepwell.runtime.dims import UNKNOWN, Dim
 from stepwell.runtime.interface import Array, dtype_from_name
 

@@ -83,11 +83,11 @@ def lut_to_dense(call: Call) -> Value:
         raise call.invalid(f"the tables {groups} must divide the shape {list(indices.shape)}")
     if indices.size and int(indices.max()) >= entries:
         raise call.invalid(f"an index is outside of the {entries} entries of the table")
-    blocks: list[Array] = [
-        np.arange(size) // (size // count) for size, count in zip(indices.shape, groups, strict=True)
-    ]
-    flat = table.reshape([*groups, entries])
-    return call.at.constant(flat[(*np.ix_(*blocks), indices.astype(np.intp))])
+    table = table.reshape([*groups, entries])
+    for axis, (size, count) in enumerate(zip(indices.shape, groups, strict=True)):
+        table = np.repeat(table, size // count, axis)
+    chosen = np.take_along_axis(table, indices.astype(np.int64)[..., np.newaxis], -1)
+    return call.at.constant(chosen[..., 0])
 
 
 def _packed_entries(call: Call, packed: Array, table: Array) -> Array:

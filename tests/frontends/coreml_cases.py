@@ -192,7 +192,12 @@ def expected(case: Case) -> list[Array]:
 
 
 def write(case: Case, path: Path) -> None:
-    """Write a case as a package, by coremltools."""
+    """Write a case as a package."""
+    converted(case).save(str(path))
+
+
+def converted(case: Case) -> Any:
+    """A case as a model of coremltools."""
     torch, ct = import_module("torch"), import_module("coremltools")
     module = case.function
     if not isinstance(module, torch.nn.Module):
@@ -205,14 +210,13 @@ def write(case: Case, path: Path) -> None:
         for i, each in enumerate(case.inputs)
     ]
     precision = ct.precision.FLOAT16 if case.half else ct.precision.FLOAT32
-    made = ct.convert(
+    return ct.convert(
         traced,
         inputs=inputs,
         convert_to="mlprogram",
         compute_precision=precision,
         minimum_deployment_target=getattr(ct.target, case.target),
     )
-    made.save(str(path))
 
 
 def _as_module(function: Callable[..., Any]) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.frontends.coreml_cases import Case, cases, expected, numbers, write
+from tests.frontends.coreml_cases import Case, cases, converted, expected, numbers, write
 from tests.frontends.sample_files import arrays
 from tests.frontends.small_models import mobile, residual, transformer
 
@@ -47,16 +47,48 @@ def fixed(folder: Path) -> None:
 
 def add(archive: zipfile.ZipFile, case: Case) -> None:
     """Add a case to an archive: the files of its package, and its inputs and results."""
+    add_package(archive, case.name, converted(case))
+    data = arrays(case.inputs, expected(case))
+    archive.writestr(zipfile.ZipInfo(f"{case.name}.npz"), data, zipfile.ZIP_DEFLATED)
+
+
+def add_package(archive: zipfile.ZipFile, name: str, model: Any) -> None:
+    """Add the files of a package."""
     with TemporaryDirectory() as folder:
-        package = Path(folder) / f"{case.name}.mlpackage"
-        write(case, package)
+        package = Path(folder) / f"{name}.mlpackage"
+        model.save(str(package))
         fixed(package)
         for file in sorted(path for path in package.rglob("*") if path.is_file()):
-            name = zipfile.ZipInfo(str(file.relative_to(folder)))
-            archive.writestr(name, file.read_bytes(), zipfile.ZIP_DEFLATED)
-    archive.writestr(
-        zipfile.ZipInfo(f"{case.name}.npz"), arrays(case.inputs, expected(case)), zipfile.ZIP_DEFLATED
+            info = zipfile.ZipInfo(str(file.relative_to(folder)))
+            archive.writestr(info, file.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def write_compressed(archive: zipfile.ZipFile) -> None:
+    """
+    Write a model with weights as integers with scales, in tables, and in blocks; each also as the numbers
+    that these weights stand for.
+    """
+    optimize: Any = import_module("coremltools.optimize.coreml")
+    case = models()[2]
+    scaled = optimize.OpLinearQuantizerConfig(weight_threshold=0)
+    tables = optimize.OpPalettizerConfig(mode="uniform", nbits=2, weight_threshold=0)
+    blocks = optimize.OpLinearQuantizerConfig(
+        weight_threshold=0, dtype="int4", granularity="per_block", block_size=2
     )
+    grouped = optimize.OpPalettizerConfig(
+        mode="uniform", nbits=2, weight_threshold=0, granularity="per_grouped_channel", group_size=2
+    )
+    kinds = {
+        "scaled": ("iOS16", optimize.linear_quantize_weights, scaled),
+        "tables": ("iOS16", optimize.palettize_weights, tables),
+        "blocks": ("iOS18", optimize.linear_quantize_weights, blocks),
+        "grouped": ("iOS18", optimize.palettize_weights, grouped),
+    }
+    for name, (target, compress, config) in kinds.items():
+        dense = converted(case._replace(target=target))
+        made = compress(dense, config=optimize.OptimizationConfig(global_config=config))
+        add_package(archive, name, made)
+        add_package(archive, f"{name}_dense", optimize.decompress_weights(made))
 
 
 def main() -> None:
@@ -66,6 +98,8 @@ def main() -> None:
         for case in cases():
             print(case.name)
             add(archive, case)
+    with zipfile.ZipFile(FOLDER / "compressed.zip", "w", compresslevel=9) as archive:
+        write_compressed(archive)
     for case in models():
         package = FOLDER / f"{case.name}.mlpackage"
         shutil.rmtree(package, ignore_errors=True)

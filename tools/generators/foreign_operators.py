@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
-from stepwell.dialects import coreml, stablehlo, tflite
+from stepwell.dialects import coreml, mxnet, paddle, stablehlo, tflite
 from stepwell.dialects.foreign import OpTable
-from stepwell.lowering import coreml_to_graph, stablehlo_to_graph, tflite_to_graph
+from stepwell.lowering import (
+    coreml_to_graph,
+    mxnet_to_graph,
+    paddle_to_graph,
+    stablehlo_to_graph,
+    tflite_to_graph,
+)
 from stepwell.lowering.to_graph.foreign_pass import Families
 
 TFLITE_PAGE, STABLEHLO_PAGE = "frontends/tflite-operators.md", "frontends/stablehlo-operations.md"
@@ -39,22 +45,23 @@ def stablehlo_page(generated: str) -> str:
 
 def foreign_pages(generated: str) -> dict[str, str]:
     """The pages of frameworks whose pass is one of an op table. Args: `generated` as above."""
+    tables = {
+        ("coreml", "operations", "Core ML"): (coreml.TABLE, coreml_to_graph.FAMILIES),
+        ("mxnet", "operators", "MXNet"): (mxnet.TABLE, mxnet_to_graph.FAMILIES),
+        ("paddle", "operators", "Paddle"): (paddle.TABLE, paddle_to_graph.FAMILIES),
+    }
     return {
-        "frontends/coreml-operations.md": _table_page(
-            ("operations of Core ML", "operations of ML programs", "coreml"),
-            generated,
-            coreml.TABLE,
-            coreml_to_graph.FAMILIES,
-        )
+        f"frontends/{dialect}-{what}.md": _table_page((dialect, f"{what} of {framework}"), generated, *parts)
+        for (dialect, what, framework), parts in tables.items()
     }
 
 
-def _table_page(names: tuple[str, str, str], generated: str, table: OpTable, families: Families) -> str:
-    """A page. Args: `names` are those of the operators in the title and in the text, and of the dialect."""
-    title, what, dialect = names
+def _table_page(names: tuple[str, str], generated: str, table: OpTable, families: Families) -> str:
+    """A page. Args: `names` are those of the dialect and of its operators."""
+    dialect, title = names
     converted = families.converted()
     text = (
-        f"The {len(converted)} {what} with a conversion to level 1, of {len(table)} in the table\n"
+        f"The {len(converted)} {title} with a conversion to level 1, of {len(table)} in the table\n"
         f"of the `{dialect}` dialect. A model with others is refused with all their names."
     )
     heads = (f"Which {title} are converted", generated, text)

@@ -61,7 +61,7 @@ SECTIONS = (
     ("Other", ("",)),
 )
 # Generated from the operator schemas, one op for each of ONNX's: ONNX's own documentation describes them.
-WITHOUT_REFERENCE = ("coreml", "onnx", "paddle", "stablehlo", "tflite", "torch")
+WITHOUT_REFERENCE = ("coreml", "mxnet", "onnx", "paddle", "stablehlo", "tflite", "torch")
 
 
 def pages() -> dict[str, str]:

@@ -17,6 +17,7 @@ _FOLDERS: Mapping[str, str] = {
     "stepwell.passes.onnx": "onnx",
     "stepwell.frontend": "onnx",
     "stepwell.lowering.coreml_to_graph": "onnx",
+    "stepwell.lowering.mxnet_to_graph": "onnx",
     "stepwell.lowering.onnx_to_graph": "onnx",
     "stepwell.lowering.paddle_to_graph": "onnx",
     "stepwell.lowering.stablehlo_to_graph": "onnx",

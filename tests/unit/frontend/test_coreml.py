@@ -84,6 +84,17 @@ def test_a_model_is_compiled(name: str) -> None:
     assert_like_torch(name, [np.asarray(model(*arrays_of(SAMPLES / f"{name}.npz", "in")))])
 
 
+@pytest.mark.parametrize("kind", ["scaled", "tables", "blocks", "grouped"])
+def test_weights_of_few_bits_are_the_numbers_that_they_stand_for(kind: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(SAMPLES / "compressed.zip") as archive:
+        archive.extractall(tmp_path)
+    paths = [tmp_path / f"{name}.mlpackage" for name in (kind, f"{kind}_dense")]
+    assert "constexpr_" in str(stepwell.read(paths[0])) and "constexpr_" not in str(stepwell.read(paths[1]))
+    inputs = arrays_of(SAMPLES / "mobile.npz", "in")
+    (found,), (wanted,) = (interpreted(path, inputs) for path in paths)
+    assert close(found, wanted, 2e-2) and float(np.ptp(wanted)) > 0
+
+
 def test_names_are_those_of_the_program_and_open_sizes_have_the_inputs_name() -> None:
     module = stepwell.read(SAMPLES / "residual.mlpackage")
     assert [str(each) for each in module.inputs] == ["x0: float32[x0_0, 3, 16, 16]"]

@@ -1,4 +1,4 @@
-"""Elements of fewer than 8 bits, which the file has several of in a byte."""
+"""Elements of fewer than 8 bits, which a file has several of in a byte."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from stepwell.runtime.interface import Array, dtype_from_name
 
-_BITS: Mapping[str, int] = {"int2": 2, "int4": 4, "uint4": 4}
+_BITS: Mapping[str, int] = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4}
 
 
 def packed_elements(
