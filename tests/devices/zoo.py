@@ -24,13 +24,17 @@ from tests.support.imports import ROOT
 KINDS = ("webgpu", "opencl", "cuda")
 
 
-def models(folder: Path | None, drawn: Path) -> list[Path]:
-    """The models by name; skeletons get their weights in a folder of their own."""
+def models(folder: Path | None, drawn: Path, only: str = "") -> list[Path]:
+    """
+    The models by name; skeletons get their weights in a folder of their own.
+
+    Args: `only` is a part of the names of skeletons.
+    """
     found = [ROOT / "examples/digits.onnx"]
     if folder is not None:
         found += sorted(folder.glob("*.onnx"))
         fill = folder / "fill_weights.py"
-        for skeleton in sorted((folder / "skeletons").glob("*.onnx")):
+        for skeleton in sorted((folder / "skeletons").glob(f"*{only}*.onnx")):
             if not (made := drawn / skeleton.name).exists():
                 subprocess.run([sys.executable, str(fill), str(drawn), skeleton.stem], check=True)
             found.append(made)

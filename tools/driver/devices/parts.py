@@ -12,6 +12,7 @@ from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.dev.devices import DeviceOp
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
+from stepwell.dialects.locations import node_names
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import DimsAttr, tensor_type
 from stepwell.lowering.device_part import code_formats, device_part
@@ -21,6 +22,7 @@ from stepwell.passes.context import PassContext
 from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import GPU_PIPELINE, TO_KERNELS, graph_steps, text_of
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.named_target import Target
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.devices.chosen import device_name
 from stepwell.tools.driver.options import CompileOptions
@@ -39,6 +41,17 @@ def part_of(func: FuncOp, compilation: Compilation, options: CompileOptions) -> 
     backend = cast(StringAttr, func.attributes[BACKEND]).data
     specs = {op.sym_name.data: op.target for op in compilation.module.ops if isinstance(op, DeviceOp)}
     target = cast(SpecAttr, specs[backend]).target()
+    try:
+        return _part_for(func, compilation, options, target)
+    except StepwellError as error:
+        if error.where or error.code not in REFUSALS:
+            raise
+        nodes = dict.fromkeys(name for op in func.walk() for name in node_names(op.location))
+        raise RefusedPart([error.at(", ".join(f'node "{name}"' for name in nodes))]) from None
+
+
+def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, target: Target) -> bytes:
+    """The device part for a target."""
     main = own_main(func)
     module = ModuleOp([main])
     open_regions(module)
