@@ -166,7 +166,7 @@ def test_tiles_fit(config: str) -> None:
             (kernel, kernel),
             (1, 1),
             (1, 1),
-            (0,) * 4,
+            (0, 0, 0, 0),
         )
         tile = chosen_tile(shape, sizes)
         assert tile is not None and tile.fits(shape, sizes) and shape.out(1) % tile.columns == 0
@@ -174,7 +174,8 @@ def test_tiles_fit(config: str) -> None:
 
 def test_multipliers_are_the_nearest() -> None:
     ratios = np.array([1.0, 0.5, 3.7e-4, 1 - 2.0**-40, 511.9])
-    factors, shifts = multipliers(ratios)
+    made: tuple[Any, Any] = multipliers(ratios)
+    factors, shifts = made
     assert ((1 << 30 <= factors) & (factors < 1 << 31)).all()
     np.testing.assert_allclose(factors / 2.0**shifts, ratios, rtol=2.0**-31)
 
