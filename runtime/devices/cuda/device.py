@@ -98,8 +98,8 @@ class Cuda(Device):
         """The error about missing memory, with what there is."""
         free, total = c_size_t(), c_size_t()
         self._driver.call("cuMemGetInfo_v2", byref(free), byref(total))
-        has, of, needs = (f"{size / 1e9:.1f}" for size in (free.value, total.value, nbytes))
-        message = f"{self.info.name} has {has} of {of} GB free, and {needs} GB are needed"
+        has, of, needs = (_size_text(size) for size in (free.value, total.value, nbytes))
+        message = f"{self.info.name} has {has} of {of} free, and {needs} are needed"
         return StepwellError("device-memory", None, message, note=error.message)
 
     def free(self, memory: Memory) -> None:
@@ -214,6 +214,11 @@ class Cuda(Device):
 def _info(found: Found) -> DeviceInfo:
     name = f"{Cuda.kind}:{found.number}"
     return DeviceInfo(name, Cuda.kind, f"{found.name} ({found.arch})", found.memory_bytes)
+
+
+def _size_text(nbytes: int) -> str:
+    """A number of bytes in GiB or MiB."""
+    return f"{nbytes / 2**30:.1f} GiB" if nbytes >= 1 << 30 else f"{nbytes / 2**20:.1f} MiB"
 
 
 def _passed(value: Any) -> Any:
