@@ -64,9 +64,10 @@ class Access:
         """The position in elements."""
         return self.offsets >> (itemsize.bit_length() - 1)
 
-    def error(self, code: str, message: str) -> StepwellError:
-        """An error about the access."""
-        return self.group.in_kernel(StepwellError(code, None, f"{message}: {self.instruction}"))
+    def outside(self, position: int, place: str) -> StepwellError:
+        """The error about an address that no buffer has."""
+        message = f"{self.thread(position)} accesses {place}: {self.instruction}"
+        return self.group.in_kernel(StepwellError("out-of-bounds", None, message))
 
     def thread(self, position: int) -> str:
         """The thread of a position among the active lanes."""
@@ -142,7 +143,7 @@ class Space:
             place = f"address {address:#x}, which no buffer has"
             if region is not None:
                 place = f"{region.name}, byte {address - region.base} of {region.nbytes}"
-            return access.error("out-of-bounds", f"{access.thread(position)} accesses {place}")
+            return access.outside(position, place)
         return access.instruction.unsupported("lanes access several buffers by one instruction")
 
 
@@ -155,7 +156,8 @@ def _check_written(access: Access) -> None:
     elif not (found := np.atleast_1d(written[offsets])).all():
         position = int(np.argmin(found))
         message = f"{access.thread(position)} reads {access.place(position)}, which no thread has written"
-        raise access.error("uninitialized-read", message)
+        message = f"{message}: {access.instruction}"
+        raise access.group.in_kernel(StepwellError("uninitialized-read", None, message))
 
 
 def _check_races(access: Access, shadow: Shadow) -> None:
