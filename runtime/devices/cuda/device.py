@@ -228,15 +228,15 @@ def _passed(value: Any) -> Any:
     return np.array(value)
 
 
-def _expect_arch(code: str, found: Found) -> None:
+def _expect_arch(arch: str, found: Found) -> None:
     """
     Require a GPU that runs code of an architecture: later ones do, but for names that end in `a`.
 
     Raises: StepwellError `wrong-device`.
     """
-    wanted, has = _version(code), _version(found.arch)
-    if has < wanted or (code.endswith("a") and has != wanted):
-        message = f"the code is for {code}, cuda:{found.number} is {found.arch}"
+    wanted, has = _version(arch), _version(found.arch)
+    if has < wanted or (arch.endswith("a") and has != wanted):
+        message = f"the code is for {arch}, cuda:{found.number} is {found.arch}"
         help = f"compile it again: --target cuda{{arch={found.arch}}}"
         raise StepwellError("wrong-device", None, message, help=help)
 
