@@ -118,10 +118,7 @@ class Space:
         access.offsets = offsets = addresses - region.base if region.base else addresses
         if int(np.bitwise_or.reduce(offsets, axis=None)) & (access.bytes_each - 1):
             position = int(np.argmax(np.atleast_1d(offsets) & (access.bytes_each - 1) != 0))
-            message = (
-                f"{access.thread(position)} accesses an address that is no multiple of {access.bytes_each}"
-            )
-            raise access.error("out-of-bounds", message)
+            raise access.outside(position, f"an address that is no multiple of {access.bytes_each}")
         if rows is not None and np.ndim(rows):
             access.offsets = offsets + rows * region.row_bytes
         if region.written is not None:
