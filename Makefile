@@ -76,9 +76,10 @@ deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-ffi .venv/with-
 	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/deploy tests/unit/runtime/rpc tests/unit/runtime/ffi tests/unit/runtime/serve tests/unit/lowering/export/test_project.py $(DEPLOY)
 
 # Kernels on implementations of GPUs: wgpu (`pip install wgpu`) with lavapipe (apt: mesa-vulkan-drivers) where there
-# is no GPU; OpenCL C by the C compiler.
+# is no GPU; OpenCL C by the C compiler; PTX by its interpreter and by ptxas (pip: nvidia-cuda-nvcc-cu12).
 test-devices: .venv/with-test
-	$(PYTEST) tests/devices tests/unit/lowering/emit_source tests/unit/lowering/lanes
+	TEST_ALL_CASES=1 $(PYTEST) tests/devices tests/unit/lowering/emit_source tests/unit/lowering/lanes \
+	tests/unit/lowering/emit_ptx tests/unit/lowering/ptx tests/unit/runtime/cuda
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
 explore: .venv/with-test .venv/with-editor .venv/with-notebook .venv/with-npm
