@@ -11,7 +11,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends mutants emulated deploy test-devices explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends mutants emulated deploy test-devices models-devices explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -75,11 +75,18 @@ emulated: .venv/with-test .venv/with-emulate
 deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-ffi .venv/with-serve .venv/with-clients
 	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/deploy tests/unit/runtime/rpc tests/unit/runtime/ffi tests/unit/runtime/serve tests/unit/lowering/export/test_project.py $(DEPLOY)
 
-# Kernels on implementations of GPUs: wgpu (`pip install wgpu`) with lavapipe (apt: mesa-vulkan-drivers) where there
-# is no GPU; OpenCL C by the C compiler; PTX by its interpreter and by ptxas (pip: nvidia-cuda-nvcc-cu12).
-test-devices: .venv/with-test
-	TEST_ALL_CASES=1 $(PYTEST) tests/devices tests/unit/lowering/emit_source tests/unit/lowering/lanes \
+# Models on implementations of GPUs: wgpu with lavapipe (apt: mesa-vulkan-drivers) and PoCL (apt: pocl-opencl-icd)
+# where there is no GPU, the accelerator's simulator; OpenCL C by the C compiler; PTX by its interpreter and by ptxas
+# (pip: nvidia-cuda-nvcc-cu12). Fails where one is missing.
+test-devices: .venv/with-test .venv/with-webgpu
+	TEST_DEVICES=1 $(PYTEST) tests/devices tests/unit/lowering/emit_source tests/unit/lowering/lanes \
+	tests/unit/lowering/npu tests/unit/tools/devices tests/unit/runtime/test_device_calls.py \
 	tests/unit/lowering/emit_ptx tests/unit/lowering/ptx tests/unit/runtime/cuda
+
+# Each model of STEPWELL_MODELS is compiled for each kind of device, or refused by a named error; goes on where it was
+# ended. `DEVICES="--shard 1/8"` runs a part.
+models-devices: .venv/with-test
+	$(BIN)/python -m tests.devices.zoo $(DEVICES)
 
 # What an explorer, a debugger and an editor are used with: browsers, editors, shells, where they are installed.
 explore: .venv/with-test .venv/with-editor .venv/with-notebook .venv/with-npm

@@ -266,7 +266,10 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "to-graph-normal-form": ("sort the ops of each block into a canonical order", "ToGraphNormalForm"),
         "un-cps": ("define functions without continuations by those that take them", "UnCPS"),
     },
-    "lowering.backends.npu": {"assign-tokens": ("let the stages of an npu wait for each other by tokens",)},
+    "lowering.backends.npu": {
+        "assign-tokens": ("let the stages of an npu wait for each other by tokens",),
+        "convert-graph-to-npu": ("make programs of the accelerator of its parts of a model",),
+    },
     "lowering.main_to_buffers": {
         "add-entry": ("add the function by which programs in C call @main",),
         "plan-memory": ("assign every intermediate of @main an offset in one arena",),

@@ -12,12 +12,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.dialects.types import dtype_of
+from stepwell.lowering.device_part.refusal import Refusals
 from stepwell.runtime.devices.commands import ARENA, INDEX, Command, Copy, Launch, Number, Slice
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
-Value: TypeAlias = "Dim | float | Slice"
-"""An index, a constant number or a buffer."""
+Value: TypeAlias = "Dim | float | Slice | PutOff"
+"""An index, a constant number, a buffer, or what commands cannot say."""
 _INDEX_OPS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
@@ -40,6 +41,14 @@ ALIGNMENT = 256
 _VIEWS = (memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp)
 
 
+class PutOff(NamedTuple):
+    """A value that commands cannot say; it may be that none needs it."""
+
+    op: Operation
+    shape: tuple[Dim, ...] | None
+    """The shape of a view; None where it is not known."""
+
+
 class HostProgram(NamedTuple):
     """The commands of a module's `@main`, without the copies of its inputs and outputs."""
 
@@ -56,28 +65,40 @@ class _Walk:
     globals: Mapping[str, Slice]
     values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
     commands: list[Command] = field(default_factory=list[Command])
+    refusals: Refusals = field(default_factory=Refusals)
     end: Dim = field(default_factory=lambda: Dim.of(0))
     """The first free byte of the arena."""
     peak: Dim = field(default_factory=lambda: Dim.of(0))
 
     def call(self, function: func.FuncOp, arguments: Sequence[Value]) -> None:
-        """Evaluate the body of a function. Raises: StepwellError `not-on-device`."""
+        """Evaluate the body of a function; what it refuses is noted."""
         self.values |= dict(zip(function.body.block.args, arguments, strict=True))
         begin = self.end
         for op in function.body.block.ops:
-            self._evaluate(op)
+            try:
+                self._evaluate(op)
+            except StepwellError as error:
+                self.refusals.add(error)
+                self.values |= dict.fromkeys(op.results, PutOff(op, None))
         self.end = begin
 
     def dim(self, value: SSAValue) -> Dim:
         """An index."""
-        found = self.values[value]
+        found = self._known(value)
         assert isinstance(found, Dim)
         return found
 
     def slice(self, value: SSAValue) -> Slice:
         """A buffer."""
-        found = self.values[value]
+        found = self._known(value)
         assert isinstance(found, Slice)
+        return found
+
+    def _known(self, value: SSAValue) -> Dim | float | Slice:
+        """A value that commands can say. Raises: StepwellError `not-on-device` for another one."""
+        found = self.values[value]
+        if isinstance(found, PutOff):
+            raise StepwellError("not-on-device", found.op, f"{found.op.name} is computed by the host alone")
         return found
 
     def _evaluate(self, op: Operation) -> None:
@@ -89,8 +110,9 @@ class _Walk:
             case memref.GetGlobalOp():
                 self.values[op.memref] = self.globals[op.name_.string_value()]
             case memref.DimOp():
-                index = self.dim(op.index).value
-                self.values[op.result] = self.slice(op.source).shape[index]
+                self.values[op.result] = self._size(op)
+            case _ if op.results and any(isinstance(self.values[value], PutOff) for value in op.operands):
+                self._put_off(op)
             case memref.ViewOp():
                 self.values[op.results[0]] = self._view(op)
             case memref.AllocaOp() | memref.AllocOp():
@@ -106,20 +128,46 @@ class _Walk:
                 self._launch(op)
             case func.ReturnOp():
                 pass
+            case memref.ReinterpretCastOp():
+                self._reinterpret(op)
             case _ if isinstance(op, _VIEWS):
                 self.values[op.results[0]] = self._reshaped(op)
             case _ if op.name in _INDEX_OPS and all(isinstance(self.values[v], Dim) for v in op.operands):
                 a, b = (self.dim(value) for value in op.operands)
                 self.values[op.results[0]] = _INDEX_OPS[op.name](a, b)
             case _:
-                raise StepwellError("not-on-device", op, f"{op.name} is computed by the host alone")
+                self._put_off(op)
+
+    def _put_off(self, op: Operation) -> None:
+        """Refuse an op where a command needs its results: kernels repeat views and loads themselves."""
+        if not op.results or op.regions:
+            raise StepwellError("not-on-device", op, f"{op.name} is computed by the host alone")
+        shape: tuple[Dim, ...] | None = None
+        if isinstance(op, memref.SubviewOp | memref.ExpandShapeOp):
+            static = op.static_sizes if isinstance(op, memref.SubviewOp) else op.static_output_shape
+            sizes = op.sizes if isinstance(op, memref.SubviewOp) else op.output_shape
+            shape = self._shape(static.get_values(), sizes)
+        self.values |= dict.fromkeys(op.results, PutOff(op, shape))
+
+    def _shape(self, static: Sequence[int], sizes: Sequence[SSAValue]) -> tuple[Dim, ...] | None:
+        """Sizes, the open ones by their values; None where one is not known."""
+        operands = iter(sizes)
+        found = [self.values[next(operands)] if n == DYNAMIC_INDEX else Dim.of(n) for n in static]
+        known = [each for each in found if isinstance(each, Dim)]
+        return tuple(known) if len(known) == len(found) else None
+
+    def _size(self, op: memref.DimOp) -> Value:
+        """A size of a buffer, or of a view."""
+        source = self.values[op.source]
+        shape = source.shape if isinstance(source, Slice | PutOff) else None
+        return PutOff(op, None) if shape is None else shape[self.dim(op.index).value]
 
     def _launch(self, op: gpu.LaunchFuncOp) -> None:
         grid, block = (tuple(self.dim(value) for value in sizes) for sizes in (op.grid, op.block))
         shared = Dim.of(0) if op.shared_bytes is None else self.dim(op.shared_bytes)
         arguments: list[Slice | Number] = []
         for value in op.arguments:
-            found = self.values[value]
+            found = self._known(value)
             if isinstance(found, Slice):
                 arguments.append(found)
             else:
@@ -141,11 +189,24 @@ class _Walk:
         sizes = iter(op.operands[2:])
         return _typed(op.results[0].type, source.space, source.offset + offset, lambda: self.dim(next(sizes)))
 
+    def _reinterpret(self, op: memref.ReinterpretCastOp) -> None:
+        """A dense array with other sizes; other views are put off."""
+        shape = self._shape(op.static_sizes.get_values(), op.sizes)
+        type = cast("MemRefType[Attribute]", op.result.type)
+        if shape is None or type.layout != NoneAttr() or any(op.static_offsets.get_values()):
+            self._put_off(op)
+        else:
+            self.values[op.result] = self.slice(op.source)._replace(shape=shape)
+
     def _reshaped(self, op: Operation) -> Slice:
         """A dense array with another shape. Raises: StepwellError `not-on-device` for others."""
         source, type = self.slice(op.operands[0]), cast("MemRefType[Attribute]", op.results[0].type)
         if type.layout != NoneAttr():
             raise StepwellError("not-on-device", op, f"the host makes a view: {type}")
+        if isinstance(op, memref.ExpandShapeOp):
+            shape = self._shape(op.static_output_shape.get_values(), op.output_shape)
+            if shape is not None:
+                return source._replace(shape=shape)
         open_sizes = [n for n in type.get_shape() if n == DYNAMIC_INDEX]
         if isinstance(op, memref.CastOp):
             sizes = iter(source.shape)
@@ -169,12 +230,13 @@ def host_program(
     The commands of `@main`, called with buffers in the arena and sizes.
 
     Args: `weights` are those of the module's globals; `arena` is the first byte that is free.
-    Raises: StepwellError `not-on-device` for ops that only compiled code of the host has.
+    Raises: RefusedPart with the ops that only compiled code of the host has.
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
     begin = arena.ceildiv(ALIGNMENT) * ALIGNMENT
     walk = _Walk(functions, weights, end=begin, peak=begin)
     walk.call(main, arguments)
+    walk.refusals.expect_none()
     return HostProgram(walk.commands, walk.peak)
 
 
@@ -190,9 +252,9 @@ def _typed(type: Attribute, space: str, offset: Dim, size: Callable[[], Dim]) ->
 
 
 def _constant(op: arith.ConstantOp) -> Value:
-    """The value of a constant number."""
+    """The value of a constant number; others are of the CPU."""
     if isinstance(op.value, IntegerAttr):
         return Dim.of(op.value.value.data)
     if isinstance(op.value, FloatAttr):
         return float(op.value.value.data)
-    raise StepwellError("not-on-device", op, f"the host has a constant {op.value}")
+    return PutOff(op, None)

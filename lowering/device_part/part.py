@@ -18,6 +18,7 @@ from stepwell.lowering.device_part.host_program import ALIGNMENT, array_at, host
 from stepwell.runtime.devices.commands import ARENA, WEIGHTS, Command, CopyIn, CopyOut, Slice
 from stepwell.runtime.devices.part import DevicePart, PartArray
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.named_target import Target
@@ -89,13 +90,20 @@ def _static(type: Attribute) -> list[Dim]:
 def _sources(
     symbols: Sequence[str], inputs: Sequence[Slice], sizes_input: int | None
 ) -> Mapping[str, tuple[int, int]]:
-    """The input and the axis of each symbol; of an input of sizes, the element."""
+    """
+    The input and the axis of each symbol; of an input of sizes, the element.
+
+    Raises: StepwellError `not-on-device` for a size that no dimension is.
+    """
     found: dict[str, tuple[int, int]] = {}
     for number, array in enumerate(inputs):
         dims = array.shape[1:] if number == sizes_input else array.shape
         for axis, dim in enumerate(dims):
             if str(dim) in symbols:
                 found.setdefault(str(dim), (number, axis))
+    if missing := [name for name in symbols if name not in found]:
+        message = f"the size {missing[0]} follows from no dimension of what the part reads"
+        raise StepwellError("not-on-device", None, message)
     return {name: found[name] for name in symbols}
 
 

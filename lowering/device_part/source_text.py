@@ -6,6 +6,7 @@ import json
 
 from xdsl.dialects.builtin import ModuleOp
 
+from stepwell.lowering.device_part.refusal import Refusals
 from stepwell.lowering.emit_source import SourceKernel, emit_kernels
 from stepwell.runtime.machine.named_target import Target
 
@@ -14,9 +15,12 @@ def source_text(module: ModuleOp, target: Target) -> bytes:
     """
     The kernels of a module in the language of a target.
 
-    Raises: StepwellError `unsupported`, `exceeds-target`.
+    Raises: RefusedPart with all that the language lacks.
     """
-    kernels = {kernel.name: _described(kernel) for kernel in emit_kernels(module, target, in_arena=True)}
+    refusals = Refusals()
+    emitted = emit_kernels(module, target, in_arena=True, refuse=refusals.add)
+    refusals.expect_none()
+    kernels = {kernel.name: _described(kernel) for kernel in emitted}
     return json.dumps(kernels, separators=(",", ":")).encode()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr
@@ -43,13 +43,20 @@ class SourceKernel:
     """Whether the bits of infinity are passed after the numbers."""
 
 
-def emit_kernels(module: ModuleOp, target: Target, *, in_arena: bool = False) -> list[SourceKernel]:
+def emit_kernels(
+    module: ModuleOp,
+    target: Target,
+    *,
+    in_arena: bool = False,
+    refuse: Callable[[StepwellError], None] | None = None,
+) -> list[SourceKernel]:
     """
     The kernels of a module in the language of a target.
 
     Args: `in_arena` is for buffers that are pieces of larger memory. WebGPU refuses a launch that binds some
     pieces of one to be read and others to be written, so each is declared as written; OpenCL C takes an
-    offset beside each pointer.
+    offset beside each pointer. `refuse` gets the errors of kernels that the target lacks something for,
+    which are left out.
     Raises: StepwellError `unsupported-target` for a target without one; `exceeds-target`; `unsupported` for
     an op or a type that the language lacks.
     """
@@ -60,9 +67,16 @@ def emit_kernels(module: ModuleOp, target: Target, *, in_arena: bool = False) ->
         raise StepwellError("unsupported-target", None, message, help=help)
     language = language_class(target)
     kernels = [op for op in module.walk() if isinstance(op, gpu.GPUFuncOp) and op.kernel is not None]
+    emitted: list[SourceKernel] = []
     for kernel in kernels:
-        expect_within_limits(kernel, target)
-    return [_emit(kernel, language, in_arena) for kernel in kernels]
+        try:
+            expect_within_limits(kernel, target)
+            emitted.append(_emit(kernel, language, in_arena))
+        except StepwellError as error:
+            if refuse is None:
+                raise
+            refuse(error.at(kernel))
+    return emitted
 
 
 def _emit(kernel: gpu.GPUFuncOp, language: Language, in_arena: bool) -> SourceKernel:

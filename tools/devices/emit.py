@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from stepwell.dialects._xdsl import StepwellContext
     from stepwell.dialects.gpu import GPUModuleOp
 
-DEVICE_LEVELS = ("gpu", "source", "commands")
-"""What `--emit` writes for devices: the gpu level, source text, or what the host does."""
+DEVICE_LEVELS = ("gpu", "source", "commands", "npu")
+"""What `--emit` writes for devices: the gpu level, source text, the host's commands, programs of the npu."""
 _OF_CUDA = ("llvm", "ll", "asm")
 """The levels of which a target `cuda` has those of its kernels; `asm` is PTX."""
-_GPU, _COMMANDS, _CUDA = "gpu", "commands", "cuda"
+_GPU, _COMMANDS, _NPU, _CUDA = "gpu", "commands", "npu", "cuda"
 _MOST_OPT_LEVEL = 1
 """Higher levels store data as kernels of CPUs read them best."""
 
@@ -35,8 +35,9 @@ def emit_for_device(model: Path, options: CompileOptions, level: str, output: Pa
     """
     from stepwell.tools.driver.ir_files import write_ir
 
-    if level == _COMMANDS:
-        _write(commands_text(model, options), output)
+    if level in (_COMMANDS, _NPU):
+        text = commands_text(model, options) if level == _COMMANDS else programs_text(model, options)
+        _write(text, output)
         return
     target = _target(options)
     if target is None and level != _GPU:
@@ -99,6 +100,22 @@ def commands_text(model: Path, options: CompileOptions) -> str:
     calls = [op for op in compilation.module.walk() if isinstance(op, graph.HostCallOp)]
     parts = [payload_bytes(op, compilation.ctx.weights) for op in calls if op.kind.data == DEVICE]
     return "".join(f"{DevicePart.from_bytes(part).emitted()}\n" for part in parts)
+
+
+def programs_text(model: Path, options: CompileOptions) -> str:
+    """The programs of the accelerator for a model. Raises: StepwellError of the pass that failed."""
+    from stepwell.dialects.npu import ProgramOp
+    from stepwell.passes.manager import run_pipeline
+    from stepwell.tools.driver.devices.chosen import device_target
+    from stepwell.tools.driver.emit import lower_to
+
+    target = device_target(options)
+    if target is None or target.kind != _NPU:
+        raise StepwellError("bad-option", None, "--emit npu is for the accelerator", help="--device npu")
+    compilation = lower_to(model, options, "graph")
+    run_pipeline(compilation.module, f"convert-graph-to-npu{{config={target['config']}}}", compilation.ctx)
+    programs = [op for op in compilation.module.ops if isinstance(op, ProgramOp)]
+    return "".join(f"{program}\n" for program in programs)
 
 
 def kernels_of(model: Path, options: CompileOptions) -> tuple[ModuleOp, StepwellContext]:

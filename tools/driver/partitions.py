@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
@@ -20,6 +20,7 @@ from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.backends import Backend, Constants
+from stepwell.lowering.device_part.refusal import RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext, remark
 from stepwell.passes.pass_limit import numbered
@@ -56,10 +57,13 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
     module = compilation.module
     compilation.on_host = ops_on_host(module)
     functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
+    devices = [op for op in module.ops if isinstance(op, DeviceOp)]
     if not any(BACKEND in func.attributes for func in functions.values()):
+        _erase(devices)
         return
     calls = [op for op in module.walk() if isinstance(op, graph.ExternalOp)]
     given_up = 0
+    refused: list[RefusedPart] = []
     compilation.reproducer = None
     # Compile each partition by its backend, or inline it where the backend fails.
     with compilation.timed("backends"):
@@ -67,6 +71,8 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
             func = functions[op.callee.string_value()]
             try:
                 kind, code = _compiled(op, func, compilation, options)
+            except RefusedPart as error:
+                refused.append(error)
             except StepwellError as error:
                 if not options.fallback:
                     raise
@@ -76,18 +82,21 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
             else:
                 _call(op, kind, code, compilation)
         # The functions of partitions have no calls any more.
-        for func in functions.values():
-            if BACKEND in func.attributes:
-                func.detach()
-                func.erase()
-        for op in [op for op in module.ops if isinstance(op, DeviceOp)]:
-            op.detach()
-            op.erase()
+        _erase([*devices, *(func for func in functions.values() if BACKEND in func.attributes)])
+    if refused:
+        raise RefusedPart([each for error in refused for each in error.errors])
     if calls:
         compilation.counts["partitions"] = len(calls) - given_up
     if given_up:
         compilation.counts["given up"] = given_up
         _optimize_again(compilation, options)
+
+
+def _erase(ops: Sequence[Operation]) -> None:
+    """Erase ops of a module that nothing needs any more."""
+    for op in ops:
+        op.detach()
+        op.erase()
 
 
 def _optimize_again(compilation: Compilation, options: CompileOptions) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stepwell.lowering.device_part.refusal import RefusedPart
+from stepwell.passes.graph.placement.on_host import REFUSED
 from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.child import Child
 from stepwell.runtime.files.cache import KernelCache
@@ -13,6 +15,7 @@ from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.memory import aligned_empty
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
+from stepwell.tools.driver.devices.chosen import runs_kernels
 from stepwell.tools.driver.image import Progress, compile_image
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_attribute import image_of
@@ -27,6 +30,33 @@ if TYPE_CHECKING:
 
 
 def compile_module(
+    compilation: Compilation, options: CompileOptions, children: list[Child] | None, progress: Progress | None
+) -> ModelImage:
+    """
+    The image of a program of tensors, on any level.
+
+    The nodes for which a device has no code are compiled for the host, in another attempt.
+    Raises: StepwellError.
+    """
+    if not runs_kernels(options):
+        return _compile_module(compilation, options, children, progress)
+    original = compilation.module.clone()
+    refused: dict[str, str] = {}
+    while True:
+        token = REFUSED.set(refused)
+        try:
+            return _compile_module(compilation, options, children, progress)
+        except RefusedPart as error:
+            nodes = error.by_node()
+            if options.strict_device or nodes.keys() <= refused.keys():
+                raise
+            refused = {**nodes, **refused}
+            compilation.module, compilation.reproducer = original.clone(), None
+        finally:
+            REFUSED.reset(token)
+
+
+def _compile_module(
     compilation: Compilation, options: CompileOptions, children: list[Child] | None, progress: Progress | None
 ) -> ModelImage:
     """The image of a program of tensors, on any level. Raises: StepwellError."""

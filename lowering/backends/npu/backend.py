@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -58,24 +58,22 @@ class NpuBackend(Backend):
 
     def compile(self, func: FuncOp, constants: Constants, target: TargetDescription) -> bytes:
         """The programs of all layers with their arrays. Raises: StepwellError `unsupported`."""
-        from stepwell.lowering.backends.npu.layers import layer_of
+        from stepwell.lowering.backends.npu.convert_graph_to_npu import layers_of
         from stepwell.lowering.backends.npu.program_file import encoded
 
         slots: dict[SSAValue, int] = {arg: arg.index for arg in func.body.block.args}
         steps: list[dict[str, object]] = []
         blobs: list[bytes] = []
-        results: list[int] = []
-        for op in func.body.block.ops:
-            if op.name == "func.return":
-                results = [slots[value] for value in op.operands]
-                continue
-            layer = layer_of(cast(Any, op), constants, self.config, f"{func.sym_name.data}_layer{len(steps)}")
+        for layer in layers_of(func, constants, self.config):
             data = encoded(layer.program).to_bytes()
             arrays = [[array.dtype.name, list(array.shape)] for array in layer.arrays]
             places = [slots[value] for value in layer.inputs]
             steps.append({"inputs": places, "bytes": len(data), "arrays": arrays, "shape": layer.shape})
             blobs += [data, *(array.tobytes() for array in layer.arrays)]
             slots[layer.result] = len(slots)
+        last = func.body.block.last_op
+        assert last is not None
+        results = [slots[value] for value in last.operands]
         about = {
             "config": self.config,
             "inputs": len(func.body.block.args),

@@ -14,10 +14,10 @@ from stepwell.dialects.dev.devices import HOST, ON, DeviceOp, device_names, expe
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.target import SpecAttr
-from stepwell.dialects.types import dims_of, dtype_of
+from stepwell.dialects.types import DimsAttr, dims_of, dtype_of
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
-from stepwell.passes.graph.placement.on_host import ON_HOST
+from stepwell.passes.graph.placement.on_host import ON_HOST, REFUSED
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
@@ -64,7 +64,7 @@ class PinSupportedOpsPass(Pass):
                 for each in block.ops:
                     if ON in each.attributes or not _computes(each):
                         continue
-                    reason = None if target is None else _problem(each, target)
+                    reason = None if target is None else _refused(each) or _problem(each, target)
                     each.attributes[ON] = on_attribute([self.device if reason is None else HOST])
                     if reason is not None:
                         count("ops on the host")
@@ -106,6 +106,16 @@ def _computes(op: Operation) -> bool:
     return isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE
 
 
+def _refused(op: Operation) -> str | None:
+    """The reason for which code for a node of an op was refused before, or None."""
+    refused = REFUSED.get()
+    return (
+        next((refused[name] for name in node_names(op.location) if name in refused), None)
+        if refused
+        else None
+    )
+
+
 def _problem(op: Operation, target: Target) -> str | None:
     """The reason why a device cannot compute an op, or None."""
     if not is_side_effect_free(op):
@@ -118,6 +128,9 @@ def _problem(op: Operation, target: Target) -> str | None:
             return f"buffers of {target.kind} have no elements of {type.element_type}"  # pyright: ignore[reportUnknownMemberType]
         if any(dim.is_unknown for dim in dims_of(type)):  # pyright: ignore[reportUnknownArgumentType]
             return "a size depends on data"
+    for given in op.properties.values():
+        if isinstance(given, DimsAttr) and any(dim.is_unknown for dim in given.get()):
+            return "an offset depends on data"
     if isinstance(op, _INDEXED) and not isinstance(op.indices.owner, graph.ConstantOp):
         return "its indices are checked"
     return None

@@ -11,11 +11,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import gpu
 from stepwell.dialects.gpu.attributes import CONTAINER, KNOWN_BLOCK_SIZE, DimensionEnum
 from stepwell.dialects.gpu.kernel import known_block_size
 from stepwell.dialects.ir_builder import IRBuilder
+from stepwell.runtime.errors import StepwellError
 
 _CLONED = (
     arith.ConstantOp,
@@ -34,8 +36,8 @@ class GpuKernelOutliningPass(ModulePass):
     """
     Move the body of each `gpu.launch` into a `gpu.func` of a `gpu.module`, and launch it by name.
 
-    Values from outside are arguments; constants and views are made again inside. Constant block sizes become
-    `gpu.known_block_size`.
+    Values from outside are arguments; constants, views and what is loaded are made again inside. Constant
+    block sizes become `gpu.known_block_size`.
 
     ```mlir
     gpu.launch blocks(%b, …) in (…) threads(%t, …) in (%sx = %c256, …) { … }
@@ -81,6 +83,7 @@ def _outline(function: FuncOp, launch: gpu.LaunchOp, name: str) -> None:
         argument.name_hint = value.name_hint
         inside[value] = argument
     for value in captured:
+        _expect_unchanged(value, launch)
         if _is_cloned(value):
             assert isinstance(value.owner, Operation)
             build.insert(copy := value.owner.clone(inside))
@@ -135,7 +138,27 @@ def _captured(launch: gpu.LaunchOp) -> list[SSAValue]:
 
 
 def _is_cloned(value: SSAValue) -> bool:
-    return isinstance(value.owner, _CLONED)
+    return isinstance(value.owner, _CLONED) or _reads_memory(value)
+
+
+def _reads_memory(value: SSAValue) -> bool:
+    """Whether a value depends on memory of the device, which kernels read themselves."""
+    op = value.owner
+    if not isinstance(op, Operation) or isinstance(op, memref.LoadOp):
+        return isinstance(op, memref.LoadOp)
+    return not op.regions and is_side_effect_free(op) and any(map(_reads_memory, op.operands))
+
+
+def _expect_unchanged(value: SSAValue, launch: gpu.LaunchOp) -> None:
+    """Require that no op before a launch stores to what a load reads. Raises: StepwellError `unsupported`."""
+    load = value.owner
+    if not isinstance(load, memref.LoadOp):
+        return
+    op = load.next_op
+    while op is not None and op is not launch:
+        if any(isinstance(each, memref.StoreOp) and each.memref is load.memref for each in op.walk()):
+            raise StepwellError("unsupported", load, "what a kernel reads is written before it")
+        op = op.next_op
 
 
 def _is_inside(value: SSAValue, launch: gpu.LaunchOp) -> bool:

@@ -78,6 +78,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/winograd_conv.py _MAX_CHANNELS
         passes/onnx/weight_forms.py _FLOAT
         passes/graph/simplify/algebra_patterns.py _FLOATS
+        passes/graph/quantize/requantize_in_integers.py MULTIPLIER_BITS FRACTION_BITS _LARGEST_RATIO _BYTE
         passes/loop/gpu/use_rounding_ops.py _ROUNDER
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
@@ -99,6 +100,7 @@ OTHERS: Mapping[str, str] = {
     """,
     "bounds of size: of the compiler's time, of code, memory and files, and of messages": """
         passes/graph/placement/shape_arithmetic.py MOST_ELEMENTS
+        passes/graph/placement/pin_supported_ops.py _MOST_LISTED
         dialects/tensor_ir/sizes.py MAX_OPERANDS
         passes/tensor/script/replay.py MOST_STEPS
         passes/tensor/tile/tile_and_fuse.py _MOST_COPIES

@@ -6,18 +6,23 @@ from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
+from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.dev.devices import DeviceOp
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
+from stepwell.dialects.locations import node_names
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import DimsAttr, tensor_type
 from stepwell.lowering.device_part import device_part
+from stepwell.lowering.device_part.refusal import REFUSALS, RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext
 from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import GPU_PIPELINE, TO_KERNELS, graph_steps, text_of
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.named_target import Target
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.devices.chosen import device_formats, device_name
 from stepwell.tools.driver.options import CompileOptions
@@ -36,6 +41,17 @@ def part_of(func: FuncOp, compilation: Compilation, options: CompileOptions) -> 
     backend = cast(StringAttr, func.attributes[BACKEND]).data
     specs = {op.sym_name.data: op.target for op in compilation.module.ops if isinstance(op, DeviceOp)}
     target = cast(SpecAttr, specs[backend]).target()
+    try:
+        return _part_for(func, compilation, options, target)
+    except StepwellError as error:
+        if error.where or error.code not in REFUSALS:
+            raise
+        nodes = dict.fromkeys(name for op in func.walk() for name in node_names(op.location))
+        raise RefusedPart([error.at(", ".join(f'node "{name}"' for name in nodes))]) from None
+
+
+def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, target: Target) -> bytes:
+    """The device part for a target."""
     main = own_main(func)
     module = ModuleOp([main])
     open_regions(module)
@@ -45,7 +61,7 @@ def part_of(func: FuncOp, compilation: Compilation, options: CompileOptions) -> 
     with numbered(None), context.active():  # not a part of the host's own code
         own.run("graph", text_of(graph_steps(level, compilation.ctx.target, "off")))
         own.run("graph to linalg", TO_KERNELS)
-        own.run("loop", GPU_PIPELINE)
+        _run_on_loops(own)
     name = device_name(options, target)
     return device_part(
         module,
@@ -57,6 +73,19 @@ def part_of(func: FuncOp, compilation: Compilation, options: CompileOptions) -> 
         formats=device_formats(options, target),
         sizes_input=symbols_argument(func),
     ).to_bytes()
+
+
+def _run_on_loops(own: Compilation) -> None:
+    """Make kernels and the plan of the memory. Raises: RefusedPart, StepwellError `not-on-device`."""
+    try:
+        own.run("loop", GPU_PIPELINE)
+    except StepwellError as error:
+        raise RefusedPart([error]) if error.code in REFUSALS else error from error
+    except VerifyException as error:  # of a memory plan whose formulas are too long
+        help = "fix the sizes of inputs: --input-shape"
+        raise StepwellError(
+            "not-on-device", None, f"the memory of a part has no plan: {error}", help=help
+        ) from None
 
 
 def own_main(func: FuncOp) -> FuncOp:

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell import Target
@@ -137,10 +137,26 @@ _WORDS = st.sampled_from(
 )  # fmt: skip
 
 
+_TEXTS = st.one_of(st.text(max_size=40), st.lists(_WORDS, max_size=12).map("".join))
+
+
 @examples(1500)
-@given(st.one_of(st.text(max_size=40), st.lists(_WORDS, max_size=12).map("".join)))
+@given(_TEXTS)
 @pytest.mark.filterwarnings("ignore::stepwell.runtime.machine.target.TargetWarning")
 def test_any_text_is_a_target_or_one_of_two_errors(text: str) -> None:
+    expect_target_or_error(text)
+
+
+@pytest.mark.fuzz
+@settings(max_examples=10_000, deadline=None)
+@given(_TEXTS)
+@pytest.mark.filterwarnings("ignore::stepwell.runtime.machine.target.TargetWarning")
+def test_ten_thousand_texts(text: str) -> None:
+    expect_target_or_error(text)
+
+
+def expect_target_or_error(text: str) -> None:
+    """Require a text to be a target that is the same as text again, or one of two errors."""
     try:
         target = Target(text)
     except StepwellError as error:

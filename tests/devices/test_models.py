@@ -1,0 +1,106 @@
+"""Whole models by one compilation each on all devices that are here; those that are missing are counted."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+import stepwell as sw
+from stepwell.runtime.devices.table import devices
+from stepwell.runtime.errors import StepwellError
+from tests.support.devices.gpu_models import MODELS, small_model
+from tests.support.imports import ROOT
+
+pytestmark = pytest.mark.slow
+KINDS = ("gpu-interpreter", "opencl", "webgpu")
+REQUIRED = os.environ.get("TEST_DEVICES") == "1"
+
+
+def expect_here(kind: str) -> None:
+    """Skip the test where no device of the kind is here; `make test-devices` fails then."""
+    found, missing = devices()
+    if kind not in {info.kind for info in found}:
+        assert not REQUIRED, missing
+        pytest.skip(f"no {kind}: {missing.get(kind)}")
+
+
+def on_device(path: Path, kind: str) -> sw.CompiledModel:
+    """A model compiled for a device of a kind."""
+    if kind == "gpu-interpreter":
+        return sw.compile(path, device=kind, use_cache=False)
+    return sw.compile(path, target=kind, use_cache=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", MODELS)
+def test_small_models(name: str, kind: str, tmp_path: Path) -> None:
+    expect_here(kind)
+    path, inputs = small_model(name, tmp_path)
+    found, expected = on_device(path, kind)(*inputs), sw.compile(path)(*inputs)
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=3e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_trained_model_for_several_sizes(kind: str) -> None:
+    expect_here(kind)
+    model, here = on_device(ROOT / "examples/digits.onnx", kind), sw.compile(ROOT / "examples/digits.onnx")
+    for rows in (1, 7, 0, 64):
+        x = np.random.default_rng(rows).standard_normal((rows, 64), np.float32)
+        np.testing.assert_allclose(np.asarray(model(x)), np.asarray(here(x)), atol=1e-5)
+
+
+SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-40, 2.5, -3, 0], np.float32)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "node", ["Relu(x)", "Max(x, x)", "ReduceMax<keepdims = 1>(x)", "Exp(x)", "Tanh(x)", "Log(x)"]
+)
+def test_nan_stays_nan(node: str, kind: str, tmp_path: Path) -> None:
+    expect_here(kind)
+    shape = "1" if "Reduce" in node else "8"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> g (float[8] x) => (float[{shape}] y) {{ y = {node} }}'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    found, expected = np.asarray(on_device(path, kind)(SPECIAL)), np.asarray(sw.compile(path)(SPECIAL))
+    tiny: Any = np.abs(expected) < 2.0**-126  # results below the normal numbers may be 0 on devices
+    found = np.where(tiny & (found == 0), expected, found)
+    if not np.isnan(expected).all():
+        np.testing.assert_allclose(found, expected, rtol=1e-5, equal_nan=True)
+    assert (np.isnan(found) == np.isnan(expected)).all()
+
+
+@pytest.mark.parametrize("kind", ["opencl", "webgpu"])
+@pytest.mark.parametrize("columns", [1, 31, 32, 33, 1000, 65537])
+def test_softmax(columns: int, kind: str, tmp_path: Path) -> None:
+    expect_here(kind)
+    signature = f"(float[2, {columns}] x) => (float[2, {columns}] y)"
+    text = f'<ir_version: 8, opset_import: ["" : 18]> g {signature} {{ y = Softmax(x) }}'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    x = np.random.default_rng(1).standard_normal((2, columns), np.float32)
+    exp = np.exp(x.astype(np.float64))
+    found = np.asarray(on_device(path, kind)(x))
+    np.testing.assert_allclose(found, exp / exp.sum(-1, keepdims=True), rtol=3e-5 + 6e-8 * columns)
+
+
+def test_a_device_that_is_not_here() -> None:
+    model = sw.compile(ROOT / "examples/digits.onnx", target="webgpu").on("webgpu:9")
+    with pytest.raises(StepwellError) as error:
+        model(np.zeros((1, 64), np.float32))
+    assert error.value.code in ("no-device", "missing-package")
+
+
+@pytest.mark.skipif("STEPWELL_MODELS" not in os.environ, reason="STEPWELL_MODELS is not set")
+def test_resnet18_of_bytes_on_the_accelerator(tmp_path: Path) -> None:
+    from tests.devices.zoo import models
+
+    paths = models(Path(os.environ["STEPWELL_MODELS"]), tmp_path, only="resnet18_qdq")
+    model = sw.compile(paths[-1], device="npu", use_cache=False)
+    here = sw.compile(paths[-1])
+    for seed in range(2):
+        x = np.random.default_rng(seed).standard_normal((1, 3, 224, 224), np.float32)
+        found, expected = np.asarray(model(x)), np.asarray(here(x))
+        assert found.argmax() == expected.argmax()

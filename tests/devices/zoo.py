@@ -1,0 +1,89 @@
+"""
+Models compiled for devices, `python -m tests.devices.zoo --shard 1/8`: each compiles, or is refused by name.
+
+The models are those of STEPWELL_MODELS and its folder `skeletons`, whose weights are drawn first, and the
+example. Results are a line of JSON for each model and kind in a file, so that a run that was ended goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+import stepwell as sw
+from stepwell.runtime.devices.moved import device_parts
+from stepwell.runtime.errors import StepwellError
+from tests.support.imports import ROOT
+
+KINDS = ("webgpu", "opencl", "cuda")
+
+
+def models(folder: Path | None, drawn: Path, only: str = "") -> list[Path]:
+    """
+    The models by name; skeletons get their weights in a folder of their own.
+
+    Args: `only` is a part of the names of skeletons.
+    """
+    found = [ROOT / "examples/digits.onnx"]
+    if folder is not None:
+        found += sorted(folder.glob("*.onnx"))
+        fill = folder / "fill_weights.py"
+        for skeleton in sorted((folder / "skeletons").glob(f"*{only}*.onnx")):
+            if not (made := drawn / skeleton.name).exists():
+                subprocess.run([sys.executable, str(fill), str(drawn), skeleton.stem], check=True)
+            found.append(made)
+    return found
+
+
+def compiled(path: Path, kind: str) -> dict[str, object]:
+    """Facts of a compilation, or its error."""
+    begin = perf_counter()
+    try:
+        image = sw.compile(path, target=kind, use_cache=False).image
+    except StepwellError as error:
+        return {"code": error.code, "message": error.message, "seconds": round(perf_counter() - begin, 1)}
+    parts = device_parts(image)
+    on_host = image.summary.get("on the host", [])
+    return {
+        "parts": len(parts),
+        "commands": sum(len(part.commands) for part in parts),
+        "on the host": on_host,
+        "seconds": round(perf_counter() - begin, 1),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compile a shard; returns 1 where a model met an internal error."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shard", default="1/1", help="the part of the models: 1/8")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--results", type=Path, default=ROOT / "build/models-devices.jsonl")
+    args = parser.parse_args(arguments)
+    number, count = map(int, args.shard.split("/"))
+    args.results.parent.mkdir(parents=True, exist_ok=True)
+    drawn = args.results.parent / "drawn"
+    drawn.mkdir(exist_ok=True)
+    folder = os.environ.get("STEPWELL_MODELS")
+    lines = args.results.read_text().splitlines() if args.results.exists() else []
+    done = {(entry["model"], entry["kind"]) for entry in map(json.loads, lines)}
+    wrong = 0
+    for path in models(None if folder is None else Path(folder), drawn)[number - 1 :: count]:
+        for kind in args.kinds.split(","):
+            if (path.name, kind) in done:
+                continue
+            facts = {"model": path.name, "kind": kind, **compiled(path, kind)}
+            wrong += facts.get("code") == "internal"
+            print(facts, flush=True)
+            with args.results.open("a") as file:
+                file.write(json.dumps(facts) + "\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
