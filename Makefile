@@ -80,10 +80,12 @@ deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-ffi .venv/with-
 	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/deploy tests/unit/runtime/rpc tests/unit/runtime/ffi tests/unit/runtime/serve tests/unit/lowering/export/test_project.py $(DEPLOY)
 
 # Models on implementations of GPUs: wgpu with lavapipe (apt: mesa-vulkan-drivers) and PoCL (apt: pocl-opencl-icd)
-# where there is no GPU, the accelerator's simulator; OpenCL C by the C compiler. Fails where one is missing.
+# where there is no GPU, the accelerator's simulator; OpenCL C by the C compiler; PTX by its interpreter and by ptxas
+# (pip: nvidia-cuda-nvcc-cu12). Fails where one is missing.
 test-devices: .venv/with-test .venv/with-webgpu
 	TEST_DEVICES=1 $(PYTEST) tests/devices tests/unit/lowering/emit_source tests/unit/lowering/lanes \
-	tests/unit/lowering/npu tests/unit/tools/devices tests/unit/runtime/test_device_calls.py
+	tests/unit/lowering/npu tests/unit/tools/devices tests/unit/runtime/test_device_calls.py \
+	tests/unit/lowering/emit_ptx tests/unit/lowering/ptx tests/unit/runtime/cuda
 
 # Each model of STEPWELL_MODELS is compiled for each kind of device, or refused by a named error; goes on where it was
 # ended. `DEVICES="--shard 1/8"` runs a part.

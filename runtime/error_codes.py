@@ -278,6 +278,8 @@ CODES: dict[str, ErrorCode] = {
         "Let the model take and return tensors of numbers; a .stepwell file has all types."),
     "unsupported-op": ErrorCode("nothing lowers or runs an op",
         "docs/onnx-support.md lists the operators; a backend or a plugin can take the others."),
+    "unsupported-ptx": ErrorCode("the interpreter of PTX does not know an instruction or a line",
+        "It knows what LLVM writes for kernels of Stepwell; compile the kernel again."),
     "unsupported-target": ErrorCode("models are not compiled for a kind of device yet",
         "Compile for a CPU; a kernel alone runs by `stepwell run KERNEL.mlir --device gpu-interpreter`."),
     "wrong-cpu": ErrorCode("an artifact needs instructions that this machine does not have",

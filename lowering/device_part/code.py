@@ -16,7 +16,7 @@ GPU = "gpu"
 _OURS: Mapping[str, str] = {
     GPU: "stepwell.lowering.device_part.gpu_text:gpu_text",
     "opencl": "stepwell.lowering.device_part.source_text:source_text",
-    "ptx": "stepwell.lowering.emit_ptx:ptx_code",
+    "ptx": "stepwell.lowering.device_part.ptx_text:ptx_text",
     "wgsl": "stepwell.lowering.device_part.source_text:source_text",
 }
 """The encoder of each format, imported when it is needed."""

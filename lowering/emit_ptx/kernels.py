@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.llvm import CallOp, FuncOp
+from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import gpu
 from stepwell.dialects._xdsl import StepwellContext
@@ -22,6 +24,8 @@ from stepwell.runtime.devices.cuda.signatures import Parameter, signature_line
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
+Refuse: TypeAlias = Callable[[StepwellError], None]
+"""What is called with an error about an op that a GPU lacks."""
 _KIND = "cuda"
 _ENTRY = re.compile(r"^[ \t]*// \.globl\s+(\S+).*\n\s*", re.MULTILINE)
 """The line before each function; LLVM writes the name there."""
@@ -44,32 +48,62 @@ class PtxModule:
     kernels: Mapping[gpu.GPUFuncOp, PtxKernel]
 
 
-def emit_ptx(module: ModuleOp, target: Target) -> PtxModule:
+def emit_ptx(module: ModuleOp, target: Target, *, refuse: Refuse | None = None) -> PtxModule:
     """
     The kernels of a module as PTX for a target of the kind `cuda`; the module stays as it is.
 
-    Raises: StepwellError `unsupported-target`; `exceeds-target`; `unsupported`, `unsupported-op` for what has
-    no PTX.
+    Args: `refuse` gets the errors about what has no PTX, all of them; there is no text then.
+    Raises: StepwellError `unsupported-target`; `exceeds-target`; without `refuse` also `unsupported`,
+    `unsupported-op` for what has no PTX.
     """
     if target.kind != _KIND:
         message = f"there is no PTX for {target.kind}"
         raise StepwellError("unsupported-target", None, message, help="--target cuda")
-    kernels = {each: _described(each, name, target) for each, name in kernel_names(module).items()}
+    try:
+        kernels = {each: _described(each, name, target) for each, name in kernel_names(module).items()}
+        lowered = lowered_kernels(module, refuse)
+    except StepwellError as error:
+        if refuse is None:
+            raise
+        _refuse_each(module, target, error, refuse)
+        return PtxModule("", {})
     comments = {k.name: [*node_lines(each), signature_line(k.parameters)] for each, k in kernels.items()}
-    text = ptx_of(emit_llvm(lowered_kernels(module)), target) if kernels else ""
+    text = ptx_of(emit_llvm(lowered), target) if kernels else ""
     return PtxModule(_with_comments(text, comments), kernels)
 
 
-def lowered_kernels(module: ModuleOp) -> ModuleOp:
+def lowered_kernels(module: ModuleOp, refuse: Refuse | None = None) -> ModuleOp:
     """
     A new module with the kernels of another one on level 4, without what the host does.
 
+    Args: `refuse` gets the errors about functions that a GPU lacks.
     Raises: StepwellError `unsupported`, `unsupported-op` for what has no PTX.
     """
     lowered = module.clone()
     run_pipeline(lowered, NVVM_PIPELINE, StepwellContext())
-    _expect_device_code(lowered)
+    for error in _library_calls(lowered):
+        if refuse is None:
+            raise error
+        refuse(error)
     return lowered
+
+
+def _refuse_each(module: ModuleOp, target: Target, first: StepwellError, refuse: Refuse) -> None:
+    """Refuse what each kernel has alone: a pass stops at the first op that it cannot convert."""
+    found = 0
+    for position, kernel in enumerate(kernel_names(module)):
+        alone = module.clone()
+        for number, other in enumerate(list(kernel_names(alone))):
+            if number != position:
+                Rewriter.erase_op(other, safe_erase=False)
+        try:
+            _described(kernel, kernel.sym_name.data, target)
+            lowered_kernels(alone, refuse)
+        except StepwellError as error:
+            refuse(error)
+            found += 1
+    if not found:
+        raise first
 
 
 def _described(kernel: gpu.GPUFuncOp, name: str, target: Target) -> PtxKernel:
@@ -81,14 +115,14 @@ def _described(kernel: gpu.GPUFuncOp, name: str, target: Target) -> PtxKernel:
     return PtxKernel(name, block, tuple(parameters_of(kernel)))
 
 
-def _expect_device_code(module: ModuleOp) -> None:
-    """Require all functions to be here: a GPU has no C library. Raises: StepwellError `unsupported-op`."""
+def _library_calls(module: ModuleOp) -> Iterator[StepwellError]:
+    """The errors about calls of functions that are not here: a GPU has no C library."""
     defined = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.body.blocks}
     for op in module.walk():
         if isinstance(op, CallOp) and (op.callee is None or op.callee.root_reference.data not in defined):
             name = "a pointer" if op.callee is None else op.callee.root_reference.data
             message = f"{name} is a function of the C library, which a GPU does not have"
-            raise StepwellError("unsupported-op", op, message, help="compute it on the host")
+            yield StepwellError("unsupported-op", op, message, help="compute it on the host")
 
 
 def _with_comments(text: str, comments: Mapping[str, Sequence[str]]) -> str:
@@ -98,8 +132,3 @@ def _with_comments(text: str, comments: Mapping[str, Sequence[str]]) -> str:
         return "".join(f"// {line}\n" for line in comments[found[1]])
 
     return _ENTRY.sub(lines, text)
-
-
-def ptx_code(module: ModuleOp, target: Target) -> bytes:
-    """The kernels of a module as code of a device part. Raises: as `emit_ptx`."""
-    return emit_ptx(module, target).text.encode()

@@ -134,7 +134,7 @@ class Device(ABC):
         """Give a program back."""
 
     def record(self, run: Callable[[], None]) -> Any:
-        """A recording of the launches and copies of a function, which runs nothing; if the device `records`."""
+        """A recording of launches and copies of a function, none of which runs, if the device `records`."""
         raise NotImplementedError
 
     def replay(self, recording: Any) -> None:

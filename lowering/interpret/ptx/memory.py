@@ -64,9 +64,10 @@ class Access:
         """The position in elements."""
         return self.offsets >> (itemsize.bit_length() - 1)
 
-    def error(self, code: str, message: str) -> StepwellError:
-        """An error about the access."""
-        return self.group.in_kernel(StepwellError(code, None, f"{message}: {self.instruction}"))
+    def outside(self, position: int, place: str) -> StepwellError:
+        """The error about an address that no buffer has."""
+        message = f"{self.thread(position)} accesses {place}: {self.instruction}"
+        return self.group.in_kernel(StepwellError("out-of-bounds", None, message))
 
     def thread(self, position: int) -> str:
         """The thread of a position among the active lanes."""
@@ -117,10 +118,7 @@ class Space:
         access.offsets = offsets = addresses - region.base if region.base else addresses
         if int(np.bitwise_or.reduce(offsets, axis=None)) & (access.bytes_each - 1):
             position = int(np.argmax(np.atleast_1d(offsets) & (access.bytes_each - 1) != 0))
-            message = (
-                f"{access.thread(position)} accesses an address that is no multiple of {access.bytes_each}"
-            )
-            raise access.error("out-of-bounds", message)
+            raise access.outside(position, f"an address that is no multiple of {access.bytes_each}")
         if rows is not None and np.ndim(rows):
             access.offsets = offsets + rows * region.row_bytes
         if region.written is not None:
@@ -142,7 +140,7 @@ class Space:
             place = f"address {address:#x}, which no buffer has"
             if region is not None:
                 place = f"{region.name}, byte {address - region.base} of {region.nbytes}"
-            return access.error("out-of-bounds", f"{access.thread(position)} accesses {place}")
+            return access.outside(position, place)
         return access.instruction.unsupported("lanes access several buffers by one instruction")
 
 
@@ -155,7 +153,8 @@ def _check_written(access: Access) -> None:
     elif not (found := np.atleast_1d(written[offsets])).all():
         position = int(np.argmin(found))
         message = f"{access.thread(position)} reads {access.place(position)}, which no thread has written"
-        raise access.error("uninitialized-read", message)
+        message = f"{message}: {access.instruction}"
+        raise access.group.in_kernel(StepwellError("uninitialized-read", None, message))
 
 
 def _check_races(access: Access, shadow: Shadow) -> None:

@@ -98,8 +98,8 @@ class Cuda(Device):
         """The error about missing memory, with what there is."""
         free, total = c_size_t(), c_size_t()
         self._driver.call("cuMemGetInfo_v2", byref(free), byref(total))
-        has, of, needs = (f"{size / 1e9:.1f}" for size in (free.value, total.value, nbytes))
-        message = f"{self.info.name} has {has} of {of} GB free, and {needs} GB are needed"
+        has, of, needs = (_size_text(size) for size in (free.value, total.value, nbytes))
+        message = f"{self.info.name} has {has} of {of} free, and {needs} are needed"
         return StepwellError("device-memory", None, message, note=error.message)
 
     def free(self, memory: Memory) -> None:
@@ -216,6 +216,11 @@ def _info(found: Found) -> DeviceInfo:
     return DeviceInfo(name, Cuda.kind, f"{found.name} ({found.arch})", found.memory_bytes)
 
 
+def _size_text(nbytes: int) -> str:
+    """A number of bytes in GiB or MiB."""
+    return f"{nbytes / 2**30:.1f} GiB" if nbytes >= 1 << 30 else f"{nbytes / 2**20:.1f} MiB"
+
+
 def _passed(value: Any) -> Any:
     """A parameter as an array of one number: the driver reads it at its address."""
     if isinstance(value, View):
@@ -223,15 +228,15 @@ def _passed(value: Any) -> Any:
     return np.array(value)
 
 
-def _expect_arch(code: str, found: Found) -> None:
+def _expect_arch(arch: str, found: Found) -> None:
     """
     Require a GPU that runs code of an architecture: later ones do, but for names that end in `a`.
 
     Raises: StepwellError `wrong-device`.
     """
-    wanted, has = _version(code), _version(found.arch)
-    if has < wanted or (code.endswith("a") and has != wanted):
-        message = f"the code is for {code}, cuda:{found.number} is {found.arch}"
+    wanted, has = _version(arch), _version(found.arch)
+    if has < wanted or (arch.endswith("a") and has != wanted):
+        message = f"the code is for {arch}, cuda:{found.number} is {found.arch}"
         help = f"compile it again: --target cuda{{arch={found.arch}}}"
         raise StepwellError("wrong-device", None, message, help=help)
 

@@ -47,9 +47,10 @@ class Driver:
 
     def error(self, name: str, status: int, what: str = "") -> StepwellError:
         """The error of a call that failed."""
-        code = "device-memory" if status == _OUT_OF_MEMORY else "driver"
-        about = f" ({what})" if what else ""
-        return StepwellError(code, None, f"{name}{about}: {self.text_of(status)}")
+        message = f"{name}{f' ({what})' if what else ''}: {self.text_of(status)}"
+        if status == _OUT_OF_MEMORY:
+            return StepwellError("device-memory", None, message)
+        return StepwellError("driver", None, message)
 
     def text_of(self, status: int) -> str:
         """A status in the driver's words: `CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access …`."""

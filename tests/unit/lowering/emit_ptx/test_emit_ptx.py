@@ -109,6 +109,17 @@ def test_functions_of_the_c_library_are_refused_by_name() -> None:
     assert caught.value.code == "unsupported-op" and caught.value.where
 
 
+def test_all_that_a_gpu_lacks_is_refused_at_once() -> None:
+    refused: list[StepwellError] = []
+    body = """%t = gpu.thread_id x
+    %0 = memref.load %x[%t] : memref<64xf64>
+    %1 = math.exp %0 : f64
+    %2 = math.sin %1 : f64
+    memref.store %2, %x[%t] : memref<64xf64>"""
+    emit_ptx(kernel(body, arguments="%x: memref<64xf64>"), Target("cuda"), refuse=refused.append)
+    assert [error.message.partition(" ")[0] for error in refused] == ["exp", "sin"]
+
+
 def test_other_targets_have_no_ptx() -> None:
     with pytest.raises(StepwellError, match="there is no PTX for webgpu"):
         emit_ptx(kernel("%t = gpu.thread_id x"), Target("webgpu"))

@@ -110,7 +110,7 @@ def test_special_numbers(name: str, special: list[Any]) -> None:
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("columns", [1, 31, 32, 33, 1000, 65_537])
+@pytest.mark.parametrize("columns", [1, 31, 32, 33, 1000, pytest.param(65_537, marks=pytest.mark.slow)])
 def test_softmax_of_any_width(columns: int, tmp_path: Path) -> None:
     model = onnx.parser.parse_model(
         f'<ir_version: 8, opset_import: ["" : 18]>\ng (float[2, {columns}] x) => (float[2, {columns}] y)'
