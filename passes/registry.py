@@ -246,6 +246,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "bound-stack": ("move large arrays of kernels from the stack to scratch memory",),
         "hoist-addresses": ("move address arithmetic out of loops",),
         "prefetch-rows": ("prefetch the next row of an operand during the current one",),
+        "simplify-indices": ("replace arithmetic of indices that ranges of loops decide",),
         "stream-stores": ("store large results past the caches",),
         "time-kernels": ("record the start and end time of each kernel in @main",),
     },

@@ -492,15 +492,16 @@ def atom_operands(atom: str) -> tuple[str, Dim, Dim] | None:
 def _operands(atom: str) -> tuple[str, Dim, Dim] | None:
     match _compound(atom):
         case ast.BinOp(left=left, op=op, right=right):
-            return (
-                "floordiv" if isinstance(op, ast.FloorDiv) else "ceildiv",
-                _from_ast(left),
-                _from_ast(right),
-            )
+            return ("floordiv" if isinstance(op, ast.FloorDiv) else "ceildiv", _part(left), _part(right))
         case ast.Call(func=ast.Name(id=kind), args=[left, right]):
-            return (kind, _from_ast(left), _from_ast(right))
+            return (kind, _part(left), _part(right))
         case _:
             return None
+
+
+def _part(node: ast.expr) -> Dim:
+    """A part of an atom; its extrema are as they are, since nothing simplified them before."""
+    return _from_ast(node, Dim.symbol, written_extremum)
 
 
 def _atom_symbols(atom: str) -> frozenset[str]:

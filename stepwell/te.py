@@ -34,7 +34,8 @@ from stepwell.frontend.te.tensors import Tensor, compute, placeholder, reduce_ax
 
 if TYPE_CHECKING:
     from stepwell.frontend.te import library
-    from stepwell.tools.api.formulas import build, interpret, lower
+    from stepwell.tools.api.formulas import build, create_schedule, interpret, lower
+    from stepwell.tools.api.schedules import Schedule
 
 exp = _FUNCTIONS["exp"]
 expm1 = _FUNCTIONS["expm1"]
@@ -65,6 +66,7 @@ __all__ = [
     "Axis",
     "Expr",
     "Reducer",
+    "Schedule",
     "Size",
     "Tensor",
     "abs",
@@ -86,6 +88,7 @@ __all__ = [
     "compute",
     "cos",
     "cosh",
+    "create_schedule",
     "erf",
     "exp",
     "expm1",
@@ -128,9 +131,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """`build`, `interpret`, `lower`, which need the compiler, or `library`: imported when first used."""
+    """Names that need the compiler, such as `build`, or `library`: imported when first used."""
     if name == "library":
         return import_module("stepwell.frontend.te.library")
-    if name not in ("build", "interpret", "lower"):
+    if name == "Schedule":
+        return import_module("stepwell.tools.api.schedules").Schedule
+    if name not in ("build", "create_schedule", "interpret", "lower"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("stepwell.tools.api.formulas"), name)

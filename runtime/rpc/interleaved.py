@@ -13,6 +13,7 @@ Runner: TypeAlias = Callable[[], object]
 
 ROUND_SECONDS = 0.05
 """The time for which each engine runs in a round, at least once."""
+_DRAWS = 2000
 _SETTLE_SECONDS = 0.002  # for threads of the engine before to go to sleep
 
 
@@ -71,11 +72,22 @@ def _median_call(run: Runner, repeats: int, clock: Callable[[], float]) -> float
 
 def ratio(peer: Latency, ours: Latency) -> Ratio:
     """The median of a peer's time over ours, with its bootstrap interval."""
-    values = np.array(peer.rounds) / np.array(ours.rounds)
+    return Ratio(*median_ratio([(peer.rounds, ours.rounds)]))
+
+
+def median_ratio(cases: Sequence[tuple[Sequence[float], Sequence[float]]]) -> tuple[float, float, float]:
+    """
+    The median of all rounds of one time over another, and its 95 % interval by bootstrap.
+
+    Args: for each case the times of both, round by round; cases count alike, by geometric mean.
+    """
+    logs = [np.log(np.asarray(peer) / np.asarray(ours)) for peer, ours in cases]
+    rounds = np.mean(logs, axis=0)
     rng = np.random.default_rng(0)
-    draws = np.median(rng.choice(values, (2000, len(values))), axis=1)
-    low, high = cast(Sequence[float], np.quantile(draws, [0.025, 0.975]))
-    return Ratio(float(np.median(values)), float(low), float(high))
+    draws = np.median(rng.choice(rounds, (_DRAWS, len(rounds))), axis=1)
+    low, high = cast(Sequence[float], np.exp(np.quantile(draws, [0.025, 0.975])))
+    median = float(np.exp(np.median(rounds)))
+    return median, min(float(low), median), max(float(high), median)
 
 
 def geometric_mean(values: Sequence[float]) -> float:

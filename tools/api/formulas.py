@@ -14,9 +14,10 @@ from stepwell.dialects.types import tensor_type
 from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.scalar_code import element_named
 from stepwell.frontend.te.tensors import Tensor
-from stepwell.frontend.te.to_graph import emit, hint
+from stepwell.frontend.te.to_graph import emit, hint, read_by, stages_of
 from stepwell.runtime.interface import dtype_from_name
 from stepwell.tools.api.module import Module
+from stepwell.tools.api.schedules import Schedule
 
 if TYPE_CHECKING:
     from stepwell.runtime.model import CompiledModel
@@ -25,12 +26,17 @@ if TYPE_CHECKING:
 _NAME = "graph.name"
 
 
-def lower(inputs: Sequence[Tensor], outputs: Tensor | Sequence[Tensor], level: str = "linalg") -> Module:
+def lower(
+    inputs: Sequence[Tensor], outputs: Tensor | Sequence[Tensor] | Schedule, level: str = "linalg"
+) -> Module:
     """
-    A program that computes tensors from inputs, on a level from `graph` on.
+    A program that computes tensors from inputs, on a level from `graph` on; with a schedule, on level 2.
 
-    Raises: StepwellError `te-operator`, `bad-option`, `type-mismatch`.
+    Raises: StepwellError `te-operator`, `bad-option`, `type-mismatch`, `illegal-schedule`.
     """
+    if isinstance(outputs, Schedule):
+        module = Schedule.replay(lower(inputs, outputs.outputs), outputs.script).module
+        return module if level == "linalg" else module.to(level)
     given, results = list(inputs), [outputs] if isinstance(outputs, Tensor) else list(outputs)
     if wrong := [t for t in (*given, *results) if not isinstance(cast("object", t), Tensor)]:
         raise FormulaError(
@@ -64,7 +70,7 @@ def _names(tensors: Sequence[Tensor]) -> ArrayAttr[DictionaryAttr]:
 
 def build(
     inputs: Sequence[Tensor],
-    outputs: Tensor | Sequence[Tensor],
+    outputs: Tensor | Sequence[Tensor] | Schedule,
     *,
     threads: int | None = None,
     **keywords: Unpack[CompileKeywords],
@@ -74,7 +80,21 @@ def build(
 
     Raises: as `lower` and `stepwell.compile`.
     """
-    return lower(inputs, outputs, "graph").compile(threads=threads, **keywords)
+    level = "linalg" if isinstance(outputs, Schedule) else "graph"
+    return lower(inputs, outputs, level).compile(threads=threads, **keywords)
+
+
+def create_schedule(outputs: Tensor | Sequence[Tensor], *, exact: bool = False) -> Schedule:
+    """
+    A schedule of the stages that compute tensors, without a decision yet; `lower` and `build` take it.
+
+    Args: `exact` refuses steps that change the order of additions.
+    Raises: as `lower`.
+    """
+    results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    inputs = [t for stage in stages_of(results) for t in read_by(stage) if t.stage is None]
+    module = lower(list(dict.fromkeys(inputs)), results)
+    return Schedule(module, outputs=results, exact=exact)
 
 
 def interpret(

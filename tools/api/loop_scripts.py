@@ -85,7 +85,7 @@ class Script:
         from stepwell.tools.api.module import Module
 
         module = Module(module_of(self.source)).verify()
-        return module.run("raise-loops-to-linalg") if is_raised else module
+        return module.run("simplify-indices,raise-loops-to-linalg") if is_raised else module
 
     def ir(self, level: str = "linalg") -> Module:
         """The program on a level, `linalg`, `vector`, `loops`, `llvm` or `asm`. Raises: as `lower`."""

@@ -13,6 +13,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import save
 from stepwell.runtime.frames import Frame
 from stepwell.runtime.interface import Array, Interface
+from stepwell.runtime.rpc.interleaved import median_ratio
 from stepwell.runtime.rpc.messages import expect_success, packed_arrays
 from stepwell.runtime.rpc.runner import PROGRAM
 from stepwell.tools.driver.compile import build_image
@@ -20,7 +21,6 @@ from stepwell.tools.driver.program import Program
 from stepwell.tools.inputs import made_up_inputs
 from stepwell.tools.records.database import write_records
 from stepwell.tools.records.record import Trial
-from stepwell.tools.tuning.statistics import ratio_of
 from stepwell.tools.tuning.tasks import HINTS
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Comparison:
             for (base, own), (more_base, more_own) in zip(cases, found, strict=True):
                 base += more_base
                 own += more_own
-            ratio = ratio_of(cases)
+            ratio = median_ratio(cases)
             if ratio[2] < 1.0 or ratio[0] >= LEAST_RATIO:
                 break
         return Verdict(ratio, False if ratio[2] < 1.0 else True if ratio[0] >= LEAST_RATIO else None)

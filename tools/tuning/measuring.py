@@ -12,7 +12,7 @@ import numpy as np
 from stepwell.passes.base import Numerics
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
-from stepwell.runtime.rpc.interleaved import geometric_mean
+from stepwell.runtime.rpc.interleaved import geometric_mean, median_ratio
 from stepwell.tools.check.function_inputs import inputs_of_function
 from stepwell.tools.check.judgement import judged
 from stepwell.tools.records.record import LEAST_GAIN, Status
@@ -20,7 +20,7 @@ from stepwell.tools.tuning.candidate import candidate_of
 from stepwell.tools.tuning.features import estimate_us
 from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner, unwritten
 from stepwell.tools.tuning.space import Space
-from stepwell.tools.tuning.statistics import NOISY_SPREAD, ratio_of, spread_of
+from stepwell.tools.tuning.statistics import NOISY_SPREAD, spread_of
 from stepwell.tools.tuning.tasks import Task
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Measurement:
             for mine, new in zip(seconds, more, strict=True):
                 for times, added in zip(mine, new, strict=True):
                     times += added
-            ratio = ratio_of([(mine[0], mine[1]) for mine in seconds])
+            ratio = median_ratio([(mine[0], mine[1]) for mine in seconds])
             if ratio[2] < _HOPELESS or (rounds > RACE_ROUNDS[0] and ratio[2] < LEAST_GAIN):
                 break
         return self._verdict(seconds, ratio)
@@ -176,7 +176,7 @@ class Measurement:
             return _estimated(task, space, built)
         self._runner.restart()
         seconds = self._runner.race(task, [base, built], RACE_ROUNDS[-1])
-        return self._verdict(seconds, ratio_of([(mine[0], mine[1]) for mine in seconds]))
+        return self._verdict(seconds, median_ratio([(mine[0], mine[1]) for mine in seconds]))
 
 
 def inputs_for(task: Task, seed: int) -> list[list[Array]]:

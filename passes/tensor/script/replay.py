@@ -89,6 +89,13 @@ class Replay:
                 self._take(op)
         return self._finished()
 
+    def nest_of(self, name: str) -> tuple[Nest, Mapping[Loop, SSAValue]] | None:
+        """The nest of a stage after the steps, with the values of its loops; None where it has no names."""
+        stage = next((stage for stage in self._stages.values() if stage.name == name), None)
+        if stage is None or stage.nest is None:
+            return None
+        return stage.nest, {loop: value for value, (of, loop) in self._loops.items() if of is stage}
+
     def _stage(self, op: StageOp, known: Mapping[str, Operation]) -> _Stage:
         name = op.stage.data
         if name not in known:

@@ -1,0 +1,222 @@
+"""Schedules in Python: steps, refusals, replay, random legal steps against the interpreter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell import StepwellError, te
+from tests.support.samples import repetitions
+
+DRAW = np.random.default_rng(2)
+
+
+def product(m: int, n: int, k: int) -> tuple[list[te.Tensor], te.Tensor]:
+    a, b = te.placeholder((m, k), name="A"), te.placeholder((k, n), name="B")
+    r = te.reduce_axis((0, k), name="r")
+    return [a, b], te.compute((m, n), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r), name="C")
+
+
+def softmax() -> tuple[list[te.Tensor], te.Tensor]:
+    x, r, q = te.placeholder((6, 17), name="x"), te.reduce_axis((0, 17), "r"), te.reduce_axis((0, 17), "q")
+    top = te.compute((6,), lambda i: te.max(x[i, r], axis=r), name="top")
+    powers = te.compute((6, 17), lambda i, j: te.exp(x[i, j] - top[i]), name="powers")
+    total = te.compute((6,), lambda i: te.sum(powers[i, q], axis=q), name="total")
+    return [x], te.compute((6, 17), lambda i, j: powers[i, j] / total[i], name="y")
+
+
+def stencil() -> tuple[list[te.Tensor], te.Tensor]:
+    x = te.placeholder((9, 12), name="x")
+    rows = te.compute((7, 12), lambda i, j: x[i, j] + x[i + 1, j] + x[i + 2, j], name="rows")
+    return [x], te.compute((7, 10), lambda i, j: rows[i, j] + rows[i, j + 1] + rows[i, j + 2], name="blur")
+
+
+def transpose() -> tuple[list[te.Tensor], te.Tensor]:
+    x = te.placeholder((5, 7, 6), name="x")
+    return [x], te.compute((6, 5, 7), lambda i, j, k: x[j, k, i] * 2.0, name="t")
+
+
+def any_rows() -> tuple[list[te.Tensor], te.Tensor]:
+    x, r = te.placeholder((te.var("n"), 8), name="x"), te.reduce_axis((0, 8), "r")
+    return [x], te.compute((te.var("n"),), lambda i: te.sum(x[i, r], axis=r), name="s")
+
+
+KERNELS = {
+    "product": lambda: product(5, 6, 7),
+    "row": lambda: product(1, 16, 5),
+    "softmax": softmax,
+    "stencil": stencil,
+    "transpose": transpose,
+    "any rows": any_rows,
+}
+
+
+def blocked(m: int, n: int, k: int) -> tuple[list[te.Tensor], te.Schedule]:
+    inputs, c = product(m, n, k)
+    s = te.create_schedule(c)
+    i, j, r = s[c].loops
+    io, jo, ii, ji = s[c].tile(i, j, 32, 16)
+    ro, ri = s[c].split(r, 4)
+    s[c].reorder(io, jo, ro, ii, ri, ji)
+    s[c].vectorize(ji)
+    s[c].parallel(io)
+    return inputs, s
+
+
+def test_steps_are_a_script_and_a_nest() -> None:
+    inputs, s = blocked(64, 48, 32)
+    assert [str(loop) for loop in s["C"].loops] == ["i.0", "j.0", "r.0", "i.1", "r.1", "j.1"]
+    assert s.script.splitlines()[3:] == [
+        "  %i0, %j0, %i1, %j1 = sched.tile %i, %j by [32, 16]",
+        "  %r0, %r1 = sched.split %r by [?, 4]",
+        "  sched.reorder %i0, %j0, %r0, %i1, %r1, %j1",
+        "  sched.vectorize %j1",
+        "  sched.parallel %i0",
+        "}",
+    ]
+    assert "    for j.0 in 0..3\n      for r.0 in 0..8" in s.explain()
+    assert s.exact
+    x, w = DRAW.standard_normal((64, 32), np.float32), DRAW.standard_normal((32, 48), np.float32)
+    found: Any = te.build(inputs, s, threads=1)(x, w)
+    np.testing.assert_allclose(found, x @ w, rtol=1e-4, atol=1e-4)
+
+
+def test_a_schedule_with_remainders_is_equal() -> None:
+    inputs, c = product(17, 19, 23)
+    s = te.create_schedule(c)
+    i, j, r = s[c].loops
+    s[c].split(i, 4)
+    s[c].split(j, 8)
+    s[c].split(r, 5)
+    x, w = DRAW.standard_normal((17, 23), np.float32), DRAW.standard_normal((23, 19), np.float32)
+    found: Any = te.build(inputs, s, threads=1)(x, w)
+    np.testing.assert_allclose(found, x @ w, rtol=1e-4, atol=1e-4)
+
+
+def test_a_refused_step_changes_nothing() -> None:
+    _, s = blocked(64, 48, 32)
+    before, nest = s.script, s.explain()
+    with pytest.raises(StepwellError, match=r"parallel\(r.0\): loop r.0 of C is summed over") as error:
+        s["C"].parallel(s["C"].loops[2])
+    assert error.value.code == "illegal-schedule"
+    assert "for all r in 0..32" in error.value.notes[0]
+    assert (s.script, s.explain()) == (before, nest)
+    with pytest.raises(StepwellError, match="there is no stage D"):
+        s["D"].loops  # noqa: B018
+    with pytest.raises(StepwellError, match="factors are positive"):
+        s["C"].split(s["C"].loops[1], 0)
+    assert s.script == before
+
+
+def test_a_loop_that_was_split_is_named_by_its_parts() -> None:
+    _, c = product(32, 16, 8)
+    s = te.create_schedule(c)
+    i, *_ = s[c].loops
+    s[c].split(i, 4)
+    with pytest.raises(StepwellError, match=r"loop i was split: it is i.0 and i.1 now"):
+        s[c].parallel(i)
+
+
+def test_lanes_of_a_sum_are_not_exact() -> None:
+    _, c = product(8, 16, 32)
+    s = te.create_schedule(c)
+    s[c].vectorize(s[c].loops[2])
+    assert not s.exact
+    strict = te.create_schedule(c, exact=True)
+    with pytest.raises(StepwellError, match="changes the order in which C adds"):
+        strict[c].vectorize(strict[c].loops[2])
+    assert "vectorize" not in strict.script
+
+
+def test_undo_and_copy() -> None:
+    _, s = blocked(64, 48, 32)
+    other, text = s.copy(), s.script
+    s.undo()
+    assert "sched.parallel" not in s.script
+    assert other.script == text
+    s["C"].parallel(s["C"].loops[0])
+    assert s.script == text
+    empty = te.create_schedule(product(4, 4, 4)[1])
+    with pytest.raises(StepwellError, match="no step to take back"):
+        empty.undo()
+
+
+def test_legal_words_are_those_that_are_taken() -> None:
+    _, s = blocked(64, 48, 32)
+    legal = {word: [str(loop) for loop in loops] for word, loops in s.legal("C").items()}
+    assert legal == {"parallel": ["j.0"], "unroll": ["r.1"], "inside": ["r.1"]}
+
+
+def test_replay_of_a_text_and_of_a_file(tmp_path: Path) -> None:
+    inputs, s = blocked(64, 48, 32)
+    file = tmp_path / "s.mlir"
+    file.write_text(s.script)
+    for script in (s.script, file):
+        again = te.Schedule.replay(te.lower(inputs, s.outputs), script)
+        assert again.script == s.script
+        assert str(again.module) == str(te.lower(inputs, s))
+    again["C"].unroll(again["C"].loops[4])
+    with pytest.raises(StepwellError, match="has no stage D") as error:
+        te.Schedule.replay(te.lower(inputs, s.outputs), s.script.replace('"C"', '"D"'))
+    assert error.value.code == "illegal-schedule"
+
+
+def test_a_stage_in_the_loops_of_another_one() -> None:
+    inputs, y = stencil()
+    s = te.create_schedule(y)
+    s["rows"].compute_root()
+    assert "sched.compute_root %rows" in s.script
+    s.validate(n=1)
+    assert len(inputs) == 1
+
+
+def step(s: te.Schedule, stage: str, random: Random) -> None:
+    """A random step; one that is not legal must change nothing."""
+    at, before = s[stage], s.script
+    loops = at.loops
+    loop = random.choice(loops)
+    try:
+        match random.choice(["split", "reorder", "parallel", "vectorize", "unroll", "inside"]):
+            case "split":
+                at.split(loop, random.choice([0, 1, 2, 3, 4, 8, 1 << 40]))
+            case "reorder":
+                at.reorder(*random.sample(loops, min(len(loops), 2)))
+            case "unroll":
+                at.unroll(loop, 16)
+            case word:
+                getattr(at, word)(loop)
+    except StepwellError as error:
+        assert error.code == "illegal-schedule"
+        assert s.script.startswith(before)
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("name", KERNELS)
+def test_random_legal_steps_keep_the_meaning(name: str) -> None:
+    inputs, outputs = KERNELS[name]()
+    for seed in range(repetitions(30) // 3):
+        random = Random(seed)
+        s = te.create_schedule(outputs)
+        stages = [stage.split('"')[1] for stage in _stages(s)]
+        for _ in range(20):
+            step(s, random.choice(stages), random)
+        s.validate(n=1, seed=seed)
+        again = te.Schedule.replay(te.lower(inputs, outputs), s.script)
+        assert str(again.module) == str(te.lower(inputs, s))
+
+
+def _stages(s: te.Schedule) -> list[str]:
+    """The stages with loops."""
+    names = ("C", "top", "powers", "total", "y", "rows", "blur", "t", "s")
+    found: list[str] = []
+    for name in names:
+        try:
+            s[name].loops  # noqa: B018
+        except StepwellError:
+            continue
+        found.append(f'"{name}"')
+    return found
