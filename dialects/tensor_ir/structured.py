@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr, DenseArrayBase, TensorType, i32
@@ -21,7 +22,7 @@ from xdsl.ir.affine import (
 )
 
 from stepwell.dialects.sched import Schedule
-from stepwell.dialects.types import tensor_of
+from stepwell.dialects.types import element_bytes, tensor_of
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,17 @@ class Structured:
                 if len(index.terms) > 1 and open_dims:
                     return False
         return True
+
+    def stride_bytes(self, operand: int, loop: int | None) -> int:
+        """The stride of an operand along a loop, in bytes; 0 where it is not known."""
+        value = self.op.operands[operand]
+        shape, stride = tensor_shape(value), 0
+        if loop is None or not shape or DYNAMIC_INDEX in shape[1:]:
+            return 0
+        for position, index in enumerate(self.maps[operand].results):
+            step = dict(terms.terms).get(loop, 0) if (terms := linear(index)) is not None else 0
+            stride += step * prod(shape[position + 1 :])
+        return stride * element_bytes(tensor_element(value))
 
     def can_tile(self, schedule: Schedule) -> bool:
         """Whether the tiles of a schedule reach slices, also inside of parallel loops alone."""

@@ -97,6 +97,8 @@ def scan_by_columns(
                 lambda emit, i, carried: [of_layers(emit, [*outer, i], carried[0])],
                 parallel=True,
             )[0]
+        if columns <= block:
+            return walk.down(emit, outer, 0, columns, result)
         if whole:
             result = emit.loop(
                 0,

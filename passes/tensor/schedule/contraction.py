@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, TensorType
+from xdsl.dialects.builtin import Float32Type, TensorType
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -19,13 +19,7 @@ from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.padding import Inside, PaddedTensors, share_inside
 from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file, widest_element
-from stepwell.dialects.tensor_ir.structured import (
-    Structured,
-    linear,
-    map_dims,
-    projected_permutation,
-    tensor_shape,
-)
+from stepwell.dialects.tensor_ir.structured import Structured, linear, map_dims, projected_permutation
 from stepwell.dialects.tensor_ir.transfers import element_type
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.analysis.manager import analysis
@@ -196,7 +190,7 @@ def _along_results(
         extents[roles.lanes],
         length,
         replace(registers, count=limit, shares={}) if unrolled else registers,
-        rows_in_cache(_stride_bytes(view, roles.other, row), target),
+        rows_in_cache(view.stride_bytes(roles.other, row), target),
     )
     # Steps of all loops, in tiles or by ones.
     looped = [d for d in sums if d not in unrolled]
@@ -248,21 +242,8 @@ def _conversions(view: Structured, operand: int) -> int:
     elements = [element_type(value.type) for value in (view.inputs[operand], view.inits[0])]
     read, summed_in = (element_bytes(element) for element in elements)
     summed = [d for d in range(view.rank) if not view.parallel[d] and view.extents[d] != 1]
-    is_near = all(_stride_bytes(view, operand, d) <= PRODUCTS.near_bytes for d in summed[-1:])
+    is_near = all(view.stride_bytes(operand, d) <= PRODUCTS.near_bytes for d in summed[-1:])
     return PRODUCTS.widening if read < summed_in and is_near else 0
-
-
-def _stride_bytes(view: Structured, operand: int, row: int | None) -> int:
-    """The stride of an operand along a loop, in bytes; 0 where it is not known."""
-    value = view.inputs[operand]
-    shape, element = tensor_shape(value), element_type(value.type)
-    if row is None or DYNAMIC_INDEX in shape[1:]:
-        return 0
-    stride_bytes = 0
-    for position, index in enumerate(view.maps[operand].results):
-        step = dict(terms.terms).get(row, 0) if (terms := linear(index)) is not None else 0
-        stride_bytes += step * prod(shape[position + 1 :]) * element_bytes(element)
-    return stride_bytes
 
 
 def _unrolled(view: Structured, roles: _Roles, sums: Sequence[int]) -> Sequence[int]:

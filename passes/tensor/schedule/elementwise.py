@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, prod
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineExpr
@@ -15,8 +14,9 @@ from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.element_reads import is_element_read, positions_in_data
 from stepwell.dialects.tensor_ir.groups import Member
 from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file
-from stepwell.dialects.tensor_ir.structured import Structured, projected_permutation, single_dim, tensor_shape
+from stepwell.dialects.tensor_ir.structured import Structured, projected_permutation
 from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS, MAX_STEPS, has_vector_form
+from stepwell.passes.tensor.schedule.transpose import schedule_blocks, transposed_read
 from stepwell.runtime.machine.target import TargetDescription
 
 # The functions that `expand-math` replaces by polynomials, and the approximate instructions of each.
@@ -43,8 +43,8 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
         isinstance(op, linalg.IndexOp | linalg.YieldOp) or op in reads or has_vector_form(op)
         for op in view.body.ops
     )
-    if vectors and (transposed := _transposed_loop(view, out[-1])) is not None:
-        return _by_blocks(view, out, transposed, registers)
+    if vectors and (read := transposed_read(view, out[-1])) is not None:
+        return schedule_blocks(view, out, read, target)
     if vectors and reads:
         return _by_lanes(view, out, registers)
     # Some independent registers hide latencies; long bodies have enough to do, would spill, and are code.
@@ -80,45 +80,6 @@ def _copies(view: Structured, out: Sequence[int]) -> list[int]:
         return []
     used = {dim for map in view.maps[: len(view.inputs)] for dim in map.used_dims()}
     return [d for d in out[:-1] if d not in used and 1 < (view.extents[d] or 1) <= ELEMENTWISE.most_copies]
-
-
-def _transposed_loop(view: Structured, lanes: int) -> int | None:
-    """
-    The innermost loop of an operand that is read transposed: with the lanes in an outer dimension; else None.
-
-    Its vectors would be gathered element by element; a square block of it is read by rows and transposed, and
-    where whole rows are shorter, some registers of consecutive rows are read.
-    """
-    for value, map, arg in zip(view.inputs, view.maps, view.body.args, strict=False):
-        if arg.first_use is None or not isinstance(value.type, TensorType) or not map.results:
-            continue
-        last = single_dim(map.results[-1])
-        moves = any(single_dim(expr) == lanes for expr in map.results[:-1])
-        if not moves or last in (None, lanes) or not _is_long(view.extents[lanes]):
-            continue
-        width, around = view.extents[last], [single_dim(expr) for expr in map.results[-2:]]
-        alternates = around == [lanes, last] and tensor_shape(value)[-1] == width
-        if _is_long(width) or (alternates and width != 1):
-            return last
-    return None
-
-
-def _is_long(extent: int | None) -> bool:
-    return extent is None or extent >= ELEMENTWISE.least_block
-
-
-def _by_blocks(
-    view: Structured, out: Sequence[int], transposed: int, registers: RegisterFile
-) -> Schedule | None:
-    """A schedule of square tiles over the lanes and the transposed loop, a register's lanes on a side."""
-    is_long, lanes = _is_long(view.extents[transposed]), registers.lanes
-    side = min(lanes, ELEMENTWISE.largest_block) if is_long else lanes
-    tile = [0 if n == 1 else 1 for n in view.extents]
-    for dim in (transposed, out[-1]):
-        extent = view.extents[dim]
-        tile[dim] = 0 if extent is not None and extent <= side else side
-    loops = tuple(d for d in out if tile[d])
-    return Schedule(tuple(tile), parallel=loops, vectorize=out[-1]) if view.can_slice(set(loops)) else None
 
 
 def _reads_apart(view: Structured, reads: Sequence[Operation], lanes: int) -> bool:

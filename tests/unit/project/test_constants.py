@@ -53,7 +53,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/rows_of_bytes.py _GREATEST
         passes/tensor/forms/nbits_bytes.py _ONE_BYTES _ONE_SHORTS
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
-        passes/graph/legalize/transposed_products.py _WIDE_BYTES _LINE_BYTES
+        passes/graph/legalize/transposed_products.py _WIDE_BYTES
         passes/loop/gpu/map_loops_to_gpu.py _WARP
         passes/upstream/arithmetic.py _BITS
         passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES

@@ -38,6 +38,16 @@ func.func private @edited(%x: tensor<3x258xf32>, %e: tensor<3x258xf32>) -> tenso
   func.return %y : tensor<3x258xf32>
 }
 
+// Columns that are one block: no loop around it.
+// CHECK-LABEL: @one_block
+// CHECK-NOT: sched.parallel
+// CHECK: scf.for {{.*}} -> (vector<64xf32>, tensor<3x64xf32>)
+// CHECK-NOT: sched.parallel
+func.func private @one_block(%x: tensor<3x64xf32>, %e: tensor<3x64xf32>) -> tensor<3x64xf32> {
+  %y = linalg_ext.scan %x into %e kind "sum" axis 0 exclusive false reverse false {sched.schedule = #sched.schedule<form = "columns", sizes = {columns = 64}>} : (tensor<3x64xf32>, tensor<3x64xf32>) -> tensor<3x64xf32>
+  func.return %y : tensor<3x64xf32>
+}
+
 // Whole layers, as structured ops in a loop.
 // CHECK-LABEL: @layers
 // CHECK: scf.for

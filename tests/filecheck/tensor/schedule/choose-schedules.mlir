@@ -149,6 +149,36 @@ func.func private @open_width(%x: tensor<?x16xf32>, %w: tensor<2x3x16x16xf32>, %
 
 // -----
 
+// 512 rows that are 2 KiB apart share 8 of the 64 sets of a level-1 cache: blocks read whole lines of them.
+// CHECK-LABEL: @turned_lines
+// CHECK: #sched.schedule<tile = [16, 16], parallel = [0, 1], vectorize = 1>
+// AVX2-LABEL: @turned_lines
+// AVX2: #sched.schedule<tile = [16, 8], parallel = [0, 1], vectorize = 1>
+func.func private @turned_lines(%x: tensor<256x512xf32>, %e: tensor<512x256xf32>) -> tensor<512x256xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<256x512xf32>) outs(%e : tensor<512x256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<512x256xf32>
+  func.return %r : tensor<512x256xf32>
+}
+
+// -----
+
+// And where they leave the level-2 cache as well, blocks go on along them, and write whole lines.
+// CHECK-LABEL: @turned_along
+// CHECK: #sched.schedule<tile = [16, 16], parallel = [1, 0], vectorize = 1>
+// AVX2-LABEL: @turned_along
+// AVX2: #sched.schedule<tile = [8, 16], parallel = [1, 0], vectorize = 1>
+func.func private @turned_along(%x: tensor<1024x1024xf32>, %e: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<1024x1024xf32>
+  func.return %r : tensor<1024x1024xf32>
+}
+
+// -----
+
 // The operand lies along the other loop: square blocks, which are transposed in registers.
 // CHECK-LABEL: @turned
 // CHECK: #sched.schedule<tile = [16, 16], parallel = [0, 1], vectorize = 1>
