@@ -56,7 +56,8 @@ class HotRun(Generic[R]):
     """
     The function of a run, and the numbers of the instructions at its lines.
 
-    Args: `run` is the first run, `block` gives the contents of a run, `leave` makes a run that goes on at another.
+    Args: `run` is the first run, `block` gives the contents of a run, `leave` makes a run that goes on at
+    another one.
     """
 
     def __init__(
