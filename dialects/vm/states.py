@@ -19,8 +19,8 @@ _OPTIONAL = ("output", "initial", "grows")
 @irdl_attr_definition
 class StateAttr(ParametrizedAttribute):
     """
-    A state of a public function: the numbers of its input and output, that of the constant with which it
-    begins, the axis along which calls append to it; of the length of growing states what a call adds.
+    A state of a public function: the numbers of input, output and initial constant, the axis along which
+    calls append; for the length of growing states, the positions added by a call.
 
     ```mlir
     #vm.state<"total" input 0 output 1 initial 2>

@@ -45,7 +45,7 @@ class NativeFunction(SegmentCalls):
             if pc in self._blocks:
                 code.open(self._blocks[pc])
             self.pc = pc
-            self._EMITTERS[name](self, *operands)
+            self.EMITTERS[name](self, *operands)
             if name not in ENDS:
                 self.drop_unread()
                 if pc + 1 in self._blocks:
@@ -217,7 +217,7 @@ class NativeFunction(SegmentCalls):
         code.store(code.binary(llvm.SubOp, code.load(slot, i64), code.integer(1)), slot)
         self.set(to, result)
 
-    _EMITTERS: ClassVar[Mapping[str, Callable[..., None]]] = {
+    EMITTERS: ClassVar[Mapping[str, Callable[..., None]]] = {
         "move": _move,
         "ret": _ret,
         "invoke": _invoke,
@@ -241,6 +241,7 @@ class NativeFunction(SegmentCalls):
         "write_ref": _write_ref,
         "check": _check,
     }
+    """The methods that write an instruction's code, for those of `SUPPORTED`."""
 
 
 def thunk(callee: int, captures: int, tables: Tables) -> llvm.FuncOp:

@@ -14,9 +14,15 @@ from stepwell.runtime.vm.program import Function, Program
 MAX_THUNKS = 1 << 16
 _INTEGERS = ("get_tag", "load_consti")
 _ON_INTEGERS = ("move", "switch", "kill")
-_UNSUPPORTED = frozenset(
-    ("alloc_storage", "alloc_tensor", "alloc_tensor_reg", "shape_of", "reshape_tensor", "device_copy")
+SUPPORTED = frozenset(
+    (
+        *("move", "kill", "load_const", "load_consti", "get_tag", "get_field"),
+        *("alloc_adt", "alloc_closure", "new_ref", "read_ref", "write_ref", "invoke_packed"),
+        *("goto", "if", "switch", "ret", "fatal", "check"),
+        *("invoke", "invoke_closure", "tail_invoke", "tail_invoke_closure"),
+    )
 )
+"""The instructions that `NativeFunction` has code for."""
 
 
 class Problem(NamedTuple):
@@ -55,7 +61,7 @@ def _problems(function: Function) -> Iterator[str]:
     integers, others = kinds_before(function)
     for pc, (name, operands) in enumerate(function.code):
         read = registers_read(name, operands)
-        if name in _UNSUPPORTED:
+        if name not in SUPPORTED:
             yield f"vm.{name}"
         if isinstance(operands[-1], Outputs) and operands[-1].are_given:
             yield f"vm.{name} into given tensors"

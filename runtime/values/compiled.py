@@ -84,7 +84,7 @@ class CompiledProgram(LimitedProgram):
         return NativeMachine(program, library, calls, self.segments, max_depth=depth, max_memory=memory)
 
     def _array_calls(self) -> ArrayCalls | None:
-        """The native function by which the machine calls segments, where there is one."""
+        """The native function for calls of segments on arrays; None without one."""
         entry = self.image.functions.get(ARRAY_CALLS)
         return ArrayCalls(Library(variant_of(entry).code)) if entry is not None and layout_holds() else None
 

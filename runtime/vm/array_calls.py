@@ -100,8 +100,8 @@ def _is_laid_out(array: npt.NDArray[np.generic]) -> bool:
 @cache
 def references_when_free() -> int | None:
     """
-    The count of references of an array that only a list has, as code reads it that takes it from there; None
-    where threads run Python at once, whose counts say less.
+    The reference count of an array after a read from the only list with it; None for an interpreter without a
+    global lock, whose counts say less.
     """
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None

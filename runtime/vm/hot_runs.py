@@ -33,7 +33,7 @@ R = TypeVar("R")
 
 
 class Block(NamedTuple, Generic[R]):
-    """The instructions of a run with their numbers and steps, and its end with the runs that it jumps to."""
+    """The instructions of a run with numbers and steps, and its end with the targets of the jump."""
 
     rows: Sequence[tuple[int, Code]]
     steps: Sequence[Step]
@@ -56,7 +56,8 @@ class HotRun(Generic[R]):
     """
     The function of a run, and the numbers of the instructions at its lines.
 
-    Args: `run` is the first run, `block` tells what is in one, `leave` makes a run that goes on at another.
+    Args: `run` is the first run, `block` gives the contents of a run, `leave` makes a run that goes on at
+    another one.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class HotRun(Generic[R]):
         self._pcs += [self._pc] * len(lines)
 
     def _add_run(self, run: R, before: tuple[R, ...]) -> None:
-        """The lines of a run, and of those that it jumps to. Args: `before` are those around it."""
+        """The lines of a run, with the targets of its jump inside. Args: `before` are the runs around."""
         block = self._block(run)
         too_many = block is not None and self._rows + len(block.rows) > _MOST_ROWS
         if block is None or run in before or (before and too_many):
@@ -101,7 +102,7 @@ class HotRun(Generic[R]):
         self._add_end(run, block, (*before, run))
 
     def _add_end(self, run: R, block: Block[R], before: tuple[R, ...]) -> None:
-        """The lines of a run's end: its jump, or its return as the run that a call or return follows."""
+        """The lines of a run's end: the jump; for a call or return the run itself as the result."""
         name, targets = block.end.name, block.targets
         tests: list[str] = []
         if name == "if":
@@ -247,8 +248,8 @@ class HotRun(Generic[R]):
         self, name: str, called: Sequence[str], registers: Sequence[int], made: Sequence[str]
     ) -> list[str]:
         """
-        The lines around those of a call, which set `status`: errors of another kind are the host's, and
-        arguments that are not as expected are the step's.
+        The lines around a call's own lines, which set `status`: errors of other kinds become the host's, and
+        unfit arguments are left to the step.
         """
         pairs = list(zip(registers, made, strict=True))
         self._known |= dict(pairs)
@@ -291,8 +292,9 @@ class HotRun(Generic[R]):
         self, function: FixedCall, outputs: Sequence[str]
     ) -> tuple[Sequence[str], Sequence[str]]:
         """
-        The lines that allocate outputs, of which small ones are used again once nothing else refers to them:
-        that takes a fifth of the time, and the memory is in the cache. And the names of the lists of those.
+        The names of the lists of small outputs, and the lines that allocate all outputs.
+
+        Small outputs are used again once nothing else refers to them: a fifth of an allocation's time.
         """
         free = references_when_free()
         kept: list[str] = []

@@ -29,7 +29,7 @@ class _Build(NamedTuple):
 
 class CallCells:
     """
-    The cells of a call: an object for each that its arguments have, a cell for each object that leaves.
+    The cells of a call: an object for each cell of its arguments, a cell for each object of its result.
 
     Objects of entered cells are the caller's memory, which no count frees. What they contain goes back into
     the cells after the call, also after one that failed.

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import stepwell
+from stepwell.lowering.vm_to_llvm.function import NativeFunction
+from stepwell.lowering.vm_to_llvm.supported import SUPPORTED, native_problem
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.vm.native import NativeMachine
+from stepwell.runtime.vm.program import Code, Function, Program
 from tests.support.interrupts import interrupted_after
 
 N = "tensor<i64>"
@@ -378,3 +381,10 @@ def test_an_artifact_has_native_functions(tmp_path: Path) -> None:
     assert isinstance(loaded.machine, NativeMachine)
     assert loaded(np.array(40)) == 40
     assert list(loaded.segments) == ["add", "is_zero", "twice"]
+
+
+def test_instructions_without_native_code_are_refused() -> None:
+    """An instruction that is new on the machine alone is a reason, not a fault of the conversion."""
+    assert NativeFunction.EMITTERS.keys() == SUPPORTED
+    program = Program((), (), (), (Function("f", 1, 2, (Code("shape_of", (1, 0)), Code("ret", (1,)))),))
+    assert str(native_problem(program)) == "@f: vm.shape_of"
