@@ -1,4 +1,4 @@
-"""The import tree of an artifact: functions, their code by target, and what they call outside of it."""
+"""The import tree of an artifact: functions, code by target, callees outside of compiled code."""
 
 from __future__ import annotations
 

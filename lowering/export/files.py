@@ -254,7 +254,12 @@ def expect_stack(stack: int, options: ExportOptions) -> None:
 
     Raises: StepwellError `too-large`; `bad-option` where the stack is not known.
     """
-    if options.stack is None or 0 < stack <= options.stack:
+    if options.stack is None:
+        return
+    if options.stack <= 0:
+        message = f"a stack has at least a byte, found {options.stack}"
+        raise StepwellError("bad-option", None, message, help="--stack BYTES")
+    if 0 < stack <= options.stack:
         return
     if not stack:
         message = "the stack of this code is not known before it runs, so there is nothing to compare"

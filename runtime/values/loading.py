@@ -76,7 +76,7 @@ def _loaded_library(path: str | os.PathLike[str], threads: int | None) -> Compil
 
 
 def _library(image: ModelImage, threads: int | None) -> CompiledModel:
-    """The library of an image, as whose caller sees it: `load` says which files hold one."""
+    """The library of an image, with the type that `load` announces for models."""
     from stepwell.runtime.library import Library
 
     return cast(CompiledModel, Library.of_image(image, threads=threads))

@@ -114,7 +114,7 @@ def _far(f: Function, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _product(low: Value, high: Value, limbs: list[Value]) -> list[Value]:
-    """The lowest 192 bits of a product, as words of 32 bits, the lowest first."""
+    """The lowest 192 bits of a product, as integers of 32 bits, the lowest first."""
     result: list[Value] = []
     carry = low & 0
     for limb in limbs:

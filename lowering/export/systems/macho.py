@@ -32,7 +32,7 @@ _LIBSYSTEM = "/usr/lib/libSystem.B.dylib"
 
 
 def macho_object(parts: Parts) -> list[Chunk]:
-    """The object file of an export, with weights behind the code of its one section."""
+    """The object file of an export, with weights after the code in its one section."""
     chunks, size, alignment = one_section(parts)
     sizes = [72 + 80, 24, 24, 80]
     start = 32 + sum(sizes)

@@ -38,7 +38,7 @@ class _Section(NamedTuple):
 
 
 def coff_object(parts: Parts) -> list[Chunk]:
-    """The object file of an export, with weights behind the code of its one section."""
+    """The object file of an export, with weights after the code in its one section."""
     chunks, size, alignment = one_section(parts)
     header_bytes = 20 + 40
     flags = _CODE | _EXECUTE | _READ | (alignment.bit_length() << 20)

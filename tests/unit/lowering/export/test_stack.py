@@ -125,6 +125,7 @@ def test_a_model_that_needs_more_stack_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StepwellError, match="too-large") as raised:
         stepwell.export(model, tmp_path / "less.so", stack=bound - 1)
     assert f"{bound} bytes of stack" in str(raised.value)
-    with pytest.raises(StepwellError, match="bad-option"):
-        stepwell.export(model, tmp_path / "m.wasm", stack=1 << 20, mcpu="wasm32")
+    for name, stack, mcpu in (("m.wasm", 1 << 20, "wasm32"), ("less.so", -1, "host"), ("less.so", 0, "host")):
+        with pytest.raises(StepwellError, match="bad-option"):
+            stepwell.export(model, tmp_path / name, stack=stack, mcpu=mcpu)
     assert {file.name for file in tmp_path.iterdir()} == {"m.so", "m.h", "stepwell_threads.h"}

@@ -17,7 +17,7 @@ from stepwell.runtime.machine.demands import missing_features
 from stepwell.runtime.targets.cpu import cpu_rows
 from tests.support.c_programs import C99, build, run, written
 from tests.support.components import needs_program
-from tests.support.foreign_files import Loaded, read_macho, read_pe, text_at
+from tests.support.systems.foreign_files import Loaded, read_macho, read_pe, text_at
 
 # A feature map with padding, in a frame of several pages.
 MODEL = """
