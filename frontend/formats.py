@@ -83,6 +83,12 @@ FORMATS: Sequence[Format] = (
         classes=("torch.export.exported_program.ExportedProgram",),
     ),
     Format(
+        "a Keras model",
+        "stepwell.frontend.keras:read_keras",
+        classes=("keras.src.models.model.Model",),
+        keywords=("example_inputs",),
+    ),
+    Format(
         "a PyTorch module",
         "stepwell.frontend.torch.exported:read_module",
         classes=("torch.nn.modules.module.Module",),
@@ -99,6 +105,10 @@ NOT_READ: Mapping[str, tuple[str, str]] = {
     ".pth": _PICKLED,
     ".ckpt": _PICKLED,
     ".caffemodel": ("a model of Caffe", "convert it to ONNX"),
+    ".keras": (
+        "a Keras archive, which can run code when it is loaded",
+        "load it with keras, and compile the model",
+    ),
     ".gguf": ("weights without a graph", "export the program itself with torch.export"),
 }
 """Kinds of files that are recognized and not read: a description, and the help."""
