@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from stepwell.runtime.interface import Array, Interface, TensorSpec
 if TYPE_CHECKING:
     from stepwell.runtime.benchmark import Times
     from stepwell.runtime.machine.target import TargetDescription
-    from stepwell.runtime.model import CompiledModel
     from stepwell.runtime.model_source import Kernel, ModelSource, Profile
 
 DEFAULT_PROFILED_RUNS = 10
@@ -94,16 +93,16 @@ class ModelInfo(ABC):
     def close(self) -> None:  # noqa: B027  # nothing is under way, but in a subclass
         """End the compilation of the full code, where it is under way; the model goes on as it is."""
 
-    def on(self, device: str) -> CompiledModel:
+    def on(self, device: str) -> Self:
         """
         The same model, whose device parts run on another device: `webgpu:1`, `gpu-interpreter`.
 
         Raises: StepwellError `no-device`, `wrong-device`.
         """
         from stepwell.runtime.devices.moved import image_on
-        from stepwell.runtime.values.loading import model_of
 
-        return model_of(image_on(self.image, device), threads=self.threads)
+        made = cast("Callable[..., Self]", type(self))  # each kind of model is made of an image
+        return made(image_on(self.image, device), threads=self.threads)
 
     @property
     def inputs(self) -> list[TensorInfo]:

@@ -1,4 +1,4 @@
-"""What a device cannot compute of a part: every op at once, so that the host can have them."""
+"""Refused ops of a device part, all of them at once, for the host."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class Program:
 
 
 class Kernels:
-    """The kernels of a module of the gpu level, which a device launches one by one."""
+    """The kernels of a module of the gpu level, for launches by a device."""
 
     def __init__(self, module: ModuleOp, ctx: Context, checks: Collection[str] = CHECKS):
         self._machine = _Machine(module, ctx, False, None, None, None, MAX_DEPTH)

@@ -70,7 +70,7 @@ class Device(ABC):
     kind: ClassVar[str]
     """The name on the command line: `--device KIND`."""
     formats: ClassVar[Sequence[str]]
-    """The formats of code that `load` takes, the preferred one first: `gpu`, `wgsl`, `opencl`, `ptx`."""
+    """The formats of code for `load`, the preferred one first: `gpu`, `wgsl`, `opencl`, `ptx`."""
     alignment: ClassVar[int] = 256
     """The arena's arrays of inputs and outputs begin at multiples of these bytes."""
 
@@ -116,7 +116,7 @@ class Device(ABC):
 
     @abstractmethod
     def load(self, code: bytes, format: str) -> object:
-        """The program of code in one of `formats`; what `launch` takes."""
+        """The program of code in one of `formats`, for `launch`."""
 
     @abstractmethod
     def launch(

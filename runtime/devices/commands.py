@@ -39,7 +39,7 @@ class Slice(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number that a kernel takes: an index of any size, or a constant."""
+    """A number among a kernel's arguments: an index of any size, or a constant."""
 
     dtype: str
     value: Dim | float

@@ -238,8 +238,10 @@ class OpenCl(Device):
     def _expect(self, status: int, name: str, where: str | None = None) -> None:
         """Require a call to have succeeded. Raises: StepwellError `driver`, `device-memory`."""
         if status:
-            code = "device-memory" if status in _OUT_OF_MEMORY else "driver"
-            raise StepwellError(code, where, f"{self.info.name}: {name} returned {status}")
+            message = f"{self.info.name}: {name} returned {status}"
+            if status in _OUT_OF_MEMORY:
+                raise StepwellError("device-memory", where, message)
+            raise StepwellError("driver", where, message)
 
 
 def _info(number: int, found: _Found) -> DeviceInfo:

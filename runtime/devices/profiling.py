@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class DeviceTimes:
-    """What the kernels and copies of device parts took, by name, in the order of their first launch."""
+    """The times of kernels and copies of device parts, by name, in the order of first launches."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     launches: dict[str, int] = field(default_factory=dict[str, int])

@@ -185,8 +185,10 @@ class WebGpu(Device):
         try:
             return make()
         except (wgpu.GPUError, RuntimeError, ValueError) as error:
-            code = "device-memory" if isinstance(error, wgpu.GPUOutOfMemoryError) else "driver"
-            raise StepwellError(code, where, f"{self.info.name}: {error}") from None
+            message = f"{self.info.name}: {error}"
+            if isinstance(error, wgpu.GPUOutOfMemoryError):
+                raise StepwellError("device-memory", where, message) from None
+            raise StepwellError("driver", where, message) from None
 
 
 _LIMITS = (

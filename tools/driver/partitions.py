@@ -20,7 +20,7 @@ from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.backends import Backend, Constants
-from stepwell.lowering.device_part.refusal import RefusedPart
+from stepwell.lowering.device_part import RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext, remark
 from stepwell.passes.pass_limit import numbered

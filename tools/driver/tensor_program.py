@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stepwell.lowering.device_part.refusal import RefusedPart
-from stepwell.passes.graph.placement.on_host import REFUSED
+from stepwell.dialects.dev.on_host import REFUSED
+from stepwell.lowering.device_part import RefusedPart
 from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.child import Child
 from stepwell.runtime.files.cache import KernelCache

@@ -90,7 +90,7 @@ class NpuBackend(Backend):
 
 @dataclass(frozen=True)
 class _Step:
-    """A layer: its program, the numbers of its inputs, its constant arrays, and the result's shape."""
+    """A layer: program, numbers of inputs, constant arrays, the result's shape."""
 
     program: Encoded
     inputs: tuple[int, ...]

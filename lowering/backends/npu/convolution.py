@@ -15,7 +15,7 @@ from stepwell.runtime.npu.instructions import Uop
 
 @dataclass
 class _Progress:
-    """What the next instructions have to wait for, by half of a buffer."""
+    """Tokens for the next instructions, by half of a buffer."""
 
     tile: int = 0
     step: int = 0
@@ -51,7 +51,7 @@ class ConvProgram:
     border: int
     """The value of padding."""
     point: int
-    """What is added to each element of the result."""
+    """The number added to each element of the result."""
 
     def program(self, name: str) -> npu.ProgramOp:
         """The program, whose tokens are still values."""
@@ -125,7 +125,7 @@ class ConvProgram:
         progress.products[half] = writer.gemm(uops, loops, (tile.columns, 1), steps, after=[loaded, packed])
 
     def _load(self, writer: Writer, place: _Place, block: int, sram: int, after: list[SSAValue]) -> SSAValue:
-        """Load the rows and columns that a tile reads, with padding where they are outside."""
+        """Load the input rows and columns of a tile, with padding."""
         shape = self.shape
         top, left = (
             place.row * shape.strides[0] - shape.pads[0],

@@ -25,7 +25,7 @@ from stepwell.runtime.npu.config import config_of
 
 @dataclass(frozen=True)
 class Layer:
-    """A program, the feature maps that it reads, and its constant arrays; the last array is the result."""
+    """A program with input feature maps and constant arrays; the last array is the result."""
 
     program: npu.ProgramOp
     inputs: tuple[SSAValue, ...]

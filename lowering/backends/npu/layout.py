@@ -11,7 +11,7 @@ from stepwell.runtime.npu.config import Config
 
 Array = npt.NDArray[Any]
 OFFSET = 128
-"""What is subtracted from unsigned bytes, whose signed ones the accelerator multiplies."""
+"""The number subtracted from unsigned bytes: the accelerator multiplies signed ones."""
 
 
 def blocks(channels: int, block: int) -> int:

@@ -26,11 +26,11 @@ class SumProgram:
     count: int
     config: str
     points: tuple[int, int]
-    """What is added to the bytes of each operand."""
+    """The numbers added to the bytes of each operand."""
     fraction: int
     """The fractional bits of the scaled operands."""
     point: int
-    """What is added to each element of the result."""
+    """The number added to each element of the result."""
 
     def program(self, name: str) -> npu.ProgramOp:
         """The program, whose tokens are still values."""

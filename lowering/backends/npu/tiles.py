@@ -1,4 +1,4 @@
-"""Tiles of a convolution on the accelerator: those that fit its buffers and move the fewest bytes."""
+"""Tiles of a convolution that fit the buffers and move the fewest bytes."""
 
 from __future__ import annotations
 

@@ -11,17 +11,17 @@ from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import graph
 from stepwell.dialects.dev.devices import HOST, ON, DeviceOp, device_names, expect_device, on_attribute
+from stepwell.dialects.dev.on_host import ON_HOST, REFUSED
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import DimsAttr, dims_of, dtype_of
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
-from stepwell.passes.graph.placement.on_host import ON_HOST, REFUSED
 from stepwell.patterns.groups import blocks_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
-from stepwell.runtime.targets.stored import stores
+from stepwell.runtime.machine.stored_types import stores
 
 _INDEXED = (graph.GatherOp, graph.GatherElementsOp, graph.GatherNdOp)
 _MOST_LISTED = 20

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.dev.devices import DeviceOp, device_names
+from stepwell.dialects.dev.on_host import ON_HOST
 from stepwell.dialects.target import SpecAttr
-from stepwell.passes.graph.placement.on_host import ON_HOST
 from stepwell.runtime.devices.table import PART_BACKENDS, expect_device_name
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target

@@ -15,8 +15,7 @@ from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import DimsAttr, tensor_type
-from stepwell.lowering.device_part import device_part
-from stepwell.lowering.device_part.refusal import REFUSALS, RefusedPart
+from stepwell.lowering.device_part import REFUSALS, RefusedPart, device_part
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext
 from stepwell.passes.pass_limit import numbered

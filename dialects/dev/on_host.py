@@ -1,4 +1,4 @@
-"""What the host computes in place of a device: an attribute of modules, and nodes refused before."""
+"""Ops of the host in place of a device: an attribute of modules, and nodes refused before."""
 
 from __future__ import annotations
 
