@@ -192,7 +192,7 @@ class _Walk:
     def _reinterpret(self, op: memref.ReinterpretCastOp) -> None:
         """A dense array with other sizes; other views are put off."""
         shape = self._shape(op.static_sizes.get_values(), op.sizes)
-        type = cast("MemRefType[Attribute]", op.result.type)
+        type = op.result.type
         if shape is None or type.layout != NoneAttr() or any(op.static_offsets.get_values()):
             self._put_off(op)
         else:

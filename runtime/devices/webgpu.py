@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,12 +29,11 @@ def _wgpu() -> Any:
     # Mesa complains on standard error where the system has not set it.
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
     try:
-        import wgpu  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+        return import_module("wgpu")
     except ImportError:
         help = "pip install 'stepwell[webgpu]'"
         message = "the device webgpu needs the package wgpu, which is not installed"
         raise StepwellError("missing-package", None, message, help=help) from None
-    return wgpu  # pyright: ignore[reportUnknownVariableType]
 
 
 @cache

@@ -367,9 +367,8 @@ def ready_model(args: Namespace, *, here: bool = True) -> CompiledModel:
         loaded: object = load(args.model, threads=args.threads, executor=args.executor)
         if isinstance(loaded, Library):
             _ = loaded.image.main  # an error: there is none
-        elif args.device is not None:
-            loaded = cast(CompiledModel, loaded).on(args.device)
-        return cast(CompiledModel, loaded)
+        model = cast(CompiledModel, loaded)
+        return model if args.device is None else model.on(args.device)
     from stepwell.tools.driver.compile import expect_runnable
     from stepwell.tools.progress import shown_progress
 

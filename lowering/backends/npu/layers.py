@@ -41,7 +41,7 @@ def layer_of(composite: graph.CompositeOp, constants: Constants, config: str, na
     assert last is not None
     ops = operations(last.operands[0])
     conv = next((op for op in ops if isinstance(op, graph.ConvIntegerOp)), None)
-    outside = dict(zip(composite.body.block.args, composite.operands, strict=True))
+    outside: dict[SSAValue, SSAValue] = dict(zip(composite.body.block.args, composite.operands, strict=True))
     if conv is not None:
         return _convolution(composite, conv, ops, constants, config, name, outside)
     return _sum(composite, ops, constants, config, name, outside)

@@ -48,11 +48,10 @@ def _bytes(value: Pattern) -> Pattern:
 
 def is_image(value: SSAValue) -> bool:
     """Whether a value is a batch of feature maps of unsigned bytes, of known size but for the batch."""
-    if not isinstance(value.type, TensorType):
+    if value.type.name != TensorType.name:
         return False
-    element: Attribute = value.type.element_type  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     dims = dims_of(value.type)
-    return str(element) == "ui8" and len(dims) == 4 and all(dim.is_static for dim in dims[1:])
+    return str(_element(value)) == "ui8" and len(dims) == 4 and all(dim.is_static for dim in dims[1:])
 
 
 def supports_conv(value: SSAValue) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerType, Signedness, i32, i64
 from xdsl.dialects.func import FuncOp
@@ -20,7 +22,8 @@ from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import count
 from stepwell.patterns.driver.greedy import apply_patterns
 from stepwell.runtime.files.weights import WeightStore
-from stepwell.runtime.interface import Array
+
+Array: TypeAlias = npt.NDArray[Any]
 
 MULTIPLIER_BITS = 31
 """Multipliers have so many bits, the first one set."""

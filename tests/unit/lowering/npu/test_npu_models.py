@@ -11,19 +11,15 @@ from onnx import TensorProto, helper, numpy_helper
 import stepwell as sw
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.frontend.formats import read_model
 from stepwell.lowering.backends.npu import Encoded, simulate
 from stepwell.lowering.backends.npu.backend import NpuBackend
 from stepwell.lowering.backends.npu.convolution import ConvProgram
 from stepwell.lowering.backends.npu.layout import packed, packed_channels, packed_weights, unpacked
 from stepwell.lowering.backends.npu.tiles import ConvShape, Tile, chosen_tile
-from stepwell.lowering.interpret import interpret
 from stepwell.passes.graph.quantize.requantize_in_integers import multipliers
-from stepwell.passes.manager import run_pipeline
-from stepwell.passes.pipelines import graph_steps, text_of
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.npu.config import config_of
+from tests.support.devices.integers import interpreted
 
 PYNQ = config_of("pynq")
 
@@ -82,16 +78,6 @@ def block(path: Path) -> Path:
     added = make.quantized(make.node("Add", [second, a], "added"), 0.31, 125)
     last = make.conv(added, "last", (5, 20, 1, 1), dilations=[1, 1])
     return make.save(path, ["N", 3, 9, 11], make.quantized(last, 0.04, 100), 5)
-
-
-def interpreted(path: Path, x: Any, more: str = ",requantize-in-integers") -> Any:
-    """The output of a model, by the numpy meaning of each op; requantization is in integers."""
-    ctx = StepwellContext()
-    module = read_model(path, ctx)
-    names = text_of(graph_steps(1, target_from(), "off"))
-    before = names.partition(",legalize")[0]
-    run_pipeline(module, f"convert-onnx-to-graph,{before}{more}", ctx)
-    return interpret(module, ctx, "main", [x])[0]
 
 
 def test_a_model_has_the_bytes_of_the_reference(tmp_path: Path) -> None:
@@ -166,7 +152,7 @@ def test_tiles_fit(config: str) -> None:
             (kernel, kernel),
             (1, 1),
             (1, 1),
-            (0,) * 4,
+            (0, 0, 0, 0),
         )
         tile = chosen_tile(shape, sizes)
         assert tile is not None and tile.fits(shape, sizes) and shape.out(1) % tile.columns == 0
@@ -174,7 +160,8 @@ def test_tiles_fit(config: str) -> None:
 
 def test_multipliers_are_the_nearest() -> None:
     ratios = np.array([1.0, 0.5, 3.7e-4, 1 - 2.0**-40, 511.9])
-    factors, shifts = multipliers(ratios)
+    made: tuple[Any, Any] = multipliers(ratios)
+    factors, shifts = made
     assert ((1 << 30 <= factors) & (factors < 1 << 31)).all()
     np.testing.assert_allclose(factors / 2.0**shifts, ratios, rtol=2.0**-31)
 
