@@ -181,7 +181,7 @@ def _sink_loads(block: Block) -> None:
     for op in list(block.ops):
         if not isinstance(op, memref.LoadOp):
             continue
-        users = {_outermost(use.operation, block) for use in op.result.uses}
+        users = {_outermost(use.operation, block) for use in op.res.uses}
         if len(users) != 1:
             continue
         (loop,) = users
