@@ -1,4 +1,4 @@
-"""Kernels of the `gpu` level as PTX, the assembly that drivers of NVIDIA take."""
+"""Kernels of the `gpu` level as PTX, the assembly of NVIDIA's drivers."""
 
 from stepwell.lowering.emit_ptx.kernels import PtxKernel, PtxModule, emit_ptx, lowered_kernels
 

@@ -15,7 +15,7 @@ _EFFORT = 3
 
 def ptx_of(text: str, target: Target) -> str:
     """
-    The PTX of LLVM IR, in the lowest version that has the target's architecture, so that old drivers take it.
+    The PTX of LLVM IR, in the lowest version with the target's architecture: old drivers read no later ones.
 
     Raises: StepwellError `unsupported-target` when this LLVM makes no PTX; InternalError for a text that it
     refuses.

@@ -89,7 +89,7 @@ def lowered_kernels(module: ModuleOp, refuse: Refuse | None = None) -> ModuleOp:
 
 
 def _refuse_each(module: ModuleOp, target: Target, first: StepwellError, refuse: Refuse) -> None:
-    """Refuse what each kernel has alone: a pass stops at the first op that it cannot convert."""
+    """Refuse the kernels one after the other, since a pass ends at the first op without a conversion."""
     found = 0
     for position, kernel in enumerate(kernel_names(module)):
         alone = module.clone()

@@ -61,7 +61,7 @@ class PartRunner:
         self._arena: Memory | None = None
         self._bindings: OrderedDict[tuple[int, ...], tuple[int, list[Command]]] = OrderedDict()
         self._recordings: dict[tuple[int, ...], Any] = {}
-        """What the device recorded for some sizes, with the arena of now."""
+        """Recordings of the device by sizes, all with the present arena."""
         if not part.symbols:
             self._bind(())
 
@@ -106,7 +106,7 @@ class PartRunner:
             self._run(found, arena, command, (), [])
 
     def _recording(self, found: Device, sizes: tuple[int, ...], run: Callable[[], None]) -> Any:
-        """What the device recorded for some sizes, at first use."""
+        """The device's recording for some sizes, made at first use."""
         if sizes not in self._recordings:
             self._recordings[sizes] = found.record(run)
         return self._recordings[sizes]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
-    from stepwell.lowering.interpret.machine import Launcher
+    from stepwell.lowering.interpret import Launcher
 
 _PTX = "ptx-interpreter"
 DEVICES = ("gpu-interpreter", _PTX)
@@ -61,11 +61,11 @@ def run_kernel(args: Namespace) -> dict[str, Array]:
 
 
 def _ptx_launcher(module: ModuleOp) -> Launcher:
-    """What runs the kernels of a module as PTX, for their own target or the default of `cuda`."""
+    """A launcher of a module's kernels as PTX, for their own target or the default of `cuda`."""
     from stepwell.dialects.gpu import GPUModuleOp
     from stepwell.dialects.sched import TARGET
     from stepwell.dialects.target import SpecAttr
-    from stepwell.lowering.interpret.ptx import ptx_launcher
+    from stepwell.lowering.interpret import ptx_launcher
 
     found = [op.attributes.get(TARGET) for op in module.ops if isinstance(op, GPUModuleOp)]
     targets = [each.target() for each in found if isinstance(each, SpecAttr)]

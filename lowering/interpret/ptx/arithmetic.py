@@ -157,7 +157,7 @@ def make_elementwise(code: Code, instruction: Instruction) -> Step:
 def elementwise(
     code: Code, instruction: Instruction, function: Callable[..., Value], dtypes: list[DType]
 ) -> Step:
-    """A step that puts the result of a function of all operands after the first into that one."""
+    """A step for a function of all operands after the first, the register of the result."""
     target, *sources = instruction.operands
     put = code.put(target)
     if len(dtypes) != len(sources):

@@ -94,7 +94,7 @@ def _sum_error(a: Value, b: Value, total: Value) -> Value:
 
 
 def _rounded_to_odd(a: Value, b: Value, total: Value) -> Value:
-    """A sum of f64 whose last bit is 1 where it is not exact: later roundings see which side it is on."""
+    """A sum of f64, rounded to odd: the last bit is 1 unless the sum is exact; later roundings are right."""
     error = _sum_error(a, b, total)
     bits = total.view(np.int64)
     is_even = (error != 0) & (bits & 1 == 0) & np.isfinite(total)

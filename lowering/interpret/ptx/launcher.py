@@ -19,7 +19,7 @@ from stepwell.runtime.machine.named_target import Target
 
 
 def ptx_launcher(module: ModuleOp, target: Target) -> Launcher:
-    """What runs a module's kernels as PTX on arrays of the host. Raises: StepwellError of `emit_ptx`."""
+    """A launcher of a module's kernels as PTX on arrays of the host. Raises: StepwellError of `emit_ptx`."""
     emitted = emit_ptx(module, target)
     program = PtxProgram(emitted.text)
 

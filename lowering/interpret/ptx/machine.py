@@ -1,4 +1,4 @@
-"""Runs of entries: groups of blocks step through basic blocks, the lanes that are furthest behind first."""
+"""Runs of entries: groups of blocks step through basic blocks, the lanes with the lowest counter first."""
 
 from __future__ import annotations
 

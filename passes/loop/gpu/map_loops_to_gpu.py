@@ -179,8 +179,10 @@ def _number(value: SSAValue) -> Index:
 def _sink_loads(block: Block) -> None:
     """Load elements in the only iteration of the loop that needs them: the host has no such memory."""
     for op in list(block.ops):
-        users = {_outermost(use.operation, block) for use in op.results[0].uses} if op.results else set()
-        if not isinstance(op, memref.LoadOp) or len(users) != 1:
+        if not isinstance(op, memref.LoadOp):
+            continue
+        users = {_outermost(use.operation, block) for use in op.res.uses}
+        if len(users) != 1:
             continue
         (loop,) = users
         if isinstance(loop, scf.ParallelOp) and _is_once(loop) and _is_next_effect(op, loop):

@@ -34,7 +34,7 @@ class _Program:
 
 
 class Cuda(Device):
-    """A GPU with its primary context, which other libraries of the process use too, and one stream."""
+    """A GPU with the primary context, shared with other libraries of the process, and a stream."""
 
     kind = "cuda"
     formats: ClassVar[Sequence[str]] = ("ptx",)
@@ -167,7 +167,7 @@ class Cuda(Device):
         self._pinned.wait()
 
     def record(self, run: Callable[[], None]) -> Any:
-        """A graph of what a function launches, which one call of the driver replays."""
+        """A graph of a function's launches, replayed by a single call of the driver."""
         self._enter()
         graph, executable = c_void_p(), c_void_p()
         self._driver.call("cuStreamBeginCapture_v2", self._stream, c_int(_CAPTURE_OF_THREAD))
@@ -222,7 +222,7 @@ def _size_text(nbytes: int) -> str:
 
 
 def _passed(value: Any) -> Any:
-    """A parameter as an array of one number: the driver reads it at its address."""
+    """A parameter as an array of a single number, read by the driver through a pointer."""
     if isinstance(value, View):
         return np.array(value.memory.handle + value.offset, np.uint64)
     return np.array(value)

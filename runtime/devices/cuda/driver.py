@@ -53,7 +53,7 @@ class Driver:
         return StepwellError("driver", None, message)
 
     def text_of(self, status: int) -> str:
-        """A status in the driver's words: `CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access …`."""
+        """The driver's text of a status: `CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access …`."""
         texts: list[str] = []
         for function in ("cuGetErrorName", "cuGetErrorString"):
             text = c_char_p()

@@ -74,7 +74,7 @@ def arch_of(text: str) -> str:
 
 def passed(kernel: str, parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> list[View | Any]:
     """
-    What a launch passes for each parameter: an array, or a number of its type.
+    The values of a launch for each parameter: an array, or a number of the parameter's type.
 
     Raises: StepwellError `bad-artifact` for arguments of other kinds than the parameters.
     """

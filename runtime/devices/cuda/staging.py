@@ -58,7 +58,7 @@ class Staging:
         return self._pointer.value + place
 
     def _pieces(self, nbytes: int) -> Any:
-        """The pieces of a copy: where each begins, its bytes, and its place in the pinned memory."""
+        """The pieces of a copy: first byte, number of bytes, offset in the pinned memory."""
         begin = 0
         while begin < nbytes:
             if self._used == self._nbytes:

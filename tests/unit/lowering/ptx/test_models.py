@@ -32,20 +32,21 @@ def test_small_models(name: str, tmp_path: Path) -> None:
     agree(*small_model(name, tmp_path), lambda module: ptx_launcher(module, Target("cuda")))
 
 
+@pytest.mark.slow
 def test_a_trained_model_for_several_sizes_by_one_compilation() -> None:
     on_device = sw.compile(DIGITS, target="cuda{arch=sm_90}", device="ptx-interpreter", use_cache=False)
     here = sw.compile(DIGITS)
     for rows in (1, 3, 0):
         x = np.random.default_rng(rows).standard_normal((rows, 64), np.float32)
         np.testing.assert_allclose(one(on_device(x)), one(here(x)), atol=3e-6)
-    (callee,) = on_device.image.main.callees
+
+
+def test_an_artifact_runs_where_it_was_compiled_for(tmp_path: Path) -> None:
+    path, inputs = small_model("product", tmp_path)
+    compiled = sw.compile(path, target="cuda{arch=sm_90}", device="ptx-interpreter", use_cache=False)
+    (callee,) = compiled.image.main.callees
     part = DevicePart.from_bytes(callee.code)
     assert list(part.codes) == ["ptx", "gpu"] and b".target sm_90\n" in part.codes["ptx"]
-
-
-def test_an_artifact_runs_on_both_interpreters(tmp_path: Path) -> None:
-    path, inputs = small_model("product", tmp_path)
-    compiled = sw.compile(path, target="cuda", device="ptx-interpreter", use_cache=False)
     compiled.save(file := tmp_path / "m.stepwell")
     expected = one(sw.compile(path)(*inputs))
     np.testing.assert_allclose(one(sw.load(file)(*inputs)), expected, rtol=1e-5, atol=1e-5)

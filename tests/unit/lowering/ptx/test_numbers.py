@@ -16,7 +16,7 @@ from stepwell.dialects.parser import parse_module
 from stepwell.lowering.emit_ptx import emit_ptx
 from stepwell.lowering.interpret.ptx import Buffer, PtxProgram
 from stepwell.passes.manager import run_pipeline
-from tests.support.elementary import FUNCTIONS, check, errors_in_ulp, samples
+from tests.support.numbers.elementary import FUNCTIONS, check, errors_in_ulp, samples
 
 _PERIODIC = ("sin", "cos", "tan")
 """Large arguments of these take the C library, which a GPU does not have."""

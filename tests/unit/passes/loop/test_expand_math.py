@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.elementary import FUNCTIONS, Floats, check, errors_in_ulp, samples
 from tests.support.native_code import RUNNABLE, Native, kernel
+from tests.support.numbers.elementary import FUNCTIONS, Floats, check, errors_in_ulp, samples
 
 
 def unary(function: str, type: str, lanes: int | None, attributes: str = "") -> str:

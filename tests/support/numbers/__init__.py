@@ -1,0 +1,1 @@
+"""Support of the tests of numbers: functions with the errors that are allowed."""
