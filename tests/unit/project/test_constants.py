@@ -100,10 +100,11 @@ OTHERS: Mapping[str, str] = {
     "bounds of size: of the compiler's time, of code, memory and files, and of messages": """
         passes/graph/placement/shape_arithmetic.py MOST_ELEMENTS
         dialects/tensor_ir/sizes.py MAX_OPERANDS
-        passes/tensor/script/replay.py MOST_STEPS
+        passes/analysis/scripts/replay.py MOST_STEPS
         passes/tensor/script/raising/dependences.py _FEW
         passes/tensor/script/raising/races.py _FEW
         passes/analysis/integers/bijections.py _MOST_POINTS
+        passes/loop/simplify_indices.py _MOST_DEPTH
         passes/analysis/integers/inequalities.py MOST_INEQUALITIES
         passes/analysis/integers/intervals.py _MOST_STEPS
         passes/tensor/tile/tile_and_fuse.py _MOST_COPIES
