@@ -83,7 +83,7 @@ def leave(scope: Scope, names: Sequence[str], dtypes: dict[str, str], results: S
 
 
 def joined_names(node: ast.If, sides: Sequence[Scope], scope: Scope) -> list[str]:
-    """The names that have a value after a branch and that a side of it assigns."""
+    """The names with a value after a branch, assigned on either side."""
     known = [name for name in sides[0].names if name in sides[1].names]
     changed = assigned_in([*node.body, *node.orelse], sides[0])
     return [
@@ -94,7 +94,7 @@ def joined_names(node: ast.If, sides: Sequence[Scope], scope: Scope) -> list[str
 
 
 def type_of_both(name: str, sides: Sequence[Scope]) -> str | None:
-    """The type of a number after a branch: that of a side that has one."""
+    """The type of a number after a branch, from a side with a typed one."""
     locals = [side.names[name] for side in sides]
     typed = [local.dtype for local in locals if isinstance(local, Expr)]
     if isinstance(locals[0], Contents):

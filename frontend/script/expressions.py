@@ -72,7 +72,7 @@ class Expressions:
             raise self._told(node, error) from None
 
     def condition(self, node: ast.expr) -> Expr | bool:
-        """A condition: its expression, or its value where that is known. Raises: StepwellError."""
+        """A condition as an expression, or as a known value. Raises: StepwellError."""
         value = self.value(node)
         if isinstance(value, bool):
             return value
@@ -122,7 +122,7 @@ class Expressions:
                 raise self._source.foreign(node, _WORDS.get(type(node), type(node).__name__.lower()))
 
     def _named(self, node: ast.Name | ast.Attribute) -> Operand:
-        """The number of a name: of the script, or one that it captures."""
+        """The number of a name, of the script or captured."""
         names = self._scope.names
         if isinstance(node, ast.Name) and (local := names.get(node.id)) is not None:
             if isinstance(local, Contents):

@@ -161,7 +161,7 @@ def body_of(source: Source) -> tuple[Sequence[ast.stmt], ast.Return | None]:
 
 def kernel_of(source: Source) -> tuple[FuncOp, list[Tensor], list[Tensor]]:
     """
-    The kernel of a script as loops that carry tensors, with its inputs and its results.
+    The kernel of a script as loops over tensors, with the inputs and the results.
 
     Raises: StepwellError `script-syntax`, `te-type`, `te-bounds`.
     """
@@ -236,7 +236,7 @@ def _dims(tensor: Tensor, **others: Attribute) -> DictionaryAttr:
 
 
 def module_of(source: Source) -> ModuleOp:
-    """The program of a script: its kernel, and `@main`, which calls it. Raises: as `kernel_of`."""
+    """The program of a script: the kernel, and `@main` with a call. Raises: as `kernel_of`."""
     kernel, inputs, outputs = kernel_of(source)
     block = Block(arg_types=list(kernel.function_type.inputs))
     for argument, inner in zip(block.args, kernel.body.block.args, strict=True):

@@ -1,4 +1,4 @@
-"""The words of loop scripts, as plain Python: a script runs undecorated, on views that check indices."""
+"""Loop scripts as plain Python: functions for loops and numbers, views that check indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loops of a script: their words and bounds."""
+"""The loops of a script: kinds and bounds."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def loops_of(node: ast.For, source: Source, scope: Scope) -> list[Bounds] | Sequ
 
 
 def _word(node: ast.expr, source: Source) -> str | None:
-    """The word that a loop is over."""
+    """The kind of a loop, by the function in its head."""
     found = source.resolved(node.func) if isinstance(node, ast.Call) else None
     return next((name for word, name in WORDS.items() if word is found), None)
 

@@ -40,7 +40,7 @@ Local: TypeAlias = "Contents | Operand"
 
 @dataclass
 class Scope:
-    """What the names mean at a point, and the block that the next statement's code is added to."""
+    """The meanings of names at a point, and the block for the code of the next statement."""
 
     block: Block
     names: dict[str, Local] = field(default_factory=dict[str, Local])

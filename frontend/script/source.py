@@ -1,4 +1,4 @@
-"""The source of a loop script: its text, its place, the names that it captures, and errors at its lines."""
+"""The source of a loop script: text, location, captured names, and errors at lines."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Source:
         return self.first + getattr(node, "lineno", 1)
 
     def resolved(self, node: ast.expr) -> object:
-        """What a name, or an attribute of a module, means; None for what is unknown."""
+        """The meaning of a name, or of an attribute of a module; None for an unknown name."""
         match node:
             case ast.Name(id=name):
                 return self.names.get(name)

@@ -1,4 +1,4 @@
-"""The text of a script, and of those that it calls, with the numbers that it captures written out."""
+"""The text of a script and of called scripts, with captured numbers written out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _write(source: Source, written: dict[str, str]) -> None:
 
 
 class _Plain(ast.NodeTransformer):
-    """Writes captured numbers out, and words by their own names."""
+    """Writes captured numbers out, and functions of scripts by their own names."""
 
     def __init__(self, source: Source, written: dict[str, str]):
         self._source, self._written = source, written

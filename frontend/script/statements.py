@@ -249,7 +249,7 @@ class Statements:
         named: Mapping[str, Attribute] | None = None,
         names: dict[str, str] | None = None,
     ) -> None:
-        """Emit a loop and those inside of it, which carry the names that the body assigns."""
+        """Emit a loop and the loops inside, with the assigned names as carried values."""
         if not loops:
             scope.names |= {
                 name: scope.names[index] for name, index in (names or {}).items() if index in scope.names

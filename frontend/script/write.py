@@ -178,7 +178,7 @@ class _Writer:
         ]
 
     def _plain(self, value: SSAValue) -> str:
-        """A number without its type, where that is known."""
+        """A number without a type, for an operand of known type."""
         number = plain_number(value.owner) if isinstance(value.owner, Operation) else None
         return self._value(value) if number is None else number
 

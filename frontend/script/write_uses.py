@@ -55,7 +55,7 @@ def init_of(op: Operation, value: SSAValue) -> SSAValue:
 
 
 def is_after(use: Operation, op: Operation) -> bool:
-    """Whether an op uses what another one changes, after it; or that one does itself, at other elements."""
+    """Whether a tensor is used after an op changes it, or by the op itself at other elements."""
     ancestor: Operation | None = use
     while ancestor is not None and ancestor.parent is not op.parent:
         ancestor = ancestor.parent_op()
@@ -69,7 +69,7 @@ def is_after(use: Operation, op: Operation) -> bool:
 
 
 def reads_other_elements(op: Operation) -> bool:
-    """Whether a structured op reads a tensor that it writes at other elements than those of its step."""
+    """Whether a structured op reads its output at elements other than the written ones."""
     view = Structured.of(op)
     if view is None:
         return False

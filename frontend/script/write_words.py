@@ -33,7 +33,7 @@ _SIGNED = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": "
 
 
 def expression_of(op: Operation, operands: Sequence[str]) -> str | None:
-    """An op of one number as an expression of its operands' texts; None for one without a word."""
+    """An op of one number as an expression of its operands' texts; None for any other op."""
     name = op.name
     if (sign := _INFIX.get(name)) is not None and _is_of_scripts(op, name):
         return f"({operands[0]} {sign} {operands[1]})"
@@ -84,7 +84,7 @@ def _constant(op: Operation, _: Sequence[str]) -> str | None:
 
 
 def _typed(number: str, type: Attribute) -> str:
-    """A number of a type: Python's have the type of what they meet, if it is one of the usual ones."""
+    """A number of a type; usual types are not written."""
     name = type_name(type)
     return number if name in ("float32", "int64", "bool") else f'cast({number}, "{name}")'
 

@@ -99,7 +99,7 @@ class _Function:
                 return IRBuilder.before(op).materialize(low) if isinstance(low, int) and low == high else None
 
     def _analyzer(self, op: Operation, text: str) -> Analyzer:
-        """What the loops and conditions around an op say of the symbols of an expression."""
+        """An analyzer with the loops and conditions around an op, for the symbols of an expression."""
         facts = list(self._facts(op))
         known = {name: value for value, name in self._names.items()}
         ranges: dict[str, tuple[int | str | None, int | str | None]] = {}
@@ -132,7 +132,7 @@ class _Function:
         return (0, None) if is_extent else (None, None)
 
     def _facts(self, op: Operation) -> Iterator[str]:
-        """Comparisons that hold where an op is."""
+        """The comparisons under which an op runs."""
         inner, outer = op.parent_region(), op.parent_op()
         while outer is not None and outer is not self._func:
             if isinstance(outer, scf.IfOp):

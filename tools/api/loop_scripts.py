@@ -93,7 +93,7 @@ class Script:
         return module if level == "linalg" else module.to(level)
 
     def text(self) -> str:
-        """The source of the script, and of those that it calls: `script` of it is the same program."""
+        """The source of the script and of called scripts; `script` of the text is the same program."""
         from stepwell.frontend.script.source_text import source_text
 
         return source_text(self.source)

@@ -20,10 +20,9 @@ from stepwell.dialects.schedule_script import ScriptOp, scripts_of
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.dialects.types import dtype_of
 from stepwell.dialects.verify import verify_module
-from stepwell.passes.tensor.script.nest import Kind, Nest
-from stepwell.passes.tensor.script.replay import Replay, apply_script
-from stepwell.passes.tensor.script.schedule_to_script import names_of_loops
-from stepwell.passes.tensor.script.stages import kernel_for, stages_of
+from stepwell.passes.analysis.scripts.nest import Kind, Nest
+from stepwell.passes.analysis.scripts.replay import Replay, apply_script, names_of_loops
+from stepwell.passes.analysis.scripts.stages import kernel_for, stages_of
 from stepwell.runtime.errors import InternalError, StepwellError, did_you_mean
 from stepwell.tools.api.module import Module
 
@@ -159,7 +158,7 @@ class Schedule:
         return made
 
     def legal(self, stage: Tensor | str) -> dict[str, list[Loop]]:
-        """The words that would be legal now, each with the loops of a stage that may get it."""
+        """The steps about a single loop that would be legal now, with the loops of a stage."""
         at = self[stage]
         found: dict[str, list[Loop]] = {word: [] for word in _WORDS}
         for word in _WORDS:

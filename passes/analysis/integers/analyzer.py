@@ -182,7 +182,7 @@ class Analyzer:
         return dim_of_text(str(expression), lambda name: self._values.get(name, Dim.symbol(name)))
 
     def _original(self, symbol: str) -> Dim:
-        """A symbol that is at least 0 over those that the user has given."""
+        """A symbol from 0 on as an expression of the user's symbols."""
         name = symbol.rstrip("_")
         if symbol in self._ranges or name not in self._ranges:
             return Dim.symbol(symbol)

@@ -61,7 +61,7 @@ class Intervals:
         return end + min(0, factor * (by - 1)) if least else end + max(0, factor * (by - 1))
 
     def _sign(self, factor: Dim) -> int:
-        """1 for what is at least 0, -1 for what is at most 0, 0 where that is not known."""
+        """1 for an expression from 0 on, -1 for an expression up to 0, 0 for any other."""
         if self._is_positive(factor):
             return 1
         return -1 if self._is_positive(-factor) else 0
@@ -115,7 +115,7 @@ def _split(dim: Dim, atom: str) -> tuple[Dim | None, Dim]:
 
 
 def _remainder(dim: Dim) -> tuple[int, int, Dim] | None:
-    """An expression as factor * (x - by * (x floordiv by)) + rest, where it has all terms of that."""
+    """The parts of factor * (x - by * (x floordiv by)) + rest; None without all its terms."""
     terms = dict(dim.terms())
     for product, coefficient in dim.terms():
         parts = atom_operands(product[0]) if len(product) == 1 else None

@@ -10,9 +10,9 @@ from xdsl.ir import Use
 
 from stepwell.dialects.schedule_script import ScriptOp, SetFormOp, SetSizeOp, StageOp, scripts_of
 from stepwell.dialects.schedule_script.files import read_scripts
+from stepwell.passes.analysis.scripts.replay import apply_script
+from stepwell.passes.analysis.scripts.stages import kernel_for
 from stepwell.passes.base import Pass
-from stepwell.passes.tensor.script.replay import apply_script
-from stepwell.passes.tensor.script.stages import kernel_for
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
 _PARTS = {"all": (True, True), "forms": (True, False), "loops": (False, True)}

@@ -30,10 +30,10 @@ from stepwell.dialects.schedule_script import (
 )
 from stepwell.dialects.schedule_script.primitives import MOST_COPIES
 from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.analysis.scripts.replay import names_of_loops
+from stepwell.passes.analysis.scripts.stages import stages_of
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import remark
-from stepwell.passes.tensor.script.replay import names_of_loops
-from stepwell.passes.tensor.script.stages import stages_of
 
 
 class ScheduleToScriptPass(Pass):

@@ -102,10 +102,11 @@ OTHERS: Mapping[str, str] = {
         passes/graph/placement/shape_arithmetic.py MOST_ELEMENTS
         passes/graph/placement/pin_supported_ops.py _MOST_LISTED
         dialects/tensor_ir/sizes.py MAX_OPERANDS
-        passes/tensor/script/replay.py MOST_STEPS
+        passes/analysis/scripts/replay.py MOST_STEPS
         passes/tensor/script/raising/dependences.py _FEW
         passes/tensor/script/raising/races.py _FEW
         passes/analysis/integers/bijections.py _MOST_POINTS
+        passes/loop/simplify_indices.py _MOST_DEPTH
         passes/analysis/integers/inequalities.py MOST_INEQUALITIES
         passes/analysis/integers/intervals.py _MOST_STEPS
         passes/tensor/tile/tile_and_fuse.py _MOST_COPIES

@@ -1,1 +1,1 @@
-"""Loops that carry tensors as structured ops: their stores, what depends on what, the ops."""
+"""Loops over tensors as structured ops: stores, dependences, ops."""

@@ -60,7 +60,7 @@ def _init(op: Operation, result: OpResult) -> SSAValue:
 
 
 def _of_argument(value: SSAValue, shape: Sequence[int]) -> Sequence[Index | None]:
-    """The extents of an argument of a kernel: its symbols, where its dimensions are such."""
+    """The extents of an argument of a kernel: numbers and symbols."""
     assert isinstance(value, BlockArgument)
     func = value.owner.parent_op()
     unknown = [size if size >= 0 else None for size in shape]

@@ -1,4 +1,4 @@
-"""Words of loops as the schedule of the structured op that they became."""
+"""Attributes of loops as the schedule of the structured op in their place."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from xdsl.ir import Operation
 
 from stepwell.dialects.sched import LANES, NAME, PARALLEL, SCHEDULE, UNROLL
 from stepwell.dialects.tensor_ir.structured import Structured
-from stepwell.passes.tensor.script.attribute import schedule_of_nest
-from stepwell.passes.tensor.script.formula import Formula
-from stepwell.passes.tensor.script.nest import IllegalStepError, Nest
+from stepwell.passes.analysis.scripts.attribute import schedule_of_nest
+from stepwell.passes.analysis.scripts.formula import Formula
+from stepwell.passes.analysis.scripts.nest import IllegalStepError, Nest
 from stepwell.passes.tensor.script.raising.nests import LoopNode
 from stepwell.runtime.errors import StepwellError
 
 
 def schedule_by_hints(op: Operation, loops: Sequence[LoopNode]) -> None:
     """
-    Give an op the schedule that the words of its loops say; without lanes and copies the choosers decide.
+    Give an op the schedule of its loops' attributes; without lanes and copies the choosers decide.
 
     Raises: StepwellError `illegal-schedule`.
     """

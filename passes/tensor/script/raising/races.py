@@ -1,4 +1,4 @@
-"""Races of parallel loops: iterations that write an element which another one uses."""
+"""Races of parallel loops: elements written in one iteration and used in another."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _declined(op: scf.ForOp, error: NotRaisedError) -> None:
 
 
 def race(error: NotRaisedError) -> StepwellError:
-    """The error of axes or loops that are not what they are declared to be."""
+    """The error of axes or loops with a wrong declaration."""
     points = () if error.points is None else f"{error.points[0]} and {error.points[1]} meet in one element"
     help = "an axis that is summed over is reduce, and a loop that is parallel writes an element once"
     where: Operation = error.op

@@ -94,7 +94,7 @@ class StructuredNest:
             self.current[store.buffer] = window.replaced(result)
 
     def _alias(self, group: Group, windows: Sequence[_Window]) -> SSAValue | None:
-        """The value of a number's buffer, where all that a group does is copy it to a whole tensor."""
+        """The value of a number's buffer, for a group of a single copy to a whole tensor."""
         store = group.stores[0]
         source = self.nest.scalars.get(store.value)
         if len(windows) != 1 or source is None or source is store.buffer or not windows[0].is_whole:

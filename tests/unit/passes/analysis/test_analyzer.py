@@ -11,7 +11,7 @@ from stepwell.passes.analysis import Analyzer
 from stepwell.passes.analysis.integers.bijections import Bijection, Meeting
 from stepwell.passes.analysis.integers.simplification import RULES
 from stepwell.runtime.dims import Dim
-from tests.support.integers import expect_sound, instances_of, value_of
+from tests.unit.passes.analysis.random_integers import expect_sound, instances_of, value_of
 
 AN = Analyzer({"i": (0, 127), "j": (0, 15)}, multiples={"N": 16})
 

@@ -13,8 +13,8 @@ from stepwell.dialects.locations import node_names
 from stepwell.dialects.sched import NAME
 from stepwell.dialects.schedule_script import ScriptOp
 from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.analysis.scripts.formula import listed
 from stepwell.passes.base import functions_of
-from stepwell.passes.tensor.script.formula import listed
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
 

@@ -13,7 +13,7 @@ from stepwell.dialects.schedule_script.primitives import MOST_COPIES, MOST_LOOPS
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS
-from stepwell.passes.tensor.script.formula import Formula, listed
+from stepwell.passes.analysis.scripts.formula import Formula, listed
 
 
 class IllegalStepError(Exception):

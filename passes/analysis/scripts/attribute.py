@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.schedule_levels import Level, filled
-from stepwell.passes.tensor.script.formula import listed
-from stepwell.passes.tensor.script.nest import IllegalStepError, Kind, Loop, Nest
+from stepwell.passes.analysis.scripts.formula import listed
+from stepwell.passes.analysis.scripts.nest import IllegalStepError, Kind, Loop, Nest
 
 
 def schedule_of_nest(nest: Nest) -> Schedule:

@@ -33,10 +33,10 @@ from stepwell.dialects.schedule_script import (
 )
 from stepwell.dialects.tensor_ir.groups import fused_group
 from stepwell.dialects.tensor_ir.structured import Structured
-from stepwell.passes.tensor.script.attribute import schedule_of_nest
-from stepwell.passes.tensor.script.formula import Formula, default_names, listed
-from stepwell.passes.tensor.script.nest import IllegalStepError, Loop, Nest
-from stepwell.passes.tensor.script.stages import refused, stages_of
+from stepwell.passes.analysis.scripts.attribute import schedule_of_nest
+from stepwell.passes.analysis.scripts.formula import Formula, default_names, listed
+from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop, Nest
+from stepwell.passes.analysis.scripts.stages import refused, stages_of
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
 Decisions: TypeAlias = "dict[Operation, dict[str, Attribute]]"

@@ -1,0 +1,1 @@
+"""Scripts of schedules on kernels: stages, loop nests with decisions, replay."""
