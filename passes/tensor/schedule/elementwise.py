@@ -44,7 +44,7 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
         for op in view.body.ops
     )
     if vectors and (read := transposed_read(view, out[-1])) is not None:
-        return schedule_blocks(view, out, read, target)
+        return schedule_blocks(view, out, read, target, body_length(view))
     if vectors and reads:
         return _by_lanes(view, out, registers)
     # Some independent registers hide latencies; long bodies have enough to do, would spill, and are code.

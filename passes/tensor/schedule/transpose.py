@@ -7,10 +7,12 @@ from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.linalg import ops as linalg
 
 from stepwell.dialects.costs.machine import LINE, spread_bytes, stays_in_l2
 from stepwell.dialects.costs.schedules import ELEMENTWISE
 from stepwell.dialects.sched import Schedule
+from stepwell.dialects.tensor_ir.groups import Member, fused_group
 from stepwell.dialects.tensor_ir.register_file import register_file
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
@@ -24,31 +26,46 @@ from stepwell.runtime.machine.target import TargetDescription
 
 
 class TransposedRead(NamedTuple):
-    """An operand with the lanes in an outer dimension, and the loop along its last one."""
+    """An operand of an op of a group, with the lanes in an outer dimension; its loops are the anchor's."""
 
+    member: Member
     operand: int
     loop: int
+    """The one along the operand's last dimension."""
 
 
-def transposed_read(view: Structured, lanes: int) -> TransposedRead | None:
+def transposed_read(anchor: Structured, lanes: int) -> TransposedRead | None:
     """
-    The operand that is read transposed, with its innermost loop; None without one.
+    The operand that an op, or what is fused with it, reads transposed; None without one.
 
     Its vectors would be gathered element by element; a block of it is read by rows and transposed, and where
     whole rows are shorter, some registers of consecutive rows are read.
     """
+    alone = Member(anchor, tuple(range(anchor.rank)))
+    if (read := _read_of(alone, lanes)) is not None:
+        return read
+    if not any(isinstance(value.owner, linalg.GenericOp) for value in anchor.inputs):
+        return None
+    group = fused_group(anchor, range(anchor.rank))
+    return next((read for member in group if (read := _read_of(member, lanes)) is not None), None)
+
+
+def _read_of(member: Member, lanes: int) -> TransposedRead | None:
+    view, own = member.view, member.loop_of.index(lanes)
+    if not all(view.parallel):
+        return None
     for number, value in enumerate(view.inputs):
         map, arg = view.maps[number], view.body.args[number]
         if arg.first_use is None or not isinstance(value.type, TensorType) or not map.results:
             continue
         last = single_dim(map.results[-1])
-        moves = any(single_dim(expr) == lanes for expr in map.results[:-1])
-        if not moves or last in (None, lanes) or not _is_long(view.extents[lanes]):
+        moves = any(single_dim(expr) == own for expr in map.results[:-1])
+        if last is None or last == own or not moves or not _is_long(view.extents[own]):
             continue
         width, around = view.extents[last], [single_dim(expr) for expr in map.results[-2:]]
-        alternates = around == [lanes, last] and tensor_shape(value)[-1] == width
-        if _is_long(width) or (alternates and width != 1):
-            return TransposedRead(number, last)
+        alternates = around == [own, last] and tensor_shape(value)[-1] == width
+        if (_is_long(width) or (alternates and width != 1)) and (loop := member.loop_of[last]) is not None:
+            return TransposedRead(member, number, loop)
     return None
 
 
@@ -57,7 +74,7 @@ def _is_long(extent: int | None) -> bool:
 
 
 def schedule_blocks(
-    view: Structured, out: Sequence[int], read: TransposedRead, target: TargetDescription
+    view: Structured, out: Sequence[int], read: TransposedRead, target: TargetDescription, length: int
 ) -> Schedule | None:
     """
     A schedule of blocks over the lanes and the transposed loop, a register's lanes on a side.
@@ -65,16 +82,20 @@ def schedule_blocks(
     A block of fewer elements than a cache line reads a part of each line. When the line has left the level-1
     cache before the next part is due, blocks are as long as lines; when it has left the level-2 cache too,
     the blocks follow each other along the operand instead, and are as wide as the lines of the result.
+
+    Args: `length` is that of the anchor's body, which is written out for each vector of a block.
     """
     is_long, lanes = _is_long(view.extents[read.loop]), register_file(view, target).lanes
     side = min(lanes, ELEMENTWISE.largest_block) if is_long else lanes
     sides, order = {read.loop: side, out[-1]: side}, list(out)
-    line = min(LINE // element_bytes(tensor_element(view.inputs[read.operand])), ELEMENTWISE.largest_block)
+    line = _line_of(read, side)
+    if line * side // lanes * length > ELEMENTWISE.epilogue_ops:
+        line = side
     spread = _spread_bytes(view, out, read) if is_long else 0
     if spread > target.l1_bytes and stays_in_l2(spread, target):
-        sides[read.loop] = max(side, line)
+        sides[read.loop] = line
     elif spread > target.l1_bytes:
-        sides[out[-1]] = max(side, line)
+        sides[out[-1]] = line
         order = [*(d for d in out if d != read.loop), read.loop]
     tile = [0 if n == 1 else 1 for n in view.extents]
     for dim, width in sides.items():
@@ -84,10 +105,17 @@ def schedule_blocks(
     return Schedule(tuple(tile), parallel=loops, vectorize=out[-1]) if view.can_slice(set(loops)) else None
 
 
+def _line_of(read: TransposedRead, side: int) -> int:
+    """The elements of a cache line of the operand, from the side of a square block to the largest side."""
+    element = tensor_element(read.member.view.inputs[read.operand])
+    return max(side, min(LINE // element_bytes(element), ELEMENTWISE.largest_block))
+
+
 def _spread_bytes(view: Structured, out: Sequence[int], read: TransposedRead) -> int:
     """The bytes of a cache that hold the operand's lines from one visit to the next; 0 where not known."""
-    moving = map_dims(view.maps[read.operand])
+    reader, loop_of = read.member.view, read.member.loop_of
+    moving = {loop_of[d] for d in map_dims(reader.maps[read.operand])}
     inside = [view.extents[d] for d in out[out.index(read.loop) + 1 :] if d in moving]
-    stride_bytes = view.stride_bytes(read.operand, out[-1])
+    stride_bytes = reader.stride_bytes(read.operand, loop_of.index(out[-1]))
     known = [n for n in inside if n is not None]
     return spread_bytes(prod(known), stride_bytes) if known == inside and stride_bytes else 0

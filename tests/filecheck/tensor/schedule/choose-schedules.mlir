@@ -179,6 +179,28 @@ func.func private @turned_along(%x: tensor<1024x1024xf32>, %e: tensor<1024x1024x
 
 // -----
 
+// What is fused reads transposed: blocks as well, or each vector of it would be gathered.
+// CHECK-LABEL: @turned_and_added
+// CHECK: ins(%x : tensor<40x100xf32>) outs(%e : tensor<100x40xf32>) {
+// CHECK: ins(%t, %y {{.*}}#sched.schedule<tile = [16, 16], parallel = [0, 1], vectorize = 1>
+// AVX2-LABEL: @turned_and_added
+// AVX2: ins(%x : tensor<40x100xf32>) outs(%e : tensor<100x40xf32>) {
+// AVX2: ins(%t, %y {{.*}}#sched.schedule<tile = [8, 8], parallel = [0, 1], vectorize = 1>
+func.func private @turned_and_added(%x: tensor<40x100xf32>, %y: tensor<100x40xf32>, %e: tensor<100x40xf32>) -> tensor<100x40xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<40x100xf32>) outs(%e : tensor<100x40xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<100x40xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%t, %y : tensor<100x40xf32>, tensor<100x40xf32>) outs(%e : tensor<100x40xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<100x40xf32>
+  func.return %r : tensor<100x40xf32>
+}
+
+// -----
+
 // The operand lies along the other loop: square blocks, which are transposed in registers.
 // CHECK-LABEL: @turned
 // CHECK: #sched.schedule<tile = [16, 16], parallel = [0, 1], vectorize = 1>
