@@ -237,7 +237,11 @@ class States:
         return found
 
     def _begun(self, state: StateSpec, sizes: Mapping[str, int]) -> Array:
-        """The initial value of a state. Raises: StepwellError `bad-option` for a size that is not known."""
+        """
+        The initial value of a state.
+
+        Raises: StepwellError `bad-option` for a size that is not known, `out-of-memory`.
+        """
         spec = self._spec(state)
         open_sizes = sorted({name for dim in spec.dims for name in dim.symbols()} - sizes.keys())
         if open_sizes:
@@ -245,7 +249,11 @@ class States:
             help = f"give it to the session: model.session({open_sizes[0]}=1)"
             raise StepwellError("bad-option", None, message, help=help)
         shape = tuple(dim.evaluate(sizes) for dim in spec.dims)
-        value = _like(np.empty(shape, spec.dtype))
+        try:
+            value = _like(np.empty(shape, spec.dtype))
+        except (MemoryError, ValueError) as error:
+            message = f"the memory does not suffice for the state {state.name!r}, {spec}: {error}"
+            raise StepwellError("out-of-memory", None, message) from None
         value[...] = 0 if state.initial is None else self._initial(state.initial)
         return value
 

@@ -139,3 +139,14 @@ def test_growing_states(executor: Executor) -> None:
     assert np.allclose(session(np.array([[5]])), found, rtol=1e-5, atol=1e-6)
     with pytest.raises(StepwellError, match="8 positions, 5 used, 4 more asked"):
         session(np.array([[1, 2, 3, 4]]))
+
+
+def test_a_state_that_no_memory_has(tmp_path: Path) -> None:
+    type = "tensor<4611686018427387904xi64>"
+    text = f"""
+vm.func @main (1) registers 1 : ({type}) -> {type} attributes {{vm.states = [#vm.state<"s" input 0>]}} {{
+  vm.ret r0
+}}
+"""
+    with pytest.raises(StepwellError, match="the memory does not suffice for the state 's'"):
+        compiled(tmp_path, text, "vm")()
