@@ -215,7 +215,7 @@ class _Reader:
                 return self.message(cast(memoryview, value), found.kind, depth + 1)
 
     def _packed(self, made: Message, found: Field, data: memoryview) -> Sequence[object]:
-        """The numbers of a packed field: one array of floats, or the whole numbers one by one."""
+        """The numbers of a packed field: an array of floats, or a list of whole numbers."""
         if found.kind in _FIXED:
             dtype = np.dtype(_FIXED[found.kind][2])
             if len(data) % dtype.itemsize:

@@ -109,7 +109,7 @@ class _Symbol:
         return self._function.add_open_input(name, UnrankedTensorType(element))
 
     def _channels(self, number: int) -> list[int | None] | None:
-        """The sizes of an input that a convolution takes: the channels of its filters, all others open."""
+        """The sizes of an input of a convolution: the channels of the filters, all others open."""
         for node in self._nodes:
             inputs = node["inputs"]
             if node["op"] != "Convolution" or int(inputs[0][0]) != number:

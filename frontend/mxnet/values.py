@@ -73,7 +73,7 @@ def integers(text: str, name: str) -> tuple[int, ...]:
 
 
 def result_element(target: str, arguments: Mapping[str, object], operands: Sequence[Attribute]) -> Attribute:
-    """The element type of an operator's results: what it asks for, else that of its first operand."""
+    """The element type of the results: of the attribute `dtype`, else of an operand."""
     if target in ("argmax", "argmin"):
         return f32
     asked = arguments.get("dtype")

@@ -49,7 +49,7 @@ class Parameters:
             raise self._invalid(f"{len(self._data) - self._at} bytes are left after {len(names)} parameters")
 
     def _tensor(self, name: str) -> Array:
-        """The next tensor: its version, its levels, its description, its elements."""
+        """The next tensor: version, levels, description, elements."""
         version, levels = self._numbers("<IQ", name)
         if version != 0 or levels > _MAX_LEVELS:
             raise self._invalid(f"{name!r} has version {version} and {levels} levels at byte {self._at}")

@@ -121,7 +121,7 @@ class _Program:
         self._function.add_node(Node(kind, node, arguments, types))
 
     def _arguments(self, op: Json, signature: Signature, node: str) -> dict[str, object]:
-        """The operands of an operator in order, and those attributes that its signature has."""
+        """The operands of an operator in order, and the attributes of the signature."""
         if len(op["I"]) > len(signature.tensors):
             raise self._function.invalid(node, f"{signature.name} takes fewer operands than {len(op['I'])}")
         arguments: dict[str, object] = {}

@@ -6,8 +6,7 @@ from xdsl.dialects.builtin import i1
 
 from stepwell.dialects import graph
 from stepwell.lowering.coreml_to_graph.support import Call, converts
-from stepwell.lowering.to_graph import Value
-from stepwell.lowering.to_graph.positions import bounds_of, wrapped
+from stepwell.lowering.to_graph import Value, bounds_of, wrapped
 from stepwell.runtime.dims import Dim
 
 _COMBINATIONS = {"update": "none", "add": "add", "mul": "mul", "min": "min", "max": "max"}

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from stepwell.dialects import graph
 from stepwell.lowering.coreml_to_graph.support import Call, converts, pairs
-from stepwell.lowering.to_graph import Value
-from stepwell.lowering.to_graph.positions import same_pad
+from stepwell.lowering.to_graph import Value, same_pad
 from stepwell.runtime.dims import Dim
 
 

@@ -10,8 +10,7 @@ from xdsl.dialects.builtin import i1
 
 from stepwell.dialects import graph
 from stepwell.lowering.mxnet_to_graph.support import CONVERSIONS, Call, converts
-from stepwell.lowering.to_graph import Value
-from stepwell.lowering.to_graph.functions import BINARY, UNARY, enter_unary
+from stepwell.lowering.to_graph import BINARY, UNARY, Value, enter_unary
 from stepwell.runtime.dims import Dim
 
 enter_unary(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from stepwell.dialects import graph
 from stepwell.lowering.mxnet_to_graph.support import Call, converts
-from stepwell.lowering.to_graph import Value
-from stepwell.lowering.to_graph.positions import bounds_of
+from stepwell.lowering.to_graph import Value, bounds_of
 from stepwell.runtime.dims import Dim
 
 

@@ -6,8 +6,15 @@ from typing import ClassVar
 
 from stepwell.dialects.foreign import ForeignOp
 from stepwell.lowering.paddle_to_graph.support import CONVERSIONS, Call
-from stepwell.lowering.to_graph import Conversions, Converted, ForeignLowering, ForeignWeightLowering, Formula
-from stepwell.lowering.to_graph.foreign_pass import ConvertForeignPass, Families
+from stepwell.lowering.to_graph import (
+    Conversions,
+    Converted,
+    ConvertForeignPass,
+    Families,
+    ForeignLowering,
+    ForeignWeightLowering,
+    Formula,
+)
 
 __all__ = ["FAMILIES", "ConvertPaddleToGraphPass"]
 

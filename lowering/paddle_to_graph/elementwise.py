@@ -13,8 +13,7 @@ from xdsl.dialects.builtin import i64
 from stepwell.dialects import graph
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.paddle_to_graph.support import CONVERSIONS, Call, converts
-from stepwell.lowering.to_graph import Value
-from stepwell.lowering.to_graph.functions import BINARY, enter_unary
+from stepwell.lowering.to_graph import BINARY, Value, enter_unary
 from stepwell.runtime.dims import Dim
 
 _SMALL = 16

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from stepwell.dialects import graph
 from stepwell.lowering.paddle_to_graph.support import Call, converts
-from stepwell.lowering.to_graph import Value
-from stepwell.lowering.to_graph.positions import bounds_of
+from stepwell.lowering.to_graph import Value, bounds_of
 
 
 def _sliced(call: Call, axes: Sequence[int], steps: Sequence[int]) -> Value:

@@ -8,8 +8,7 @@ from typing import cast
 
 from stepwell.dialects import graph
 from stepwell.lowering.paddle_to_graph.support import Call, alternating, converts
-from stepwell.lowering.to_graph import Value
-from stepwell.lowering.to_graph.positions import same_pad
+from stepwell.lowering.to_graph import Value, same_pad
 from stepwell.runtime.dims import Dim
 
 

@@ -8,8 +8,7 @@ from xdsl.dialects.builtin import i64
 
 from stepwell.dialects import graph
 from stepwell.lowering.tflite_to_graph.support import Call, converts, on_codes
-from stepwell.lowering.to_graph import Value
-from stepwell.lowering.to_graph.positions import bounds_of, wrapped
+from stepwell.lowering.to_graph import Value, bounds_of, wrapped
 from stepwell.runtime.dims import Dim
 
 

@@ -9,12 +9,19 @@ from stepwell.lowering.to_graph.foreign import (
     refuse_unknown,
     set_result_types,
 )
+from stepwell.lowering.to_graph.foreign_pass import ConvertForeignPass, Families
+from stepwell.lowering.to_graph.functions import BINARY, UNARY, enter_unary
 from stepwell.lowering.to_graph.operands import OperandCall, size_of
+from stepwell.lowering.to_graph.positions import bounds_of, same_pad, wrapped
 
 __all__ = [
+    "BINARY",
+    "UNARY",
     "Constants",
     "Conversions",
+    "ConvertForeignPass",
     "Converted",
+    "Families",
     "ForeignCall",
     "ForeignLowering",
     "ForeignPatterns",
@@ -23,7 +30,11 @@ __all__ = [
     "Operand",
     "OperandCall",
     "Value",
+    "bounds_of",
+    "enter_unary",
     "refuse_unknown",
+    "same_pad",
     "set_result_types",
     "size_of",
+    "wrapped",
 ]

@@ -14,7 +14,7 @@ from stepwell.lowering import (
     stablehlo_to_graph,
     tflite_to_graph,
 )
-from stepwell.lowering.to_graph.foreign_pass import Families
+from stepwell.lowering.to_graph import Families
 
 TFLITE_PAGE, STABLEHLO_PAGE = "frontends/tflite-operators.md", "frontends/stablehlo-operations.md"
 

@@ -13,8 +13,8 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.coreml.read import read_coreml
 from stepwell.frontend.coreml.schema import SCHEMA
 from stepwell.frontend.protobuf import read_message
-from tests.support.damaged import try_damaged
 from tests.support.imports import ROOT
+from tests.unit.frontend.damaged import try_damaged
 
 SAMPLES = ROOT / "tests" / "models" / "coreml"
 PROGRAM, WEIGHTS = (

@@ -14,8 +14,8 @@ import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.mxnet.parameters import Parameters
 from stepwell.frontend.mxnet.read import read_mxnet
-from tests.support.damaged import try_damaged
 from tests.support.imports import ROOT
+from tests.unit.frontend.damaged import try_damaged
 
 SAMPLES = ROOT / "tests" / "models" / "mxnet"
 

@@ -13,8 +13,8 @@ import pytest
 import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.paddle.read import read_paddle
-from tests.support.damaged import try_damaged
 from tests.support.imports import ROOT
+from tests.unit.frontend.damaged import try_damaged
 
 SAMPLES = ROOT / "tests" / "models" / "paddle"
 

@@ -13,8 +13,8 @@ import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.tflite.flatbuffer import FlatBuffer
 from stepwell.frontend.tflite.read import read_tflite
-from tests.support.damaged import mutated, survives
 from tests.support.imports import ROOT
+from tests.unit.frontend.damaged import mutated, survives
 
 SAMPLES = ROOT / "tests" / "models" / "tflite"
 WHOLE = (SAMPLES / "classifier.tflite").read_bytes()
