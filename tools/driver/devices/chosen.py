@@ -53,10 +53,8 @@ def runs_kernels(options: CompileOptions) -> bool:
 
 def ops_on_host(module: ModuleOp) -> list[str]:
     """The ops that the host computes in place of the device, which the module forgets."""
-    found = module.attributes.pop(ON_HOST, None)
-    return (
-        [line.data for line in found if isinstance(line, StringAttr)] if isinstance(found, ArrayAttr) else []
-    )
+    found = cast("ArrayAttr[StringAttr] | None", module.attributes.pop(ON_HOST, None))
+    return [] if found is None else [line.data for line in found]
 
 
 def declare_devices(module: ModuleOp, options: CompileOptions) -> None:
