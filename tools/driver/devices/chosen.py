@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.dev.devices import DeviceOp, device_names
@@ -15,6 +16,9 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 from stepwell.runtime.targets.text import CPU
 from stepwell.tools.driver.options import CompileOptions
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 GPU0 = "gpu0"
 """The name of the only device in the program."""
