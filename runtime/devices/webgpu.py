@@ -16,7 +16,7 @@ from stepwell.runtime.devices.source_kernels import SourceKernel, kernel_named, 
 from stepwell.runtime.errors import StepwellError
 
 _WORD_BYTES = 4
-"""Copies and bindings are of whole words."""
+"""Copies and bindings have multiples of it."""
 _UNIFORM_WORDS = 4
 _INFINITY = 0x7F800000
 _MOST_GROUPS = 4096

@@ -115,7 +115,7 @@ def programs_text(model: Path, options: CompileOptions) -> str:
     compilation = lower_to(model, options, "graph")
     run_pipeline(compilation.module, f"convert-graph-to-npu{{config={target['config']}}}", compilation.ctx)
     programs = [op for op in compilation.module.ops if isinstance(op, ProgramOp)]
-    return "".join(f"{program}\n" for program in programs)
+    return "".join(str(program) + "\n" for program in programs)
 
 
 def kernels_of(model: Path, options: CompileOptions) -> tuple[ModuleOp, StepwellContext]:

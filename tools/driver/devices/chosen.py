@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.dev.devices import DeviceOp, device_names
@@ -15,6 +16,9 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 from stepwell.runtime.targets.text import CPU
 from stepwell.tools.driver.options import CompileOptions
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 GPU0 = "gpu0"
 """The name of the only device in the program."""
@@ -62,10 +66,8 @@ def runs_kernels(options: CompileOptions) -> bool:
 
 def ops_on_host(module: ModuleOp) -> list[str]:
     """The ops that the host computes in place of the device, which the module forgets."""
-    found = module.attributes.pop(ON_HOST, None)
-    return (
-        [line.data for line in found if isinstance(line, StringAttr)] if isinstance(found, ArrayAttr) else []
-    )
+    found = cast("ArrayAttr[StringAttr] | None", module.attributes.pop(ON_HOST, None))
+    return [] if found is None else [line.data for line in found]
 
 
 def declare_devices(module: ModuleOp, options: CompileOptions) -> None:
