@@ -35,7 +35,7 @@ def _of(node: ast.expr, values: dict[str, Any]) -> Any:
             return z3.And(*(_of(part, values) for part in parts))
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             a, b = _of(left, values), _of(right, values)
-            return {ast.Lt: a < b, ast.LtE: a <= b, ast.Gt: a > b}[type(op)]
+            return a < b if isinstance(op, ast.Lt) else a <= b if isinstance(op, ast.LtE) else a > b
         case ast.Call(func=ast.Name(id=name), args=[left, right]):
             a, b = _of(left, values), _of(right, values)
             return z3.If(a <= b, a, b) if name == "min" else z3.If(a <= b, b, a)
