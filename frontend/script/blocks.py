@@ -49,15 +49,15 @@ def block_of(node: ast.For, bounds: Sequence[Bounds], source: Source, scope: Sco
         ):
             name = "".join(str(part.value) for part in given if isinstance(part, ast.Constant))
         case _:
-            raise source.error("script-syntax", call, 'a block has a name: with block("C") as b')
+            raise source.error_at("script-syntax", call, 'a block has a name: with block("C") as b')
     if bounds[0].word not in ("grid", "range") or any(loop.axis.low is not None for loop in bounds):
-        raise source.error("script-syntax", node, "the loops of a block are over a grid, from 0")
+        raise source.error_at("script-syntax", node, "the loops of a block are over a grid, from 0")
     if not block.body:
-        raise source.error("script-syntax", block, "a block is empty")
+        raise source.error_at("script-syntax", block, "a block is empty")
     axes, names = _axes(block.body[0], bound.id, bounds, source)
     init, body = _split(block.body[1:], bound.id, source)
     if wrong := [name for name in axes if name not in {loop.name for loop in bounds}]:
-        raise source.error("script-syntax", block.body[0], f"{wrong[0]} is no loop of the block")
+        raise source.error_at("script-syntax", block.body[0], f"{wrong[0]} is no loop of the block")
     return BlockNode(name, bounds, axes, names, init, body)
 
 
@@ -73,14 +73,14 @@ def _axes(
             pass
         case _:
             help = f"vi, vk = {block}.axes(spatial(i), reduce(k))"
-            raise source.error("script-syntax", node, "a block begins with its axes", help)
+            raise source.error_at("script-syntax", node, "a block begins with its axes", help)
     targets = target.elts if isinstance(target, ast.Tuple) else [target]
     axes: dict[str, str] = {}
     names: dict[str, str] = {}
     loops = [loop.name for loop in bounds]
     if len(targets) != len(call.args):
         message = f"the block has {len(call.args)} axes, found {len(targets)} names"
-        raise source.error("script-syntax", target, message)
+        raise source.error_at("script-syntax", target, message)
     for each, point in zip(targets, call.args, strict=True):
         match each, point:
             case ast.Name(id=name), ast.Call(func=kind, args=[ast.Name(id=loop)]) if (
@@ -89,9 +89,9 @@ def _axes(
                 axes[loop], names[name] = word, loop
             case _:
                 message = f"an axis is spatial or reduce of a loop, each once, found `{ast.unparse(point)}`"
-                raise source.error("script-syntax", point, message)
+                raise source.error_at("script-syntax", point, message)
     if missing := [loop for loop in loops if loop not in axes]:
-        raise source.error("script-syntax", call, f"loop {missing[0]} has no axis in the block")
+        raise source.error_at("script-syntax", call, f"loop {missing[0]} has no axis in the block")
     return axes, names
 
 
@@ -107,11 +107,11 @@ def _split(
             pass
     for inner in (node for statement in [*init, *statements] for node in ast.walk(statement)):
         if isinstance(inner, ast.expr) and _is_init(inner, block):
-            raise source.error(
+            raise source.error_at(
                 "script-syntax", inner, f"`if {block}.init():` is the first statement after the axes"
             )
         if isinstance(inner, ast.For | ast.While | ast.With | ast.If):
-            raise source.error("script-syntax", inner, "a block has assignments alone")
+            raise source.error_at("script-syntax", inner, "a block has assignments alone")
     return init, statements
 
 

@@ -22,7 +22,7 @@ def carried_in(
     """The names that a body assigns and that are known before."""
     carried = [name for name in assigned_in(body, scope) if name not in indices]
     if wrong := [name for name in indices if name in _assigned(body)]:
-        raise source.error("script-syntax", node, f"{wrong[0]} is the index of a loop, which sets it")
+        raise source.error_at("script-syntax", node, f"{wrong[0]} is the index of a loop, which sets it")
     return carried
 
 
@@ -51,7 +51,7 @@ def stored_value(source: Source, name: str, dtype: str | None, scope: Scope, nod
     assert dtype is not None
     if isinstance(local, Expr) and local.dtype != dtype:
         message = f"{name} is {dtype} before, and {local.dtype} after these statements"
-        raise source.error("te-type", node, message, f'cast(…, "{dtype}") converts it')
+        raise source.error_at("te-type", node, message, f'cast(…, "{dtype}") converts it')
     if not isinstance(local, Expr):
         local = Number(local, dtype)
     return scope.code().stored(local)

@@ -78,7 +78,7 @@ class Expressions:
             return value
         if not isinstance(value, Expr) or value.dtype != "bool":
             found = value.dtype if isinstance(value, Expr) else type(value).__name__
-            raise self._source.error("te-type", node, f"a condition is a bool, found {found}")
+            raise self._source.error_at("te-type", node, f"a condition is a bool, found {found}")
         return value
 
     def value(self, node: ast.expr) -> Operand:
@@ -91,7 +91,7 @@ class Expressions:
     def _told(self, node: ast.AST, error: FormulaError) -> Exception:
         """The error of a formula at a node of the script."""
         help = None if error.help is None else error.help.replace("te.", "")
-        return self._source.error(error.code, node, error.message.replace("te.", ""), help)
+        return self._source.error_at(error.code, node, error.message.replace("te.", ""), help)
 
     def _made(self, node: ast.expr) -> Operand:
         match node:
@@ -126,7 +126,7 @@ class Expressions:
         names = self._scope.names
         if isinstance(node, ast.Name) and (local := names.get(node.id)) is not None:
             if isinstance(local, Contents):
-                raise self._source.error("te-type", node, f"{node.id} is a tensor, expected a number")
+                raise self._source.error_at("te-type", node, f"{node.id} is a tensor, expected a number")
             return local
         found = self._source.resolved(node)
         if isinstance(found, bool | int | float):
@@ -135,18 +135,18 @@ class Expressions:
             return cast(float, cast("Any", found).item())
         text = ast.unparse(node)
         help = f"{did_you_mean(text, names)}the names are {', '.join(names) or 'none'}"
-        raise self._source.error("script-syntax", node, f"{text} is no number that is known here", help)
+        raise self._source.error_at("script-syntax", node, f"{text} is no number that is known here", help)
 
     def _binary(self, node: ast.expr, op: ast.operator, a: Operand, b: Operand) -> Operand:
         of_numbers, of_expressions = _BINARY[type(op)]
         if isinstance(a, Expr) or isinstance(b, Expr):
             return of_expressions(a, b)
         if isinstance(op, ast.Pow) and not (abs(b) <= _MOST_BITS and abs(a) < 1 << _MOST_BITS):
-            raise self._source.error("script-syntax", node, "a power of numbers this large")
+            raise self._source.error_at("script-syntax", node, "a power of numbers this large")
         try:
             return of_numbers(a, b)
         except ArithmeticError as error:
-            raise self._source.error("script-syntax", node, str(error)) from None
+            raise self._source.error_at("script-syntax", node, str(error)) from None
 
     @staticmethod
     def _joined(is_and: bool, conditions: list[Expr | bool]) -> Operand:
@@ -210,14 +210,14 @@ class Expressions:
         if not isinstance(local, Contents):
             tensors = [name for name, each in self._scope.names.items() if isinstance(each, Contents)]
             help = f"the tensors are {', '.join(tensors) or 'none'}"
-            raise self._source.error("te-type", node, f"{ast.unparse(node)} is no tensor", help)
+            raise self._source.error_at("te-type", node, f"{ast.unparse(node)} is no tensor", help)
         return local
 
     def _position(self, node: ast.Subscript, count: int) -> int:
         index = self.value(node.slice)
         if not isinstance(index, int) or not -count <= index < count:
             message = f"the index is a number from 0 to {count - 1}, found {index}"
-            raise self._source.error("script-syntax", node, message)
+            raise self._source.error_at("script-syntax", node, message)
         return index
 
     def indices(self, node: ast.Subscript, contents: Contents) -> list[Expr]:
@@ -230,9 +230,9 @@ class Expressions:
             message = (
                 f"{contents.tensor.name} has {contents.tensor.ndim} dimensions, found {len(found)} indices"
             )
-            raise self._source.error("te-type", node, message)
+            raise self._source.error_at("te-type", node, message)
         if wrong := [index for index in found if not is_integer(index.dtype)]:
-            raise self._source.error("te-type", node, f"an index is an integer, found {wrong[0].dtype}")
+            raise self._source.error_at("te-type", node, f"an index is an integer, found {wrong[0].dtype}")
         return [index if index.dtype == INDEX else te.cast_to(index, INDEX) for index in found]
 
     def expect_inside(self, node: ast.AST, element: Read) -> None:
@@ -242,7 +242,7 @@ class Expressions:
         for axis, (index, size) in enumerate(zip(element.indices, element.tensor.dims, strict=True)):
             low, high = interval(index)
             if low is not None and high is not None and not is_inside(element, axis, self._scope.positive):
-                raise self._source.error(
+                raise self._source.error_at(
                     "te-bounds",
                     node,
                     f"{element}: {index} is from {low} to {high}, the extent is {size}",
@@ -266,14 +266,14 @@ class Expressions:
             return _FUNCTIONS[name](*operands)
         except TypeError:
             message = f"{name} does not take {len(operands)} operands"
-            raise self._source.error("script-syntax", node, message) from None
+            raise self._source.error_at("script-syntax", node, message) from None
 
     def _converted(self, node: ast.Call) -> Operand:
         match node.args:
             case [x, ast.Constant(value=str(dtype))]:
                 return te.cast_to(self.value(x), language.SHORT_TYPES.get(dtype, dtype))
             case _:
-                raise self._source.error(
+                raise self._source.error_at(
                     "script-syntax", node, 'cast has a number and a type: cast(x, "f32")'
                 )
 

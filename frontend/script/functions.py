@@ -54,7 +54,7 @@ def parameters_of(source: Source) -> list[Parameter]:
         or arguments.defaults
         or arguments.posonlyargs
     ):
-        raise source.error(
+        raise source.error_at(
             "script-syntax", source.function, "the parameters of a script are names, without defaults"
         )
     return [_parameter(argument, source) for argument in arguments.args]
@@ -69,7 +69,7 @@ def _parameter(argument: ast.arg, source: Source) -> Parameter:
         kind is each for each in (language.Buffer, language.Out)
     ):
         help = 'annotate it: Buffer[128, "N", "f32"] for an input, Out[…] for a result'
-        raise source.error("script-syntax", argument, f"{argument.arg} has no type", help)
+        raise source.error_at("script-syntax", argument, f"{argument.arg} has no type", help)
     *sizes, dtype = note.slice.elts if isinstance(note.slice, ast.Tuple) else [note.slice]
     try:
         word = _word(dtype)
@@ -78,7 +78,7 @@ def _parameter(argument: ast.arg, source: Source) -> Parameter:
             raise FormulaError("te-type", f"a script has no {name}: signed integers, floats, bool")
         dims = tuple(dim_of(_size(size, source)) for size in sizes)
     except FormulaError as error:
-        raise source.error(error.code, note, error.message, error.help) from None
+        raise source.error_at(error.code, note, error.message, error.help) from None
     return Parameter(Tensor(argument.arg, dims, name), kind is language.Out)
 
 
@@ -117,10 +117,10 @@ class _Calls:
         given = [local for n in names if isinstance(local := scope.names.get(n), Contents)]
         if len(given) != len(parameters) or len(node.args) != len(parameters) or node.keywords:
             wanted = ", ".join(parameter.tensor.name for parameter in parameters)
-            raise source.error("script-syntax", node, f"{callee.function.name} takes the tensors {wanted}")
+            raise source.error_at("script-syntax", node, f"{callee.function.name} takes the tensors {wanted}")
         self._depth += 1
         if self._depth > MOST_CALLS:
-            raise source.error("script-syntax", node, f"{callee.function.name} calls itself")
+            raise source.error_at("script-syntax", node, f"{callee.function.name} calls itself")
         names_of = {
             parameter.tensor.name: contents for parameter, contents in zip(parameters, given, strict=True)
         }
@@ -129,7 +129,7 @@ class _Calls:
         outer, scope.names = scope.names, dict[str, object](names_of)  # pyright: ignore[reportAttributeAccessIssue]
         body, returned = body_of(callee)
         if returned is not None:
-            raise source.error(
+            raise source.error_at(
                 "script-syntax", node, f"{callee.function.name} returns, and is called for its results"
             )
         Statements(callee, partial(self.emit, callee)).run(body, scope)
@@ -148,7 +148,7 @@ def _expect_type(source: Source, node: ast.AST, wanted: Tensor, found: Tensor) -
     if wanted.dims != found.dims or wanted.dtype != found.dtype:
         shapes = [f"{t.dtype}[{', '.join(map(str, t.dims))}]" for t in (wanted, found)]
         message = f"{wanted.name} is {shapes[0]}, found {found.name} of {shapes[1]}"
-        raise source.error("te-type", node, message)
+        raise source.error_at("te-type", node, message)
 
 
 def body_of(source: Source) -> tuple[Sequence[ast.stmt], ast.Return | None]:
@@ -172,7 +172,9 @@ def kernel_of(source: Source) -> tuple[FuncOp, list[Tensor], list[Tensor]]:
     )
     known = {str(dim) for tensor in inputs for dim in tensor.dims}
     if missing := [name for name in symbols if name not in known]:
-        raise source.error("te-type", source.function, f"no input has the size {missing[0]} as a dimension")
+        raise source.error_at(
+            "te-type", source.function, f"no input has the size {missing[0]} as a dimension"
+        )
     block = Block(arg_types=[*map(plain_type, inputs), *[IndexType()] * len(symbols)])
     for argument, name in zip(block.args, [*(tensor.name for tensor in inputs), *symbols], strict=True):
         argument.name_hint = name
@@ -193,7 +195,7 @@ def kernel_of(source: Source) -> tuple[FuncOp, list[Tensor], list[Tensor]]:
     results = [_result(name, scope, source) for name in names]
     if not results:
         help = 'annotate a parameter: Out[128, "f32"]'
-        raise source.error("script-syntax", source.function, "the script has no result", help)
+        raise source.error_at("script-syntax", source.function, "the script has no result", help)
     block.add_op(ReturnOp(*(contents.value for contents in results)))
     outputs = [contents.tensor for contents in results]
     return _function("k0", inputs, outputs, symbols, block), inputs, outputs
@@ -203,14 +205,14 @@ def _returned(node: ast.Return, source: Source) -> list[str]:
     values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
     names = [value.id for value in values if isinstance(value, ast.Name)]
     if len(names) < len(values):
-        raise source.error("script-syntax", node, "a script returns the names of tensors")
+        raise source.error_at("script-syntax", node, "a script returns the names of tensors")
     return names
 
 
 def _result(name: str, scope: Scope, source: Source) -> Contents:
     found = scope.names.get(name)
     if not isinstance(found, Contents):
-        raise source.error("te-type", source.function, f"{name} is no tensor, and a result is one")
+        raise source.error_at("te-type", source.function, f"{name} is no tensor, and a result is one")
     return found
 
 

@@ -53,19 +53,19 @@ def loops_of(node: ast.For, source: Source, scope: Scope) -> list[Bounds] | Sequ
     expressions = Expressions(source, scope)
     if word == "unrolled" and (numbers := _numbers(call, source, expressions)) is not None:
         if len(names) != 1 or isinstance(node.target, ast.Tuple):
-            raise source.error("script-syntax", node.target, "a loop over a tuple has one name")
+            raise source.error_at("script-syntax", node.target, "a loop over a tuple has one name")
         return numbers
     bounds = [expressions.value(argument) for argument in call.args]
     if word == "grid":
         if len(names) != len(bounds) or not isinstance(node.target, ast.Tuple):
             message = f"grid has {len(bounds)} extents, found {len(names)} names"
-            raise source.error("script-syntax", node.target, message)
+            raise source.error_at("script-syntax", node.target, message)
         return [
             _loop(name, word, [0, extent, 1], source, node)
             for name, extent in zip(names, bounds, strict=True)
         ]
     if not 1 <= len(bounds) <= 3 or len(names) != 1 or isinstance(node.target, ast.Tuple):
-        raise source.error("script-syntax", node, f"{word} has one name, and 1 to 3 bounds")
+        raise source.error_at("script-syntax", node, f"{word} has one name, and 1 to 3 bounds")
     given = [0, *bounds, 1] if len(bounds) == 1 else [*bounds, 1][:3]
     return [_loop(names[0], word, given, source, node)]
 
@@ -80,7 +80,7 @@ def _names(target: ast.expr, source: Source) -> list[str]:
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     names = [part.id for part in parts if isinstance(part, ast.Name)]
     if len(names) < len(parts) or len(set(names)) < len(names):
-        raise source.error("script-syntax", target, "the indices of loops are names, each once")
+        raise source.error_at("script-syntax", target, "the indices of loops are names, each once")
     return names
 
 
@@ -93,7 +93,7 @@ def _numbers(node: ast.Call, source: Source, expressions: Expressions) -> Sequen
             numbers = cast("tuple[object, ...]", found)
             known = [number for number in numbers if isinstance(number, bool | int | float)]
             if len(known) < len(numbers):
-                raise source.error("te-type", part, "the tuple has numbers alone")
+                raise source.error_at("te-type", part, "the tuple has numbers alone")
             return known
         case _:
             return None
@@ -103,13 +103,13 @@ def _loop(name: str, word: str, bounds: Sequence[Operand], source: Source, node:
     """A loop of three bounds: start, end, and step."""
     low, high, step = bounds
     if not isinstance(step, int) or isinstance(step, bool) or step == 0:
-        raise source.error(
+        raise source.error_at(
             "script-syntax", node, f"the step of {name} is a number that is not 0, found {step}"
         )
     for bound in (low, high):
         dtype = bound.dtype if isinstance(bound, Expr) else type(bound).__name__
         if dtype not in ("int", "int64"):
-            raise source.error("te-type", node, f"the bounds of {name} are int64, found {dtype}")
+            raise source.error_at("te-type", node, f"the bounds of {name} are int64, found {dtype}")
     first, end = (_dim(bound) for bound in (low, high))
     if first is not None and end is not None:
         span = (end - first if step > 0 else first - end).ceildiv(abs(step))

@@ -65,7 +65,7 @@ class Source:
         """The same definition, with further names that it may use."""
         return replace(self, names={**self.names, **names})
 
-    def error(self, code: str, node: ast.AST, message: str, help: str | None = None) -> StepwellError:
+    def error_at(self, code: str, node: ast.AST, message: str, help: str | None = None) -> StepwellError:
         """An error at a node, with its line and a caret."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         text = self.lines[line - 1] if line <= len(self.lines) else ""
@@ -74,7 +74,7 @@ class Source:
 
     def foreign(self, node: ast.AST, what: str) -> StepwellError:
         """The error of Python that is no part of scripts."""
-        return self.error("script-syntax", node, f"a script has no {what}", GRAMMAR)
+        return self.error_at("script-syntax", node, f"a script has no {what}", GRAMMAR)
 
     def place(self, node: ast.AST) -> str:
         """The file, line and column of a node."""

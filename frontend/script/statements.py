@@ -93,12 +93,14 @@ class Statements:
                 self._if(node, scope)
             case ast.With():
                 message = "a block is the only statement of its loops, which are one `for` over grid"
-                raise self._source.error("script-syntax", node, message)
+                raise self._source.error_at("script-syntax", node, message)
             case ast.Expr(value=ast.Call() as call):
                 if not self._call(call, scope, self._source.resolved(call.func)):
                     raise self._source.foreign(node, f"call `{ast.unparse(call.func)}(…)`")
             case ast.Return():
-                raise self._source.error("script-syntax", node, "`return` is the last statement of a script")
+                raise self._source.error_at(
+                    "script-syntax", node, "`return` is the last statement of a script"
+                )
             case _:
                 raise self._source.foreign(node, f"`{ast.unparse(node).splitlines()[0].split()[0]}`")
 
@@ -122,7 +124,7 @@ class Statements:
         """Give a name a number; one that depends on indices alone stays an expression."""
         known = scope.names.get(name)
         if isinstance(known, Contents):
-            raise self._source.error("te-type", node, f"{name} is a tensor, found a number for it")
+            raise self._source.error_at("te-type", node, f"{name} is a tensor, found a number for it")
         if not isinstance(value, Expr) or is_index(value):
             scope.names[name] = value
             return
@@ -135,7 +137,7 @@ class Statements:
         expressions = Expressions(self._source, scope)
         if isinstance(value, ast.Name) and isinstance(scope.names.get(value.id), Contents):
             help = f"copy({value.id}) is a tensor of its own"
-            raise self._source.error("te-type", value, f"{value.id} is a tensor, and has one name", help)
+            raise self._source.error_at("te-type", value, f"{value.id} is a tensor, and has one name", help)
         if not isinstance(value, ast.Call):
             return False
         word = self._source.resolved(value.func)
@@ -154,7 +156,7 @@ class Statements:
         }
         if not node.args or len(node.args) > 3 or None in given.values():
             message = 'alloc has extents and the name of a type: alloc((4, 8), "f32")'
-            raise self._source.error("script-syntax", node, message)
+            raise self._source.error_at("script-syntax", node, message)
         if len(node.args) > 1:
             given["dtype"] = _text(node.args[1]) or ""
         shape = node.args[0].elts if isinstance(node.args[0], ast.Tuple) else [node.args[0]]
@@ -172,7 +174,7 @@ class Statements:
                 return Dim.of(number)
             case other:
                 message = f"an extent is a number or a size of a shape, found {other}"
-                raise self._source.error("te-type", node, message)
+                raise self._source.error_at("te-type", node, message)
 
     def _store(self, target: ast.Subscript, value: ast.expr, scope: Scope) -> None:
         """Insert an element; one that may be outside is inserted if it is inside."""
@@ -183,7 +185,7 @@ class Statements:
         if number.dtype != element.dtype:
             help = f'cast({ast.unparse(value)}, "{element.dtype}") converts it'
             message = f"{contents.tensor.name} has elements of {element.dtype}, found {number.dtype}"
-            raise self._source.error("te-type", value, message, help)
+            raise self._source.error_at("te-type", value, message, help)
         expressions.expect_inside(target, element)
         code = scope.code()
         stored = code.stored(number)
@@ -234,7 +236,7 @@ class Statements:
         assert isinstance(node.target, ast.Name)
         self._copies *= max(1, len(loops))
         if self._copies > MOST_COPIES:
-            raise self._source.error("script-syntax", node, f"more than {MOST_COPIES} copies of a body")
+            raise self._source.error_at("script-syntax", node, f"more than {MOST_COPIES} copies of a body")
         for number in (loop for loop in loops if not isinstance(loop, Bounds)):
             scope.names[node.target.id] = number
             self.run(node.body, scope)
@@ -304,7 +306,7 @@ class Statements:
         if tensors := [name for name in carried if isinstance(scope.names[name], Contents)]:
             message = f"a `while` assigns numbers, found elements of {tensors[0]}"
             help = "keep the number in a name, and write the element after the loop"
-            raise self._source.error("script-syntax", node, message, help)
+            raise self._source.error_at("script-syntax", node, message, help)
         dtypes = dtypes_of(carried, scope, lambda inside: self.run(node.body, inside))
         starts = [stored_value(self._source, name, dtypes[name], scope, node) for name in carried]
         test, body = scope.inside(is_certain=False), scope.inside(is_certain=False)

@@ -199,7 +199,7 @@ def write(case: Case, path: Path) -> None:
 def converted(case: Case) -> Any:
     """A case as a model of coremltools."""
     torch, ct = import_module("torch"), import_module("coremltools")
-    module = case.function
+    module: Any = case.function
     if not isinstance(module, torch.nn.Module):
         module = _as_module(case.function)
     tensors = tuple(torch.from_numpy(each.copy()) for each in case.inputs)

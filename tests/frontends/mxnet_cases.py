@@ -191,7 +191,7 @@ def transformer() -> Any:
 def written(case: Case, folder: Path) -> tuple[Path, list[Array]]:
     """Write a case as a symbol with parameters; returns the symbol's file, and the results of MXNet."""
     mx: Any = import_module("mxnet")
-    block = case.function
+    block: Any = case.function
     if not isinstance(block, mx.gluon.HybridBlock):
         block = _as_block(mx, case.function)
     mx.random.seed(0)

@@ -15,5 +15,6 @@ def arrays(inputs: Iterable[Array], results: Iterable[Array]) -> bytes:
     """The inputs `in0`, `in1`, …, and the results `out0`, … of a case."""
     kept: dict[str, Any] = {f"in{i}": each for i, each in enumerate(inputs)}
     stream = io.BytesIO()
-    np.savez(stream, **kept, **{f"out{i}": each for i, each in enumerate(results)})
+    kept |= {f"out{i}": each for i, each in enumerate(results)}
+    np.savez(stream, **kept)
     return stream.getvalue()

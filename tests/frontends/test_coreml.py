@@ -102,4 +102,4 @@ def assert_compiled(case: Case, path: Path) -> None:
     """Require the compiled package to give what torch gives, relative to the range of the results."""
     write(case, path)
     (wanted,), found = expected(case), np.asarray(stepwell.compile(path)(*case.inputs))
-    assert float(np.abs(found - wanted).max()) <= 1e-4 * max(float(np.ptp(wanted)), 1.0)
+    assert float(np.abs(np.subtract(found, wanted)).max()) <= 1e-4 * max(float(np.ptp(wanted)), 1.0)

@@ -56,7 +56,7 @@ class Script:
         The results of the script run as Python, on copies of arrays; without a function, by the interpreter.
 
         Args: with `order` "random", parallel loops run in a random order, which shows races.
-        Raises: StepwellError `script-bounds` for an index that is outside, `bad-input`, `bad-option`.
+        Raises: StepwellError `script-bounds` for an index that is outside, `bad-inputs`, `bad-option`.
         """
         if order not in ("sequential", "random"):
             raise StepwellError("bad-option", None, f"order is sequential or random, found {order!r}")
@@ -114,7 +114,7 @@ class Script:
         if len(arrays) != len(inputs):
             names = ", ".join(tensor.name for tensor in inputs)
             raise StepwellError(
-                "bad-input", None, f"{self.name} has {len(inputs)} inputs, {names}, found {len(arrays)}"
+                "bad-inputs", None, f"{self.name} has {len(inputs)} inputs, {names}, found {len(arrays)}"
             )
         sizes: dict[str, int] = {}
         given: dict[str, Array] = {}
@@ -128,7 +128,7 @@ class Script:
                 wanted = f"{tensor.dtype}[{', '.join(map(str, tensor.dims))}]"
                 found = f"{array.dtype.name}[{', '.join(map(str, array.shape))}]"
                 raise StepwellError(
-                    "bad-input", None, f"{tensor.name} of {self.name} is {wanted}, found {found}"
+                    "bad-inputs", None, f"{tensor.name} of {self.name} is {wanted}, found {found}"
                 )
             sizes |= {
                 str(dim): size

@@ -26,7 +26,7 @@ def name_by_text(module: ModuleOp) -> None:
 
 
 class _Names(Printer):
-    """A printer that remembers the names of values, those of regions that have names of their own too."""
+    """A printer with a memory of the printed names of values, also of names inside isolated regions."""
 
     def __init__(self, stream: StringIO):
         super().__init__(stream)

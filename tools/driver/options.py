@@ -203,7 +203,7 @@ def _host_of(target: Target, mcpu: str) -> TargetDescription:
 
 
 def expect_chosen_schedules(options: CompileOptions, task: str) -> None:
-    """Refuse scripts of schedules where passes run one by one. Raises: StepwellError `bad-option`."""
+    """Refuse scripts of schedules in a run of single passes. Raises: StepwellError `bad-option`."""
     if options.schedules is not None:
         message = f"{task} runs the compiler's own passes one by one, and schedules are those of a file"
         help = "leave --schedules out, or give it to `stepwell compile --emit linalg` and take that text"

@@ -10,7 +10,7 @@ from stepwell.tools.report import readable_bytes, table_text
 
 
 def device_times(model: CompiledModel, feeds: Mapping[str, object]) -> DeviceTimes:
-    """The times of one call, after one that loads the code."""
+    """The times of the launches of a second call: the first call loads the code."""
     model.run(feeds)
     with timed_launches() as times:
         model.run(feeds)

@@ -60,9 +60,16 @@ def given_codes() -> Iterator[tuple[str, str | None]]:
         node.name for node in every if isinstance(node, ast.FunctionDef | ast.ClassDef) and takes_a_code(node)
     }
     assert {"StepwellError", "RuntimeErrorRow"} <= takers
+    handed_on = {
+        id(name)
+        for node in every
+        if isinstance(node, ast.FunctionDef) and takes_a_code(node)
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name) and name.id == "code"
+    }
     for file, inner in nodes().items():
         for node in inner:
-            if isinstance(node, ast.Call) and node.args:
+            if isinstance(node, ast.Call) and node.args and id(node.args[0]) not in handed_on:
                 called = getattr(node.func, "attr", getattr(node.func, "id", ""))
                 if called in takers - {"__init__"} or (
                     called == "__init__"

@@ -259,7 +259,8 @@ def test_frames_are_in_the_limit(tmp_path: Path, most: int) -> None:
         assert model(np.array(40)) == 0
         with pytest.raises(StepwellError, match=f"max_memory = {most:,} bytes") as raised:
             model(np.array(500_000))
-        assert raised.value.code == "out-of-memory" and "more of @main" in raised.value.notes[5]
+        notes = list(raised.value.notes)
+        assert raised.value.code == "out-of-memory" and "more of @main" in notes[5]
     assert model.with_limits(max_memory=1 << 30)(np.array(500_000)) == 0
 
 
