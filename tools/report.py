@@ -8,6 +8,7 @@ from typing import cast
 from stepwell.runtime.devices.part import DEVICE
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.image import ModelImage
+from stepwell.tools.terminal import on_one_line
 
 MAX_EXPRESSION = 80
 """The longest dimension expression that is printed, in characters."""
@@ -81,8 +82,12 @@ def shortened(text: str, chars: int) -> str:
 
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Container[int] = ()) -> str:
-    """Rows as lines of text, in columns; those in `numbers` are aligned to the right."""
-    lines = [header, *rows]
+    """
+    Rows as lines of text, in columns; those in `numbers` are aligned to the right.
+
+    Unseen characters of a cell are shown by their numbers, in files too: each row is one line.
+    """
+    lines = [[*map(on_one_line, line)] for line in (header, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
 
     def aligned(line: Sequence[str]) -> str:

@@ -17,6 +17,11 @@ def made_visible(text: str) -> str:
     return _UNSEEN.sub(lambda found: f"‹{ord(found[0]):04x}›", text)
 
 
+def on_one_line(text: str) -> str:
+    """As `made_visible`; tabs and ends of lines too, so that a name in a table is on one line of it."""
+    return made_visible(text).replace("\n", "‹000a›").replace("\t", "‹0009›")
+
+
 class _VisibleText:
     """A text stream that shows what it is given by `made_visible`."""
 

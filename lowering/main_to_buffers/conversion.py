@@ -36,6 +36,8 @@ class MainOnBuffers(OneToMany[Shaped | int]):
 
     def __init__(self, main: FuncOp, plan: MainPlan):
         self.plan = plan
+        self._begins = plan.arena.begins
+        self._parts = {begin: number for number, begin in enumerate(self._begins)}
         self._symbols: ChainMap[str, SSAValue] = ChainMap()
         self._memory: ChainMap[Buffer, SSAValue | None] = ChainMap()
         """The memory of buffers outside of the arena; None where it is to be requested again."""
@@ -136,6 +138,7 @@ class MainOnBuffers(OneToMany[Shaped | int]):
         """A buffer in a shape: in the arena, the caller's memory, or memory requested at its first use."""
         buffer = shaped.buffer
         if buffer.kind == "arena":
+            self._add_up(buffer.offset)
             return self.view_of(self._arena, shaped, buffer.offset)
         if buffer.kind == "output" and not buffer.is_allocated:
             return self.reshaped(self._outputs[buffer.index], shaped.type, shaped.dims)
@@ -147,6 +150,23 @@ class MainOnBuffers(OneToMany[Shaped | int]):
             size = prod(shaped.dims, start=Dim.of(element_bytes(shaped.type.element_type)))
             memory = self._memory[buffer] = self.allocated(buffer.index, size)
         return self.view_of(memory, shaped)
+
+    def _add_up(self, offset: Dim) -> None:
+        """
+        Compute the begin of a part of the arena from the begins before it, where those take fewer ops.
+
+        With many open sizes a begin is a long sum: sums of their own would grow with the square.
+        """
+        arena, builder = self.plan.arena, self.builder
+        for number in range(1, self._parts.get(offset, 0) + 1):
+            begin, before, part = self._begins[number], self._begins[number - 1], arena.parts[number - 1]
+            if len(begin.terms()) > 1 + len(part.terms()):
+                builder.once(
+                    begin,
+                    lambda a=before, b=part: builder.materialize(
+                        builder.plus(builder.size(a), builder.size(b))
+                    ),
+                )
 
     def output(self, index: int, shaped: Shaped) -> SSAValue:
         """The caller's buffer for a result, in a shape."""

@@ -32,6 +32,7 @@ from stepwell.tools.debug.values import ValueInfo
 from stepwell.tools.debug.watch import kinds_of
 from stepwell.tools.inputs import FILLS, UNNAMED, completed_inputs, read_arrays
 from stepwell.tools.shown_outputs import described_array
+from stepwell.tools.terminal import on_one_line
 
 _SCHEMA = "stepwell-debug/1"
 _SHOWN_ELEMENTS = 64
@@ -185,4 +186,4 @@ def _line(value: ValueInfo) -> str:
     where = f"  node {value.node}" if value.node else ""
     kernel = f", kernel {value.kernel}" if value.kernel else ""
     note = f": {value.note}" if value.note else ""
-    return f"{value.name}  {shape} {value.dtype}  {value.how}{note}{where}{kernel}"
+    return on_one_line(f"{value.name}  {shape} {value.dtype}  {value.how}{note}{where}{kernel}")

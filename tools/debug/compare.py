@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _FLIPS = 1e-2
 """The mean difference, in a model that rounds to integers, of values that were almost between two of them."""
 
+_SHOWN_NAMES = 3
+"""The names in an error of each side of a comparison."""
 
 _NOISY_RUNS = 8
 """The runs of a kernel with other roundings: few elements are so near to a half that one run shows it."""
@@ -142,6 +144,24 @@ class Comparison:
     """By node that the reference cannot run: why."""
     wanted: Mapping[str, Array] = field(default_factory=dict[str, Array])
     """The reference's values by name."""
+
+    def expect_judged(self) -> None:
+        """
+        Require that some value was compared. Raises: StepwellError `no-reference`.
+
+        Without one, "nothing departs" would be said of a list of values with other names.
+        """
+        if self.values or not self.unjudged or self.first is not None:
+            return
+        has = ", ".join(list(filter(None, self.wanted))[:_SHOWN_NAMES]) or "no values"
+        why = "".join(f'; node "{node}": {reason}' for node, reason in list(self.refused.items())[:1])
+        raise StepwellError(
+            "no-reference",
+            None,
+            f"nothing was compared: none of the reference's values is one of the compiled program{why}",
+            help=f"the reference has {has}, the model {', '.join(self.unjudged[:_SHOWN_NAMES])}; "
+            "`stepwell debug MODEL --list` has all names",
+        )
 
     def to_json(self) -> dict[str, object]:
         """The kernels and the departure as JSON values."""

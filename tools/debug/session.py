@@ -140,13 +140,16 @@ class DebugSession:
         """
         Compare the last run with `reference` (ONNX's evaluator), `onnxruntime`, an .npz file or arrays.
 
-        Raises: StepwellError `no-reference` for a model that is not ONNX, `bad-option`, `bad-inputs`.
+        Raises: StepwellError `no-reference` for a model that is not ONNX or where nothing can be compared,
+        `bad-option`, `bad-inputs`.
         """
         from stepwell.tools.debug.compare import compare_run
         from stepwell.tools.debug.references import reference_values
 
         reference = reference_values(against, self.source, self.recorded.feeds)
-        return compare_run(self.found, self.recorded, reference)
+        comparison = compare_run(self.found, self.recorded, reference)
+        comparison.expect_judged()
+        return comparison
 
     def watch(self, *kinds: str, level: str = "graph") -> list[Finding]:
         """

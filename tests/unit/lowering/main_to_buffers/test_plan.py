@@ -6,10 +6,13 @@ from dataclasses import FrozenInstanceError
 from itertools import pairwise
 from math import prod
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 
+import stepwell
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
@@ -20,6 +23,8 @@ from stepwell.passes.instruments import module_text
 from stepwell.runtime.dims import MAX_EXPRESSION_CHARS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import kept_buffers
+from stepwell.tools.check.differences import relative_difference
+from tests.onnx_models import onnx_model
 
 PROGRAM = """
 func.func @main(%x: tensor<?xf32> {graph.dims = #graph.dims<["N"]>}, %n: tensor<i64>, %N: index)
@@ -96,6 +101,36 @@ def test_kept_values_of_many_sizes_have_memory_of_their_own() -> None:
     in_order = sorted(zip(begins, ends, strict=True))
     assert all(end <= begin for (_, end), (begin, _) in pairwise(in_order))
     assert in_order[0][0] == 0 and in_order[-1][1] <= arena.evaluate(sizes)
+
+
+def test_begins_of_many_sizes_are_sums_of_those_before() -> None:
+    """Sums of their own would be ops that grow with the square of the sizes."""
+
+    def ops_of(count: int) -> int:
+        program = module(program_of_many_sizes(count))
+        PlanMemoryPass().apply(StepwellContext(), program)
+        verify_module(program)
+        return sum(1 for _ in program.walk())
+
+    assert ops_of(30) - ops_of(20) == ops_of(20) - ops_of(10)
+
+
+def test_values_in_an_arena_of_many_sizes_do_not_overlap() -> None:
+    names = [f"N{i}" for i in range(6)]
+    inputs = ", ".join(f"float[{name}] x{name}" for name in names)
+    halves = " ".join(f"a{name} = Softmax (x{name})" for name in names)  # all alive until the last op
+    parts = ", ".join(f"a{name}" for name in names)
+    text = f"g ({inputs}) => (float[M] y) {{ {halves} c = Concat <axis = 0> ({parts}) y = Softmax (c) }}"
+    model = stepwell.compile(onnx_model(text), opt_level=0)
+    for sizes in (range(20, 620, 100), range(520, 0, -100)):  # a wrong begin is too small in one order
+        feeds = [np.linspace(0, 2, size, dtype=np.float32) for size in sizes]
+        found = model.run({f"x{name}": feed for name, feed in zip(names, feeds, strict=True)})["y"]
+        wanted = softmax(np.concatenate(list(map(softmax, feeds))))
+        assert relative_difference(found, wanted) < 1e-5
+
+
+def softmax(x: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.exp(x) / np.exp(x).sum()
 
 
 def test_planning_changes_nothing_and_the_plan_cannot_change() -> None:

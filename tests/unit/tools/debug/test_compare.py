@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,6 +154,19 @@ def test_what_is_no_reference_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StepwellError) as error:
         session.compare(str(tmp_path / "x.npz"))
     assert error.value.code == "bad-inputs"
+
+
+def test_arrays_of_other_names_are_no_reference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """That nothing departs would be said of nothing: of other names, and of an input alone."""
+    model = written(tmp_path / "m.onnx", SOFTMAX)
+    for name in ("other", "x"):
+        arrays: dict[str, Any] = {name: FEEDS["x"]}
+        np.savez(tmp_path / "v.npz", **arrays)
+        assert cli.main(["debug", str(model), "--against", str(tmp_path / "v.npz")]) == 1
+        shown = capsys.readouterr()
+        assert "nothing departs" not in shown.out
+        assert "error[no-reference]: nothing was compared" in shown.err
+        assert f"the reference has {name}, the model a, s, y" in shown.err
 
 
 def test_a_node_without_a_reference_is_not_judged_right(monkeypatch: pytest.MonkeyPatch) -> None:
