@@ -6,67 +6,36 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.lowering.coreml_to_graph.support import CONVERSIONS, Call, converts
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph import Value, enter_unary
 
-UNARY: Mapping[str, type[UnaryOp]] = {
-    "abs": graph.AbsOp,
-    "acos": graph.AcosOp,
-    "asin": graph.AsinOp,
-    "atan": graph.AtanOp,
-    "atanh": graph.AtanhOp,
-    "ceil": graph.CeilOp,
-    "cos": graph.CosOp,
-    "cosh": graph.CoshOp,
-    "erf": graph.ErfOp,
-    "exp": graph.ExpOp,
-    "floor": graph.FloorOp,
-    "logical_not": graph.NotOp,
-    "relu": graph.ReluOp,
-    "round": graph.RoundOp,
-    "sigmoid": graph.SigmoidOp,
-    "sign": graph.SignOp,
-    "sin": graph.SinOp,
-    "sinh": graph.SinhOp,
-    "softplus": graph.SoftplusOp,
-    "sqrt": graph.SqrtOp,
-    "tan": graph.TanOp,
-    "tanh": graph.TanhOp,
-}
-"""Functions that are one op."""
+enter_unary(
+    CONVERSIONS,
+    (
+        "abs acos asin atan atanh ceil cos cosh erf exp exp2 floor identity logical_not relu relu6 round "
+        "sigmoid sign silu sin sinh softplus softsign sqrt square tan tanh"
+    ).split(),
+)
 FORMULAS: Mapping[str, Callable[[Call, Value], Value]] = {
     "clamped_relu": lambda call, x: call.at.where(x < 0, x * call.number("alpha"), x).minimum(
         call.number("beta")
     ),
-    "exp2": lambda call, x: (x * 0.6931471805599453).apply(graph.ExpOp),
-    "identity": lambda call, x: x,
     "inverse": lambda call, x: 1.0 / (x + call.number("epsilon")),
     "linear_activation": lambda call, x: x * call.number("alpha") + call.number("beta"),
     "log": lambda call, x: (x + call.number("epsilon")).apply(graph.LogOp),
-    "relu6": lambda call, x: x.clip(0, 6),
     "rsqrt": lambda call, x: (x + call.number("epsilon")).apply(graph.RsqrtOp),
     "scaled_tanh": lambda call, x: (x * call.number("beta")).apply(graph.TanhOp) * call.number("alpha"),
     "sigmoid_hard": lambda call, x: (x * call.number("alpha") + call.number("beta")).clip(0, 1),
-    "silu": lambda call, x: x * x.apply(graph.SigmoidOp),
-    "softsign": lambda call, x: x / (abs(x) + 1.0),
-    "square": lambda call, x: x * x,
     "threshold": lambda call, x: x.maximum(call.number("alpha")),
     "thresholded_relu": lambda call, x: call.at.where(x < call.number("alpha"), x * 0, x),
 }
-"""Functions that are a formula."""
-
-
-def _one_op(op_type: type[UnaryOp], call: Call) -> Value:
-    return call.tensor().apply(op_type)
+"""Functions with numbers of their own."""
 
 
 def _formula(formula: Callable[[Call, Value], Value], call: Call) -> Value:
     return formula(call, call.tensor())
 
 
-for _name, _type in UNARY.items():
-    CONVERSIONS.add(_name, partial(_one_op, _type))
 for _name, _function in FORMULAS.items():
     CONVERSIONS.add(_name, partial(_formula, _function))
 

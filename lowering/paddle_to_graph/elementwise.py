@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import cast as cast_
 
@@ -13,7 +11,7 @@ from xdsl.dialects.builtin import i64
 from stepwell.dialects import graph
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.paddle_to_graph.support import CONVERSIONS, Call, converts
-from stepwell.lowering.to_graph import BINARY, Value, enter_unary
+from stepwell.lowering.to_graph import Value, enter_binary, enter_unary
 from stepwell.runtime.dims import Dim
 
 _SMALL = 16
@@ -27,35 +25,14 @@ enter_unary(
         "square tan tanh swish:silu assign:identity"
     ).split(),
 )
-_NAMES = {
-    "add": "add",
-    "divide": "divide",
-    "elementwise_pow": "power",
-    "equal": "equal",
-    "floor_divide": "floor_divide",
-    "greater_equal": "greater_equal",
-    "greater_than": "greater",
-    "less_equal": "less_equal",
-    "less_than": "less",
-    "logical_and": "logical_and",
-    "logical_or": "logical_or",
-    "logical_xor": "logical_xor",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "multiply": "multiply",
-    "not_equal": "not_equal",
-    "remainder": "remainder",
-    "subtract": "subtract",
-}
-"""Functions of two operands: their names here."""
-
-
-def _binary(function: Callable[[Value, Value], Value], call: Call) -> Value:
-    return function(call.tensor(), call.tensor("y"))
-
-
-for _theirs, _ours in _NAMES.items():
-    CONVERSIONS.add(_theirs, partial(_binary, BINARY[_ours]))
+enter_binary(
+    CONVERSIONS,
+    (
+        "add divide elementwise_pow:power equal floor_divide greater_equal greater_than:greater less_equal "
+        "less_than:less logical_and logical_or logical_xor maximum minimum multiply not_equal remainder "
+        "subtract"
+    ).split(),
+)
 
 
 @converts("round")

@@ -2,64 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
 from math import pi
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.relations import is_float
 from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, Call, converts, on_codes
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph import Value, enter_binary
 
-
-def _floor_div(x: Value, y: Value) -> Value:
-    """The quotient, rounded down."""
-    if is_float(x.element):
-        return (x / y).apply(graph.FloorOp)
-    return (x - x % y) / y
-
-
-def _squared_difference(x: Value, y: Value) -> Value:
-    difference = x - y
-    return difference * difference
-
-
-def _op(op_type: type[graph.XorOp | graph.ShiftRightOp | graph.PowerOp], x: Value, y: Value) -> Value:
-    return x.formula.op(op_type(x.ssa, y.ssa))
-
-
-BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
-    "add": Value.__add__,
-    "bitwise_xor": partial(_op, graph.XorOp),
-    "div": Value.__truediv__,
-    "equal": Value.equals,
-    "floor_div": _floor_div,
-    "floor_mod": Value.__mod__,
-    "greater": Value.__gt__,
-    "greater_equal": Value.__ge__,
-    "less": Value.__lt__,
-    "less_equal": Value.__le__,
-    "logical_and": Value.__and__,
-    "logical_or": Value.__or__,
-    "maximum": Value.maximum,
-    "minimum": Value.minimum,
-    "mul": Value.__mul__,
-    "not_equal": lambda x, y: x.equals(y).negated(),
-    "pow": partial(_op, graph.PowerOp),
-    "right_shift": partial(_op, graph.ShiftRightOp),
-    "squared_difference": _squared_difference,
-    "sub": Value.__sub__,
-}
-"""Functions of two operands that broadcast."""
-
-
-def _binary(function: Callable[[Value, Value], Value], call: Call) -> Value:
-    return function(call.tensor(), call.tensor("y"))
-
-
-for _name, _function in BINARY.items():
-    CONVERSIONS.add(_name, partial(_binary, _function))
+enter_binary(
+    CONVERSIONS,
+    (
+        "add bitwise_xor:logical_xor div:divide equal floor_div:floor_divide floor_mod:remainder greater "
+        "greater_equal less less_equal logical_and logical_or maximum minimum mul:multiply not_equal "
+        "pow:power sub:subtract"
+    ).split(),
+)
 on_codes("maximum minimum select select_v2")
+
+
+@converts("right_shift")
+def right_shift(call: Call) -> Value:
+    """The bits of integers, moved towards the lowest."""
+    return call.at.op(graph.ShiftRightOp(call.tensor().ssa, call.tensor("y").ssa))
+
+
+@converts("squared_difference")
+def squared_difference(call: Call) -> Value:
+    """The square of a difference."""
+    difference = call.tensor() - call.tensor("y")
+    return difference * difference
 
 
 @converts("add_n")

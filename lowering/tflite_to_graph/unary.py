@@ -2,59 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import cast as cast_
 
 from xdsl.dialects.builtin import IntegerType, f32
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, Call, converts
-from stepwell.lowering.to_graph import Value
+from stepwell.lowering.to_graph import Value, enter_unary
 
-UNARY: Mapping[str, type[UnaryOp]] = {
-    "abs": graph.AbsOp,
-    "ceil": graph.CeilOp,
-    "cos": graph.CosOp,
-    "exp": graph.ExpOp,
-    "floor": graph.FloorOp,
-    "log": graph.LogOp,
-    "logical_not": graph.NotOp,
-    "logistic": graph.SigmoidOp,
-    "neg": graph.NegOp,
-    "relu": graph.ReluOp,
-    "round": graph.RoundOp,
-    "rsqrt": graph.RsqrtOp,
-    "sign": graph.SignOp,
-    "sin": graph.SinOp,
-    "sqrt": graph.SqrtOp,
-    "tanh": graph.TanhOp,
-}
-"""Functions that are one op."""
-FORMULAS: Mapping[str, Callable[[Value], Value]] = {
-    "hard_swish": lambda x: x * (x + 3.0).clip(0.0, 6.0) * (1 / 6),
-    "relu6": lambda x: x.clip(0, 6),
-    "relu_0_to_1": lambda x: x.clip(0, 1),
-    "relu_n1_to_1": lambda x: x.clip(-1, 1),
-    "square": lambda x: x * x,
-}
-"""Functions that are a formula."""
+enter_unary(
+    CONVERSIONS,
+    (
+        "abs ceil cos exp floor hard_swish:hardswish log logical_not logistic:sigmoid neg:negative relu "
+        "relu6 round rsqrt sign sin sqrt square tanh"
+    ).split(),
+)
 
 
-def _one_op(op_type: type[UnaryOp], call: Call) -> Value:
-    return call.tensor().apply(op_type)
+@converts("relu_0_to_1")
+def relu_0_to_1(call: Call) -> Value:
+    """The value, at least 0 and at most 1."""
+    return call.tensor().clip(0, 1)
 
 
-def _formula(formula: Callable[[Value], Value], call: Call) -> Value:
-    return formula(call.tensor())
-
-
-for _name, _type in UNARY.items():
-    CONVERSIONS.add(_name, partial(_one_op, _type))
-for _name, _function in FORMULAS.items():
-    CONVERSIONS.add(_name, partial(_formula, _function))
+@converts("relu_n1_to_1")
+def relu_n1_to_1(call: Call) -> Value:
+    """The value, at least -1 and at most 1."""
+    return call.tensor().clip(-1, 1)
 
 
 @converts("elu")

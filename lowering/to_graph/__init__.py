@@ -10,7 +10,7 @@ from stepwell.lowering.to_graph.foreign import (
     set_result_types,
 )
 from stepwell.lowering.to_graph.foreign_pass import ConvertForeignPass, Families
-from stepwell.lowering.to_graph.functions import BINARY, UNARY, enter_unary
+from stepwell.lowering.to_graph.functions import BINARY, UNARY, enter_binary, enter_unary
 from stepwell.lowering.to_graph.operands import OperandCall, size_of
 from stepwell.lowering.to_graph.positions import bounds_of, same_pad, wrapped
 
@@ -31,6 +31,7 @@ __all__ = [
     "OperandCall",
     "Value",
     "bounds_of",
+    "enter_binary",
     "enter_unary",
     "refuse_unknown",
     "same_pad",

@@ -101,7 +101,7 @@ BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
 
 
 def enter_unary(conversions: Conversions, names: Iterable[str], operand: str = "x") -> None:
-    """Enter functions of one operand: `"abs"`, or `"rcbrt:rsqrt"` for another name of theirs."""
+    """Enter functions of one operand: `"abs"`, or `"neg:negative"` for one that has another name there."""
 
     def convert(function: Callable[[Value], Value], call: Any) -> Value:
         return function(call.tensor(operand))
@@ -109,3 +109,14 @@ def enter_unary(conversions: Conversions, names: Iterable[str], operand: str = "
     for name in names:
         theirs, _, ours = name.partition(":")
         conversions.add(theirs, partial(convert, UNARY[ours or theirs]))
+
+
+def enter_binary(conversions: Conversions, names: Iterable[str]) -> None:
+    """Enter functions of the operands `x` and `y`: `"add"`, or `"sub:subtract"` for another name there."""
+
+    def convert(function: Callable[[Value, Value], Value], call: Any) -> Value:
+        return function(call.tensor(), call.tensor("y"))
+
+    for name in names:
+        theirs, _, ours = name.partition(":")
+        conversions.add(theirs, partial(convert, BINARY[ours or theirs]))
