@@ -9,6 +9,7 @@ from stepwell.lowering.to_graph import Value, enter_binary
 
 enter_binary(
     CONVERSIONS,
+    __name__,
     (
         "add equal floor_div:floor_divide greater greater_equal less less_equal logical_and logical_or "
         "logical_xor maximum minimum mod:remainder mul:multiply not_equal pow:power real_div:divide "

@@ -11,6 +11,7 @@ from stepwell.lowering.to_graph import Value, enter_unary
 
 enter_unary(
     CONVERSIONS,
+    __name__,
     (
         "abs acos asin atan atanh ceil cos cosh erf exp exp2 floor identity logical_not relu relu6 round "
         "sigmoid sign silu sin sinh softplus softsign sqrt square tan tanh"

@@ -15,6 +15,7 @@ from stepwell.runtime.dims import Dim
 
 enter_unary(
     CONVERSIONS,
+    __name__,
     (
         "abs ceil cos erf exp expm1 floor identity log log10 log1p log2 negative reciprocal relu rsqrt "
         "sigmoid sign sin softsign sqrt square tanh trunc BlockGrad:identity Dropout:identity _copy:identity"

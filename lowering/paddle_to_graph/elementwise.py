@@ -19,6 +19,7 @@ _SMALL = 16
 
 enter_unary(
     CONVERSIONS,
+    __name__,
     (
         "abs acos asin atan atanh ceil cos cosh erf exp expm1 floor hardswish log log10 log1p log2 "
         "logical_not logsigmoid reciprocal relu relu6 rsqrt sigmoid sign silu sin sinh softsign sqrt "
@@ -27,6 +28,7 @@ enter_unary(
 )
 enter_binary(
     CONVERSIONS,
+    __name__,
     (
         "add divide elementwise_pow:power equal floor_divide greater_equal greater_than:greater less_equal "
         "less_than:less logical_and logical_or logical_xor maximum minimum multiply not_equal remainder "

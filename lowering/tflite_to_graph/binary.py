@@ -10,6 +10,7 @@ from stepwell.lowering.to_graph import Value, enter_binary
 
 enter_binary(
     CONVERSIONS,
+    __name__,
     (
         "add bitwise_xor:logical_xor div:divide equal floor_div:floor_divide floor_mod:remainder greater "
         "greater_equal less less_equal logical_and logical_or maximum minimum mul:multiply not_equal "

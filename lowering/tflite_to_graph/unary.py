@@ -14,6 +14,7 @@ from stepwell.lowering.to_graph import Value, enter_unary
 
 enter_unary(
     CONVERSIONS,
+    __name__,
     (
         "abs ceil cos exp floor hard_swish:hardswish log logical_not logistic:sigmoid neg:negative relu "
         "relu6 round rsqrt sign sin sqrt square tanh"

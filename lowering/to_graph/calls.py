@@ -32,6 +32,7 @@ class Conversions:
     def __init__(self, prefix: str = ""):
         self._prefix = prefix
         self._functions: dict[str, Conversion] = {}
+        self._modules: dict[str, str] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._functions
@@ -52,18 +53,20 @@ class Conversions:
 
         return enter
 
-    def add(self, name: str, function: Conversion) -> None:
-        """Enter the conversion of an operator."""
+    def add(self, name: str, function: Conversion, module: str | None = None) -> None:
+        """Enter the conversion of an operator. Args: `module` has it, if the function is of another one."""
         title = self._prefix + name
         assert title not in self._functions, f"two conversions of {title}"
         self._functions[title] = function
+        if module is not None:
+            self._modules[title] = module
 
     def family(self, name: str) -> str:
         """The name of the file that has an operator's conversion."""
         function: Any = self._functions[name]
         while isinstance(function, partial):
             function = cast("partial[object]", function).func
-        return str(function.__module__).rpartition(".")[2]
+        return self._modules.get(name, str(function.__module__)).rpartition(".")[2]
 
 
 @dataclass(frozen=True)

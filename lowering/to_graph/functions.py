@@ -100,7 +100,7 @@ BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
 """Functions of two values that broadcast."""
 
 
-def enter_unary(conversions: Conversions, names: Iterable[str], operand: str = "x") -> None:
+def enter_unary(conversions: Conversions, module: str, names: Iterable[str], operand: str = "x") -> None:
     """Enter functions of one operand: `"abs"`, or `"neg:negative"` for one that has another name there."""
 
     def convert(function: Callable[[Value], Value], call: Any) -> Value:
@@ -108,10 +108,10 @@ def enter_unary(conversions: Conversions, names: Iterable[str], operand: str = "
 
     for name in names:
         theirs, _, ours = name.partition(":")
-        conversions.add(theirs, partial(convert, UNARY[ours or theirs]))
+        conversions.add(theirs, partial(convert, UNARY[ours or theirs]), module)
 
 
-def enter_binary(conversions: Conversions, names: Iterable[str]) -> None:
+def enter_binary(conversions: Conversions, module: str, names: Iterable[str]) -> None:
     """Enter functions of the operands `x` and `y`: `"add"`, or `"sub:subtract"` for another name there."""
 
     def convert(function: Callable[[Value, Value], Value], call: Any) -> Value:
@@ -119,4 +119,4 @@ def enter_binary(conversions: Conversions, names: Iterable[str]) -> None:
 
     for name in names:
         theirs, _, ours = name.partition(":")
-        conversions.add(theirs, partial(convert, BINARY[ours or theirs]))
+        conversions.add(theirs, partial(convert, BINARY[ours or theirs]), module)

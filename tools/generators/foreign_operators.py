@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 
 from stepwell.dialects import coreml, mxnet, paddle, stablehlo, tflite
@@ -70,13 +70,15 @@ def _table_page(names: tuple[str, str], generated: str, table: OpTable, families
 
 def _page(
     names: Sequence[str],
-    families: Iterable[str],
+    families: Sequence[str],
     family_of: Callable[[str], str],
-    converted: Iterable[str],
+    converted: Collection[str],
     folder: str,
 ) -> str:
     """A page: title, mark and introduction, then the names by family."""
     title, generated, text = names
+    homeless = [name for name in converted if family_of(name) not in families]
+    assert not homeless, f"no file of {folder} enters {homeless}"
     lines = [f"# {title}", "", generated, "", text]
     for family in sorted(families):
         module = import_module(f"stepwell.lowering.{folder}.{family}")
