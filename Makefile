@@ -60,7 +60,7 @@ derivatives: .venv/with-test
 # Models of other frameworks, which are installed for it: the samples of torch's own database of operators against
 # a ledger, models by export and by torch.compile, and the pages of docs/frontends; `FRONTENDS="-k ops"` runs a
 # part. Upstream MLIR, of the extra `mlir`, verifies and runs the text of levels 2 to 4.
-frontends: .venv/with-test .venv/with-torch .venv/with-frontends .venv/with-timm .venv/with-mlir
+frontends: .venv/with-test .venv/with-torch .venv/with-jax .venv/with-sklearn .venv/with-frontends .venv/with-timm .venv/with-mlir
 	$(PYTEST) -n 1 tests/frontends tests/unit/tools/upstream $(FRONTENDS)
 
 # Small faults in copies of the source, which the tests that reach them must find; goes on where it was ended.
