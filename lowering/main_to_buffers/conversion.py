@@ -153,7 +153,7 @@ class MainOnBuffers(OneToMany[Shaped | int]):
 
     def _add_up(self, offset: Dim) -> None:
         """
-        Compute the begin of a part of the arena from the begins before it, where those take fewer ops.
+        Compute the begin of a part of the arena as a sum with the begin before, if this takes fewer ops.
 
         With many open sizes a begin is a long sum: sums of their own would grow with the square.
         """

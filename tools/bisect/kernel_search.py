@@ -18,7 +18,7 @@ from stepwell.tools.bisect.rewrites import wrong_rewrite
 from stepwell.tools.check.judgement import judged
 from stepwell.tools.check.one_kernel import run_compiled
 from stepwell.tools.check.rows import WRONG, Row
-from stepwell.tools.check.validation import Known, Validate
+from stepwell.tools.check.validation import PATIENT_OPS, Known, Validate
 
 *_INTERPRETED, (_, _ON_MACHINE) = OF_KERNELS_BY_LEVEL
 _MACHINE = (
@@ -47,6 +47,7 @@ class KernelSearch:
         self.name = name
         self.runs = 0
         self._number = first - 1
+        self._is_sampled = False
 
     def is_wrong_compiled(self, optimize: bool | None = None) -> bool:
         """
@@ -63,10 +64,21 @@ class KernelSearch:
 
     def find(self) -> Finding:
         """The first pass after which the kernel is wrong, or that ends with an error."""
+        first = self._number
+        if (found := self._of_levels()) is not None:
+            return found
+        if self._is_sampled:  # a sample does not show an iteration that a loop lacks
+            self._number = first
+            if (found := self._of_levels(max_ops=PATIENT_OPS)) is not None:
+                return found
+        return self._of_machine()
+
+    def _of_levels(self, **limits: int) -> Finding | None:
+        """The first pass after which the interpreter finds the kernel wrong."""
         module = ModuleOp([self.kernel.clone()])
         known = {self.kernel.sym_name.data: self.known}
         # One for all passes: it remembers how much of long loops it can run.
-        validate = Validate(self.ctx, known, least=self.numerics)
+        validate = Validate(self.ctx, known, least=self.numerics, **limits)
         for level, steps in _INTERPRETED:
             for step in steps:
                 self._number += 1
@@ -80,8 +92,9 @@ class KernelSearch:
                 row = self._row(validate, step.text, module)
                 if row.status in WRONG:
                     return self._finding(level, step.text, row, before, validate)
+                self._is_sampled |= row.covered is not None and row.covered < 1
                 validate.accept()
-        return self._of_machine()
+        return None
 
     def _row(self, validate: Validate, step: str, module: ModuleOp) -> Row:
         self.runs += 1

@@ -16,6 +16,7 @@ from stepwell.lowering.interpret import Signature
 from stepwell.lowering.kernels.kernel import OPTIMIZE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import Array
+from stepwell.tools.check.whole_call import whole_results
 from stepwell.tools.driver.compile import compile
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.program import Program
@@ -44,7 +45,7 @@ def run_compiled(
     finally:
         OPTIMIZE.reset(token)
     feeds = {f"input{n}": np.asarray(inputs[n]) for n in range(interface.inputs.data)}
-    return list(compiled.run(feeds).values())
+    return whole_results(compiled, feeds)
 
 
 def program_of_kernel(kernel: func.FuncOp) -> ModuleOp:

@@ -38,6 +38,8 @@ MAX_DEPTH = 5_000
 CANNOT_RUN = ("bad-inputs", "unsupported", "unsupported-op", "unknown-function")
 _MAX_OPS = 100_000
 """The ops of the interpreter in one run, from where on iterations are sampled: about half a second."""
+PATIENT_OPS = 2_000_000
+"""The same where a sample has shown nothing, and something is wrong: about ten seconds."""
 _SAMPLES = ((0, 0), (12, 3), (4, 2), (2, 1), (1, 1))
 """The iterations of outermost and inner loops that run, tried in this order."""
 
@@ -71,7 +73,8 @@ class Validate(Instrument):
     that a wrong pass alone differs.
     Args: `known` has functions by name, with inputs and results; `level` and `kernel` are for the rows;
     `least` is the least class of passes that round at all, `quantized` for programs that round to steps;
-    `values` are those of a model, whose `@main` is judged by all of them; `full` never samples.
+    `values` are those of a model, whose `@main` is judged by all of them; `full` never samples,
+    `max_ops` says from how many ops of a run on.
     """
 
     def __init__(
@@ -84,13 +87,14 @@ class Validate(Instrument):
         least: Numerics = Numerics.EXACT,
         values: ModelValues | None = None,
         full: bool = False,
+        max_ops: int = _MAX_OPS,
         seed: int = 0,
     ):
         self.rows: list[Row] = []
         self.level, self.kernel = level, kernel
         self._ctx, self.known = ctx, dict(known)
         self._least, self._values = least, values
-        self._full, self._seed = full, seed
+        self._full, self._max_ops, self._seed = full, max_ops, seed
         self._first_sample = 0
         self._waiting: list[tuple[ModuleOp, str]] = []
         self._found: dict[str, _Found] = {}
@@ -181,7 +185,7 @@ class Validate(Instrument):
             return interpret(module, self._ctx, name, inputs, max_depth=MAX_DEPTH), False
         for outer, inner in _SAMPLES[self._first_sample :]:
             last = (outer, inner) == _SAMPLES[-1]
-            sampling = Sampling(outer, inner, self._seed, max_ops=_MAX_OPS * (10 if last else 1))
+            sampling = Sampling(outer, inner, self._seed, max_ops=self._max_ops * (10 if last else 1))
             try:
                 return interpret_sampled(module, self._ctx, name, inputs, sampling), outer > 0
             except TooManyOps:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from stepwell.runtime.interface import Array
+from stepwell.runtime.machine.call_frame import CallFrame
+from stepwell.runtime.memory import aligned_empty
 from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.sessions.states import Targets
+
+_POISON = 0x7F
+"""A float of such bytes is as large as can be (NaN is lost in a maximum), or NaN; an integer is large."""
 
 
 def whole_results(model: Any, feeds: Mapping[str, Array]) -> list[Array]:
@@ -18,9 +25,12 @@ def whole_results(model: Any, feeds: Mapping[str, Array]) -> list[Array]:
     Args: `feeds` has the inputs of the code by name, states among them.
     Raises: StepwellError as calling the model does.
     """
-    interface = model.image.main.interface if isinstance(model, CompiledModel) else None
-    if interface is None or not interface.states:
+    if not isinstance(model, CompiledModel):
         return list(model.run(feeds).values())
+    interface = model.image.main.interface
+    if not interface.states:
+        plain = type(model) is CompiledModel
+        return _on_poison(_Poisoned(model.image, threads=model.threads) if plain else model, feeds)
     names = [spec.name for spec in interface.inputs]
     sizes = interface.bind(tuple(np.shape(feeds[name]) for name in names)).values
     session = model.session(**sizes)
@@ -31,3 +41,34 @@ def whole_results(model: Any, feeds: Mapping[str, Array]) -> list[Array]:
     written = {state.output: state.name for state in interface.states}
     numbers = range(len(interface.outputs))
     return [session.state[written[n]] if n in written else next(public) for n in numbers]
+
+
+class _Poisoned(CompiledModel):
+    """A model whose intermediate values begin as large numbers."""
+
+    def _new_frame(self) -> CallFrame:
+        frame = super()._new_frame()
+        frame.new_arena = _poison
+        return frame
+
+
+def _poison(size_bytes: int) -> Array:
+    memory = aligned_empty(size_bytes)
+    memory.fill(_POISON)
+    return memory
+
+
+def _on_poison(model: CompiledModel, feeds: Mapping[str, Array]) -> list[Array]:
+    """
+    The outputs of a call, in memory that is full of large numbers before.
+
+    Otherwise code that does not write all elements is right where memory has the results of a call before.
+    """
+    values = [*map(np.asarray, model.in_order((), feeds))]
+    shapes = model.output_shapes([value.shape for value in values])
+    targets = Targets()
+    for number, (spec, shape) in enumerate(zip(model.interface.outputs, shapes, strict=True)):
+        if not spec.is_object and prod(shape):  # the memory of others comes from the call
+            memory = _poison(prod(shape) * spec.dtype.itemsize)
+            targets[number] = memory.view(spec.dtype).reshape(shape)
+    return list(model.invoke(values, targets))

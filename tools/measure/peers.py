@@ -92,7 +92,7 @@ def onnxruntime_session(model: Path | bytes, threads: int, *, optimize: bool = T
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # what it prints of an error, the exception says too
     # Its threads otherwise spin on after a run, and occupy a core while the next engine is measured.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     if not optimize:
