@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from stepwell import tuning as tuning
     from stepwell.dialects import amx as amx
     from stepwell.dialects import arith as arith
+    from stepwell.dialects import gpu as gpu
     from stepwell.dialects import graph as graph
     from stepwell.dialects import llvm as llvm
     from stepwell.dialects import onnx as onnx
@@ -95,6 +96,7 @@ _LAZY = {
     "export": "stepwell.tools.api.export:export",
     "ffi": "stepwell.runtime.ffi",
     "generate": "stepwell.runtime.sessions.generation:generate",
+    "gpu": "stepwell.dialects.gpu",
     "graph": "stepwell.dialects.graph",
     "import_onnx": "stepwell.tools.api.reading:import_onnx",
     "llvm": "stepwell.dialects.llvm",
@@ -151,6 +153,7 @@ __all__ = [
     "export",
     "ffi",
     "generate",
+    "gpu",
     "graph",
     "import_onnx",
     "llvm",

@@ -100,11 +100,10 @@ def test_a_device_that_is_not_here() -> None:
     assert error.value.code in ("no-device", "missing-package")
 
 
-@pytest.mark.skipif("STEPWELL_MODELS" not in os.environ, reason="STEPWELL_MODELS is not set")
-def test_resnet18_of_bytes_on_the_accelerator(tmp_path: Path) -> None:
+def test_resnet18_of_bytes_on_the_accelerator(tmp_path: Path, models_folder: Path) -> None:
     from tests.devices.zoo import models
 
-    paths = models(Path(os.environ["STEPWELL_MODELS"]), tmp_path, only="resnet18_qdq")
+    paths = models(models_folder, tmp_path, only="resnet18_qdq")
     model = sw.compile(paths[-1], device="npu", use_cache=False)
     here = sw.compile(paths[-1])
     for seed in range(2):

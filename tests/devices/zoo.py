@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from time import perf_counter
 
 import stepwell as sw
 from stepwell.runtime.devices.moved import device_parts
+from stepwell.runtime.environment import MODELS
 from stepwell.runtime.errors import StepwellError
 from tests.support.imports import ROOT
 
@@ -69,11 +69,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args.results.parent.mkdir(parents=True, exist_ok=True)
     drawn = args.results.parent / "drawn"
     drawn.mkdir(exist_ok=True)
-    folder = os.environ.get("STEPWELL_MODELS")
+    folder = MODELS.value()
     lines = args.results.read_text().splitlines() if args.results.exists() else []
     done = {(entry["model"], entry["kind"]) for entry in map(json.loads, lines)}
     wrong = 0
-    for path in models(None if folder is None else Path(folder), drawn)[number - 1 :: count]:
+    for path in models(Path(folder) if folder else None, drawn)[number - 1 :: count]:
         for kind in args.kinds.split(","):
             if (path.name, kind) in done:
                 continue

@@ -10,6 +10,7 @@
 // DIALECTS: {{^}}adt{{$}}
 // DIALECTS-NEXT: {{^}}amx{{$}}
 // DIALECTS-NEXT: {{^}}arith{{$}}
+// DIALECTS-NEXT: {{^}}coreml{{$}}
 // DIALECTS-NEXT: {{^}}dev{{$}}
 // DIALECTS-NEXT: {{^}}emitc{{$}}
 // DIALECTS-NEXT: {{^}}gpu{{$}}

@@ -186,7 +186,8 @@ def test_outputs_into_no_folder(output: str, add: Path, tmp_path: Path, capsys: 
         (
             "x.mlir",
             [],
-            "name it x.stepwell, or for other programs .o, .a, .so, .c, .wasm, .tgz, .tar; --emit writes IR",
+            "name it x.stepwell, or for other programs .o, .a, .so, .dll, .dylib, .c, .wasm, .tgz, .tar; "
+            "--emit writes IR",
         ),
     ],
 )

@@ -76,9 +76,12 @@ PUBLIC_MODULES = {
     "stepwell.onnxruntime",
     "stepwell.torch",
     "stepwell.lowering.backends",
+    "stepwell.lowering.device_part",
+    "stepwell.lowering.interpret",
     "stepwell.passes",
     "stepwell.patterns",
     "stepwell.plugin",
+    "stepwell.runtime.devices",
     "stepwell.script",
     "stepwell.tools.highlight",
 }

@@ -128,7 +128,7 @@ def levels(m: sw.Module) -> None:
     low = m.clone().run(texts, sw.pipelines.loops(), sw.pipelines.llvm())
     assert low.level == m.clone().to("llvm", opt_level=1).level == "llvm"
     dialects = [sw.amx.AMX, sw.arith.Arith, sw.graph.Graph, sw.llvm.LLVM, sw.onnx.Onnx, sw.vector.Vector]
-    assert all(dialect.operations for dialect in dialects)
+    assert all(dialect.operations for dialect in [*dialects, sw.gpu.GPU])
     assert str(sw.sched.Schedule((4, 8)).attr()) == "#sched.schedule<tile = [4, 8]>"
     refused(lambda: m.to("graph", opt_levle=1))  # pyright: ignore[reportCallIssue, reportUnknownLambdaType]
 
@@ -159,6 +159,7 @@ def models(m: sw.Module, folder: Path) -> None:
     assert again.threads == 1 and [v.shape for v in other.inputs] == [v.shape for v in again.inputs]
     assert not sw.serve.app({"m": again}).is_draining
     assert callable(sw.ffi.register)  # which needs a package
+    assert isinstance(sw.devices(), list) and sw.device("gpu-interpreter").kind == "gpu-interpreter"
     with sw.rpc.local() as there:
         assert np.array_equal(there.load(again)(X, W), again(X, W))
     session = sw.debug(folder / "m.onnx", options, threads=1)
