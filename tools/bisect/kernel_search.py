@@ -73,12 +73,12 @@ class KernelSearch:
                 return found
         return self._of_machine()
 
-    def _of_levels(self, **limits: int) -> Finding | None:
+    def _of_levels(self, max_ops: int | None = None) -> Finding | None:
         """The first pass after which the interpreter finds the kernel wrong."""
         module = ModuleOp([self.kernel.clone()])
         known = {self.kernel.sym_name.data: self.known}
         # One for all passes: it remembers how much of long loops it can run.
-        validate = Validate(self.ctx, known, least=self.numerics, **limits)
+        validate = Validate(self.ctx, known, least=self.numerics, max_ops=max_ops)
         for level, steps in _INTERPRETED:
             for step in steps:
                 self._number += 1

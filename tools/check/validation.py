@@ -87,14 +87,14 @@ class Validate(Instrument):
         least: Numerics = Numerics.EXACT,
         values: ModelValues | None = None,
         full: bool = False,
-        max_ops: int = _MAX_OPS,
+        max_ops: int | None = None,
         seed: int = 0,
     ):
         self.rows: list[Row] = []
         self.level, self.kernel = level, kernel
         self._ctx, self.known = ctx, dict(known)
         self._least, self._values = least, values
-        self._full, self._max_ops, self._seed = full, max_ops, seed
+        self._full, self._max_ops, self._seed = full, max_ops or _MAX_OPS, seed
         self._first_sample = 0
         self._waiting: list[tuple[ModuleOp, str]] = []
         self._found: dict[str, _Found] = {}
