@@ -19,7 +19,7 @@ RIGHT, WRONG = "arith.maximumf", "arith.minimumf"
 
 
 @pytest.mark.parametrize("then_whole", [False, True])
-def test_the_wrong_pass_alone_differs(then_whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wrong_pass_alone_differs(then_whole: bool) -> None:
     ctx = StepwellContext()
     before = parse_module(ctx, matmul(37, 5, 16, 24))
     kernel = next(iter(before.ops))
@@ -27,14 +27,13 @@ def test_the_wrong_pass_alone_differs(then_whole: bool, monkeypatch: pytest.Monk
     wanted = validation.interpret(before, ctx, "k", inputs)
     run_pipeline(before, SCHEDULE_PIPELINE, ctx)
     wrong = parse_module(ctx, str(before).replace(RIGHT, WRONG))
-    monkeypatch.setattr(validation, "_MAX_OPS", 3_000)
-    instrument = Validate(ctx, {"k": Known(inputs, wanted)})
+    instrument = Validate(ctx, {"k": Known(inputs, wanted)}, max_ops=3_000)
     (right,) = instrument.judge(before, "first", Numerics.ROUNDING)
     assert right.status is Status.RIGHT and (right.covered or 0) < 1
     (guilty,) = instrument.judge(wrong, "guilty", Numerics.ROUNDING)
     assert guilty.status is Status.DIFFERS and (guilty.covered or 0) < 1
     if then_whole:
-        monkeypatch.setattr(validation, "_MAX_OPS", 1 << 40)
+        instrument._max_ops = 1 << 40  # pyright: ignore[reportPrivateUsage]
         instrument._first_sample = 0  # pyright: ignore[reportPrivateUsage]
     (later,) = instrument.judge(wrong, "later", Numerics.ROUNDING)
     assert later.status is Status.RIGHT and 0 < (later.covered or 0) < 1
