@@ -88,6 +88,21 @@ class Fork:
                 sleep(0.001)
         return self.returncode
 
+    def close(self) -> None:
+        """End the process at once, where it has not ended, and close its streams."""
+        self.kill()
+        self.wait()
+        for stream in (self.stdin, self.stdout, self.stderr):
+            with suppress(OSError):  # of a process that took no more
+                stream.close()
+
+
+def without_output() -> None:
+    """Drop what this process prints: a pipe that nobody empties would stop it when it is full."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nothing, descriptor)
+
 
 def status_in_fork(call: Callable[[], int], seconds: float) -> int | None:
     """
@@ -102,9 +117,7 @@ def status_in_fork(call: Callable[[], int], seconds: float) -> int | None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        for descriptor in (1, 2):
-            os.dup2(nothing, descriptor)
+        without_output()
         sys.exit(call())
 
     fork = Fork(run)
@@ -113,10 +126,7 @@ def status_in_fork(call: Callable[[], int], seconds: float) -> int | None:
     except TimeoutExpired:
         return None
     finally:
-        fork.kill()
-        fork.wait()
-        for stream in (fork.stdin, fork.stdout, fork.stderr):
-            stream.close()
+        fork.close()
 
 
 def _run(program: Program, requests: int, answers: int, errors: int) -> NoReturn:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import asdict
 from typing import IO
 
-from stepwell.runtime.machine.fork import Fork, can_fork
+from stepwell.runtime.machine.fork import Fork, can_fork, without_output
 from stepwell.tools.check.rows import Row, Status
 
 
@@ -28,7 +27,7 @@ def shared_rows(rows_of: Callable[[int], list[Row]], count: int, processes: int)
             found |= _answer(other)
     finally:
         for other in others:
-            _end(other)
+            other.close()
     found |= _rows(rows_of, [number for number in range(count) if number not in found])
     return [row for number in range(count) for row in found[number]]
 
@@ -41,6 +40,7 @@ def _started(rows_of: Callable[[int], list[Row]], numbers: range) -> Fork:
     """A forked process that writes the rows of some kernels as JSON when it has them all."""
 
     def run(requests: IO[bytes], answers: IO[bytes]) -> None:
+        without_output()
         found = [(number, [asdict(row) for row in rows_of(number)]) for number in numbers]
         answers.write(json.dumps(found).encode())  # waits where a pipe is full: not before the end
 
@@ -56,11 +56,3 @@ def _answer(fork: Fork) -> dict[int, list[Row]]:
         number: [Row(**row | {"status": Status(row["status"])}) for row in facts]
         for number, facts in json.loads(answer)
     }
-
-
-def _end(fork: Fork) -> None:
-    fork.kill()
-    fork.wait()
-    for stream in (fork.stdin, fork.stdout, fork.stderr):
-        with suppress(OSError):
-            stream.close()

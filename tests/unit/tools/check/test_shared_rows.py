@@ -21,7 +21,7 @@ parent, ends_early = os.getpid(), sys.argv[2] == "ends-early"
 def rows_of(number):
     if ends_early and os.getpid() != parent:
         os._exit(3)
-    print("output of a fork is no answer")
+    print("output of a fork is no answer, nor does it fill a pipe" * 2000, flush=True)
     difference = float("inf") if number == 2 else number / 3
     note = "parent" if os.getpid() == parent else "fork"
     row = Row("loop", f"pass-{number}", "k", Status.DIFFERS, difference=difference, note=note)
