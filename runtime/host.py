@@ -37,13 +37,15 @@ NUMPY = "numpy"
 FALLBACK = "fallback"
 """The kind of partitions with kernels of Stepwell's as a fallback for a missing backend."""
 
+DEVICE = "device"
+"""The kind of parts of a model for a device."""
 FFI = "ffi"
 """The kind of functions that this process has registered, by their name."""
 
 # Built-in kinds; nothing is imported before a model needs it.
 BUILT_IN: Mapping[str, str] = {
     NUMPY: "stepwell.runtime.host:load_numpy",
-    "device": "stepwell.runtime.devices.run_part:load_part",
+    DEVICE: "stepwell.runtime.devices.run_part:load_part",
     FALLBACK: "stepwell.runtime.fallback:load_with_fallback",
     FFI: "stepwell.runtime.ffi.callees:load_function",
 }

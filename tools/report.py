@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import cast
 
-from stepwell.runtime.devices.part import DEVICE
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.host import DEVICE
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.terminal import on_one_line
 

@@ -2,6 +2,5 @@
 
 from stepwell.lowering.device_part.code import GPU, code_formats, register_code
 from stepwell.lowering.device_part.part import device_part
-from stepwell.lowering.device_part.refusal import REFUSALS, RefusedPart
 
-__all__ = ["GPU", "REFUSALS", "RefusedPart", "code_formats", "device_part", "register_code"]
+__all__ = ["GPU", "code_formats", "device_part", "register_code"]

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import gpu
 from stepwell.dialects.types import dtype_of
-from stepwell.lowering.device_part.refusal import Refusals
+from stepwell.lowering.refused_part import Refusals
 from stepwell.runtime.devices.commands import ARENA, INDEX, Command, Copy, Launch, Number, Slice
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.lowering.device_part.refusal import Refusals
 from stepwell.lowering.emit_ptx import emit_ptx
+from stepwell.lowering.refused_part import Refusals
 from stepwell.runtime.machine.named_target import Target
 
 

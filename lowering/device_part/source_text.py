@@ -6,8 +6,8 @@ import json
 
 from xdsl.dialects.builtin import ModuleOp
 
-from stepwell.lowering.device_part.refusal import Refusals
 from stepwell.lowering.emit_source import SourceKernel, emit_kernels
+from stepwell.lowering.refused_part import Refusals
 from stepwell.runtime.machine.named_target import Target
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stepwell.runtime.devices.base import code_of_formats
-from stepwell.runtime.devices.part import DEVICE, DevicePart
+from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.table import device_class, expect_device_name
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.host import DEVICE
 from stepwell.runtime.image import Entry, ModelImage
 
 

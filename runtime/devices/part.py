@@ -13,8 +13,6 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import dtype_from_name
 from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_text
 
-DEVICE = "device"
-"""The kind of callees that are device parts."""
 _MAGIC = b"SWDP\x01"
 _LENGTH_BYTES = 8
 _MOST_HEADER_BYTES = 1 << 26

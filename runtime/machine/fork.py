@@ -89,7 +89,7 @@ class Fork:
         return self.returncode
 
     def close(self) -> None:
-        """End the process at once, where it has not ended, and close its streams."""
+        """Kill the process, unless it has ended, and close the streams."""
         self.kill()
         self.wait()
         for stream in (self.stdin, self.stdout, self.stderr):
@@ -98,7 +98,7 @@ class Fork:
 
 
 def without_output() -> None:
-    """Drop what this process prints: a pipe that nobody empties would stop it when it is full."""
+    """Drop the output of this process: a full pipe without a reader would stop the process."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
         os.dup2(nothing, descriptor)

@@ -87,7 +87,8 @@ def commands_text(model: Path, options: CompileOptions) -> str:
     """The commands of each device part of a model. Raises: StepwellError of the pass that failed."""
     from stepwell.dialects import graph
     from stepwell.dialects.graph.host import payload_bytes
-    from stepwell.runtime.devices.part import DEVICE, DevicePart
+    from stepwell.runtime.devices.part import DevicePart
+    from stepwell.runtime.host import DEVICE
     from stepwell.tools.driver.devices.chosen import device_target
     from stepwell.tools.driver.emit import lower_to
     from stepwell.tools.driver.partitions import compile_partitions

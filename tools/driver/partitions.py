@@ -20,18 +20,17 @@ from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.backends import Backend, Constants
-from stepwell.lowering.device_part import RefusedPart
+from stepwell.lowering.refused_part import RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext, remark
 from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import text_of
 from stepwell.runtime.backends import find_backend
-from stepwell.runtime.devices.part import DEVICE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.fallback import with_fallback
 from stepwell.runtime.files.artifact import image_bytes
 from stepwell.runtime.files.cache import KernelCache
-from stepwell.runtime.host import FALLBACK
+from stepwell.runtime.host import DEVICE, FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.devices.chosen import device_target, ops_on_host

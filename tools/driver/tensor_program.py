@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stepwell.dialects.dev.on_host import REFUSED
-from stepwell.lowering.device_part import RefusedPart
+from stepwell.lowering.refused_part import RefusedPart
 from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.child import Child
 from stepwell.runtime.files.cache import KernelCache

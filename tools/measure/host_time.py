@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stepwell.runtime.devices.part import DEVICE
 from stepwell.runtime.devices.table import PART_BACKENDS
-from stepwell.runtime.host import Callee
+from stepwell.runtime.host import DEVICE, Callee
 from stepwell.runtime.model import CompiledModel
 
 _MOST_NAMED = 3

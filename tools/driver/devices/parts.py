@@ -15,7 +15,7 @@ from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import DimsAttr, tensor_type
-from stepwell.lowering.device_part import REFUSALS, RefusedPart, device_part
+from stepwell.lowering.refused_part import REFUSALS, RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext
 from stepwell.passes.pass_limit import numbered
@@ -51,6 +51,8 @@ def part_of(func: FuncOp, compilation: Compilation, options: CompileOptions) -> 
 
 def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, target: Target) -> bytes:
     """The device part for a target."""
+    from stepwell.lowering.device_part import device_part
+
     main = own_main(func)
     module = ModuleOp([main])
     open_regions(module)

@@ -81,7 +81,9 @@ PUBLIC_MODULES = {
     "stepwell.passes",
     "stepwell.patterns",
     "stepwell.plugin",
-    "stepwell.runtime.devices",
+    "stepwell.runtime.devices.base",
+    "stepwell.runtime.devices.part",
+    "stepwell.runtime.devices.run_part",
     "stepwell.script",
     "stepwell.tools.highlight",
 }
