@@ -14,13 +14,6 @@ if TYPE_CHECKING:
 FOREIGN = ForeignDialect("paddle", Path(__file__).with_name("signatures.txt"), WeightOp, OperatorOp)
 TABLE, op_class = FOREIGN.table, FOREIGN.op_class
 """The operators by name."""
-
-
-def __getattr__(name: str) -> object:
-    """The dialect, with all classes, made when it is first used."""
-    if name != "Paddle":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return FOREIGN.dialect
-
+__getattr__ = FOREIGN.lazy(__name__, "Paddle")
 
 __all__ = ["FOREIGN", "TABLE", "Paddle", "OperatorOp", "WeightOp", "op_class"]

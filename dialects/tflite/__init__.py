@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Dialect
 
-from stepwell.dialects.foreign import OpTable
+from stepwell.dialects.foreign.dialect import ForeignDialect
 from stepwell.dialects.tflite.structure import OperatorOp as OperatorOp
 from stepwell.dialects.tflite.structure import WeightOp as WeightOp
 
@@ -15,23 +15,9 @@ if TYPE_CHECKING:
 NAME, QUANTIZED = "tflite.name", "tflite.quantized"
 """Attributes of an op: the name of its first result in the file; for each operand, then each result, the
 quantization, or `none`."""
-TABLE = OpTable("tflite", Path(__file__).with_name("signatures.txt"))
+FOREIGN = ForeignDialect("tflite", Path(__file__).with_name("signatures.txt"), WeightOp, OperatorOp)
+TABLE = FOREIGN.table
 """The builtin operators by name (`conv_2d`)."""
-
-
-def op_class(op_name: str) -> type[Operation] | None:
-    """The class of an op by its name in the IR; None for an unknown one."""
-    found = next((each for each in (WeightOp, OperatorOp) if each.name == op_name), None)
-    return found or TABLE.found(op_name)
-
-
-def __getattr__(name: str) -> object:
-    """The dialect, with all classes, made when it is first used."""
-    if name != "Tflite":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = Dialect("tflite", [WeightOp, OperatorOp, *TABLE.op_classes()])
-    globals()[name] = value
-    return value
-
+op_class, __getattr__ = FOREIGN.op_class, FOREIGN.lazy(__name__, "Tflite")
 
 __all__ = ["NAME", "QUANTIZED", "TABLE", "OperatorOp", "Tflite", "WeightOp", "op_class"]

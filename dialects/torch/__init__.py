@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Dialect
 
-from stepwell.dialects.foreign import OpTable
+from stepwell.dialects.foreign.dialect import ForeignDialect
 from stepwell.dialects.torch.structure import OperatorOp as OperatorOp
 from stepwell.dialects.torch.structure import WeightOp as WeightOp
 
@@ -17,23 +17,9 @@ NODE, MODULE, NAME = "torch.node", "torch.module", "torch.name"
 belongs to; of a weight: its name in the program."""
 UNSUPPORTED = "torch.unsupported"
 """Attribute of a module: `torch` has torch run operators without a conversion, at run time."""
-TABLE = OpTable("torch", Path(__file__).with_name("signatures.txt"))
+FOREIGN = ForeignDialect("torch", Path(__file__).with_name("signatures.txt"), WeightOp, OperatorOp)
+TABLE = FOREIGN.table
 """The overloads by name (`aten.add.Tensor`)."""
-
-
-def op_class(op_name: str) -> type[Operation] | None:
-    """The class of an op by its name in the IR; None for an unknown one."""
-    found = next((each for each in (WeightOp, OperatorOp) if each.name == op_name), None)
-    return found or TABLE.found(op_name)
-
-
-def __getattr__(name: str) -> object:
-    """The dialect, with all classes, made when it is first used."""
-    if name != "Torch":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = Dialect("torch", [WeightOp, OperatorOp, *TABLE.op_classes()])
-    globals()[name] = value
-    return value
-
+op_class, __getattr__ = FOREIGN.op_class, FOREIGN.lazy(__name__, "Torch")
 
 __all__ = ["MODULE", "NAME", "NODE", "TABLE", "UNSUPPORTED", "OperatorOp", "Torch", "WeightOp", "op_class"]
