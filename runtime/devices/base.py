@@ -73,9 +73,6 @@ class Device(ABC):
     """The formats of code for `load`, the preferred one first: `gpu`, `wgsl`, `opencl`, `ptx`."""
     alignment: ClassVar[int] = 256
     """The arena's arrays of inputs and outputs begin at multiples of these bytes."""
-
-    records: ClassVar[bool] = False
-    """Whether launches are recorded once for some sizes, and replayed."""
     survives_fork: ClassVar[bool] = False
     """Whether a child of this process may use the device as well: no driver allows it."""
 
@@ -133,20 +130,24 @@ class Device(ABC):
     def unload(self, program: Any) -> None:  # noqa: B027  # most programs are objects of Python
         """Give a program back."""
 
-    def record(self, run: Callable[[], None]) -> Any:
-        """A recording of launches and copies of a function, none of which runs, if the device `records`."""
-        raise NotImplementedError
-
-    def replay(self, recording: Any) -> None:
-        """Run what was recorded."""
-        raise NotImplementedError
-
-    def forget(self, recording: Any) -> None:
-        """Give a recording back."""
-        raise NotImplementedError
-
     def synchronize(self) -> None:  # noqa: B027  # most devices wait when they copy out
         """Wait for all operations."""
+
+
+class ReplayDevice(Device):
+    """A device with recordings of launches and copies, made once for some sizes and replayed in each call."""
+
+    @abstractmethod
+    def record(self, run: Callable[[], None]) -> Any:
+        """A recording of a function's launches and copies, none of which runs."""
+
+    @abstractmethod
+    def replay(self, recording: Any) -> None:
+        """Run a recording."""
+
+    @abstractmethod
+    def forget(self, recording: Any) -> None:
+        """Give a recording back."""
 
 
 def expect_usable(device: Device) -> None:

@@ -15,6 +15,7 @@ from stepwell.runtime.devices.base import (
     Argument,
     Device,
     Memory,
+    ReplayDevice,
     View,
     as_bytes,
     code_of_formats,
@@ -92,12 +93,12 @@ class PartRunner:
                 found.synchronize()
                 _note(times, command, perf_counter() - begin)
             return
-        inside = [each for each in commands if isinstance(each, Launch | Copy)] if found.records else []
+        inside = [each for each in commands if isinstance(each, Launch | Copy)]
         for command in commands:
-            if inside and command is inside[0]:
-                found.replay(self._recording(found, sizes, lambda: self._all(found, arena, inside)))
-            if not (found.records and isinstance(command, Launch | Copy)):
+            if not isinstance(found, ReplayDevice) or not isinstance(command, Launch | Copy):
                 self._run(found, arena, command, inputs, outputs)
+            elif command is inside[0]:
+                found.replay(self._recording(found, sizes, lambda: self._all(found, arena, inside)))
         found.synchronize()
 
     def _all(self, found: Device, arena: Memory, commands: Sequence[Command]) -> None:
@@ -105,7 +106,7 @@ class PartRunner:
         for command in commands:
             self._run(found, arena, command, (), [])
 
-    def _recording(self, found: Device, sizes: tuple[int, ...], run: Callable[[], None]) -> Any:
+    def _recording(self, found: ReplayDevice, sizes: tuple[int, ...], run: Callable[[], None]) -> Any:
         """The device's recording for some sizes, made at first use."""
         if sizes not in self._recordings:
             self._recordings[sizes] = found.record(run)
@@ -114,7 +115,8 @@ class PartRunner:
     def _forget(self, found: Device, *sizes: tuple[int, ...]) -> None:
         """Give recordings back."""
         for each in sizes:
-            if (recording := self._recordings.pop(each, None)) is not None:
+            recording = self._recordings.pop(each, None)
+            if recording is not None and isinstance(found, ReplayDevice):
                 with suppress(StepwellError):
                     found.forget(recording)
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stepwell.runtime.devices.base import Argument, Bytes, Device, DeviceInfo, Memory, Triple, View
+from stepwell.runtime.devices.base import Argument, Bytes, DeviceInfo, Memory, ReplayDevice, Triple, View
 from stepwell.runtime.devices.cuda.driver import Driver, Found, driver
 from stepwell.runtime.devices.cuda.signatures import Parameter, arch_of, passed, signatures_of
 from stepwell.runtime.devices.cuda.staging import Staging
@@ -33,12 +33,11 @@ class _Program:
     functions: dict[str, c_void_p] = field(default_factory=dict[str, c_void_p])
 
 
-class Cuda(Device):
+class Cuda(ReplayDevice):
     """A GPU with the primary context, shared with other libraries of the process, and a stream."""
 
     kind = "cuda"
     formats: ClassVar[Sequence[str]] = ("ptx",)
-    records = True
     _of_thread: ClassVar[threading.local] = threading.local()
 
     def __init__(self, number: int = 0, found: Driver | None = None) -> None:
