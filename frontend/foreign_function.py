@@ -67,7 +67,7 @@ class ForeignFunction:
 
     def add_node(self, node: Node) -> Sequence[SSAValue]:
         """
-        An operator; one that the table does not have is an op that names it.
+        The op of an operator: of its class in the table, else a `ForeignOperatorOp` with its name.
 
         Raises: StepwellError `invalid-model` for arguments that the operator does not take.
         """

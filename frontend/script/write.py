@@ -336,7 +336,7 @@ class _Writer:
                 self._line(f"{target} = {value}")
 
     def _for(self, op: scf.ForOp) -> None:
-        """Write a loop; what it carries goes on in names that its body assigns."""
+        """Write a loop, with a variable for each carried value."""
         block = op.body.block
         for init, argument, result in zip(op.iter_args, block.args[1:], op.results, strict=True):
             self._carry(init, argument, result)

@@ -42,7 +42,7 @@ _VIEWS = (memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp)
 
 
 class PutOff(NamedTuple):
-    """A value that commands cannot say; it may be that none needs it."""
+    """A value without a place in memory so far, which may turn out unused."""
 
     op: Operation
     shape: tuple[Dim, ...] | None

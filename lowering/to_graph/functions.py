@@ -101,7 +101,7 @@ BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
 
 
 def enter_unary(conversions: Conversions, module: str, names: Iterable[str], operand: str = "x") -> None:
-    """Enter functions of one operand: `"abs"`, or `"neg:negative"` for one that has another name there."""
+    """Enter functions of one operand by name: `"abs"`, or `"neg:negative"`, a framework's name and ours."""
 
     def convert(function: Callable[[Value], Value], call: Any) -> Value:
         return function(call.tensor(operand))
@@ -112,7 +112,7 @@ def enter_unary(conversions: Conversions, module: str, names: Iterable[str], ope
 
 
 def enter_binary(conversions: Conversions, module: str, names: Iterable[str]) -> None:
-    """Enter functions of the operands `x` and `y`: `"add"`, or `"sub:subtract"` for another name there."""
+    """Enter functions of the operands `x` and `y`: `"add"`, or `"sub:subtract"`, as for one operand."""
 
     def convert(function: Callable[[Value, Value], Value], call: Any) -> Value:
         return function(call.tensor(), call.tensor("y"))

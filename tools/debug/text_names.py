@@ -1,4 +1,4 @@
-"""Names for the values of a program from text, which has no nodes: those that the text gives them."""
+"""Names for the values of a program from text: the SSA names in place of the names of nodes."""
 
 from __future__ import annotations
 

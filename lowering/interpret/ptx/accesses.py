@@ -85,7 +85,7 @@ def _parameter(code: Code, instruction: Instruction, dtype: DType) -> Step:
 
 @makes("st")
 def make_store(code: Code, instruction: Instruction) -> Step:
-    """A store; of lanes that store to one place, the last one is what remains."""
+    """A store: the last lane wins where several lanes store to one address."""
     space, dtype, count = _parts(instruction)
     place, source = instruction.operands
     gets, address = [code.get(name, dtype) for name in _names(source)], _address(code, place)

@@ -36,7 +36,7 @@ class TransposedRead(NamedTuple):
 
 def transposed_read(anchor: Structured, lanes: int) -> TransposedRead | None:
     """
-    The operand that an op, or what is fused with it, reads transposed; None without one.
+    The transposed operand of an op, or of an op in its group; None if there is none.
 
     Its vectors would be gathered element by element; a block of it is read by rows and transposed, and where
     whole rows are shorter, some registers of consecutive rows are read.
