@@ -288,6 +288,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "fold-batch-norm": ("multiply batch normalizations into the convolutions before them",),
         "lift-parameters": ("make initializers of floats arguments, so that they can change",),
         "quantize-nodes": ("quantize operands of nodes as a plan says",),
+        "scale-channels": ("divide activations of products by a factor a channel, and multiply weights",),
         "set-input-shapes": ("give open dimensions of inputs a fixed size",),
         "to-training-mode": ("let dropout and batch normalization do what they do in training",),
     },

@@ -31,11 +31,11 @@ def weight_scales(
     """
     The scales of a weight: symmetric bytes of channels (`s8`), or blocks of 4 bits (`u4`, `s4`).
 
-    Args: `method` is `rtn`, the whole range, or `mse`, that of the least squared error; `most` is the
-    greatest code of bytes.
+    Args: with the method `rtn` they are of the whole range, with others of that with the least squared
+    error; `most` is the greatest code of bytes.
     """
     fractions = (
-        np.linspace(1, _LEAST, SHRINKS, dtype=np.float32) if method == "mse" else np.ones(1, np.float32)
+        np.ones(1, np.float32) if method == "rtn" else np.linspace(1, _LEAST, SHRINKS, dtype=np.float32)
     )
     if block:
         return _block_scales(weight, to, axis, block, fractions)
@@ -48,6 +48,15 @@ def weight_scales(
         error = np.sum((channel_codes(weight, tried, axis, most) * spread - weight) ** 2, axis=others)
         best, least = np.where(error < least, tried, best), np.minimum(error, least)
     return Scales(best.astype(np.float32))
+
+
+def weight_entry(
+    node: str, weight: Floats, to: str, axis: int, *, block: int = 0, method: str = "rtn", form: str = "qdq"
+) -> PlanEntry:
+    """The entry of a plan for a weight, the second operand of a node (`weight_scales` says how)."""
+    scales = weight_scales(weight, to, axis, block=block, method=method, most=MOST.get(to, 127))
+    points = () if scales.zero_point is None else [int(each) for each in scales.zero_point.ravel()]
+    return PlanEntry(node, "1", "weight", to, scales.scale.ravel().tolist(), points, axis, block, form)
 
 
 def _block_scales(weight: Floats, to: str, axis: int, block: int, fractions: Floats) -> Scales:
@@ -136,3 +145,12 @@ def codes_of(weight: Floats, entry: PlanEntry) -> npt.NDArray[np.generic]:
         codes += entry.spread(zero.astype(np.float32), weight.shape)
     least = -info.max if entry.to == "s8" else info.min
     return np.clip(codes, least, info.max).astype(np.int64).astype(entry.dtype)
+
+
+def dequantized(weight: Floats, entry: PlanEntry) -> npt.NDArray[np.float64]:
+    """The numbers that the codes of a weight stand for."""
+    codes = codes_of(weight, entry).astype(np.float64)
+    zero = entry.zero_points(weight.shape)
+    if zero is not None:
+        codes = codes - entry.spread(zero.astype(np.float32), weight.shape)
+    return codes * entry.spread(entry.scales(weight.shape), weight.shape)

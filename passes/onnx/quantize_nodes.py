@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -32,6 +33,7 @@ from stepwell.passes.onnx.initializers import (
 from stepwell.passes.onnx.matmul_bits import replace_by_matmul_bits
 from stepwell.passes.onnx.weight_forms import WeightForm
 from stepwell.runtime.errors import StepwellError, did_you_mean
+from stepwell.runtime.files.weight_file import read_weights
 from stepwell.runtime.files.weights import WeightStore
 
 Array = npt.NDArray[np.generic]
@@ -53,7 +55,8 @@ class QuantizeNodesPass(Pass):
     ```
     The `plan` is a file of JSON (`dialects/quantization/plan.py`): for each operand of a node its type, axis,
     block, scales and zero points. Readers of one value with the same numbers share a pair. All other nodes,
-    names, functions and metadata stay as they are.
+    names, functions and metadata stay as they are. `arrays` is a weight file with arrays to encode in place
+    of weights, under keys `node:operand`.
 
     Class: approximate: the plan rounds numbers to steps, so it is in no default pipeline. Fails for a node
     that `@main` does not have, and for weights that are no initializers.
@@ -63,6 +66,8 @@ class QuantizeNodesPass(Pass):
     numerics = Numerics.APPROXIMATE
 
     plan: str
+    arrays: str = ""
+    """A weight file with arrays in place of weights."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = next((f for f in op.ops if isinstance(f, FuncOp) and f.sym_name.data == "main"), None)
@@ -71,7 +76,8 @@ class QuantizeNodesPass(Pass):
         entries: dict[str, list[PlanEntry]] = defaultdict(list)
         for entry in read_plan(Path(self.plan)):
             entries[entry.node].append(entry)
-        writer = _Writer(main, weights_of(ctx))
+        arrays = read_weights(self.arrays) if self.arrays else {}
+        writer = _Writer(main, weights_of(ctx), arrays)
         for node in [each for each in main.body.block.ops if _name_of(each) in entries]:
             for entry in entries.pop(cast(str, _name_of(node)), ()):
                 writer.quantize(node, entry)
@@ -96,6 +102,8 @@ class _Writer:
 
     main: FuncOp
     weights: WeightStore
+    arrays: Mapping[str, Array]
+    """Arrays to encode in place of weights, by node and operand."""
     pairs: dict[tuple[SSAValue, str, str], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, str, str], SSAValue]
     )
@@ -166,7 +174,8 @@ class _Writer:
 
     def _dequantized_weight(self, node: Operation, value: SSAValue, entry: PlanEntry) -> SSAValue:
         """The codes of a weight, dequantized."""
-        key = value, entry.to, _numbers(entry)
+        other = _key(entry) if _key(entry) in self.arrays else ""
+        key = value, entry.to, _numbers(entry) + other
         if key in self.pairs:
             return self.pairs[key]
         array = self._weight(node, value, entry)
@@ -205,10 +214,19 @@ class _Writer:
         if (array := constant_array(value, self.weights)) is None:
             message = f"the plan quantizes operand {entry.operand} as a weight, and it is computed"
             raise StepwellError("unsupported", node, message, help="quantize it as an activation")
-        return array
+        other = self.arrays.get(_key(entry), array)
+        if other.shape != array.shape or other.dtype != array.dtype:
+            message = f"the array of {_key(entry)!r} is {other.dtype}{list(other.shape)}"
+            raise StepwellError("bad-data", node, f"{message}, the weight {array.dtype}{list(array.shape)}")
+        return other
 
     def _initializer(self, array: Array, name: str) -> SSAValue:
         return insert_initializer(self.main, array, name, self.weights)
+
+
+def _key(entry: PlanEntry) -> str:
+    """The key of an entry's array in a weight file."""
+    return f"{entry.node}:{entry.operand}"
 
 
 def _numbers(entry: PlanEntry) -> str:

@@ -22,7 +22,7 @@ SCHEMES = ("int8", "int8-dynamic", "w8", "w4", "f16", "bf16", "f8")
 _OPTIONS = (
     *("calibration", "percentile", "global_scale", "keep_size", "samples", "seed", "activation_type"),
     *("reduce_range", "method", "block", "symmetric", "format", "read_calibration", "write_calibration"),
-    "threads",
+    *("threads", "smooth", "bias_correction", "act_order"),
 )
 """The options that have the name of an argument."""
 
@@ -99,7 +99,24 @@ def _add_numbers(parser: ArgumentParser) -> None:
 def _add_weights(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("weights", "the codes of weights")
     group.add_argument(
-        "--method", metavar="M", help="rtn rounds, mse takes the range of least error (default: by scheme)"
+        "--method",
+        metavar="M",
+        help="rtn rounds, mse takes the range of least error; of w4 with data gptq (its default), awq",
+    )
+    group.add_argument(
+        "--no-act-order",
+        dest="act_order",
+        action="store_false",
+        help="gptq takes channels in their order, not those of large activations first",
+    )
+    group.add_argument(
+        "--smooth",
+        type=float,
+        metavar="A",
+        help="int8: move noise from activations to weights, by factors of channels (0.5; 0 to 1)",
+    )
+    group.add_argument(
+        "--bias-correction", action="store_true", help="int8: biases make up for the mean error of weights"
     )
     group.add_argument(
         "--block", type=int, default=32, metavar="N", help="elements with one scale, of w4 (default: 32)"

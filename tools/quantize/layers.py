@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from stepwell.dialects.quantization.codes import codes_of
+from stepwell.dialects.quantization.codes import dequantized
 from stepwell.dialects.quantization.plan import STORED, PlanEntry
 from stepwell.dialects.quantization.table import CalibrationTable
 from stepwell.tools.quantize.metrics import decibels
@@ -81,12 +81,7 @@ def weight_ratio(array: npt.NDArray[np.float32], entry: PlanEntry) -> float:
     if entry.to in STORED:
         rounded = array.astype(entry.dtype).astype(np.float64)
         return _ratio(array, rounded)
-    codes = codes_of(array, entry).astype(np.float64)
-    scale = entry.spread(entry.scales(array.shape), array.shape)
-    zero = entry.zero_points(array.shape)
-    if zero is not None:
-        codes = codes - entry.spread(zero.astype(np.float32), array.shape)
-    return _ratio(array, codes * scale)
+    return _ratio(array, dequantized(array, entry))
 
 
 def _ratio(array: npt.NDArray[np.float32], rounded: npt.NDArray[np.float64]) -> float:

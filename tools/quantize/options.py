@@ -41,7 +41,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "f16": Scheme(13, ("rtn",), to="f16"),
     "bf16": Scheme(13, ("rtn",), to="bf16"),
     "f8": Scheme(19, ("rtn",), to="f8"),
-    "w4": Scheme(21, ("mse", "rtn"), has_blocks=True, operators=("Gemm", "MatMul")),
+    "w4": Scheme(21, ("mse", "rtn", "gptq", "awq"), has_blocks=True, operators=("Gemm", "MatMul")),
 }
 FORMATS = ("qdq", "matmulnbits")
 _BLOCKS = (16, 32, 64, 128, 256)
@@ -69,8 +69,14 @@ class QuantizeOptions:
     activation_type: str = "u8"
     reduce_range: bool = False
     """Whether weights have 7 bits, for engines whose sums of bytes saturate."""
+    smooth: float | None = None
+    """The exponent of `smooth`, from 0 to 1: noise of activations moves to weights through norms before."""
+    bias_correction: bool = False
+    """Whether biases make up for the mean error of results that the codes of weights cause."""
     method: str | None = None
-    """The codes of weights: `rtn` rounds, `mse` finds the range of the least error."""
+    """The codes of weights: `rtn`, `mse`, `gptq` or `awq`; default: by the scheme, and `gptq` with data."""
+    act_order: bool = True
+    """Whether `gptq` begins with the channels of the largest activations."""
     block: int = 32
     symmetric: bool = False
     """Whether codes of 4 bits have no zero point."""
@@ -99,6 +105,23 @@ class QuantizeOptions:
         return self.method or self.about.methods[0]
 
     @property
+    def needs_channels(self) -> str | None:
+        """The option that needs statistics of channels, which no calibration file has; None without one."""
+        if self.weight_method in ("gptq", "awq"):
+            return self.weight_method
+        return "smooth" if self.smooth is not None else "bias correction" if self.bias_correction else None
+
+    def with_data(self) -> QuantizeOptions:
+        """The options where there are samples."""
+        is_free = self.method is None and "gptq" in self.about.methods
+        return replace(self, method="gptq") if is_free else self
+
+    @property
+    def weight_type(self) -> str:
+        """The type of codes of blocks, as in plans."""
+        return "s4" if self.symmetric else "u4"
+
+    @property
     def needs_table(self) -> bool:
         """Whether ranges of activations come from statistics."""
         return self.about.needs_ranges and self.ranges.needs_data
@@ -110,6 +133,14 @@ class QuantizeOptions:
         _expect(self.format, FORMATS, "format")
         _expect(self.activation_type, ("u8", "s8"), "activation type")
         self.ranges.check()
+        if self.smooth is not None and not 0 <= self.smooth <= 1:
+            raise StepwellError("bad-option", None, f"smooth is from 0 to 1, found {self.smooth}")
+        for option, is_set in (
+            ("smooth", self.smooth is not None),
+            ("bias correction", self.bias_correction),
+        ):
+            if is_set and not self.about.needs_ranges:
+                raise StepwellError("bad-option", None, f"{option} is of int8, not of {self.scheme}")
         if self.format != "qdq" and not self.about.has_blocks:
             raise StepwellError(
                 "bad-option", None, f"the format {self.format} is of w4, not of {self.scheme}"
@@ -132,7 +163,10 @@ class QuantizeKeywords(TypedDict, total=False):
     seed: int
     activation_type: Literal["u8", "s8"]
     reduce_range: bool
+    smooth: float | None
+    bias_correction: bool
     method: str | None
+    act_order: bool
     block: int
     symmetric: bool
     format: Literal["qdq", "matmulnbits"]

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from stepwell.dialects import onnx
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.observers import ObserveOp, observers_of
-from stepwell.dialects.quantization.codes import MOST, weight_scales
+from stepwell.dialects.quantization.codes import weight_entry, weight_scales
 from stepwell.dialects.quantization.plan import RESULT, STORED, PlanEntry
 from stepwell.dialects.quantization.ranges import Calibration, Statistics
 from stepwell.dialects.quantization.table import CalibrationTable
@@ -53,12 +53,9 @@ def weights_plan(source: Source, program: Program, how: WeightCodes) -> list[Pla
             entries.append(PlanEntry(name, "1", "weight", how.to, []))
             continue
         axis = sum_axis(nodes[name], array.ndim) if how.block else channel_axis(nodes[name], array.ndim)
-        most = MOST.get(how.to, 127)
-        scales = weight_scales(array, how.to, axis, block=how.block, method=how.method, most=most)
-        points = () if scales.zero_point is None else [int(each) for each in scales.zero_point.ravel()]
         form = how.form if array.ndim == 2 else "qdq"
-        numbers = scales.scale.ravel().tolist()
-        entries.append(PlanEntry(name, "1", "weight", how.to, numbers, points, axis, how.block, form))
+        made = weight_entry(name, array, how.to, axis, block=how.block, method=how.method, form=form)
+        entries.append(made)
     return entries
 
 

@@ -14,10 +14,12 @@ from xdsl.passes import ModulePass
 from stepwell.dialects.quantization.plan import PlanEntry, write_plan
 from stepwell.dialects.quantization.table import CalibrationTable, read_table
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weight_file import write_weights
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.warned import warn
 from stepwell.tools.driver.program import Program
+from stepwell.tools.quantize.adjusting import Arrays, corrected_biases, gptq_arrays
 from stepwell.tools.quantize.calibration import calibrated
 from stepwell.tools.quantize.choice import kept_in_floats, ranking
 from stepwell.tools.quantize.data import FEW, Data, Samples, made_up_samples, read_labels, read_samples
@@ -27,6 +29,7 @@ from stepwell.tools.quantize.options import QuantizeOptions, matching
 from stepwell.tools.quantize.page import histograms_of
 from stepwell.tools.quantize.planning import Int8, WeightCodes, int8_plan, weights_plan
 from stepwell.tools.quantize.report import QuantizationReport, Quantized
+from stepwell.tools.quantize.rescaling import rescaled
 from stepwell.tools.quantize.result import Accuracy
 from stepwell.tools.quantize.simulation import Simulation, output_ratio, switched_layers
 from stepwell.tools.quantize.source import Source, made_pass, operator_of
@@ -55,6 +58,7 @@ def quantized(
     Raises: StepwellError `missing-data`, `already-quantized`, `nothing-to-quantize`, `accuracy-budget`; of
     data and options.
     """
+    how = how if data is None else how.with_data()
     work = _Quantization(Source(model, how.about.opset, how.compile), how)
     work.choose_nodes()
     source = work.source
@@ -75,6 +79,9 @@ def _samples(data: Data | None, source: Source, how: QuantizeOptions) -> Samples
         message = f"{how.scheme} needs samples to find the ranges of activations"
         help = "--data F.npz, or --scheme int8-dynamic, which needs none"
         raise StepwellError("missing-data", source.name, message, help=help)
+    if how.needs_channels is not None:
+        message = f"{how.needs_channels} needs samples of activations"
+        raise StepwellError("missing-data", source.name, message, help="--data F.npz")
     warn("no data: what it costs is measured on random inputs, which says little", QuantizeWarning)
     return made_up_samples(source.interface, how.seed)
 
@@ -111,7 +118,12 @@ class _Quantization:
 
     def run(self) -> Quantized:
         """Choose the layers, write the model and measure it."""
+        how = self.how
+        if how.smooth is not None or how.weight_method == "awq":
+            feeds = self.samples.for_calibration
+            self.source = rescaled(self.source, how, self._observing_all(), self.layers, feeds)
         self.table = self._table()
+        self.arrays = self._arrays()
         simulation = self._simulation()
         if simulation is not None:
             self.kept |= dict.fromkeys(kept_in_floats(simulation, self.budget), ACCURACY)
@@ -152,12 +164,24 @@ class _Quantization:
         keep = tuple(escape(name) for name in known if name in self.kept or name in self.foreign)
         return self._pass(**({"keep": keep} | options))
 
+    def _observing_all(self) -> ModulePass:
+        """The pass that observes all activations that may be quantized."""
+        return self._annotate(scheme="int8", all_results=True, keep=())
+
+    def _arrays(self) -> Arrays:
+        """The arrays to encode in place of weights and biases."""
+        make = gptq_arrays if self.how.weight_method == "gptq" else corrected_biases
+        if make is corrected_biases and not self.how.bias_correction:
+            return {}
+        entries = self._plan(self.source.level_1(self._annotate()))
+        return make(self.source, self.how, self._observing_all(), entries, self.samples.for_calibration)
+
     def _pass(self, **options: object) -> ModulePass:
         """The pass that observes what the scheme quantizes."""
         how = self.how
         numbers = {"activation_type": how.activation_type, "block": how.block, "symmetric": how.symmetric}
         scheme = how.scheme if how.about.needs_ranges or how.about.has_blocks else "w8"
-        return made_pass("annotate-quantization", scheme=scheme, **(numbers | options))
+        return made_pass("annotate-quantization", **({"scheme": scheme} | numbers | options))
 
     def _table(self) -> CalibrationTable:
         """The statistics of activations: of a file, or collected."""
@@ -169,7 +193,7 @@ class _Quantization:
             if table.model != self.source.hash:
                 warn(f"{how.read_calibration} is the calibration of another model", QuantizeWarning)
             return table
-        annotate = self._annotate(all_results=True, keep=())
+        annotate = self._observing_all()
         feeds = self.samples.for_calibration
         table = calibrated(self.source, feeds, how.ranges, annotate, how.threads)
         if how.write_calibration is not None:
@@ -183,11 +207,12 @@ class _Quantization:
         annotate = self._annotate()
         layers = switched_layers(self.source.level_1(annotate))
         with TemporaryDirectory() as folder:
-            path = Path(folder) / "table.json"
+            path, arrays = Path(folder) / "table.json", Path(folder) / "arrays.weights"
             self.table.write(path)
+            write_weights(arrays, self.arrays)
             method, percentile, scale = self.how.ranges
             options = {"method": method, "percentile": percentile, "global_scale": scale, "switched": True}
-            options["weights"] = self.how.weight_method
+            options |= {"weights": self.how.weight_method, "arrays": str(arrays)}
             apply = made_pass("apply-calibration", table=str(path), **options)
             program = self.source.level_1(annotate, apply)
         model = self.source.compiled(program, self.how.threads)
@@ -198,9 +223,10 @@ class _Quantization:
         program = self.source.level_1(self._annotate())
         self.entries = self._plan(program)
         with TemporaryDirectory() as folder:
-            path = Path(folder) / "plan.json"
-            write_plan(path, self.entries)
-            return self.source.written(path)
+            plan, arrays = Path(folder) / "plan.json", Path(folder) / "arrays.weights"
+            write_plan(plan, self.entries)
+            write_weights(arrays, self.arrays)
+            return self.source.written(plan, arrays)
 
     def _plan(self, program: Program) -> list[PlanEntry]:
         """The entries for the observers of a program."""
@@ -211,8 +237,7 @@ class _Quantization:
         if not how.about.has_blocks:
             codes = WeightCodes(how.about.to, how.weight_method, form=how.about.form)
             return weights_plan(self.source, program, codes)
-        to = "s4" if how.symmetric else "u4"
-        codes = WeightCodes(to, how.weight_method, how.block, how.format)
+        codes = WeightCodes(how.weight_type, how.weight_method, how.block, how.format)
         return weights_plan(self.source, program, codes)
 
     def _time(self, made: ModelProto) -> None:

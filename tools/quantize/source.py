@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -81,11 +82,21 @@ class Source:
         """The model without a plan, as a file has it."""
         return export_onnx(self._module, self._ctx)
 
-    def written(self, plan: Path) -> ModelProto:
-        """The model with a plan, as a file has it."""
+    def with_factors(self, factors: Path) -> Source:
+        """The model with activations of products divided by factors of channels (`scale-channels`)."""
         program = self.level_0()
         with TURN, collector_paused():
-            run_pipeline(program.module, [made_pass("quantize-nodes", plan=str(plan))], program.ctx)
+            run_pipeline(program.module, [made_pass("scale-channels", factors=str(factors))], program.ctx)
+        made = copy(self)
+        made._module, made._ctx = program.module, program.ctx
+        return made
+
+    def written(self, plan: Path, arrays: Path) -> ModelProto:
+        """The model with a plan, and arrays in place of weights, as a file has it."""
+        program = self.level_0()
+        with TURN, collector_paused():
+            quantize = made_pass("quantize-nodes", plan=str(plan), arrays=str(arrays))
+            run_pipeline(program.module, [quantize], program.ctx)
             return export_onnx(program.module, program.ctx)
 
     def compiled(self, model: Program | ModelProto, threads: int | None, **options: Any) -> CompiledModel:

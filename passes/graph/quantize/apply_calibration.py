@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, IntegerType, Signedness, f32, i1
 from xdsl.dialects.func import FuncOp
@@ -20,13 +21,13 @@ from stepwell.dialects.graph.relations import is_unsigned
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.graph_ir.state import argument_attributes, named, set_argument_attributes
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.quantization.codes import codes_of, weight_scales
-from stepwell.dialects.quantization.plan import PlanEntry
+from stepwell.dialects.quantization.codes import codes_of, weight_entry
 from stepwell.dialects.quantization.ranges import Calibration, Statistics
 from stepwell.dialects.quantization.table import CalibrationTable, read_table
 from stepwell.dialects.types import tensor_type
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.weight_file import read_weights
 from stepwell.runtime.files.weights import WeightStore
 
 _TYPES: Mapping[Attribute, str] = {
@@ -73,6 +74,8 @@ class ApplyCalibrationPass(FunctionPass):
     global_scale: float = 8.0
     weights: str = "rtn"
     """The codes of weights: `rtn` rounds, `mse` takes the range of the least error."""
+    arrays: str = ""
+    """A weight file with arrays to encode in place of weights, by the keys of observers."""
     switched: bool = False
     """Whether the last argument of a function, a truth value for each layer, says what is quantized."""
 
@@ -83,10 +86,11 @@ class ApplyCalibrationPass(FunctionPass):
             message = f"{self.method} takes ranges from a calibration table, and there is none"
             raise StepwellError("bad-option", self.name, message, help="table=F.json, or method=global")
         table = read_table(Path(self.table)) if self.table else CalibrationTable()
+        arrays = read_weights(self.arrays) if self.arrays else {}
         switches = _Switches(func, weights_of(ctx)) if self.switched else None
         for op in observers_of(func):
             if op.role.data == "weight":
-                made = _quantized_weight(op, self.weights, weights_of(ctx))
+                made = _quantized_weight(op, self.weights, arrays.get(op.key.data), weights_of(ctx))
             else:
                 made = _quantized_activation(op, calibration, table, weights_of(ctx))
             if switches is not None:
@@ -127,20 +131,24 @@ def _quantized_activation(
     return graph.DequantizeOp(codes, s, z, to=f32)
 
 
-def _quantized_weight(op: graph.ObserveOp, method: str, weights: WeightStore) -> graph.DequantizeOp:
-    """The codes of a weight as a constant, dequantized."""
+def _quantized_weight(
+    op: graph.ObserveOp, method: str, other: npt.NDArray[np.generic] | None, weights: WeightStore
+) -> graph.DequantizeOp:
+    """The codes of a weight, or of another array with its scales, as a constant, dequantized."""
     array = constant_of(op.input, weights)
     if array is None:
         message = f"the weight of {op.key} is no constant"
         raise StepwellError("unsupported", op, message, help="observe it as an activation")
     axis, block, to = op.scale_axis or 0, op.block.value.data, _TYPES[op.to]
     numbers = array.astype(np.float32)
-    scales = weight_scales(numbers, to, axis, block=block, method=method)
-    points = () if scales.zero_point is None else tuple(map(int, scales.zero_point.ravel()))
-    entry = PlanEntry("", "1", "weight", to, scales.scale.ravel().tolist(), points, axis, block)
+    entry = weight_entry("", numbers, to, axis, block=block, method=method)
     name = op.input.name_hint or ""
-    q = _inserted(graph.ConstantOp.of(codes_of(numbers, entry), weights, name), op)
-    s = _inserted(graph.ConstantOp.of(scales.scale, weights, name), op)
+    encoded = numbers if other is None else other.astype(np.float32)
+    if encoded.shape != numbers.shape:
+        message = f"the array of {op.key} has the shape {list(encoded.shape)}"
+        raise StepwellError("bad-data", op, f"{message}, the weight {list(numbers.shape)}")
+    q = _inserted(graph.ConstantOp.of(codes_of(encoded, entry), weights, name), op)
+    s = _inserted(graph.ConstantOp.of(entry.scales(array.shape), weights, name), op)
     zero = entry.zero_points(array.shape)
     z = None if zero is None else _inserted(graph.ConstantOp.of(zero, weights, name), op)
     return graph.DequantizeOp(q, s, z, to=f32, axis=axis, block=block)

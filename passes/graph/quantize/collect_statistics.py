@@ -1,4 +1,4 @@
-"""`collect-statistics`: the ranges or the histograms of observed activations, as results of `@main`."""
+"""`collect-statistics`: ranges, histograms or moments of observed activations, as results of `@main`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from stepwell.passes.graph.quantize.candidates import source_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 
-KINDS = ("range", "histogram")
+KINDS = ("range", "histogram", "channels", "moments")
 _REDUCTIONS = ("min", "max", "mean")
 
 
@@ -49,6 +49,11 @@ class CollectStatisticsPass(FunctionPass):
     activation, `counts a:0`: how many numbers are in each of 2048 bins of the range that the `table` says.
     An activation that only moves the numbers of an observed one has the statistics of that one.
 
+    With `of=channels` the results are those of each index of the dimension that the reader sums over:
+    `greatest a:0` and `magnitude a:0`, the greatest and the mean magnitude, and `average a:0`, the mean.
+    With `of=moments` there is one, `moments a:0`, for an activation of a product: `XᵀX`, the sums of the
+    products of each two channels.
+
     Class: exact.
     """
 
@@ -57,6 +62,8 @@ class CollectStatisticsPass(FunctionPass):
     of: str = "range"
     table: str = ""
     """A calibration file with the ranges of histograms."""
+    keys: tuple[str, ...] = ()
+    """The keys of the only observers to collect statistics of."""
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if self.of not in KINDS:
@@ -66,18 +73,26 @@ class CollectStatisticsPass(FunctionPass):
             message = "a histogram is over a range, and no `table` says which"
             raise StepwellError("bad-option", self.name, message, help="collect ranges first")
         table = read_table(Path(self.table)) if self.table else CalibrationTable()
-        made: dict[SSAValue, Sequence[tuple[str, SSAValue]]] = {}
+        made: dict[tuple[SSAValue, int], Sequence[tuple[str, SSAValue]]] = {}
         results: list[tuple[str, SSAValue]] = []
         observed = {op.input for op in observers_of(func)}
+        is_whole = self.of in ("range", "histogram")
         for op in observers_of(func):
-            if op.role.data in ("activation", "result"):
-                source = source_of(op.input)
+            if self._is_wanted(op):
+                source = source_of(op.input) if is_whole else op.input
                 value = source if source in observed else op.input
-                if value not in made:
-                    made[value] = self._statistics(op, value, table, weights_of(ctx))
-                results += [(f"{kind} {op.key.data}", each) for kind, each in made[value]]
+                known = value, 0 if is_whole else _channel_axis(op)
+                if known not in made:
+                    made[known] = self._statistics(op, value, table, weights_of(ctx))
+                results += [(f"{kind} {op.key.data}", each) for kind, each in made[known]]
             Rewriter.replace_op(op, [], [op.input])
         _return(func, results)
+
+    def _is_wanted(self, op: graph.ObserveOp) -> bool:
+        """Whether statistics of an observer are asked for."""
+        if op.role.data not in ("activation", "result") or (self.keys and op.key.data not in self.keys):
+            return False
+        return self.of != "moments" or _reads_in_product(op)
 
     def _statistics(
         self, op: graph.ObserveOp, value: SSAValue, table: CalibrationTable, weights: WeightStore
@@ -92,11 +107,34 @@ class CollectStatisticsPass(FunctionPass):
         if self.of == "range":
             axes = range(len(dims_of(value.type)))
             return [(kind, inserted(graph.ReduceOp(value, kind, axes))) for kind in _REDUCTIONS]
+        if self.of == "channels":
+            axes = [i for i in range(len(dims_of(value.type))) if i != _channel_axis(op)]
+            sizes = inserted(graph.AbsOp(value))
+            return [
+                ("greatest", inserted(graph.ReduceOp(sizes, "max", axes))),
+                ("magnitude", inserted(graph.ReduceOp(sizes, "mean", axes))),
+                ("average", inserted(graph.ReduceOp(value, "mean", axes))),
+            ]
+        if self.of == "moments":
+            product = inserted(graph.MatmulOp(value, value, transpose_a=True))
+            axes = range(len(dims_of(value.type)) - 2)
+            return [("moments", inserted(graph.ReduceOp(product, "sum", axes)) if axes else product)]
         known = table.of(op.key.data, op)
         ends = inserted(graph.ConstantOp.of(np.array([known.min, known.max], np.float64), weights))
         type = tensor_type(i64, [BINS])
         call = numpy_call("host.histogram", {"bins": BINS}, [value, ends], [type])
         return [("counts", inserted(call))]
+
+
+def _channel_axis(op: graph.ObserveOp) -> int:
+    """The dimension of an activation that its readers sum over: 1 of convolutions, the last of products."""
+    is_conv = any(isinstance(use.operation, graph.ConvOp | graph.ConvTransposeOp) for use in op.result.uses)
+    return 1 if is_conv else len(dims_of(op.input.type)) - 1
+
+
+def _reads_in_product(op: graph.ObserveOp) -> bool:
+    """Whether a product reads an observer as its first factor."""
+    return any(isinstance(use.operation, graph.MatmulOp) and use.index == 0 for use in op.result.uses)
 
 
 def _return(func: FuncOp, results: Sequence[tuple[str, SSAValue]]) -> None:

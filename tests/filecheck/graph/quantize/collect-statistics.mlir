@@ -1,5 +1,7 @@
 // RUN: stepwell-opt %s -p collect-statistics | filecheck %s
 // RUN: stepwell-opt %s -p 'collect-statistics{of=histogram table="%S/table.json"}' | filecheck %s --check-prefix COUNTS
+// RUN: stepwell-opt %s -p 'collect-statistics{of=channels}' | filecheck %s --check-prefix CHANNELS
+// RUN: stepwell-opt %s -p 'collect-statistics{of=moments keys="a:0"}' | filecheck %s --check-prefix MOMENTS
 
 // Numbers that only moved have the statistics of those before; weights have none.
 // CHECK-LABEL: @main
@@ -16,6 +18,19 @@
 // COUNTS: %[[ENDS:.*]] = graph.constant dense<[-1.000000e+00, 3.000000e+00]> : tensor<2xf64>
 // COUNTS: %[[N:.*]] = graph.host_call "numpy" "host.histogram" payload {{.*}}2048}}"(%x, %[[ENDS]])
 // COUNTS: func.return %{{.*}}, %[[N]], %[[N]]
+
+// CHANNELS: graph.name = "greatest a:0"
+// CHANNELS-SAME: graph.name = "average b:0"
+// CHANNELS: %[[S:.*]] = graph.abs %x
+// CHANNELS: %[[G:.*]] = graph.reduce %[[S]] kind "max" axes [0] keep_dims false
+// CHANNELS: %[[M:.*]] = graph.reduce %[[S]] kind "mean" axes [0] keep_dims false
+// CHANNELS: %[[A:.*]] = graph.reduce %x kind "mean" axes [0] keep_dims false
+// CHANNELS: graph.reduce {{.*}} kind "max" axes [0] keep_dims false : tensor<2x4xf32>
+// CHANNELS: func.return %{{.*}}, %[[G]], %[[M]], %[[A]], %{{.*}}, %{{.*}}, %{{.*}} :
+
+// MOMENTS-NOT: b:0
+// MOMENTS: %[[P:.*]] = graph.matmul %x, %x transpose_a true : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>
+// MOMENTS: func.return %{{.*}}, %[[P]] :
 func.func @main(%x: tensor<4x2xf32>) -> (tensor<4x2xf32> {graph.name = "y"}) {
   %m = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
   %0 = graph.observe %x key "a:0" role "activation" to ui8 : tensor<4x2xf32> -> tensor<4x2xf32>

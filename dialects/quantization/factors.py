@@ -1,0 +1,51 @@
+"""Files of channel factors: a positive number for each channel of a product's activation, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.files.whole_files import write_text
+from stepwell.runtime.json_values import as_list, as_mapping
+
+FORMAT = "stepwell-channel-factors"
+VERSION = 1
+MAX_FILE_BYTES = 256 << 20
+Doubles: TypeAlias = npt.NDArray[np.float64]
+
+
+def write_factors(path: Path, factors: Mapping[str, Doubles]) -> None:
+    """Write the factors of nodes. Raises: StepwellError `cannot-write`."""
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(each.tolist())}" for name, each in factors.items())
+    head = json.dumps({"format": FORMAT, "version": VERSION})
+    write_text(path, head[:-1] + f', "factors": {{\n{lines}\n}}}}\n')
+
+
+def read_factors(path: Path) -> dict[str, Doubles]:
+    """The factors by the name of the node. Raises: StepwellError `no-file`, `bad-data`."""
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ValueError(f"it has more than {MAX_FILE_BYTES >> 20} MiB")
+        about = as_mapping(json.loads(path.read_bytes()))
+        if about.get("format") != FORMAT or about.get("version") != VERSION:
+            raise ValueError(f'"format" must be "{FORMAT}" and "version" {VERSION}')
+        factors = as_mapping(about.get("factors"))
+        return {name: np.array([_factor(one) for one in as_list(each)]) for name, each in factors.items()}
+    except OSError as error:
+        message = f"cannot read the factors: {error.strerror or error}"
+        raise StepwellError("no-file", str(path), message) from None
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise StepwellError("bad-data", str(path), f"this is no file of channel factors: {error}") from None
+
+
+def _factor(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value <= 0:
+        raise TypeError(f"a factor is a positive number, found {value!r:.40}")
+    return float(value)

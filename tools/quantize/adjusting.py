@@ -1,0 +1,125 @@
+"""Arrays to encode in place of weights and biases, for less noise in results: `gptq`, bias correction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.passes import ModulePass
+
+from stepwell.dialects.quantization.codes import Scales, dequantized
+from stepwell.dialects.quantization.gptq import MAX_SUM, gptq_weight
+from stepwell.dialects.quantization.plan import PlanEntry
+from stepwell.runtime.errors import StepwellError
+from stepwell.tools.quantize.channels import channels_of, in_parts, moments_of
+from stepwell.tools.quantize.data import Feed
+from stepwell.tools.quantize.options import QuantizeOptions
+from stepwell.tools.quantize.planning import channel_axis, initializer, sum_axis
+from stepwell.tools.quantize.source import Source, operator_of
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Arrays: TypeAlias = dict[str, Floats]
+"""Arrays by node and operand, as keys of observers are."""
+
+
+def gptq_arrays(
+    source: Source,
+    how: QuantizeOptions,
+    annotate: ModulePass,
+    entries: Sequence[PlanEntry],
+    feeds: Sequence[Feed],
+) -> Arrays:
+    """
+    Weights for the entries of a plan that change the products of samples least.
+
+    Raises: StepwellError `too-large` for a product of too many terms.
+    """
+    weights = {f"{each.node}:0": each for each in entries if each.block}
+    weights = {key: each for key, each in weights.items() if _array(source, each).ndim == 2}
+    sizes = [(key, _rows(source, entry).shape[0]) for key, entry in weights.items()]
+    for key, size in sizes:
+        if size > MAX_SUM:
+            message = f'node "{weights[key].node}" sums {size} products, and gptq takes {MAX_SUM}'
+            raise StepwellError("too-large", source.name, message, help="--method mse, which needs no data")
+    found: Arrays = {}
+    for part in in_parts(sizes):
+        moments = moments_of(source, annotate, part, feeds, how.threads)
+        for key in part:
+            entry = weights[key]
+            made = gptq_weight(
+                _rows(source, entry),
+                moments[key],
+                _scales_of(entry, _array(source, entry).shape),
+                entry.block,
+                by_diagonal=how.act_order,
+            )
+            found[f"{entry.node}:1"] = np.ascontiguousarray(made if _is_by_rows(source, entry) else made.T)
+    return found
+
+
+def corrected_biases(
+    source: Source,
+    how: QuantizeOptions,
+    annotate: ModulePass,
+    entries: Sequence[PlanEntry],
+    feeds: Sequence[Feed],
+) -> Arrays:
+    """
+    Biases without the mean error that the codes of weights cause, for the entries of a plan.
+
+    Source: Nagel et al., Data-Free Quantization, 2019, section 4.2, with means of samples.
+    """
+    weights = {each.node: each for each in entries if each.role == "weight"}
+    nodes = [each.node for each in entries if each.role == "bias" and each.node in weights]
+    statistics = channels_of(source, annotate, [f"{name}:0" for name in nodes], feeds, how.threads)
+    found: Arrays = {}
+    for name in nodes:
+        error = _mean_error(source, weights[name], statistics[f"{name}:0"].average)
+        bias = initializer(source.nodes()[name].operands[2], source.weights)
+        if bias is not None and error.shape == bias.shape:  # not of transposed convolutions in groups
+            found[f"{name}:2"] = (bias - error).astype(np.float32)
+    return found
+
+
+def _mean_error(source: Source, entry: PlanEntry, average: npt.NDArray[np.float64]) -> Floats:
+    """The mean error of each output channel: the sum of errors of weights times means of activations."""
+    node = source.nodes()[entry.node]
+    array = _array(source, entry)
+    error = dequantized(array, entry) - array
+    channel = channel_axis(node, array.ndim)
+    if operator_of(node) in ("Gemm", "MatMul"):
+        return np.tensordot(error, average, axes=([sum_axis(node, array.ndim)], [0])).astype(np.float32)
+    taps = error.sum(axis=tuple(range(2, array.ndim)))
+    taps = taps if channel == 0 else taps.T
+    groups = max(len(average) // taps.shape[1], 1)
+    means = np.repeat(average.reshape(groups, -1), len(taps) // groups, axis=0)
+    return (taps * means).sum(axis=1).astype(np.float32)
+
+
+def _array(source: Source, entry: PlanEntry) -> Floats:
+    """The weight of an entry."""
+    array = initializer(source.nodes()[entry.node].operands[1], source.weights)
+    assert array is not None
+    return array
+
+
+def _is_by_rows(source: Source, entry: PlanEntry) -> bool:
+    """Whether rows of a weight are summed over."""
+    return sum_axis(source.nodes()[entry.node], 2) == 0
+
+
+def _rows(source: Source, entry: PlanEntry) -> Floats:
+    """The weight of a product as [K, N]."""
+    array = _array(source, entry)
+    return array if _is_by_rows(source, entry) else array.T
+
+
+def _scales_of(entry: PlanEntry, shape: Sequence[int]) -> Scales:
+    """The scales and zero points of an entry as [blocks of K, N]."""
+    scale, zero = entry.scales(shape), entry.zero_points(shape)
+    points = None if zero is None else zero.astype(np.int32)
+    if entry.axis == 0:
+        return Scales(scale, points)
+    return Scales(scale.T, None if points is None else points.T)
