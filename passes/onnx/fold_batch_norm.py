@@ -14,15 +14,10 @@ from xdsl.rewriter import Rewriter
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import weights_of
+from stepwell.dialects.onnx.constants import constant_of
 from stepwell.dialects.onnx.training import is_training
 from stepwell.passes.base import Numerics, Pass
-from stepwell.passes.onnx.initializers import (
-    constant_array,
-    erase_unused,
-    insert_initializer,
-    set_value_names,
-    value_name,
-)
+from stepwell.passes.onnx.initializers import erase_unused, insert_initializer, set_value_names, value_name
 from stepwell.runtime.files.weights import WeightStore
 
 Doubles = npt.NDArray[np.float64]
@@ -66,8 +61,8 @@ def _fold(norm: onnx.BatchNormalizationOp, main: FuncOp, weights: WeightStore) -
     if isinstance(spatial, IntegerAttr) and not spatial.value.data:
         return
     old = [conv.W, norm.scale, norm.B, norm.input_mean, norm.input_var]
-    arrays = [constant_array(value, weights) for value in old]
-    bias = None if conv.B is None else constant_array(conv.B, weights)
+    arrays = [constant_of(value, weights) for value in old]
+    bias = None if conv.B is None else constant_of(conv.B, weights)
     known = [each.astype(np.float64) for each in arrays if each is not None and each.dtype == np.float32]
     if len(known) < len(old) or (conv.B is not None and bias is None):
         return

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import onnx
-from stepwell.dialects.constants import array_of, constant_attr
+from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.onnx.marks import INITIALIZER, VALUES
 from stepwell.runtime.files.weights import WeightStore
@@ -32,13 +32,6 @@ def value_name(value: SSAValue) -> str:
 def set_value_names(op: Operation, names: Sequence[str]) -> None:
     """Name the results of an op in the model."""
     op.attributes[VALUES] = ArrayAttr([StringAttr(name) for name in names])
-
-
-def constant_array(value: SSAValue | None, weights: WeightStore) -> Array | None:
-    """The array of an initializer or a node `Constant`; None for other values."""
-    owner = None if value is None else value.owner
-    given = owner.properties.get("value") if isinstance(owner, onnx.ConstantOp) else None
-    return None if given is None else array_of(given, weights)
 
 
 def insert_initializer(main: FuncOp, array: Array, name: str, weights: WeightStore) -> SSAValue:

@@ -19,17 +19,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.locations import adopt_location, node_names
+from stepwell.dialects.onnx.constants import constant_of
 from stepwell.dialects.onnx.marks import INITIALIZER, NODE
 from stepwell.dialects.quantization.codes import codes_of
 from stepwell.dialects.quantization.plan import RESULT, STORED, PlanEntry, read_plan
 from stepwell.passes.base import Numerics, Pass
-from stepwell.passes.onnx.initializers import (
-    constant_array,
-    erase_unused,
-    insert_initializer,
-    set_value_names,
-    value_name,
-)
+from stepwell.passes.onnx.initializers import erase_unused, insert_initializer, set_value_names, value_name
 from stepwell.passes.onnx.matmul_bits import replace_by_matmul_bits
 from stepwell.passes.onnx.weight_forms import WeightForm
 from stepwell.runtime.errors import StepwellError, did_you_mean
@@ -211,7 +206,7 @@ class _Writer:
 
     def _weight(self, node: Operation, value: SSAValue, entry: PlanEntry) -> Array:
         """The array of a weight. Raises: StepwellError `unsupported` for one that is computed."""
-        if (array := constant_array(value, self.weights)) is None:
+        if (array := constant_of(value, self.weights)) is None:
             message = f"the plan quantizes operand {entry.operand} as a weight, and it is computed"
             raise StepwellError("unsupported", node, message, help="quantize it as an activation")
         other = self.arrays.get(_key(entry), array)

@@ -14,10 +14,17 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.locations import node_names
+from stepwell.dialects.onnx.constants import constant_of
 from stepwell.dialects.quantization.factors import Doubles, read_factors
+from stepwell.passes.analysis.channel_parts import (
+    Part,
+    channels_of,
+    parts_before,
+    scalable_products,
+    weight_part,
+)
 from stepwell.passes.base import Numerics, Pass
-from stepwell.passes.onnx.channel_parts import Part, channels_of, parts_before, scalable_products, weight_part
-from stepwell.passes.onnx.initializers import constant_array, erase_unused, insert_initializer, value_name
+from stepwell.passes.onnx.initializers import erase_unused, insert_initializer, value_name
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.weights import WeightStore
 
@@ -89,7 +96,7 @@ def _expect_factors(product: Operation, factor: Doubles, size: int) -> None:
 def _replace(part: Part, factor: Doubles, main: FuncOp, weights: WeightStore) -> SSAValue:
     """Multiply an initializer along a dimension, for one node; returns the value before."""
     old = part.node.operands[part.operand]
-    array = constant_array(old, weights)
+    array = constant_of(old, weights)
     assert array is not None
     spread = factor.reshape([-1 if i == part.axis else 1 for i in range(array.ndim)])
     made = (array.astype(np.float64) * spread).astype(np.float32)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import onnx
-from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph.observers import ObserveOp, observers_of
+from stepwell.dialects.onnx.constants import constant_of
 from stepwell.dialects.quantization.codes import weight_entry, weight_scales
 from stepwell.dialects.quantization.plan import RESULT, STORED, PlanEntry
 from stepwell.dialects.quantization.ranges import Calibration, Statistics
@@ -155,7 +155,5 @@ def _bias(node: Operation, channels: int, weights: WeightStore) -> Floats | None
 
 def initializer(value: SSAValue, weights: WeightStore) -> Floats | None:
     """The array of an initializer in f32; None for another value."""
-    owner = value.owner
-    given = owner.properties.get("value") if isinstance(owner, onnx.ConstantOp) else None
-    array = None if given is None else array_of(given, weights)
+    array = constant_of(value, weights)
     return None if array is None or array.dtype != np.float32 else array.astype(np.float32)

@@ -16,7 +16,7 @@ from stepwell.dialects.locations import node_names
 from stepwell.dialects.quantization.codes import dequantized, weight_entry
 from stepwell.dialects.quantization.factors import write_factors
 from stepwell.dialects.quantization.gptq import product_error
-from stepwell.passes.onnx.channel_parts import scalable_products
+from stepwell.passes.analysis.channel_parts import scalable_products
 from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.quantize.channels import channels_of, in_parts, moments_of
 from stepwell.tools.quantize.data import Feed

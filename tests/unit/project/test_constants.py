@@ -87,7 +87,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/schedule/resize.py _LOADS
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
-        passes/onnx/channel_parts.py _GAINS
+        passes/analysis/channel_parts.py _GAINS
         passes/onnx/lift_parameters.py _FIXED
         passes/graph/states/cache_ops.py _AXIS_OF_TOKENS
         passes/graph/states/group_heads.py _RANK

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects import onnx
-from stepwell.passes.onnx.initializers import constant_array
+from stepwell.dialects.onnx.constants import constant_of
 from stepwell.runtime.files.weights import WeightStore
 
 Product = onnx.MatMulOp | onnx.GemmOp
@@ -104,7 +104,7 @@ def _parts_of_sum(node: Operation, channels: int, weights: WeightStore) -> list[
 def _parts_of_product(node: Operation, channels: int, weights: WeightStore) -> list[Part] | None:
     """The parts of a product: the columns of its weight, and its bias."""
     columns = Part(node, 1, 1 - weight_part(node).axis)
-    weight = constant_array(node.operands[1], weights)
+    weight = constant_of(node.operands[1], weights)
     if weight is None or weight.shape[columns.axis] != channels:
         return None
     if len(node.operands) < 3:
@@ -115,7 +115,7 @@ def _parts_of_product(node: Operation, channels: int, weights: WeightStore) -> l
 
 def _vector(node: Operation, index: int, channels: int, weights: WeightStore) -> Part | None:
     """An operand that is an initializer with a number for each channel, along its last dimension."""
-    array = constant_array(node.operands[index], weights)
+    array = constant_of(node.operands[index], weights)
     if (
         array is None
         or array.dtype != np.float32
@@ -130,13 +130,13 @@ def _is_product(node: Operation, weights: WeightStore) -> bool:
     """Whether a node is a product with an initializer in f32 of two dimensions."""
     if not isinstance(node, Product) or (isinstance(node, onnx.GemmOp) and node.integer("transA")):
         return False
-    array = constant_array(node.operands[1], weights)
+    array = constant_of(node.operands[1], weights)
     return array is not None and array.ndim == 2 and array.dtype == np.float32
 
 
 def channels_of(product: Operation, weights: WeightStore) -> int:
     """The number of channels of a product's activation."""
-    array = constant_array(product.operands[1], weights)
+    array = constant_of(product.operands[1], weights)
     assert array is not None
     return array.shape[weight_part(product).axis]
 
@@ -147,5 +147,5 @@ def weight_part(node: Operation) -> Part:
 
 
 def _shape(part: Part, weights: WeightStore) -> tuple[int, ...] | None:
-    array = constant_array(part.node.operands[part.operand], weights)
+    array = constant_of(part.node.operands[part.operand], weights)
     return None if array is None or array.dtype != np.float32 else array.shape
