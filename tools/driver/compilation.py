@@ -17,6 +17,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.foreign.model_dialect import model_dialect
 from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.sched_kernel import is_kernel, symbols_of
+from stepwell.dialects.incomplete import has_holes
 from stepwell.dialects.type_variables import types_inside
 from stepwell.dialects.types import Tensor, check_extents, dims_of
 from stepwell.lowering.main_to_buffers import inputs_of
@@ -158,8 +159,8 @@ def is_bytecode(module: ModuleOp) -> bool:
 
 
 def is_functional(module: ModuleOp) -> bool:
-    """Whether a module of level 1 has calls, function values, data or cells."""
-    return any(map(_is_functional, module.walk()))
+    """Whether a module of level 1 has calls, function values, data or cells, or lacks types."""
+    return has_holes(module) or any(map(_is_functional, module.walk()))
 
 
 def _is_functional(op: Operation) -> bool:
