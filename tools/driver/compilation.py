@@ -15,9 +15,9 @@ from xdsl.ir import Operation
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.foreign.model_dialect import model_dialect
+from stepwell.dialects.incomplete import has_holes
 from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.sched_kernel import is_kernel, symbols_of
-from stepwell.dialects.incomplete import has_holes
 from stepwell.dialects.type_variables import types_inside
 from stepwell.dialects.types import Tensor, check_extents, dims_of
 from stepwell.lowering.main_to_buffers import inputs_of

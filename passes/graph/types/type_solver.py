@@ -185,7 +185,7 @@ class TypeSolver:
             raise self._with_forced(mismatch, op) from None
 
     def _with_forced(self, error: StepwellError, op: GraphOp) -> StepwellError:
-        """The error with a note for each operand's type that another op has forced: results follow from it."""
+        """The error with a note for each operand's type that another op has forced, results following."""
         for value in op.operands:
             if self._term(value).forced_at is not op:
                 for note in forced_note(self._term(value), value.type):
