@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.parser import AttrParser, Parser, ParserState
-from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
@@ -156,7 +156,9 @@ class LocatingParser(ExactParser):
             raise syntax_error(said, here) from error
 
     def _place_of(self, error: ParseError) -> Span[str]:
-        """The span of an error; the first use of an undefined value, which upstream reports at the end."""
+        """The span of an error; the first use of an undefined value or block, which upstream reports late."""
+        if isinstance(error, MultipleSpansParseError) and self.forward_block_references:
+            return cast("Span[str]", next(iter(self.forward_block_references.values()))[0])
         if (undefined := _UNDEFINED.match(error.msg)) is None:
             return cast("Span[str]", error.span)
         name = re.compile(rf"{re.escape(undefined[1])}(?![\w$.-])")
