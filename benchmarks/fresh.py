@@ -32,19 +32,22 @@ def report(**figures):
 """
 
 
-def run_fresh(program: str, *args: str, cache: str) -> Figures:
+def run_fresh(program: str, *args: str, cache: str, sources: Path | None = None) -> Figures:
     """
     The figures that a program passes to `report(**figures)`, its last call.
 
     The program is Python text; `begin` is the time of its start by `time.monotonic`, `sys.argv[2:]` are
-    `args`, and `cache` is the folder of its caches. `processor`: seconds of the process and of its workers,
+    `args`, `cache` is the folder of its caches, and `sources` another tree of sources to use.
+    `processor`: seconds of the process and of its workers,
     imports too; `megabytes`: the largest of these processes.
     Linux only. Raises: CalledProcessError when the program fails.
     """
     environment = {**os.environ, CACHE.name: cache}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", _PRELUDE + program, str(time.monotonic()), *args]
-    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command, cwd=sources, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
     return cast(Figures, json.loads(done.stdout.splitlines()[-1]))
 
 

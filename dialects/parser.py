@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.parser import AttrParser, Parser, ParserState
-from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
@@ -156,10 +156,27 @@ class LocatingParser(ExactParser):
             raise syntax_error(said, here) from error
 
     def _place_of(self, error: ParseError) -> Span[str]:
-        """The span of an error; the first use of an undefined value, which upstream reports at the end."""
-        undefined = _UNDEFINED.match(error.msg)
-        used = undefined and re.search(rf"{re.escape(undefined[1])}(?![\w$.-])", self._text)
+        """The span of an error; the first use of an undefined value or block, which upstream reports late."""
+        if isinstance(error, MultipleSpansParseError) and self.forward_block_references:
+            return cast("Span[str]", next(iter(self.forward_block_references.values()))[0])
+        if (undefined := _UNDEFINED.match(error.msg)) is None:
+            return cast("Span[str]", error.span)
+        name = re.compile(rf"{re.escape(undefined[1])}(?![\w$.-])")
+        used = name.search(self._text, self._first_user(undefined[1][1:])) or name.search(self._text)
         return Span(*used.span(), self.lexer.input) if used else cast("Span[str]", error.span)
+
+    def _first_user(self, name: str) -> int:
+        """The place in the text of the first op that uses an undefined value; 0 if its location says none."""
+        users = (use.operation for v in self.forward_ssa_references.get(name, {}).values() for use in v.uses)
+        places = (user.location for user in users)
+        return min(
+            (
+                self._line_starts[place.line.data - 1] + place.column.data - 1
+                for place in places
+                if isinstance(place, FileLineColLoc) and place.filename == self._file
+            ),
+            default=0,
+        )
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)

@@ -22,6 +22,14 @@ _OWN_CODES = ("bad-kind", "too-large", "type-mismatch", "unknown-symbol", "unmat
 """Codes of errors of verifiers; any other error is a constraint that does not hold: `invalid-ir`."""
 
 
+class InnerViolation(VerifyException):
+    """A constraint of an op on those inside, and the one that violates it: the location of the error."""
+
+    def __init__(self, op: Operation, message: str):
+        super().__init__(message)
+        self.op = op
+
+
 @dataclass(frozen=True)
 class Violation:
     """An op that violates a constraint, and the constraint in words."""
@@ -63,6 +71,8 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
                 from stepwell.dialects.sched import verify_attribute  # `--help` does without its imports
 
                 verify_attribute(op, place, name, value)
+    except InnerViolation as error:
+        yield Violation(error.op, str(error))
     except VerifyException as error:
         if op.name == "func.return" and is_incomplete(op):
             return  # `infer-types` compares with the function's results

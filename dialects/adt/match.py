@@ -60,7 +60,8 @@ def fields_of(pattern: PatternAttr, type: Attribute, at: Operation) -> Sequence[
         raise StepwellError("type-mismatch", at, f"the pattern is of {wanted}, the value has type {type}")
     if len(fields) != len(pattern.parts):
         message = f"{what} has {len(fields)} fields, the pattern {len(pattern.parts)}"
-        raise StepwellError("type-mismatch", at, message)
+        help = f"give each of {', '.join(map(str, fields)) or 'none'} a pattern; `_` fits anything"
+        raise StepwellError("type-mismatch", at, message, help=help)
     return fields
 
 

@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.adt.data import DataOp
 from stepwell.dialects.constants import Constant
 from stepwell.dialects.shared_tables import shared_table
+from stepwell.dialects.verify import InnerViolation
 from stepwell.dialects.vm.instructions import InstructionOp, number, numbers_of, parse_hash_number
 from stepwell.dialects.vm.states import StateAttr
 from stepwell.runtime.image import MAIN
@@ -210,13 +211,11 @@ class VmFuncOp(IRDLOperation):
         symbols = Symbols(None) if module is None else shared_table(module, Symbols)
         for op in self.body.walk():
             if not isinstance(op, InstructionOp):
-                raise VerifyException(f"{op.name} is no instruction")
+                raise InnerViolation(op, "is no instruction")
             if problem := symbols.problem(op, count):  # (C4)
-                raise VerifyException(f"{op.name}: {problem}")
+                raise InnerViolation(op, problem)
             if self.body.blocks[0] in op.successors:  # (C5)
-                raise VerifyException(
-                    f"vm.{op.INSTRUCTION.name} goes on at the first block, which has no label"
-                )
+                raise InnerViolation(op, "goes on at the first block, which has no label")
 
     def _verify_interface(self) -> None:
         type = self.function_type

@@ -229,7 +229,7 @@ class FunctionCode:
     def _match(self, op: adt.MatchOp, join: tuple[Block, list[int]] | None) -> None:
         """A switch on the tag, or nothing for a single case."""
         value, cases = self._use(op.value), cases_by_tag(op)
-        starts: dict[int | None, Block] = {case: Block() for case in dict.fromkeys(cases)}
+        starts = {case: Block() for case in dict.fromkeys(cases)}
         if len(starts) > 1:
             tag = self._code.new_register()
             self._code.emit("get_tag", to=number(tag), value=number(value))
@@ -237,8 +237,8 @@ class FunctionCode:
         for case, start in starts.items():
             if len(starts) > 1:
                 self._code.open(start)
-            if case is None:
-                self._fail(op)
+            if isinstance(case, str):
+                self._fail(op, case)
                 continue
             bound = bound_registers(self._code, op.patterns.data[case], value)
             self._case(op.cases[case], bound, join)
@@ -249,9 +249,12 @@ class FunctionCode:
         self._registers |= dict(zip(case.block.args, bound, strict=True))
         self._region(case, join)
 
-    def _fail(self, op: adt.MatchOp) -> None:
+    def _fail(self, op: adt.MatchOp, missing: str) -> None:
+        around = op.parent_op()
+        if isinstance(around, adt.MatchOp) and around.location == op.location:  # of one nested pattern
+            missing = f"a value with {missing} inside"
         self._code.at(op)
-        self._code.fail("no-case", "no case of this match fits the value")
+        self._code.fail("no-case", f"no case of this match fits {missing}")
 
     def _while(self, op: graph.WhileOp) -> None:
         if op.names or op.carried_names:

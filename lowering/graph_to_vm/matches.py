@@ -11,9 +11,9 @@ from stepwell.lowering.graph_to_vm.code import Code
 from stepwell.runtime.errors import StepwellError
 
 
-def cases_by_tag(op: adt.MatchOp) -> Sequence[int | None]:
+def cases_by_tag(op: adt.MatchOp) -> Sequence[int | str]:
     """
-    The case for each tag, None for a value without one; a single one where the value has no tag.
+    The case for each tag, the name of its constructor where there is none; one where the value has no tag.
 
     Raises: StepwellError `unsupported-op` for nested patterns, and those of tuples.
     """
@@ -21,15 +21,15 @@ def cases_by_tag(op: adt.MatchOp) -> Sequence[int | None]:
         message = "a match on nested patterns cannot be an instruction"
         raise StepwellError("unsupported-op", op, message, help="run simplify-match before")
     if not isinstance(type := op.value.type, adt.DataType):
-        return [0 if op.cases else None]
+        return [0 if op.cases else "the value"]
     names = definition_of(type, op).names
-    found: list[int | None] = [None] * len(names)
+    found: list[int | str] = [*names]
     for case, pattern in enumerate(op.patterns):
         fitting = [names.index(pattern.kind)] if pattern.is_constructor else range(len(names))
         for tag in fitting:
-            if found[tag] is None:
+            if isinstance(found[tag], str):
                 found[tag] = case
-    return found or [None]
+    return found or ["the value"]
 
 
 def _is_one_level(pattern: PatternAttr) -> bool:

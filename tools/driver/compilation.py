@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.foreign.model_dialect import model_dialect
+from stepwell.dialects.incomplete import has_holes
 from stepwell.dialects.onnx.input_shapes import Resized
 from stepwell.dialects.sched_kernel import is_kernel, symbols_of
 from stepwell.dialects.type_variables import types_inside
@@ -158,12 +159,14 @@ def is_bytecode(module: ModuleOp) -> bool:
 
 
 def is_functional(module: ModuleOp) -> bool:
-    """Whether a module of level 1 has calls, function values, data or cells."""
-    return any(map(_is_functional, module.walk()))
+    """Whether a module of level 1 has calls, function values, data, cells, tuples of branches, or holes."""
+    return has_holes(module) or any(map(_is_functional, module.walk()))
 
 
 def _is_functional(op: Operation) -> bool:
     if isinstance(op, func.FuncOp):
         types = (*op.function_type.inputs, *op.function_type.outputs)
         return any(part.name in _FUNCTIONAL_TYPES for type in types for part in types_inside(type))
+    if isinstance(op, graph.ControlFlowOp) and any(isinstance(type, TupleType) for type in op.result_types):
+        return True  # kernels have no tuples, instructions do
     return isinstance(op, _FUNCTIONAL_OPS) or op.name.startswith(_FUNCTIONAL_DIALECTS)

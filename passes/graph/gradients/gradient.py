@@ -134,12 +134,12 @@ class _Expansion:
         name = ".".join([callee, "_".join([op.name.partition(".")[2], *map(str, wrt)])])
         if name in self._functions:
             return name
+        expect_differentiable(function, wrt, self._shared.tangents, op)
         if callee in self._under_way:
             raise StepwellError("cycle", op, f"@{callee} contains a derivative of itself")
         cotangents = isinstance(op, graph.VjpOp)
         given = given_derivative(function, self._functions)
         if given is not None:
-            expect_differentiable(function, wrt, self._shared.tangents)
             made = calling(function, given, wrt, name, self._weights, cotangents=cotangents)
         else:
             self._under_way.add(callee)
@@ -155,7 +155,6 @@ class _Expansion:
 
     def _differentiated(self, function: FuncOp, wrt: Sequence[int], name: str, *, cotangents: bool) -> FuncOp:
         """The derivative of a function that gives none itself."""
-        expect_differentiable(function, wrt, self._shared.tangents)
         calls = call_graph(self._module)
         callee = function.sym_name.data
         if callee in reached_from(calls[callee], calls):

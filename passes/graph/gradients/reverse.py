@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
@@ -35,13 +35,11 @@ def differentiated(
     Args: `function` has one block, whose calls are of recursive functions; with `cotangents` the new one
     takes a cotangent for each result that has one after its arguments; without, that of the first result is
     1 everywhere, of others 0.
-    Raises: StepwellError `not-differentiable` for an argument without a cotangent; `no-derivative` with all
-    ops that have none.
+    Raises: StepwellError `no-derivative` with all ops that have none.
     """
     made = as_private(function.clone())
     made.properties["sym_name"] = StringAttr(name)
     block = made.body.block
-    expect_differentiable(function, wrt, shared.tangents)
     arguments = [block.args[number] for number in wrt]
     last = block.last_op
     assert isinstance(last, ReturnOp)
@@ -76,14 +74,15 @@ def wrapped(function: FuncOp) -> FuncOp:
     return made
 
 
-def expect_differentiable(function: FuncOp, wrt: Sequence[int], tangents: Tangents) -> None:
-    """Require arguments that have cotangents. Raises: StepwellError `not-differentiable`."""
+def expect_differentiable(function: FuncOp, wrt: Sequence[int], tangents: Tangents, at: Operation) -> None:
+    """Require arguments that have cotangents. Raises: StepwellError `not-differentiable` at an op."""
     name, arguments = function.sym_name.data, function.args
     for number in wrt:
         if number >= len(arguments):
             message = f"wrt names argument {number}, and @{name} has {len(arguments)}"
-            raise StepwellError("not-differentiable", function, message)
+            help = "arguments count from 0"
+            raise StepwellError("not-differentiable", at, message, help=help)
         if not tangents.has(arguments[number]):
             message = f"argument {number} of @{name} is {arguments[number].type}, which has no derivative"
             help = "only tensors of floats have one, and tuples and data of these"
-            raise StepwellError("not-differentiable", function, message, help=help)
+            raise StepwellError("not-differentiable", at, message, help=help)

@@ -179,12 +179,18 @@ class TypeSolver:
             self._refresh(op.results)
             op.check()
         except StepwellError as error:
-            for value in op.operands:  # what is inferred is forced by what the operands are
+            raise self._with_forced(error, op) from None
+        except VerifyException as error:
+            mismatch = StepwellError("type-mismatch", op, f"{op.name}: {readable(error)}")
+            raise self._with_forced(mismatch, op) from None
+
+    def _with_forced(self, error: StepwellError, op: GraphOp) -> StepwellError:
+        """The error with a note for each operand's type that another op has forced, results following."""
+        for value in op.operands:
+            if self._term(value).forced_at is not op:
                 for note in forced_note(self._term(value), value.type):
                     error = error.with_note(f"operand {note}")
-            raise error from None
-        except VerifyException as error:
-            raise StepwellError("type-mismatch", op, f"{op.name}: {readable(error)}") from None
+        return error
 
     def _equate(self, pairs: Iterable[tuple[Attribute, Attribute]], op: Operation) -> None:
         for one, other in pairs:

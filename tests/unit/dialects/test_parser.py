@@ -81,6 +81,22 @@ def test_syntax_error_shows_the_line_and_a_caret() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            "func.func @f(%z: i32) {\n  func.return\n}\nfunc.func @g() -> i32 {\n  func.return %z : i32\n}",
+            "5:15",
+        ),
+        ("func.func @f() {\n^bb1:\n  func.return\n}\nfunc.func @g() {\n  cf.br ^bb1\n}", "6:9"),
+    ],
+)
+def test_names_that_another_function_defines_are_shown_where_they_are_used(text: str, place: str) -> None:
+    with pytest.raises(StepwellError) as raised:
+        parse(text)
+    assert raised.value.code == "syntax" and f"f.mlir:{place}" in raised.value.where
+
+
 def test_a_refused_attribute_is_a_syntax_error() -> None:
     with pytest.raises(StepwellError, match=r"error\[syntax\]"):
         parse('"test.op"() {d = #graph.dims<[1.5]>} : () -> ()')

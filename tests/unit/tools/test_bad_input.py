@@ -243,6 +243,11 @@ IR: list[tuple[str, str, str]] = [
     (f"{MAIN} {{ func.return %x : tensor<4xf32> }} " * 2, "invalid-ir", 'Redefinition of symbol "main"'),
     ("func.func @f() {\n  func.return\n}", "no-main", "functions: @f"),
     ("func.func private @main(tensor<4xf32>) -> tensor<4xf32>", "no-main", "@main with a body"),
+    (
+        'func.func @main(%x: !graph.hole<"x">) -> !graph.hole<"x"> {\n  func.return %x : !graph.hole<"x">\n}',
+        "incomplete-types",
+        "%x of func.func",
+    ),
     ("func.func @main(%x: i32) -> i32 {\n  func.return %x : i32\n}", "bad-main", "found i32"),
     (f"{MAIN} {{\n}}", "bad-main", "ends in func.return"),
     (

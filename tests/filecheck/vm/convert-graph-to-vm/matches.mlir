@@ -34,9 +34,20 @@ func.func private @pairs(%xs: !adt.data<@List, i64>, %ys: !adt.data<@List, i64>)
 // CHECK-NEXT: vm.get_field r2, r0 [0]
 // CHECK-NEXT: vm.ret r2
 // CHECK-NEXT: ^bb2:
-// CHECK-NEXT: vm.fatal "no-case", "no case of this match fits the value"
+// CHECK-NEXT: vm.fatal "no-case", "no case of this match fits Nil"
 func.func private @first(%l: !adt.data<@List, i64>) -> i64 {
   %r = adt.match partial %l : !adt.data<@List, i64> -> (i64) case Cons(%a: i64, _) {
+    graph.yield %a : i64
+  }
+  func.return %r : i64
+}
+
+// Of a nested pattern, the part that fits nothing is named as one.
+// CHECK-LABEL: vm.func private @single (1)
+// CHECK: vm.fatal "no-case", "no case of this match fits a value with Cons inside"
+// CHECK: vm.fatal "no-case", "no case of this match fits Nil"
+func.func private @single(%l: !adt.data<@List, i64>) -> i64 {
+  %r = adt.match partial %l : !adt.data<@List, i64> -> (i64) case Cons(%a: i64, Nil) {
     graph.yield %a : i64
   }
   func.return %r : i64

@@ -60,20 +60,20 @@ vm.func private @after (1) registers 2 {
 vm.func private @nothing (1) registers 2 {
 }
 // -----
-// expected-error: vm.move: r2 is beyond the 2 registers of the function
 vm.func private @beyond (1) registers 2 {
+  // expected-error: vm.move: r2 is beyond the 2 registers of the function
   vm.move r2, r0
   vm.ret r0
 }
 // -----
-// expected-error: vm.goto goes on at the first block, which has no label
 vm.func private @entry (1) registers 1 {
 ^bb0:
+  // expected-error: vm.goto: goes on at the first block, which has no label
   vm.goto ^bb0
 }
 // -----
-// expected-error: vm.load_const: there is no constant #0
 vm.func private @constant (0) registers 1 {
+  // expected-error: vm.load_const: there is no constant #0
   vm.load_const r0, #0
   vm.ret r0
 }
@@ -81,37 +81,37 @@ vm.func private @constant (0) registers 1 {
 // expected-error: expected constant #0, found #1
 vm.constant #1 = dense<0> : tensor<i64>
 // -----
-// expected-error: there is no function @g
 vm.func private @call (1) registers 1 {
+  // expected-error: there is no function @g
   vm.tail_invoke @g(r0)
 }
 // -----
-// expected-error: @f has 1 parameters, found 2 arguments
 vm.func private @f (1) registers 1 {
+  // expected-error: @f has 1 parameters, found 2 arguments
   vm.tail_invoke @f(r0, r0)
 }
 // -----
-// expected-error: @f has 1 parameters, found 2 captures
 vm.func private @f (1) registers 2 {
+  // expected-error: @f has 1 parameters, found 2 captures
   vm.alloc_closure r1, @f(r0, r0)
   vm.ret r1
 }
 // -----
-// expected-error: there is no segment or host function @f
 vm.func private @f (1) registers 1 {
+  // expected-error: there is no segment or host function @f
   vm.invoke_packed @f(r0) -> (r0)
   vm.ret r0
 }
 // -----
 func.func private @s(tensor<f32>) -> tensor<f32> attributes {vm.segment}
-// expected-error: @s has 1 results, found 2 registers
 vm.func private @f (1) registers 2 {
+  // expected-error: @s has 1 results, found 2 registers
   vm.invoke_packed @s(r0) -> (r0, r1)
   vm.ret r0
 }
 // -----
-// expected-error: there is no constructor @Pair::@Pair
 vm.func private @f (1) registers 1 {
+  // expected-error: there is no constructor @Pair::@Pair
   vm.alloc_adt r0, @Pair::@Pair(r0)
   vm.ret r0
 }
@@ -119,14 +119,14 @@ vm.func private @f (1) registers 1 {
 adt.data @Pair {
   adt.constructor @Pair(tensor<f32>, tensor<f32>)
 }
-// expected-error: Pair has 2 fields, found 1
 vm.func private @f (1) registers 1 {
+  // expected-error: Pair has 2 fields, found 1
   vm.alloc_adt r0, @Pair::@Pair(r0)
   vm.ret r0
 }
 // -----
-// expected-error: llvm.unreachable is no instruction
 vm.func private @f (1) registers 1 {
+  // expected-error: llvm.unreachable: is no instruction
   "llvm.unreachable"() : () -> ()
 }
 // -----

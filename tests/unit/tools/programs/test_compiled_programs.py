@@ -306,6 +306,21 @@ def test_types_may_be_left_out(tmp_path: Path) -> None:
     assert compiled(text, tmp_path)([1, 2], np.int64(1)) == [2, 3]
 
 
+@pytest.mark.parametrize("executor", ["auto", "vm", "interpreter"])
+def test_types_may_be_left_out_of_tensors(executor: Any, tmp_path: Path) -> None:
+    """Known types at one place alone, backwards: %h is tensor<3x1x1xf32>, which only its use says."""
+    (tmp_path / "add.mlir").write_text(f"""
+    func.func @main(%x: tensor<3x2xf32>, %h: {HOLE}) -> !graph.hole<"y"> {{
+      %y = graph.add %x, %h : (tensor<3x2xf32>, {HOLE}) -> !graph.hole<"y">
+      %z = graph.neg %h : {HOLE} -> tensor<3x1x1xf32>
+      %w = graph.multiply %y, %z : (!graph.hole<"y">, tensor<3x1x1xf32>) -> !graph.hole<"y">
+      func.return %w : !graph.hole<"y">
+    }}""")
+    x, h = np.arange(6, dtype=np.float32).reshape(3, 2), np.array([1, 2, 4], np.float32).reshape(3, 1, 1)
+    model: Any = stepwell.compile(tmp_path / "add.mlir", executor=executor)
+    np.testing.assert_array_equal(model(x, h), (x + h) * -h)
+
+
 def test_unknown_sizes_that_a_callee_names_must_agree(tmp_path: Path) -> None:
     """Both rows are as long as another, which nothing but the callee says."""
     row, named = "tensor<?xf32>", 'tensor<?xf32, #graph.dims<["N"]>>'

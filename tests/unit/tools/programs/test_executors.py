@@ -99,6 +99,25 @@ def compiled(text: str, executor: Executor, tmp_path: Path) -> Any:
     return stepwell.compile(file, executor=executor)
 
 
+# Two results of a branch in a tuple; without calls the rest is tensors.
+BRANCH = f"""
+func.func @main(%c: tensor<i1>, %x: {N}) -> {N} {{
+  %p = graph.if %c : tensor<i1> -> (tuple<{N}, {N}>) {{
+    %y = graph.add %x, %x : ({N}, {N}) -> {N}
+    %t = graph.tuple %x, %y : {N}, {N}
+    graph.yield %t : tuple<{N}, {N}>
+  }} else {{
+    %y = graph.multiply %x, %x : ({N}, {N}) -> {N}
+    %t = graph.tuple %y, %x : {N}, {N}
+    graph.yield %t : tuple<{N}, {N}>
+  }}
+  %a = graph.get %p [0] : tuple<{N}, {N}> -> {N}
+  %b = graph.get %p [1] : tuple<{N}, {N}> -> {N}
+  %d = graph.subtract %a, %b : ({N}, {N}) -> {N}
+  func.return %d : {N}
+}}
+"""
+
 ONE, TWO, THREE = (Data("Leaf", [np.array(n)]) for n in (1, 2, 3))
 TREE, SEERT = Data("Node", [ONE, Data("Node", [TWO, THREE])]), Data("Node", [Data("Node", [THREE, TWO]), ONE])
 
@@ -117,8 +136,10 @@ TREE, SEERT = Data("Node", [ONE, Data("Node", [TWO, THREE])]), Data("Node", [Dat
         (HEAD, ([4, 5],), 4),
         (PICK, ([np.arange(3, dtype=np.float32)] * 2, 2), [2, 2]),
         (POWER, ([2, 3, 4], 2), (192, 288)),
+        (BRANCH, (True, 7), -7),
+        (BRANCH, (False, 7), 42),
     ],
-    ids=("map", "closures", "cells", "loop", "even", "trees", "head", "pick", "power"),
+    ids=("map", "closures", "cells", "loop", "even", "trees", "head", "pick", "power", "then", "else"),
 )
 def test_values(text: str, inputs: Any, expected: Any, executor: Executor, tmp_path: Path) -> None:
     assert compiled(text, executor, tmp_path)(*inputs) == expected

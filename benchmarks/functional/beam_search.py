@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import stepwell
+from benchmarks.functional.rows import Row
 from benchmarks.zoo import model_path
 from stepwell.runtime.rpc.interleaved import interleave, ratio
 
@@ -19,7 +20,7 @@ Beam = list[tuple[Any, list[int], list[Array]]]
 """Hypotheses: a score, tokens and the decoder's caches."""
 MODEL, WIDTH, STEPS, ROUNDS = "gpt_kv", 4, 64, 7
 VOCABULARY, CACHES = 8000, 12
-EXAMPLE = Path(__file__).parents[1] / "examples" / "beam_search.mlir"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "beam_search.mlir"
 _CACHE = "tensor<1x8x?x64xf32>"
 _DECODER_BEGIN, _DECODER_END = "// The best hypotheses with their scores", "// The search from one token"
 
@@ -94,11 +95,12 @@ def searched(step: Callable[..., list[Array]], first: int, cache: Array) -> Beam
     return beam
 
 
-def measure_beam_search() -> None:
-    """Print the seconds of a search of 64 steps, and those of the loop in Python over ours."""
+def beam_search_rows() -> Iterator[Row]:
+    """The row of a search of 64 steps in one call, against the loop in Python."""
+    what, bound = f"beam search, {MODEL}, width {WIDTH}, {STEPS} steps", "not slower than the loop in Python"
     path = model_path(MODEL)
     if path is None:
-        print(f"beam search: not measured, {MODEL} is in the folder that STEPWELL_MODELS names")
+        yield Row(what, f"not measured: STEPWELL_MODELS names no folder with {MODEL}", bound, None)
         return
     model: Any = program(path)
     step: Any = stepwell.compile(path, threads=1)
@@ -110,11 +112,6 @@ def measure_beam_search() -> None:
     ours, theirs = (run() for run in runs.values())
     assert [[int(each) for each in row[1]] for row in ours] == [row[1] for row in theirs]
     times = interleave(runs, ROUNDS)
-    print(
-        f"beam search, {MODEL}, width {WIDTH}, {STEPS} steps: {times['one call'].median:.2f} s in one call, "
-        f"loop in Python / ours {ratio(times['loop'], times['one call'])}"
-    )
-
-
-if __name__ == "__main__":
-    measure_beam_search()
+    against = ratio(times["loop"], times["one call"])
+    found = f"{times['one call'].median:.2f} s in one call, loop / ours {against}"
+    yield Row(what, found, bound, against.high >= 1)
