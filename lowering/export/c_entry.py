@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from stepwell.lowering.export.entry_object import is_allocated, located
-from stepwell.lowering.export.header import caller_symbols
-from stepwell.lowering.export.names import identifiers
+from stepwell.lowering.export.names import caller_symbols, identifiers
 from stepwell.lowering.export.parts import Chunk
 from stepwell.lowering.export.weights_check import weights_sum
 from stepwell.runtime.abi import ARENA_ALIGNMENT, ENTRY_MESSAGES, FAILED_CHECK, MAX_ENTRY_SIZE

@@ -14,8 +14,9 @@ from stepwell.lowering.export.description import description
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
 from stepwell.lowering.export.emulated import driver_code, system_object
 from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
-from stepwell.lowering.export.header import HeaderFacts, caller_symbols, header_text
-from stepwell.lowering.export.names import checked_name, default_name
+from stepwell.lowering.export.ffi import FfiEntry, ffi_code, is_function
+from stepwell.lowering.export.header import HeaderFacts, header_text
+from stepwell.lowering.export.names import caller_symbols, checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.export.wasm.wasm_files import WasmModel, wasm_files
@@ -24,6 +25,7 @@ from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.exported import (
     EXPORT_SUFFIXES,
+    LIBRARY_SUFFIX,
     PROJECT_SUFFIX,
     SOURCE_SUFFIX,
     SYSTEM_SUFFIXES,
@@ -85,7 +87,8 @@ def export_image(
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
-    parts = _parts(name, entry, variant, arrays, options, image.summary)
+    is_shared = target.suffix == LIBRARY_SUFFIX
+    parts = _parts(name, entry, variant, arrays, options, image.summary, is_shared=is_shared)
     expect_stack(parts.stack_bytes, options)
     own = parts.weights or tuple(arrays)
     weight_bytes = sum(map(len, weight_chunks(own)))
@@ -140,6 +143,7 @@ def _parts(
     facts: Mapping[str, object],
     *,
     is_program: bool = False,
+    is_shared: bool = False,
 ) -> Parts:
     """The code of an export, with the weights that are in the same file; of a program, with a driver."""
     machine = described(variant.triple, variant.features)
@@ -150,7 +154,8 @@ def _parts(
     own = arrays if options.weights == "embed" else ()
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
     if not is_program:
-        return elf_parts(name, [function], support, own, text, support_of_system(variant.triple))
+        ffi = ffi_object([FfiEntry(name, entry, len(text))], options, machine) if is_shared else b""
+        return elf_parts(name, [function], support, own, text, support_of_system(variant.triple), ffi=ffi)
     interface = entry.interface
     arguments = 3 + bool(caller_symbols(entry)) + bool(interface.published)
     driver = compile_to_object(driver_code(name, machine.arch, arguments), machine, optimize=False)
@@ -179,6 +184,14 @@ def check_objects(
         return []
     text = weights_check_code(name, weight_chunks(arrays), machine.pointer_bytes)
     return [compile_to_object(text, machine, optimize=False)]
+
+
+def ffi_object(entries: Sequence[FfiEntry], options: ExportOptions, machine: TargetDescription) -> bytes:
+    """The object with the functions for other languages; no bytes where a caller there cannot pass all."""
+    entries = [each for each in entries if is_function(each.entry)]
+    if not entries or options.weights != "embed":
+        return b""
+    return compile_to_object(ffi_code(entries, machine.pointer_bytes), machine, optimize=True)
 
 
 def program_parts(image: ModelImage, options: ExportOptions) -> Parts:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from stepwell.lowering.export.cpu_check import CPUID, needs_cpuid, supported_function
 from stepwell.lowering.export.elf_parts import pool_links
 from stepwell.lowering.export.entry_object import is_allocated
-from stepwell.lowering.export.names import identifiers
+from stepwell.lowering.export.names import caller_symbols, identifiers
 from stepwell.lowering.kernels.exported_pool import POOL_BYTES
 from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
 from stepwell.runtime.image import Entry
@@ -123,12 +123,6 @@ def _function(entry: Entry, facts: HeaderFacts) -> list[str]:
     allocated = ["{type} *" + "*" * is_allocated(spec, interface) + "{name}" for spec in interface.outputs]
     parts += [_struct(f"{name}_outputs", interface.outputs, allocated), _call(name, facts), ""]
     return [*parts, _functions(entry, facts, symbols)]
-
-
-def caller_symbols(entry: Entry) -> tuple[str, ...]:
-    """The sizes that the caller passes, as `sched.entry` has them."""
-    dims = [dim for spec in entry.interface.inputs for dim in spec.dims]
-    return tuple(dict.fromkeys(str(dim) for dim in dims if str(dim) in dim.symbols()))
 
 
 def _constants(entry: Entry, facts: HeaderFacts) -> list[str]:
