@@ -49,6 +49,13 @@ class ExportOptions(NamedTuple):
     """`refuse` or `callback`."""
     stack: int | None = None
     """The stack that a call may take, in bytes."""
+    memory_pools: Mapping[str, int] | None = None
+    """Memories by name, with their bytes, in place of one workspace."""
+
+    @property
+    def pool_texts(self) -> tuple[str, ...]:
+        """The memory pools as `plan-memory` has them."""
+        return tuple(f"{name}={size}" for name, size in (self.memory_pools or {}).items())
 
 
 class Exported(NamedTuple):
@@ -77,6 +84,7 @@ def export_image(
     """
     target = Path(path)
     check_place(target)
+    expect_no_pools(options)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
     entry, variant = image.main, variant_of(image.main)
     expect_suffix(target, variant)
@@ -279,6 +287,13 @@ def expect_stack(stack: int, options: ExportOptions) -> None:
         raise StepwellError("bad-option", None, message, help="leave --stack out")
     message = f"a call takes up to {stack} bytes of stack, and {options.stack} are there"
     raise StepwellError("too-large", None, message, help="smaller inputs, or a larger --stack")
+
+
+def expect_no_pools(options: ExportOptions) -> None:
+    """Refuse memory pools for what is no C source alone. Raises: StepwellError `bad-option`."""
+    if options.memory_pools is not None:
+        message = "memory pools are for C source, whose compiler and linker know the memories"
+        raise StepwellError("bad-option", None, message, help="write FILE.c, or leave --memory-pools out")
 
 
 def write_files(files: Mapping[Path, Sequence[Chunk]]) -> None:

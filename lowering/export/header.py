@@ -65,6 +65,8 @@ class HeaderFacts:
     """Whether the code is C."""
     stacks: Mapping[str, int] = field(default_factory=dict[str, int])
     """The most stack of each function of a library, by its name in C."""
+    pools: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The memories in place of one workspace, with their bytes."""
 
 
 def _pool(name: str, triple: str) -> str:
@@ -136,7 +138,9 @@ def _constants(entry: Entry, facts: HeaderFacts) -> list[str]:
         lines.append(
             f"#define {upper}_STACK_BYTES {facts.stack_bytes} /* upper bound of one call, one thread */"
         )
-    if entry.interface.arena_bytes.is_static:
+    for pool, size in facts.pools.items():
+        lines.append(f"#define {upper}_{pool.upper()}_BYTES {size} /* of the memory {pool} */")
+    if entry.interface.arena_bytes.is_static and not facts.pools:
         lines.append(f"#define {upper}_WORKSPACE_BYTES {entry.interface.arena_bytes.value}")
     return lines
 
@@ -180,6 +184,7 @@ def _comment(spec: TensorSpec, name: str) -> str:
 def _call(name: str, facts: HeaderFacts) -> str:
     weights = f"their address, aligned to {ARENA_ALIGNMENT}" if facts.weights == "file" else "unused"
     pool = "unused" if facts.is_source else "NULL: the calling thread alone"
+    pools = f"  void *memories[{len(facts.pools)}]; /* {', '.join(facts.pools)} */\n" if facts.pools else ""
     return f"""\
 typedef struct {{ /* set it to zero, then fill in what you need */
   void *workspace;
@@ -190,7 +195,7 @@ typedef struct {{ /* set it to zero, then fill in what you need */
   void *user;
   int64_t values[2]; /* of the last failure */
   const void *weights; /* {weights} */
-}} {name}_call;"""
+{pools}}} {name}_call;"""
 
 
 def _functions(entry: Entry, facts: HeaderFacts, symbols: Sequence[str]) -> str:

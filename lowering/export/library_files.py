@@ -18,6 +18,7 @@ from stepwell.lowering.export.files import (
     check_objects,
     entry_code,
     expect_exportable,
+    expect_no_pools,
     expect_stack,
     expect_suffix,
     ffi_object,
@@ -44,6 +45,7 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     """
     target = Path(path)
     check_place(target)
+    expect_no_pools(options)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
     if target.suffix not in CODE_SUFFIXES:
         message = f"a library of several functions is written as {', '.join(CODE_SUFFIXES)}"
