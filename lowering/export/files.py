@@ -37,6 +37,10 @@ from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import TargetDescription, described
 
+MAX_EMBEDDED_BYTES = 1 << 31
+"""The limit of weights in a file of code, whose instructions have distances of 32 bits with a sign."""
+THREADS_NAME = "stepwell_threads.h"
+
 
 class ExportOptions(NamedTuple):
     """The choices of an export."""
@@ -95,16 +99,16 @@ def export_image(
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
+    expect_room(target, arrays, options)
     is_shared = target.suffix == LIBRARY_SUFFIX
     parts = _parts(name, entry, variant, arrays, options, image.summary, is_shared=is_shared)
     expect_stack(parts.stack_bytes, options)
-    own = parts.weights or tuple(arrays)
-    weight_bytes = sum(map(len, weight_chunks(own)))
+    weight_bytes = sum(map(len, weight_chunks(parts.weights or tuple(arrays))))
     host = options.host_calls == "callback"
     facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host)
     files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, variant.triple, target)}
     files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
-    files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
+    files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(arrays)
     write_files(files)
@@ -287,6 +291,25 @@ def expect_stack(stack: int, options: ExportOptions) -> None:
         raise StepwellError("bad-option", None, message, help="leave --stack out")
     message = f"a call takes up to {stack} bytes of stack, and {options.stack} are there"
     raise StepwellError("too-large", None, message, help="smaller inputs, or a larger --stack")
+
+
+def expect_room(path: Path, weights: Sequence[Array], options: ExportOptions) -> None:
+    """
+    Refuse a file that could not be addressed, and a header with the name of the one for threads.
+
+    Raises: StepwellError `too-large`, `bad-name`.
+    """
+    if path.with_suffix(".h").name == THREADS_NAME:
+        message = f"{THREADS_NAME} is written beside the file, and would be its header, too"
+        raise StepwellError("bad-name", str(path), message, help="choose another name for the file")
+    total = sum(array.nbytes for array in weights)
+    if options.weights != "embed" or total <= MAX_EMBEDDED_BYTES:
+        return
+    largest = max(array.nbytes for array in weights)
+    message = f"the weights take {total:,} bytes, and code reaches {MAX_EMBEDDED_BYTES:,} in its own file"
+    note = f"the largest one takes {largest:,} bytes"
+    help = "--weights file, or --weights extern for memory of the program's"
+    raise StepwellError("too-large", str(path), message, note=note, help=help)
 
 
 def expect_no_pools(options: ExportOptions) -> None:

@@ -13,12 +13,14 @@ from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
 from stepwell.lowering.export.entry_object import support_objects
 from stepwell.lowering.export.ffi import FfiEntry
 from stepwell.lowering.export.files import (
+    THREADS_NAME,
     Exported,
     ExportOptions,
     check_objects,
     entry_code,
     expect_exportable,
     expect_no_pools,
+    expect_room,
     expect_stack,
     expect_suffix,
     ffi_object,
@@ -58,6 +60,7 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     _expect_names_of_c(image.functions)
     if image.weight_check is not None:
         image.weight_check.wait()
+    expect_room(target, image.weights, options)
     parts = _parts(name, image, variants, options, is_shared=target.suffix == LIBRARY_SUFFIX)
     expect_stack(parts.stack_bytes, options)
     files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, triple, target)}
@@ -66,7 +69,7 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     facts = HeaderFacts(name, options.weights, weight_bytes, 0, host, stacks=parts.stacks)
     header = library_header_text(image.functions, triple, features, facts)
     files[target.with_suffix(".h")] = [header.encode()]
-    files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
+    files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(image.weights)
     write_files(files)

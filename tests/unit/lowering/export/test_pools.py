@@ -96,6 +96,7 @@ def test_both_memories_are_used_and_a_byte_less_is_refused(tmp_path: Path) -> No
     assert "MatMul" in error.value.render() and sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("pools", ["tcm=", "tcm=0", "tcm", "a=64,a=64", "=5", "a b=4", "a=-1", ""])
 def test_pools_are_names_with_bytes(pools: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     onnx.save(proto(), tmp_path / "m.onnx")
@@ -105,6 +106,7 @@ def test_pools_are_names_with_bytes(pools: str, tmp_path: Path, capsys: pytest.C
     assert not (tmp_path / "m.c").exists()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("suffix", ["so", "o", "tar"])
 def test_pools_are_for_source(suffix: str, tmp_path: Path) -> None:
     with pytest.raises(StepwellError, match="bad-option.*memory pools are for C source"):

@@ -52,6 +52,7 @@ def test_a_library_is_a_module(folder: Path) -> None:
     assert json.loads(str(module.m_info()))["name"] == "m"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
