@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from stepwell.lowering.export.c_math import MATH_FUNCTIONS, math_code
+from stepwell.lowering.c_math import MATH_FUNCTIONS, math_code
 from stepwell.lowering.export.ffi import IMPORTS_SYMBOL, ffi_functions
 from stepwell.lowering.export.parts import ExportedSymbol, Parts
 from stepwell.lowering.export.stack_bound import stack_bound
