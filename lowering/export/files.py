@@ -89,6 +89,7 @@ def export_image(
     target = Path(path)
     check_place(target)
     expect_no_pools(options)
+    expect_one_target(image)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
     entry, variant = image.main, variant_of(image.main)
     expect_suffix(target, variant)
@@ -215,6 +216,14 @@ def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
     arrays = [image.weights[number] for number in entry.weights]
     name = options.name or "model"
     return _parts(name, entry, variant, arrays, options, image.summary, is_program=True)
+
+
+def expect_one_target(image: ModelImage) -> None:
+    """Refuse an artifact for several targets. Raises: StepwellError `bad-option`."""
+    if len(image.targets) > 1:
+        found = ", ".join(entry.variants[0].triple for entry in image.targets)
+        message = f"an exported file has the code of one target, and the artifact has that of {found}"
+        raise StepwellError("bad-option", None, message, help="compile the model for one of them")
 
 
 def variant_of(entry: Entry) -> Variant:
