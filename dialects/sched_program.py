@@ -69,6 +69,8 @@ class ProgramAttr(ParametrizedAttribute):
       would be too long to read; on level 3 an argument after the outputs.
     - `slots`: the number of slots for memory whose size depends on data.
     - `in_place`: the numbers of outputs that are states, written over the inputs with their values before.
+    - `pools`: the memories that make up the arena, each with its bytes, `["tcm=4096", "sram=512"]`, which are
+      arguments in place of the arena.
 
     Constraints:
       (C1) `inputs`, `outputs` and `slots` are not negative, and given together with `arena`, or not at all.
@@ -80,6 +82,7 @@ class ProgramAttr(ParametrizedAttribute):
       (C7) views of the arena at known offsets are inside of it; there are the slots and published sizes that
            ops name.
       (C8) outputs in place are outputs, each once.
+      (C9) pools have names, each once, and as many bytes as the arena together.
     """
 
     name = "sched.program"
@@ -91,13 +94,15 @@ class ProgramAttr(ParametrizedAttribute):
     arena: ArrayAttr[StringAttr] = param_def()
     slots: IntAttr = param_def()
     in_place: ArrayAttr[IntAttr] = param_def()
+    pools: ArrayAttr[StringAttr] = param_def()
 
     @staticmethod
     def of_symbols(symbols: Sequence[str]) -> ProgramAttr:
         """The interface on level 2."""
         absent, (arena, slots) = IntAttr(_ABSENT), _NO_MEMORY
+        none = names_attr(())
         return ProgramAttr(
-            absent, absent, names_attr(symbols), names_attr(()), arena, slots, ArrayAttr[IntAttr]([])
+            absent, absent, names_attr(symbols), none, arena, slots, ArrayAttr[IntAttr]([]), none
         )
 
     @staticmethod
@@ -109,11 +114,13 @@ class ProgramAttr(ParametrizedAttribute):
         arena: Dim,
         slots: int,
         in_place: Sequence[int] = (),
+        pools: Sequence[str] = (),
     ) -> ProgramAttr:
         """The interface with memory."""
         counts, names = (IntAttr(inputs), IntAttr(outputs)), (names_attr(symbols), names_attr(published))
         numbers = ArrayAttr([IntAttr(number) for number in in_place])
-        return ProgramAttr(*counts, *names, names_attr(arena.summands), IntAttr(slots), numbers)
+        memory = names_attr(arena.summands), IntAttr(slots), numbers, names_attr(pools)
+        return ProgramAttr(*counts, *names, *memory)
 
     @property
     def symbol_names(self) -> tuple[str, ...]:
@@ -124,6 +131,17 @@ class ProgramAttr(ParametrizedAttribute):
     def numbers_in_place(self) -> tuple[int, ...]:
         """The numbers of outputs that are written over the inputs with their values before."""
         return tuple(number.data for number in self.in_place)
+
+    @property
+    def pool_bytes(self) -> Mapping[str, int]:
+        """The bytes of each pool by name. Raises: ValueError for a text that is none."""
+        pairs = (text.data.partition("=") for text in self.pools)
+        return {name: int(size) for name, _, size in pairs}
+
+    @property
+    def memories(self) -> int:
+        """The number of arguments for the arena."""
+        return max(1, len(self.pools))
 
     @property
     def has_memory(self) -> bool:
@@ -150,10 +168,12 @@ class ProgramAttr(ParametrizedAttribute):
             "arena": texts,
             "slots": number,
             "in_place": partial(parse_numbers, parser),
+            "pools": names,
         }
         absent, none, (arena, slots) = IntAttr(_ABSENT), names_attr(()), _NO_MEMORY
         counts = {"inputs": absent, "outputs": absent, "slots": slots, "in_place": ArrayAttr[IntAttr]([])}
-        return parse_fields(parser, readers, {**counts, "arena": arena, "symbols": none, "published": none})
+        texts_ = {"arena": arena, "symbols": none, "published": none, "pools": none}
+        return parse_fields(parser, readers, {**counts, **texts_})
 
     def print_parameters(self, printer: Printer) -> None:
         fields = [f"symbols = {self.symbols}"]
@@ -164,6 +184,7 @@ class ProgramAttr(ParametrizedAttribute):
             fields += [f"arena = {arena}", f"slots = {self.slots.data}"]
             if self.in_place.data:
                 fields.append(f"in_place = [{', '.join(map(str, self.numbers_in_place))}]")
+            fields += [f"pools = {self.pools}"] if self.pools.data else []
         with printer.in_angle_brackets():
             printer.print_string(", ".join(fields))
 
@@ -179,6 +200,21 @@ class ProgramAttr(ParametrizedAttribute):
         numbers = self.numbers_in_place
         if len(set(numbers)) < len(numbers) or any(not 0 <= n < self.outputs.data for n in numbers):  # (C8)
             raise VerifyException(f"in_place must be numbers of outputs, each once, found {list(numbers)}")
+        self._verify_pools()
+
+    def _verify_pools(self) -> None:
+        """Require pools to be the parts of the arena (C9)."""
+        if not self.pools.data:
+            return
+        try:
+            sizes = self.pool_bytes
+        except ValueError:
+            raise VerifyException(f'pools must be such as "tcm=4096", found {self.pools}') from None
+        if len(sizes) < len(self.pools) or sum(sizes.values()) != self.arena_bytes:
+            message = (
+                f"pools must have a name each, and {self.arena_bytes} bytes together, found {self.pools}"
+            )
+            raise VerifyException(message)
 
 
 _NO_MEMORY = names_attr(()), IntAttr(_ABSENT)
@@ -245,10 +281,12 @@ def _verify_memory(function: FuncOp, program: ProgramAttr, buffers: Sequence[Att
     """Require the buffers, and the uses of memory, that an interface announces."""
     inputs, outputs = program.inputs.data, program.outputs.data
     memrefs = sum(isinstance(type, MemRefType) for type in buffers)
-    if not len(buffers) == memrefs == inputs + outputs + 1 or buffers[-1] != BYTES:  # (C5)
+    last, expected = buffers[inputs + outputs :], inputs + outputs + program.memories
+    if not len(buffers) == memrefs == expected or any(type != BYTES for type in last):  # (C5)
+        parts = f"{program.memories} parts of " if program.pools.data else ""
         raise VerifyException(
-            f"expected buffers of {inputs} inputs and {outputs} outputs, then the arena of type {BYTES}, "
-            f"found {', '.join(map(str, buffers)) or 'none'}"
+            f"expected buffers of {inputs} inputs and {outputs} outputs, then {parts}the arena of type "
+            f"{BYTES}, found {', '.join(map(str, buffers)) or 'none'}"
         )
     if function.function_type.outputs.data:
         raise VerifyException("@main on buffers returns nothing: its results are arguments")
@@ -271,17 +309,18 @@ def _verify_uses(function: FuncOp, program: ProgramAttr) -> None:
     from xdsl.dialects import memref  # 15 ms that level 1 does not need
 
     slots, sizes = program.slots.data, len(program.symbols) + len(program.published)
-    arena = program.arena_bytes
-    argument = function.body.block.args[program.inputs.data + program.outputs.data]
+    first, arena = program.inputs.data + program.outputs.data, program.arena_bytes
+    limits = list(program.pool_bytes.values()) or ([arena.value] if arena.is_static else [])
+    bytes_of = dict(zip(function.body.block.args[first:], limits, strict=False))
     for op in function.body.walk():
         if isinstance(op, AllocateOp) and op.slot.value.data >= slots:
             raise VerifyException(f"slot {op.slot.value.data} is allocated, and there are {slots}")
         if isinstance(op, PublishOp) and not len(program.symbols) <= op.place.value.data < sizes:
             raise VerifyException(f"a size is published at {op.place.value.data}, and there are {sizes}")
-        if isinstance(op, memref.ViewOp) and op.source is argument and arena.is_static:
+        if isinstance(op, memref.ViewOp) and (limit := bytes_of.get(op.source)) is not None:
             end = _end_of(op)
-            if end is not None and end > arena.value:
-                raise VerifyException(f"a view of the arena ends at byte {end}, and it has {arena.value}")
+            if end is not None and end > limit:
+                raise VerifyException(f"a view of the arena ends at byte {end}, and it has {limit}")
 
 
 def _end_of(view: memref.ViewOp) -> int | None:

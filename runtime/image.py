@@ -23,6 +23,8 @@ MAIN = "main"
 """The name of the function that calling a model runs."""
 VERSION = "main["
 """The beginning of the names of functions that `main` is for fixed sizes: `main[S=1]`."""
+TARGET = "main for "
+"""The beginning of the names of functions that `main` is for other targets, in order of preference."""
 LIBRARY = "functions of the library"
 """The key in a library's summary of the names of its functions; others have `main` or a program."""
 NATIVE = "native functions"
@@ -186,6 +188,12 @@ class ModelImage(NamedTuple):
     def versions(self) -> Mapping[str, Entry]:
         """The functions for fixed sizes, which calls of these sizes run instead of `main`."""
         return {name: entry for name, entry in self.functions.items() if name.startswith(VERSION)}
+
+    @property
+    def targets(self) -> tuple[Entry, ...]:
+        """`main` for each target of the file, the preferred one first; empty for programs and libraries."""
+        others = (entry for name, entry in self.functions.items() if name.startswith(TARGET))
+        return (self.functions[MAIN], *others) if MAIN in self.functions else ()
 
     @property
     def segments(self) -> Mapping[str, Entry]:

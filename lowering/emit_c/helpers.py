@@ -258,10 +258,10 @@ HELPERS = _split()
 """The text of each helper by its name."""
 
 
-def helper_texts(called: Iterable[str]) -> str:
-    """The helpers of some names with all callees, in an order in which callees come first."""
+def helper_texts(called: Iterable[str], text: str = "") -> str:
+    """The helpers of some names and those that a text calls, with all callees, which come first."""
     needed: set[str] = set()
-    waiting = list(called)
+    waiting = [*called, *(name for name in _CALL.findall(text) if name in HELPERS)]
     while waiting:
         name = waiting.pop()
         if name in needed:

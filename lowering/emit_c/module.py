@@ -12,9 +12,11 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects import emitc
 from stepwell.dialects.constants import array_of
+from stepwell.lowering.c_math import TABLE
 from stepwell.lowering.emit_c.constants import ConstantArray
 from stepwell.lowering.emit_c.function import FunctionText
 from stepwell.lowering.emit_c.helpers import HELPERS, helper_texts
+from stepwell.lowering.emit_c.mathematics import MATHEMATICS, mathematics_text
 from stepwell.lowering.emit_c.pointers import Written
 from stepwell.lowering.emit_c.types import Names
 from stepwell.runtime.errors import InternalError, StepwellError
@@ -63,7 +65,12 @@ def emit_c(
     called: dict[str, None] = {}
     functions: list[str] = []
     written = Written.of(module)
-    taken = {*HELPERS, *(f.sym_name.data for f in module.ops if isinstance(f, emitc.FuncOp))}
+    taken = {
+        *HELPERS,
+        *MATHEMATICS,
+        TABLE,
+        *(f.sym_name.data for f in module.ops if isinstance(f, emitc.FuncOp)),
+    }
     for op in module.ops:
         if isinstance(op, emitc.FuncOp):
             reads = any(isinstance(inner, emitc.GetGlobalOp) for inner in op.walk())
@@ -78,9 +85,11 @@ def emit_c(
     called |= dict.fromkeys(
         name for name in ("f32_of_bits", "f64_of_bits", "failed", "call_host") if f"{name}(" in body
     )
-    if unknown := [name for name in called if name not in HELPERS]:
+    if unknown := [name for name in called if name not in (HELPERS.keys() | MATHEMATICS)]:
         raise InternalError(None, f"C has no helper {unknown[0]}")
-    return CSource(helper_texts(called), "\n".join(constants), body)
+    mathematics = mathematics_text(called)
+    helpers = helper_texts([name for name in called if name in HELPERS], mathematics)
+    return CSource("\n".join(filter(None, (helpers, mathematics))), "\n".join(constants), body)
 
 
 def _value_of(op: emitc.GlobalOp) -> Attribute:

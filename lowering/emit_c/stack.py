@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.emitc import EmitC_ArrayType
+from xdsl.dialects.emitc import EmitC_ArrayType, EmitC_CallOpaqueOp
 from xdsl.ir import Operation
 
 from stepwell.dialects import emitc
 from stepwell.dialects.emitc import expressions
 from stepwell.dialects.types import element_bytes
+from stepwell.lowering.emit_c.mathematics import mathematics_stack_bytes
 
 _WORD_BYTES = 8
 _FRAME_BYTES = 192
@@ -24,7 +25,9 @@ def stack_bytes(module: ModuleOp) -> int:
     deepest: dict[str, int] = {}
     for name, function in functions.items():  # callees come before their callers
         calls = [op.callee.string_value() for op in function.walk() if isinstance(op, emitc.CallOp)]
-        inner = max((deepest[callee] for callee in calls), default=0)
+        helpers = [op.callee.data for op in function.walk() if isinstance(op, EmitC_CallOpaqueOp)]
+        stacks = [*(deepest[callee] for callee in calls), *map(mathematics_stack_bytes, helpers)]
+        inner = max(stacks, default=0)
         deepest[name] = _frame(function) + inner
     total = max(deepest.values(), default=0) + _ENTRY_BYTES
     return -(-total // 64) * 64

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from stepwell.lowering.export.entry_object import is_allocated, located
-from stepwell.lowering.export.header import caller_symbols
-from stepwell.lowering.export.names import identifiers
+from stepwell.lowering.export.names import caller_symbols, identifiers
 from stepwell.lowering.export.parts import Chunk
 from stepwell.lowering.export.weights_check import weights_sum
 from stepwell.runtime.abi import ARENA_ALIGNMENT, ENTRY_MESSAGES, FAILED_CHECK, MAX_ENTRY_SIZE
@@ -49,10 +48,17 @@ _COLUMNS = 100
 
 
 class EntryText:
-    """The C of an entry: `types` are those of the parameters of `model_main` for inputs and outputs."""
+    """
+    The C of an entry.
 
-    def __init__(self, name: str, entry: Entry, weights: str, types: Sequence[str]):
+    Args: `types` are those of the parameters of `model_main` for inputs and outputs; `pools` are memories of
+    the caller's in place of one workspace.
+    """
+
+    def __init__(self, name: str, entry: Entry, weights: str, types: Sequence[str], pools: Mapping[str, int]):
         self._name, self._entry, self._weights, self._types = name, entry, weights, types
+        self._pools = list(pools.values())
+        self._workspace = Dim.of(0) if pools else entry.interface.arena_bytes
         self._symbols = caller_symbols(entry)
         self._rows = [located(f"{row.code}: {row.message}", row.where) for row in entry.errors]
         self._checks = [
@@ -83,7 +89,7 @@ class EntryText:
         def size(dim: Dim) -> str:
             return dim.build(lambda symbol: f"dims->{values[symbol]}", algebra)
 
-        arena = size(self._interface.arena_bytes)
+        arena = size(self._workspace)
         sizes = [size(_bytes(spec)) for spec in self._fixed_specs()]
         checks = [(size(left), size(right)) for left, right, _ in self._checks]
         body: list[str] = []
@@ -139,6 +145,7 @@ class EntryText:
             "if (bytes != 0 && call->workspace == NULL) return STEPWELL_BAD_ARGUMENT;",
             "if ((uint64_t)call->workspace_bytes < (uint64_t)bytes) return STEPWELL_SMALL_WORKSPACE;",
             f"if ((uintptr_t)call->workspace % {ARENA_ALIGNMENT} != 0) return STEPWELL_BAD_ALIGNMENT;",
+            *self._pool_checks(),
             *self._weight_checks(),
             "call->values[0] = 0;",
             "call->values[1] = 0;",
@@ -149,6 +156,12 @@ class EntryText:
         declared += ["void *allocated[MODEL_OUTPUTS];"] if self._entry.slots else []
         declared += [f"int64_t found[{len(interface.published)}];"] if interface.published else []
         return "\n".join([head, *(f"  {line}" for line in (*declared, *body)), "}"]) + "\n"
+
+    def _pool_checks(self) -> list[str]:
+        places = [f"call->memories[{number}]" for number, size in enumerate(self._pools) if size]
+        lines = [f"if ({place} == NULL) return STEPWELL_BAD_ARGUMENT;" for place in places]
+        bad = f"% {ARENA_ALIGNMENT} != 0) return STEPWELL_BAD_ALIGNMENT;"
+        return [*lines, *(f"if ((uintptr_t){place} {bad}" for place in places)]
 
     def _weight_checks(self) -> list[str]:
         if not self._entry.weights or self._weights == "embed":
@@ -172,7 +185,8 @@ class EntryText:
             places.append("NULL" if is_allocated(spec, interface) else f"({type}){place}")
         names = dict(zip(self._symbols, identifiers(self._symbols), strict=True))
         sizes = [f"(ptrdiff_t)dims->{names[symbol]}" for symbol in interface.symbols]
-        arguments += [*places, "(uint8_t *)call->workspace", *sizes]
+        memories = [f"(uint8_t *)call->memories[{number}]" for number in range(len(self._pools))]
+        arguments += [*places, *(memories or ["(uint8_t *)call->workspace"]), *sizes]
         lines = [f"status = model_main({', '.join(arguments)});", "if (status != 0) return status;"]
         for number, (spec, place) in enumerate(zip(interface.outputs, outputs, strict=True)):
             if is_allocated(spec, interface):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
@@ -46,6 +46,8 @@ class CProgram:
     """The weights, in the order of the module's globals."""
     triple: str
     facts: Mapping[str, object]
+    pools: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The memories of the caller's by name, and the bytes that are used of each; none where it is one."""
 
 
 def export_source(program: CProgram, path: str | Path, options: ExportOptions) -> Exported:
@@ -63,7 +65,13 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     stack = stack_bytes(program.module)
     expect_stack(stack, options)
     facts = HeaderFacts(
-        name, options.weights, weight_bytes, stack, options.host_calls == "callback", is_source=True
+        name,
+        options.weights,
+        weight_bytes,
+        stack,
+        options.host_calls == "callback",
+        is_source=True,
+        pools=program.pools,
     )
     header = target.with_suffix(".h")
     text = _Source(name, program, options.weights, header.name)
@@ -76,7 +84,8 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     write_files(files)
     symbols = [f"{name}_{each}" for each in ("workspace_bytes", "run", "message", "json")]
     symbols += [f"{name}_check_weights"] if options.weights == "file" else []
-    workspace = str(program.entry.interface.arena_bytes)
+    workspace = ", ".join(f"{pool}: {size}" for pool, size in program.pools.items())
+    workspace = workspace or str(program.entry.interface.arena_bytes)
     return Exported(tuple(files), tuple(symbols), workspace, stack, len(text.code), weight_bytes)
 
 
@@ -121,7 +130,7 @@ class _Source:
             f"typedef {name}_call model_call;\nenum {{ MODEL_OUTPUTS = {outputs} }};\n",
             *declarations,
             source.text,
-            EntryText(name, entry, self._weights, self._types()).text(text),
+            EntryText(name, entry, self._weights, self._types(), program.pools).text(text),
         ]
         if self._weights == "file":
             parts.append(weights_check_function(name, weight_chunks(program.arrays)))

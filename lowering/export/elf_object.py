@@ -15,8 +15,8 @@ from stepwell.runtime.link.elf import ELF64, MACHINES, ElfClass, elf_class
 
 MACHINE_NUMBERS: Mapping[str, int] = {arch: number for number, arch in MACHINES.items()}
 _RELOCATABLE = 1
-PROGRAM, SYMBOLS, STRINGS, _RELOCATIONS, _RELOCATIONS_IN_PLACE = 1, 2, 3, 4, 9
-ALLOCATE, EXECUTE, _INFO_LINK = 2, 4, 0x40
+PROGRAM, SYMBOLS, STRINGS, RELOCATIONS, RELOCATIONS_IN_PLACE = 1, 2, 3, 4, 9
+WRITE, ALLOCATE, EXECUTE, _INFO_LINK = 1, 2, 4, 0x40
 _LOCAL, GLOBAL, WEAK = 0, 1, 2
 OBJECT, FUNCTION = 1, 2
 _HIDDEN = 2
@@ -123,7 +123,7 @@ def _relocation_section(parts: Parts, numbers: Mapping[str, int], table: int) ->
         else elf.relocation.pack(offset, numbers[name] << 8 | kind)
         for offset, kind, name, addend in parts.code.relocations
     ]
-    name, type = (".rela.text", _RELOCATIONS) if elf is ELF64 else (".rel.text", _RELOCATIONS_IN_PLACE)
+    name, type = (".rela.text", RELOCATIONS) if elf is ELF64 else (".rel.text", RELOCATIONS_IN_PLACE)
     return Section(name, type, _INFO_LINK, rows, 8, link=table, info=_TEXT, entry_bytes=elf.relocation.size)
 
 

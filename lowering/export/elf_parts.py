@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from stepwell.lowering.export.c_math import MATH_FUNCTIONS, math_code
+from stepwell.lowering.c_math import MATH_FUNCTIONS, math_code
+from stepwell.lowering.export.ffi import IMPORTS_SYMBOL, ffi_functions
 from stepwell.lowering.export.parts import ExportedSymbol, Parts
 from stepwell.lowering.export.stack_bound import stack_bound
 from stepwell.lowering.kernels.exported_pool import POOL_FUNCTIONS, POOL_PREFIX
@@ -47,12 +48,14 @@ def elf_parts(
     weights: Sequence[Array],
     json: str,
     more: Sequence[ObjectFile] = (),
+    *,
+    ffi: bytes = b"",
 ) -> Parts:
     """
     The code of functions with the objects of their entries.
 
     Args: `support` are the objects that all of them call; `weights` are those of the file itself; `more` are
-    objects of a program around it.
+    objects of a program around it; `ffi` is the object of its functions for other languages.
     Raises: StepwellError `undefined-symbol` where nothing defines a function that the code calls.
     """
     shared = [*map(read_paired, support)]
@@ -64,18 +67,24 @@ def elf_parts(
         # Of several functions, kernels with the same name have the same code.
         kernels = code if len(functions) == 1 else [_as_weak(file, each.alias) for file in code]
         files += [*(file for file in kernels if file not in files), entry]
-    code = _linked([*files, *shared], [f"{each.name}_weights" for each in functions])
+    files += [read_paired(ffi)] if ffi else []
+    code = _linked([*files, *shared], [IMPORTS_SYMBOL, *(f"{each.name}_weights" for each in functions)])
     weights_of_file = f"{name}_weights"
-    open = [(place, kind, weights_of_file, addend) for place, kind, _, addend in code.relocations]
+    open = [
+        (place, kind, symbol if symbol == IMPORTS_SYMBOL else weights_of_file, addend)
+        for place, kind, symbol, addend in code.relocations
+    ]
     code = code._replace(relocations=tuple(open))
     names = [f"{each.name}_{suffix}" for each in functions for suffix in _ENTRY]
+    names += [ffi_name for each in functions for ffi_name in ffi_functions(each.name)]
     names = list(dict.fromkeys([*names, *(f"{name}_{suffix}" for suffix in _FILE)]))
     symbols = [ExportedSymbol(function) for function in names if function in code.symbols]
     links, is_weak = pool_links(name, functions[0].variant.triple)
     places = {link: code.symbols[own] for link, own in zip(links, POOL_FUNCTIONS, strict=True)}
     code = code._replace(symbols={**code.symbols, **places})
     symbols += [ExportedSymbol(link, is_weak) for link in links]
-    return Parts(name, code, tuple(symbols), tuple(weights), json, stacks)
+    imports = IMPORTS_SYMBOL if ffi else ""
+    return Parts(name, code, tuple(symbols), tuple(weights), json, imports, stacks)
 
 
 def _mathematics(functions: Sequence[EntryCode], support: Sequence[ObjectFile]) -> list[ObjectFile]:

@@ -1,7 +1,8 @@
 """
 Writer of shared libraries in ELF: code that needs no relocation, so that no linker is needed either.
 
-Segments: headers, dynamic symbols and code; the dynamic section, which the loader writes into; weights.
+Segments: headers, dynamic symbols and code; the dynamic section and the addresses of functions outside, which
+the loader writes; weights.
 Source: System V ABI, chapter 5 (program loading and dynamic linking).
 """
 
@@ -10,6 +11,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from stepwell.lowering.export.elf_imports import (
+    import_entries,
+    import_relocations,
+    import_sections,
+    import_symbols,
+)
 from stepwell.lowering.export.elf_object import (
     ALLOCATE,
     EXECUTE,
@@ -18,6 +25,7 @@ from stepwell.lowering.export.elf_object import (
     PROGRAM,
     STRINGS,
     WEAK,
+    WRITE,
     Section,
     Strings,
     header,
@@ -25,6 +33,7 @@ from stepwell.lowering.export.elf_object import (
     section_rows,
     symbol,
 )
+from stepwell.lowering.export.ffi import IMPORTS
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.files.exported import JSON_SECTION, WEIGHTS_SECTION
@@ -35,7 +44,6 @@ EXECUTABLE, _SHARED = 2, 3
 # Linux on aarch64 may have pages of 64 KiB.
 _PAGE_BYTES = {"aarch64": 1 << 16}
 _DYNAMIC_SYMBOLS, _HASH, _DYNAMIC = 11, 5, 6
-_WRITE = 1
 LOAD, _DYNAMIC_SEGMENT, _STACK = 1, 2, 0x6474E551
 RUN, _CHANGE, READ = 1, 2, 4
 _TEXT_NUMBER = 4
@@ -45,29 +53,44 @@ def elf_shared(parts: Parts) -> list[Chunk]:
     """The shared library of an export."""
     code, page = parts.code, _PAGE_BYTES.get(parts.code.arch, 1 << 12)
     strings, elf = Strings(), elf_class(code.arch)
-    word = elf.bits // 8
     rows = _rows(strings, parts, 0)
-    hashes = _hash_table([each.name for each in parts.symbols])
-    symbols = Section(".dynsym", _DYNAMIC_SYMBOLS, ALLOCATE, [rows], 8, 3, 1, elf.symbol.size)
+    names = [*(each.name for each in parts.symbols), *(IMPORTS if parts.imports else ())]
     sections = [
-        symbols,
-        Section(".hash", _HASH, ALLOCATE, [hashes], 8, 1, 0, 4),
+        Section(".dynsym", _DYNAMIC_SYMBOLS, ALLOCATE, [rows], 8, 3, 1, elf.symbol.size),
+        Section(".hash", _HASH, ALLOCATE, [_hash_table(names)], 8, 1, 0, 4),
         Section(".dynstr", STRINGS, ALLOCATE, [bytes(strings.data)]),
         Section(".text", PROGRAM, ALLOCATE | EXECUTE, [code.contents], code.alignment),
-        Section(".dynamic", _DYNAMIC, ALLOCATE | _WRITE, [bytes(2 * word * 6)], 8, 3, 0, 2 * word),
+        _empty_dynamic(elf, parts),
     ]
+    if parts.imports:
+        sections += import_sections(code.arch)
     if parts.weights:
         contents = weight_chunks(parts.weights)
         sections.append(Section(WEIGHTS_SECTION, PROGRAM, ALLOCATE, contents, ARENA_ALIGNMENT))
     programs = 4 + bool(parts.weights)
     end = _place(sections, elf.header.size + programs * program_bytes(elf), page)
-    # Addresses are known: symbols, the dynamic section, and the references from code to weights.
-    start = sections[3].address
-    symbols.chunks = [_rows(strings, parts, start)]
-    sections[4].chunks = [_dynamic(elf, sections)]
-    sections[3].chunks = [patched(parts, start, sections[-1].address)]
+    _fill(parts, strings, sections)
     table = _programs(elf, sections, page)
     return _file(parts, sections, table, programs, end)
+
+
+def _empty_dynamic(elf: ElfClass, parts: Parts) -> Section:
+    """The dynamic section before the addresses in it are known."""
+    row_bytes, rows = 2 * elf.bits // 8, 9 if parts.imports else 6
+    return Section(".dynamic", _DYNAMIC, ALLOCATE | WRITE, [bytes(row_bytes * rows)], 8, 3, 0, row_bytes)
+
+
+def _fill(parts: Parts, strings: Strings, sections: Sequence[Section]) -> None:
+    """Write what depends on addresses: symbols, the dynamic section, references of code to other sections."""
+    symbols, _, _, text, dynamic, *rest = sections
+    symbols.chunks = [_rows(strings, parts, text.address)]
+    imports = 0
+    if parts.imports:
+        relocations, table = rest[:2]
+        relocations.chunks = import_relocations(parts.code.arch, table, 1 + len(parts.symbols))
+        imports = table.address
+    dynamic.chunks = [_dynamic(elf_class(parts.code.arch), sections, has_imports=bool(parts.imports))]
+    text.chunks = [patched(parts, text.address, sections[-1].address, imports)]
 
 
 def _rows(strings: Strings, parts: Parts, start: int) -> bytes:
@@ -78,14 +101,14 @@ def _rows(strings: Strings, parts: Parts, start: int) -> bytes:
         offset, size = parts.code.symbols[each.name]
         binding, name = WEAK if each.is_weak else GLOBAL, strings.offset(each.name)
         rows.append(symbol(elf, name, binding, FUNCTION, _TEXT_NUMBER, (start + offset, size), False))
-    return b"".join(rows)
+    return b"".join([*rows, *(import_symbols(parts.code.arch, strings) if parts.imports else [])])
 
 
 def _place(sections: Sequence[Section], start: int, page: int) -> int:
     """Give sections their offsets and addresses, segments on pages of their own; returns the end."""
     end, shift = start, 0
     for number, each in enumerate(sections):
-        if number >= _TEXT_NUMBER:  # the dynamic section and weights begin segments
+        if number == _TEXT_NUMBER or each.name == WEIGHTS_SECTION:  # they begin segments
             shift += page
         end += -end % each.alignment
         each.offset, each.address = end, end + shift
@@ -111,34 +134,36 @@ def _hash(name: str) -> int:
     return value
 
 
-def _dynamic(elf: ElfClass, sections: Sequence[Section]) -> bytes:
+def _dynamic(elf: ElfClass, sections: Sequence[Section], *, has_imports: bool) -> bytes:
     """The dynamic section: where the loader finds symbols."""
     symbols, hashes, strings = (section.address for section in sections[:3])
-    entries = [(4, hashes), (5, strings), (6, symbols), (10, sections[2].size), (11, elf.symbol.size), (0, 0)]
-    return b"".join(struct.pack("<QQ" if elf is ELF64 else "<II", *entry) for entry in entries)
+    entries = [(4, hashes), (5, strings), (6, symbols), (10, sections[2].size), (11, elf.symbol.size)]
+    entries += import_entries(sections[5]) if has_imports else []
+    return b"".join(struct.pack("<QQ" if elf is ELF64 else "<II", *entry) for entry in (*entries, (0, 0)))
 
 
-def patched(parts: Parts, start: int, weights: int) -> bytes:
-    """Code at an address, whose relocations, which refer to the weights, are carried out."""
+def patched(parts: Parts, start: int, weights: int, imports: int = 0) -> bytes:
+    """Code at an address, whose relocations, which refer to weights and imports, are carried out."""
     patches = PATCHES[parts.code.arch]
     # A patch depends on the distance alone, or on addresses in pages: memory begins where the code does.
     memory = bytearray(start) + parts.code.contents
-    for offset, kind, _, addend in parts.code.relocations:
-        patches[kind](memory, start + offset, weights, addend)
+    for offset, kind, name, addend in parts.code.relocations:
+        patches[kind](memory, start + offset, imports if name == parts.imports else weights, addend)
     return bytes(memory[start:])
 
 
 def _programs(elf: ElfClass, sections: Sequence[Section], page: int) -> bytes:
     """The table of segments."""
-    text, dynamic = sections[3], sections[4]
+    text, dynamic, *rest = sections[3:]
     end = text.offset + text.size
+    written = sum(each.size for each in (dynamic, *rest) if each.name != WEIGHTS_SECTION)
     rows = [
         (LOAD, READ | RUN, 0, 0, end, page),
-        (LOAD, READ | _CHANGE, dynamic.offset, dynamic.address, dynamic.size, page),
+        (LOAD, READ | _CHANGE, dynamic.offset, dynamic.address, written, page),
         (_DYNAMIC_SEGMENT, READ | _CHANGE, dynamic.offset, dynamic.address, dynamic.size, 8),
         (_STACK, READ | _CHANGE, 0, 0, 0, 16),
     ]
-    for weights in sections[5:]:
+    for weights in (each for each in rest if each.name == WEIGHTS_SECTION):
         rows.append((LOAD, READ, weights.offset, weights.address, weights.size, page))
     return b"".join(program_row(elf, *row) for row in rows)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from stepwell.lowering.export.emulated import BASE, emulated_program, words
 from stepwell.lowering.export.files import ExportOptions, program_parts, wasm_model
-from stepwell.lowering.export.header import caller_symbols
+from stepwell.lowering.export.names import caller_symbols
 from stepwell.lowering.export.wasm.emulated import emulated_files
 from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
 from stepwell.runtime.abi import CallField as Field

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from stepwell.lowering.export.entry_object import is_allocated
-from stepwell.lowering.export.header import C_TYPES, caller_symbols
-from stepwell.lowering.export.names import identifiers
+from stepwell.lowering.export.header import C_TYPES
+from stepwell.lowering.export.names import caller_symbols, identifiers
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.image import Entry
 from stepwell.runtime.interface import TensorSpec

@@ -14,8 +14,9 @@ from stepwell.lowering.export.description import description
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
 from stepwell.lowering.export.emulated import driver_code, system_object
 from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
-from stepwell.lowering.export.header import HeaderFacts, caller_symbols, header_text
-from stepwell.lowering.export.names import checked_name, default_name
+from stepwell.lowering.export.ffi import FfiEntry, ffi_code, is_function
+from stepwell.lowering.export.header import HeaderFacts, header_text
+from stepwell.lowering.export.names import caller_symbols, checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.export.wasm.wasm_files import WasmModel, wasm_files
@@ -24,6 +25,7 @@ from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.exported import (
     EXPORT_SUFFIXES,
+    LIBRARY_SUFFIX,
     PROJECT_SUFFIX,
     SOURCE_SUFFIX,
     SYSTEM_SUFFIXES,
@@ -34,6 +36,10 @@ from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array
 from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import TargetDescription, described
+
+MAX_EMBEDDED_BYTES = 1 << 31
+"""The limit of weights in a file of code, whose instructions have distances of 32 bits with a sign."""
+THREADS_NAME = "stepwell_threads.h"
 
 
 class ExportOptions(NamedTuple):
@@ -47,6 +53,13 @@ class ExportOptions(NamedTuple):
     """`refuse` or `callback`."""
     stack: int | None = None
     """The stack that a call may take, in bytes."""
+    memory_pools: Mapping[str, int] | None = None
+    """Memories by name, with their bytes, in place of one workspace."""
+
+    @property
+    def pool_texts(self) -> tuple[str, ...]:
+        """The memory pools as `plan-memory` has them."""
+        return tuple(f"{name}={size}" for name, size in (self.memory_pools or {}).items())
 
 
 class Exported(NamedTuple):
@@ -75,6 +88,8 @@ def export_image(
     """
     target = Path(path)
     check_place(target)
+    expect_no_pools(options)
+    expect_one_target(image)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
     entry, variant = image.main, variant_of(image.main)
     expect_suffix(target, variant)
@@ -85,15 +100,16 @@ def export_image(
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
-    parts = _parts(name, entry, variant, arrays, options, image.summary)
+    expect_room(target, arrays, options)
+    is_shared = target.suffix == LIBRARY_SUFFIX
+    parts = _parts(name, entry, variant, arrays, options, image.summary, is_shared=is_shared)
     expect_stack(parts.stack_bytes, options)
-    own = parts.weights or tuple(arrays)
-    weight_bytes = sum(map(len, weight_chunks(own)))
+    weight_bytes = sum(map(len, weight_chunks(parts.weights or tuple(arrays))))
     host = options.host_calls == "callback"
     facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host)
     files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, variant.triple, target)}
     files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
-    files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
+    files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(arrays)
     write_files(files)
@@ -140,6 +156,7 @@ def _parts(
     facts: Mapping[str, object],
     *,
     is_program: bool = False,
+    is_shared: bool = False,
 ) -> Parts:
     """The code of an export, with the weights that are in the same file; of a program, with a driver."""
     machine = described(variant.triple, variant.features)
@@ -150,7 +167,8 @@ def _parts(
     own = arrays if options.weights == "embed" else ()
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
     if not is_program:
-        return elf_parts(name, [function], support, own, text, support_of_system(variant.triple))
+        ffi = ffi_object([FfiEntry(name, entry, len(text))], options, machine) if is_shared else b""
+        return elf_parts(name, [function], support, own, text, support_of_system(variant.triple), ffi=ffi)
     interface = entry.interface
     arguments = 3 + bool(caller_symbols(entry)) + bool(interface.published)
     driver = compile_to_object(driver_code(name, machine.arch, arguments), machine, optimize=False)
@@ -181,6 +199,14 @@ def check_objects(
     return [compile_to_object(text, machine, optimize=False)]
 
 
+def ffi_object(entries: Sequence[FfiEntry], options: ExportOptions, machine: TargetDescription) -> bytes:
+    """The object with the functions for other languages; no bytes where a caller there cannot pass all."""
+    entries = [each for each in entries if is_function(each.entry)]
+    if not entries or options.weights != "embed":
+        return b""
+    return compile_to_object(ffi_code(entries, machine.pointer_bytes), machine, optimize=True)
+
+
 def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
     """The code of a program that runs a model under an emulator. Raises: as `export_image`."""
     entry, variant = image.main, variant_of(image.main)
@@ -190,6 +216,14 @@ def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
     arrays = [image.weights[number] for number in entry.weights]
     name = options.name or "model"
     return _parts(name, entry, variant, arrays, options, image.summary, is_program=True)
+
+
+def expect_one_target(image: ModelImage) -> None:
+    """Refuse an artifact for several targets. Raises: StepwellError `bad-option`."""
+    if len(image.targets) > 1:
+        found = ", ".join(entry.variants[0].triple for entry in image.targets)
+        message = f"an exported file has the code of one target, and the artifact has that of {found}"
+        raise StepwellError("bad-option", None, message, help="compile the model for one of them")
 
 
 def variant_of(entry: Entry) -> Variant:
@@ -266,6 +300,32 @@ def expect_stack(stack: int, options: ExportOptions) -> None:
         raise StepwellError("bad-option", None, message, help="leave --stack out")
     message = f"a call takes up to {stack} bytes of stack, and {options.stack} are there"
     raise StepwellError("too-large", None, message, help="smaller inputs, or a larger --stack")
+
+
+def expect_room(path: Path, weights: Sequence[Array], options: ExportOptions) -> None:
+    """
+    Refuse a file that could not be addressed, and a header with the name of the one for threads.
+
+    Raises: StepwellError `too-large`, `bad-name`.
+    """
+    if path.with_suffix(".h").name == THREADS_NAME:
+        message = f"{THREADS_NAME} is written beside the file, and would be its header, too"
+        raise StepwellError("bad-name", str(path), message, help="choose another name for the file")
+    total = sum(array.nbytes for array in weights)
+    if options.weights != "embed" or total <= MAX_EMBEDDED_BYTES:
+        return
+    largest = max(array.nbytes for array in weights)
+    message = f"the weights take {total:,} bytes, and code reaches {MAX_EMBEDDED_BYTES:,} in its own file"
+    note = f"the largest one takes {largest:,} bytes"
+    help = "--weights file, or --weights extern for memory of the program's"
+    raise StepwellError("too-large", str(path), message, note=note, help=help)
+
+
+def expect_no_pools(options: ExportOptions) -> None:
+    """Refuse memory pools for what is no C source alone. Raises: StepwellError `bad-option`."""
+    if options.memory_pools is not None:
+        message = "memory pools are for C source, whose compiler and linker know the memories"
+        raise StepwellError("bad-option", None, message, help="write FILE.c, or leave --memory-pools out")
 
 
 def write_files(files: Mapping[Path, Sequence[Chunk]]) -> None:

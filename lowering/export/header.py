@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from stepwell.lowering.export.cpu_check import CPUID, needs_cpuid, supported_function
 from stepwell.lowering.export.elf_parts import pool_links
 from stepwell.lowering.export.entry_object import is_allocated
-from stepwell.lowering.export.names import identifiers
+from stepwell.lowering.export.names import caller_symbols, identifiers
 from stepwell.lowering.kernels.exported_pool import POOL_BYTES
 from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
 from stepwell.runtime.image import Entry
@@ -65,6 +65,8 @@ class HeaderFacts:
     """Whether the code is C."""
     stacks: Mapping[str, int] = field(default_factory=dict[str, int])
     """The most stack of each function of a library, by its name in C."""
+    pools: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The memories in place of one workspace, with their bytes."""
 
 
 def _pool(name: str, triple: str) -> str:
@@ -125,12 +127,6 @@ def _function(entry: Entry, facts: HeaderFacts) -> list[str]:
     return [*parts, _functions(entry, facts, symbols)]
 
 
-def caller_symbols(entry: Entry) -> tuple[str, ...]:
-    """The sizes that the caller passes, as `sched.entry` has them."""
-    dims = [dim for spec in entry.interface.inputs for dim in spec.dims]
-    return tuple(dict.fromkeys(str(dim) for dim in dims if str(dim) in dim.symbols()))
-
-
 def _constants(entry: Entry, facts: HeaderFacts) -> list[str]:
     """The limits of a function."""
     upper = facts.name.upper()
@@ -142,7 +138,9 @@ def _constants(entry: Entry, facts: HeaderFacts) -> list[str]:
         lines.append(
             f"#define {upper}_STACK_BYTES {facts.stack_bytes} /* upper bound of one call, one thread */"
         )
-    if entry.interface.arena_bytes.is_static:
+    for pool, size in facts.pools.items():
+        lines.append(f"#define {upper}_{pool.upper()}_BYTES {size} /* of the memory {pool} */")
+    if entry.interface.arena_bytes.is_static and not facts.pools:
         lines.append(f"#define {upper}_WORKSPACE_BYTES {entry.interface.arena_bytes.value}")
     return lines
 
@@ -186,6 +184,7 @@ def _comment(spec: TensorSpec, name: str) -> str:
 def _call(name: str, facts: HeaderFacts) -> str:
     weights = f"their address, aligned to {ARENA_ALIGNMENT}" if facts.weights == "file" else "unused"
     pool = "unused" if facts.is_source else "NULL: the calling thread alone"
+    pools = f"  void *memories[{len(facts.pools)}]; /* {', '.join(facts.pools)} */\n" if facts.pools else ""
     return f"""\
 typedef struct {{ /* set it to zero, then fill in what you need */
   void *workspace;
@@ -196,7 +195,7 @@ typedef struct {{ /* set it to zero, then fill in what you need */
   void *user;
   int64_t values[2]; /* of the last failure */
   const void *weights; /* {weights} */
-}} {name}_call;"""
+{pools}}} {name}_call;"""
 
 
 def _functions(entry: Entry, facts: HeaderFacts, symbols: Sequence[str]) -> str:

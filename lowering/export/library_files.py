@@ -11,14 +11,19 @@ from stepwell.lowering.export.code_file import code_file, support_of_system
 from stepwell.lowering.export.description import description, library_description, text_code
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
 from stepwell.lowering.export.entry_object import support_objects
+from stepwell.lowering.export.ffi import FfiEntry
 from stepwell.lowering.export.files import (
+    THREADS_NAME,
     Exported,
     ExportOptions,
     check_objects,
     entry_code,
     expect_exportable,
+    expect_no_pools,
+    expect_room,
     expect_stack,
     expect_suffix,
+    ffi_object,
     variant_of,
     write_files,
 )
@@ -28,7 +33,7 @@ from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import CODE_SUFFIXES
+from stepwell.runtime.files.exported import CODE_SUFFIXES, LIBRARY_SUFFIX
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.machine.target import described
@@ -42,6 +47,7 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     """
     target = Path(path)
     check_place(target)
+    expect_no_pools(options)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
     if target.suffix not in CODE_SUFFIXES:
         message = f"a library of several functions is written as {', '.join(CODE_SUFFIXES)}"
@@ -54,7 +60,8 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     _expect_names_of_c(image.functions)
     if image.weight_check is not None:
         image.weight_check.wait()
-    parts = _parts(name, image, variants, options)
+    expect_room(target, image.weights, options)
+    parts = _parts(name, image, variants, options, is_shared=target.suffix == LIBRARY_SUFFIX)
     expect_stack(parts.stack_bytes, options)
     files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, triple, target)}
     weight_bytes = sum(map(len, weight_chunks(image.weights)))
@@ -62,7 +69,7 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     facts = HeaderFacts(name, options.weights, weight_bytes, 0, host, stacks=parts.stacks)
     header = library_header_text(image.functions, triple, features, facts)
     files[target.with_suffix(".h")] = [header.encode()]
-    files[target.with_name("stepwell_threads.h")] = [THREADS_HEADER.encode()]
+    files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(image.weights)
     write_files(files)
@@ -71,24 +78,28 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     return Exported(tuple(files), symbols, workspace, parts.stack_bytes, code_bytes, weight_bytes)
 
 
-def _parts(name: str, image: ModelImage, variants: Mapping[str, Variant], options: ExportOptions) -> Parts:
+def _parts(
+    name: str, image: ModelImage, variants: Mapping[str, Variant], options: ExportOptions, *, is_shared: bool
+) -> Parts:
     """The code of a library, with the weights that are in the same file."""
     triple, features = _common_target(variants)
     machine = described(triple, features)
     offsets = weight_offsets([array.nbytes for array in image.weights])
-    functions: list[EntryCode] = []
+    functions, ffi = list[EntryCode](), list[FfiEntry]()
     for function, entry in image.functions.items():
         own, variant = f"{name}_{function}", variants[function]
         arrays = [image.weights[number] for number in entry.weights]
         about = description(own, entry, triple, variant.features, arrays, options.weights, {})
         places = [offsets[number] for number in entry.weights]
+        ffi.append(FfiEntry(own, entry, len(json.dumps(about, separators=(",", ":"), sort_keys=True))))
         functions.append(EntryCode(own, variant, entry_code(own, entry, places, about, options, machine)))
     about = library_description(name, image.functions, triple, features, image.weights, options.weights)
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
     shown = compile_to_object(text_code(f"{name}_json", text), machine, optimize=False)
     support = [shown, *support_objects(machine), *check_objects(name, image.weights, options, machine)]
     own_weights = image.weights if options.weights == "embed" else ()
-    return elf_parts(name, functions, support, own_weights, text, support_of_system(triple))
+    outside = ffi_object(ffi, options, machine) if is_shared else b""
+    return elf_parts(name, functions, support, own_weights, text, support_of_system(triple), ffi=outside)
 
 
 def _common_target(variants: Mapping[str, Variant]) -> tuple[str, tuple[str, ...]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.image import Entry
 
 _KEYWORDS = frozenset(
     """
@@ -62,3 +63,9 @@ def default_name(stem: str) -> str:
     """The name for the functions of a file."""
     name = identifier(stem)
     return f"model_{name}" if name.lower().startswith(RESERVED) else name
+
+
+def caller_symbols(entry: Entry) -> tuple[str, ...]:
+    """The sizes that the caller passes, as `sched.entry` has them."""
+    dims = [dim for spec in entry.interface.inputs for dim in spec.dims]
+    return tuple(dict.fromkeys(str(dim) for dim in dims if str(dim) in dim.symbols()))

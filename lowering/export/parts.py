@@ -35,6 +35,8 @@ class Parts:
     """The weights of the file itself; empty where they are elsewhere."""
     json: str = ""
     """The description of the model, which the code contains too."""
+    imports: str = ""
+    """The symbol of a table of addresses that a loader writes; empty where the code has none."""
     stacks: Mapping[str, int] = field(default_factory=dict[str, int])
     """The most stack that a call of each function of the model takes; 0 where it is not known."""
 

@@ -109,7 +109,7 @@ class FunctionLowering(LoopsToEmitCPattern):
         """Add arguments for the caller's struct and memory before the others of `@main`."""
         program = program_of(op)
         assert program is not None
-        kinds = [("in", program.inputs.data), ("out", program.outputs.data), ("workspace", 1)]
+        kinds = [("in", program.inputs.data), ("out", program.outputs.data), ("workspace", program.memories)]
         names = [name if count == 1 else f"{name}{i}" for name, count in kinds for i in range(count)]
         for arg, name in zip(args, names, strict=False):
             arg.name_hint = arg.name_hint or name

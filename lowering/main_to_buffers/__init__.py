@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stepwell.lowering.main_to_buffers.plan import MainPlan
     from stepwell.lowering.main_to_buffers.plan_diagram import diagram, letter_of, value_of
     from stepwell.lowering.main_to_buffers.plan_memory import PlanMemoryPass
+    from stepwell.lowering.main_to_buffers.pools import pools_of
 
 __all__ = [
     "CALLS",
@@ -35,6 +36,7 @@ __all__ = [
     "letter_of",
     "object_indices",
     "diagram",
+    "pools_of",
     "published_symbols",
     "returned_values",
     "signature_of",
@@ -42,7 +44,9 @@ __all__ = [
 ]
 
 _OF_THE_PLAN = {"CALLS": "kept", "MainPlan": "plan", "PlanMemoryPass": "plan_memory", "VIEWS": "live_buffers"}
-_LATE = _OF_THE_PLAN | dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
+_LATE = (
+    _OF_THE_PLAN | {"pools_of": "pools"} | dict.fromkeys(("letter_of", "diagram", "value_of"), "plan_diagram")
+)
 
 
 def __getattr__(name: str) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -47,10 +48,11 @@ class MainOnBuffers(OneToMany[Shaped | int]):
     def _replace_arguments(self, block: Block) -> None:
         """Let `@main` take buffers of inputs and outputs, and the arena, before the values of symbols."""
         self.split_arguments(block)
-        types = [*map(self.argument_type, self.plan.outputs), BYTES]
+        memories = max(1, len(self.plan.pools))
+        types = [*map(self.argument_type, self.plan.outputs), *[BYTES] * memories]
         first = len(block.args) - len(self.plan.symbols)
-        *outputs, arena = (block.insert_arg(type, first + i) for i, type in enumerate(types))
-        self._outputs, self._arena = outputs, arena
+        added = [block.insert_arg(type, first + i) for i, type in enumerate(types)]
+        self._outputs, self._memories = added[:-memories], added[-memories:]
         self._symbols |= zip(self.plan.symbols, block.args[first + len(types) :], strict=True)
 
     def argument_type(self, value: SSAValue) -> MemRefType[Attribute]:
@@ -138,8 +140,7 @@ class MainOnBuffers(OneToMany[Shaped | int]):
         """A buffer in a shape: in the arena, the caller's memory, or memory requested at its first use."""
         buffer = shaped.buffer
         if buffer.kind == "arena":
-            self._add_up(buffer.offset)
-            return self.view_of(self._arena, shaped, buffer.offset)
+            return self._view_of_arena(shaped)
         if buffer.kind == "output" and not buffer.is_allocated:
             return self.reshaped(self._outputs[buffer.index], shaped.type, shaped.dims)
         memory = self._memory.get(buffer)
@@ -150,6 +151,16 @@ class MainOnBuffers(OneToMany[Shaped | int]):
             size = prod(shaped.dims, start=Dim.of(element_bytes(shaped.type.element_type)))
             memory = self._memory[buffer] = self.allocated(buffer.index, size)
         return self.view_of(memory, shaped)
+
+    def _view_of_arena(self, shaped: Shaped) -> SSAValue:
+        """A view of the arena, or of the memory of it that a buffer is in."""
+        offset = shaped.buffer.offset
+        if not self.plan.pools:
+            self._add_up(offset)
+            return self.view_of(self._memories[0], shaped, offset)
+        begins = [begin.value for begin in self._begins]
+        number = bisect_right(begins, offset.value) - 1
+        return self.view_of(self._memories[number], shaped, offset - begins[number])
 
     def _add_up(self, offset: Dim) -> None:
         """

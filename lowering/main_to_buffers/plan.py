@@ -26,10 +26,13 @@ from stepwell.lowering.main_to_buffers.facts import (
 )
 from stepwell.lowering.main_to_buffers.kernel_signature import KernelSignature
 from stepwell.lowering.main_to_buffers.live_buffers import Kind, LiveBuffer, LiveBuffers
+from stepwell.lowering.main_to_buffers.pools import MemoryPool, plan_pools
 from stepwell.passes.analysis.arena import ArenaPlan, Interval, plan_arena
 from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, describe_location
+
+_SCRATCH_ACCESSES = 2  # of a buffer without values: it is written, and read
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +104,16 @@ class MainPlan:
     arena: ArenaPlan
     slots: int
     """The number of allocations that a call reuses."""
+    pools: tuple[MemoryPool, ...] = ()
+    """The memories that are the parts of the arena, each with the bytes of it that are used."""
 
     @classmethod
-    def of(cls, module: Operation, *, keep: bool = False) -> MainPlan:
+    def of(cls, module: Operation, *, keep: bool = False, pools: Sequence[MemoryPool] = ()) -> MainPlan:
         """
         The plan of the function `@main` of a module on tensors, with the kernels that it calls.
 
-        Args: `keep` gives the result of each call memory of its own, in which it is after `@main` has run.
+        Args: `keep` gives the result of each call memory of its own, in which it is after `@main` has run;
+        `pools` are the memories of the arena, where it is in several.
         Raises: StepwellError `no-main`, `bad-main`, and `unsupported-op` for an op that is neither a kernel
         call, a constant nor a view.
         """
@@ -118,7 +124,7 @@ class MainPlan:
         if any(isinstance(arg.type, MemRefType) for arg in main.args):
             raise StepwellError("bad-main", main, "the memory of @main is planned already: it is on buffers")
         live = analyse_main(main, {name: KernelSignature.of(f) for name, f in functions.items()}, keep=keep)
-        return _plan(main, live)
+        return _plan(main, live, pools)
 
     def has_late_shape(self, value: SSAValue) -> bool:
         """Whether the shape of a value is known in the middle of a call only."""
@@ -140,6 +146,7 @@ class MainPlan:
         total, apart = self.arena.total, self.arena.sum_of_sizes
         saved = f" ({100 * total.value // apart.value} %)" if _are_sizes(total, apart) else ""
         yield f"arena: {total} bytes of {apart} without sharing{saved}"
+        yield from (f"memory {pool.name}: {pool.bytes} bytes" for pool in self.pools)
         yield from (f"output {index}: in place of its state before" for index in self.in_place)
         for kind, names in (("argument", self.symbols), ("published", self.published)):
             yield from (f"symbol {name}: {kind} {index}" for index, name in enumerate(names))
@@ -151,9 +158,10 @@ def _are_sizes(total: Dim, apart: Dim) -> bool:
     return total.is_static and apart.is_static and apart != 0
 
 
-def _plan(main: FuncOp, live: LiveBuffers) -> MainPlan:
+def _plan(main: FuncOp, live: LiveBuffers, pools: Sequence[MemoryPool]) -> MainPlan:
     """The plan from the buffers of `@main`, whose lifetimes are final: offsets, numbers of ops, slots."""
-    arena = plan_arena([Interval(b.name, b.size, b.first, b.last) for b in live.arena])
+    intervals = [Interval(b.name, b.size, b.first, b.last) for b in live.arena]
+    arena = plan_pools(intervals, _accesses(live), pools) if pools else plan_arena(intervals)
     offsets = dict(zip(map(id, live.arena), arena.offsets, strict=True))
 
     @cache
@@ -189,4 +197,16 @@ def _plan(main: FuncOp, live: LiveBuffers) -> MainPlan:
         buffers=[final(buffer) for buffer in (*live.arena, *live.allocated)],
         arena=arena,
         slots=max(late, default=-1) + 1,
+        pools=tuple(
+            MemoryPool(each.name, part.value) for each, part in zip(pools, arena.parts, strict=False)
+        ),
     )
+
+
+def _accesses(live: LiveBuffers) -> list[int]:
+    """The number of times that each buffer of the arena is written or read."""
+    counts = dict.fromkeys(map(id, live.arena), _SCRATCH_ACCESSES)
+    for value, buffer in live.of.items():
+        if id(buffer) in counts:
+            counts[id(buffer)] += 1 + sum(1 for _ in value.uses)
+    return [counts[id(buffer)] for buffer in live.arena]

@@ -35,7 +35,9 @@ from stepwell.lowering.main_to_buffers.kept import kept_buffers
 from stepwell.lowering.main_to_buffers.kernel_signature import declaration
 from stepwell.lowering.main_to_buffers.plan import MainPlan
 from stepwell.lowering.main_to_buffers.plan_diagram import diagram
+from stepwell.lowering.main_to_buffers.pools import pools_of
 from stepwell.passes.analysis.call_graph import functions_by_name
+from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.log import logger
 
 _log = logger(__name__)
@@ -72,6 +74,8 @@ class PlanMemoryPass(ModulePass):
     number of slots. `print` shows the plan on standard error (`--print-memory-plan`), with a diagram for open
     sizes of 1. `keep` gives the result of each call memory of its own, scratch excepted, and `@main` the
     attribute `sched.buffers`, which says where: the debugger reads them after a run.
+    `pools` puts the arena, of fixed size, into several memories, such as `"tcm=4096","sram=65536"`: the
+    buffers with the most accesses per byte into the first one with room. `@main` takes each of them.
     Source: the greedy-by-size planner of passes/analysis/arena.py; MLIR's one-shot bufferization for the
     result.
     """
@@ -80,6 +84,7 @@ class PlanMemoryPass(ModulePass):
 
     keep: bool = False
     print: bool = False
+    pools: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan `@main`, convert it, and declare the kernels on buffers; without `@main` do nothing."""
@@ -87,7 +92,12 @@ class PlanMemoryPass(ModulePass):
         main = functions.pop("main", None)
         if main is None:
             return
-        plan = MainPlan.of(op, keep=self.keep)
+        pools = pools_of(self.pools) if self.pools else ()
+        if pools and self.keep:
+            raise StepwellError(
+                "bad-option", main, "keep gives each value memory of its own, and pools share"
+            )
+        plan = MainPlan.of(op, keep=self.keep, pools=pools)
         kept = kept_buffers(main, plan) if self.keep else None
         for kernel in functions.values():
             if not (is_kernel(kernel) and is_on_buffers(kernel)):
@@ -117,7 +127,8 @@ def convert_main(main: FuncOp, plan: MainPlan) -> None:
     }
     counts = len(plan.inputs), len(plan.outputs)
     names, arena = (plan.symbols, plan.published), plan.arena.total
-    program = ProgramAttr.planned(*counts, *names, arena, plan.slots, plan.in_place)
+    pools = [str(pool) for pool in plan.pools]
+    program = ProgramAttr.planned(*counts, *names, arena, plan.slots, plan.in_place, pools)
     main.attributes = {PROGRAM: program}
 
 
@@ -129,5 +140,5 @@ def _argument_dims(plan: MainPlan) -> ArrayAttr[DictionaryAttr]:
         is_static = all(dim.is_static for dim in dims)
         return DictionaryAttr({} if is_static else {"graph.dims": DimsAttr.of(dims)})
 
-    unnamed = [DictionaryAttr({})] * (1 + len(plan.symbols))
+    unnamed = [DictionaryAttr({})] * (max(1, len(plan.pools)) + len(plan.symbols))
     return ArrayAttr([*map(named, (*plan.inputs, *plan.outputs)), *unnamed])

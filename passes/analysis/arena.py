@@ -73,7 +73,7 @@ def aligned(size: Dim) -> Dim:
     return size.ceildiv(ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
-class _Placed:
+class Placed:
     """The buffers of known size that have offsets: a table with rows begin, end, first and last position."""
 
     def __init__(self, count: int):
@@ -101,7 +101,7 @@ def _place_static(buffers: Sequence[Interval], offsets: list[Dim | None]) -> int
         (i for i, b in enumerate(buffers) if b.size.is_static),
         key=lambda i: (-buffers[i].size.value, buffers[i].first),
     )
-    placed = _Placed(len(order))
+    placed = Placed(len(order))
     peak = 0
     for index in order:
         need = aligned(buffers[index].size).value

@@ -29,8 +29,10 @@ def as_object(arch: str, code: LinkedCode) -> ObjectFile:
     constants = code.contents[text:]
     if frame_bytes:  # they come after constants, and before the table, which the jumps replace
         constants = constants[: frames - code.data_offset]
-    contents = bytearray(code.contents[:text] + bytes(code.data_offset - text) + constants)
-    without_gap(contents, arch, text, code.data_offset)
+    contents = bytearray(code.contents[:text])
+    if constants:
+        contents += bytes(code.data_offset - text) + constants
+        without_gap(contents, arch, text, code.data_offset)
     relocations: list[Relocation] = []
     symbols = [Symbol(name, 1, *place, False, False, True) for name, place in code.functions.items()]
     first = code.text_bytes - STUB_BYTES[arch] * len(code.outside)

@@ -18,6 +18,7 @@ from stepwell.runtime.interface import Array
 from stepwell.runtime.json_values import as_list, as_size, as_text
 from stepwell.runtime.machine.target import host_target, runnable_levels
 from stepwell.runtime.machine.tile_rates import tile_rates
+from stepwell.runtime.machine.variants import for_this_machine
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc.guarded_model import GuardedModel
 from stepwell.runtime.rpc.interleaved import interleave
@@ -65,7 +66,7 @@ class Runner:
             return failure(error)
 
     def _load(self, head: Head, body: bytes) -> Frame:
-        image = load_image(as_text(head["path"]))
+        image = for_this_machine(load_image(as_text(head["path"])))
         threads = None if head.get("threads") is None else number(head, "threads", 1, _MAX_THREADS)
         self._models.append((GuardedModel(image, threads=threads), _TimedModel(image, threads=threads)))
         return Frame({"model": len(self._models) - 1, "threads": self._models[-1][0].threads}, b"")

@@ -9,6 +9,7 @@ from warnings import warn
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
+from stepwell.runtime.machine.variants import for_this_machine
 from stepwell.runtime.model import CompiledModel, expect_artifact
 
 EXECUTORS = ("auto", "native", "vm")
@@ -39,6 +40,10 @@ def load(
     image = load_image(path)
     if image.is_library:
         return _library(image, threads)
+    try:
+        image = for_this_machine(image)
+    except StepwellError as error:
+        raise error.at(str(path)) from None
     if threads != 1 and not image.program and all(variant.pool is None for variant in image.main.variants):
         message = f"{path}: an artifact of an older version runs on one thread: compile the model again"
         warn(message, RuntimeWarning, stacklevel=2)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import stepwell
-from stepwell.lowering.export.c_math import MATH_FUNCTIONS
+from stepwell.lowering.c_math import MATH_FUNCTIONS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.tools.inputs import completed_inputs

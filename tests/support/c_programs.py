@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tests.support.components import needs_program
 
 C99 = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1")
+CLANG = ("clang", *C99[1:])
 CXX = ("g++", "-std=c++11", "-x", "c++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1")
 
 

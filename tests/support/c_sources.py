@@ -11,8 +11,7 @@ import numpy as np
 import stepwell
 from stepwell.lowering.export import Exported
 from stepwell.lowering.export.entry_object import is_allocated
-from stepwell.lowering.export.header import caller_symbols
-from stepwell.lowering.export.names import identifiers
+from stepwell.lowering.export.names import caller_symbols, identifiers
 from stepwell.runtime.image import Entry
 from stepwell.runtime.interface import Array, TensorSpec
 from tests.support.c_programs import C99

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeGuard, Unpack, cast
 
@@ -37,6 +38,7 @@ def export(
     weights: Literal["embed", "file", "extern"] = "embed",
     host_calls: Literal["refuse", "callback"] = "refuse",
     stack: int | None = None,
+    memory_pools: Mapping[str, int] | None = None,
     **options: Unpack[CompileKeywords],
 ) -> Exported:
     """
@@ -47,13 +49,14 @@ def export(
     project for CMake, `.wasm`, or `.tgz`, a package of npm; `name` is that with which the functions begin
     (default: that of the file); `weights` are in the file, in another one, or in memory of the program's;
     `host_calls` says what becomes of operators that run in Python; `stack` is the most that a call may take,
-    in bytes; `options` are those of `compile`.
+    in bytes; `memory_pools` are memories of a program in C by name, with their bytes, the fastest first;
+    `options` are those of `compile`.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `too-large`, `unsupported-interface`,
     `cannot-write`; as `compile`. Nothing is left half written.
     """
-    chosen = ExportOptions(name, weights, host_calls, stack)
+    chosen = ExportOptions(name, weights, host_calls, stack, memory_pools)
     if _is_source(model) and is_source_file(Path(path), options_with(None, options)):
-        return export_source(_c_program(model, options), Path(path), chosen)
+        return export_source(_c_program(model, options, chosen.pool_texts), Path(path), chosen)
     relaxed = None
     if _is_source(model):
         other = relaxed_options(options_with(None, options), Path(path))
@@ -78,14 +81,14 @@ def _image(model: ModelFile | Module | CompiledModel | Library, options: Compile
     )
 
 
-def _c_program(model: ModelFile | Module, options: CompileKeywords) -> CProgram:
+def _c_program(model: ModelFile | Module, options: CompileKeywords, pools: Sequence[str]) -> CProgram:
     """The program in C of a model."""
     chosen = options_with(None, options)
     if not isinstance(model, Module):
-        return c_program(model, chosen)
+        return c_program(model, chosen, pools)
     copy, chosen = model.clone(), for_c(chosen)
     copy.context.target = target_of(chosen)
-    return c_program(Program(copy.op, copy.context), chosen)
+    return c_program(Program(copy.op, copy.context), chosen, pools)
 
 
 def _is_source(model: ModelFile | Module | CompiledModel | Library) -> TypeGuard[ModelFile | Module]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -92,11 +93,15 @@ def _pipeline(options: CompileOptions) -> str:
 
 def run(args: Namespace) -> int:
     """Compile; returns the exit status."""
+    from stepwell.tools.driver.versions.several_targets import targets_of
+
+    targets = targets_of(args.target)
+    _expect_artifact(args, targets)
     if is_exported(args):
         export(args, lambda options: _image(args, options))
         return 0
     expect_full_start(args, {"-o": args.output, "--emit": args.emit, "`stepwell compile`": True})
-    options = compile_options(args)
+    options = compile_options(Namespace(**{**vars(args), "target": next(iter(targets), None)}))
     check_suffix(args.model, source_suffixes())
     if args.output == Path("-"):
         _expect_text(args.emit)
@@ -137,7 +142,7 @@ def run(args: Namespace) -> int:
             _emit(args, options)
             args.facts |= {"level": args.emit, "output": args.output}
             return 0
-        image = _image(args, options)
+        image = _compiled(args, targets)
     output = args.output or args.model.with_suffix(".stepwell").name
     save(image, output)
     args.facts |= _facts(image) | {"output": output}
@@ -235,6 +240,26 @@ def _emit_upstream(args: Namespace, options: CompileOptions) -> None:
         print(text, end="")
     else:
         write_text(args.output, text)
+
+
+def _compiled(args: Namespace, targets: Sequence[str]) -> ModelImage:
+    """The model for its target, or for several. Raises: StepwellError `bad-option`."""
+    if len(targets) < 2:
+        return _image(args, compile_options(args))
+    from stepwell.tools.driver.versions.several_targets import image_for_targets
+
+    if args.dump is not None:
+        raise StepwellError("bad-option", None, "--dump shows the compilation for one target")
+    every = [compile_options(Namespace(**{**vars(args), "target": target})) for target in targets]
+    return image_for_targets(every, lambda options: _image(args, options))
+
+
+def _expect_artifact(args: Namespace, targets: Sequence[str]) -> None:
+    """Refuse several targets for what is no artifact. Raises: StepwellError `bad-option`."""
+    listings = args.emit is not None or args.print_pipeline or args.list_pass_runs
+    if len(targets) > 1 and (listings or (args.output is not None and args.output.suffix in EXPORT_SUFFIXES)):
+        message = "several targets go into a .stepwell file alone"
+        raise StepwellError("bad-option", None, message, help="-o FILE.stepwell, or name one target")
 
 
 def _image(args: Namespace, options: CompileOptions) -> ModelImage:

@@ -19,7 +19,7 @@ from stepwell.tools.report import readable_bytes, summary_text
 if TYPE_CHECKING:
     from stepwell.lowering.export import Exported, ExportOptions
 
-_OPTIONS = ("name", "weights", "host_calls", "stack")
+_OPTIONS = ("name", "weights", "host_calls", "stack", "memory_pools")
 
 
 def add_export_options(parser: ArgumentParser) -> None:
@@ -44,6 +44,20 @@ def add_export_options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--stack", type=int, metavar="BYTES", help="refuse a model whose call takes more stack"
     )
+    group.add_argument(
+        "--memory-pools",
+        metavar="NAME=BYTES,…",
+        help="for C source: memories in place of one workspace, the fastest one first",
+    )
+
+
+def _pools(text: str | None) -> dict[str, int] | None:
+    """Memories by name, with their bytes. Raises: StepwellError `bad-option`."""
+    if text is None:
+        return None
+    from stepwell.lowering.main_to_buffers import pools_of
+
+    return dict(pools_of(text.split(",")))
 
 
 def is_exported(args: Namespace) -> bool:
@@ -92,8 +106,9 @@ def _export_source(args: Namespace) -> None:
     from stepwell.tools.driver.emit import c_program
 
     with watched(args):
-        program = c_program(args.model, compile_options(args))
-    _report(args, export_source(program, args.output, _options(args)))
+        chosen = _options(args)
+        program = c_program(args.model, compile_options(args), chosen.pool_texts)
+    _report(args, export_source(program, args.output, chosen))
 
 
 def _options(args: Namespace) -> ExportOptions:
@@ -108,7 +123,8 @@ def _options(args: Namespace) -> ExportOptions:
         raise StepwellError("bad-option", None, message, help="choose another name for the output")
     from stepwell.lowering.export import ExportOptions
 
-    return ExportOptions(args.name, args.weights or "embed", args.host_calls or "refuse", args.stack)
+    places = args.weights or "embed", args.host_calls or "refuse"
+    return ExportOptions(args.name, *places, args.stack, _pools(args.memory_pools))
 
 
 def _report(args: Namespace, done: Exported) -> None:

@@ -173,11 +173,12 @@ def _inspect_artifact(args: Namespace) -> int:
     for kind, specs in zip(kinds, (public.inputs, public.outputs, states), strict=False):
         _print_values(kind, {spec.name: spec for spec in specs})
         args.facts[f"{kind}s"] = tensor_facts(specs)
+    variants = [variant for each in image.targets for variant in each.variants]
     args.facts["variants"] = [
         {"triple": v.triple, "features": list(v.features), "code bytes": _code_bytes(v.code)}
-        for v in entry.variants
+        for v in variants
     ]
-    for variant in entry.variants:
+    for variant in variants:
         print(f"target: {variant.triple}, features: {', '.join(variant.features) or 'none'}")
         print(f"code: {_code_text(variant.code)}")
     elements = sum(prod(w.shape) for w in image.weights)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
+from stepwell.dialects.sched_program import planned_program
 from stepwell.lowering.kernels.kernel import llvm_text
 from stepwell.lowering.kernels.machine import compile_to_object, emit_assembly
 from stepwell.passes.instruments import module_text
@@ -147,15 +149,21 @@ def emit_object_file(model: Path, options: CompileOptions, output: Path) -> None
     write_bytes(output, code)
 
 
-def c_program(model: ModelFile | Program, options: CompileOptions) -> CProgram:
-    """A model as a program in C. Raises: StepwellError of the pass that failed, `bad-option`."""
+def c_program(model: ModelFile | Program, options: CompileOptions, pools: Sequence[str] = ()) -> CProgram:
+    """
+    A model as a program in C.
+
+    Args: `pools` are memories of fixed sizes, such as `tcm=4096`, in place of one workspace.
+    Raises: StepwellError of the pass that failed, `bad-option`, `too-large` where the pools are too small.
+    """
     from stepwell.lowering.export import CProgram
 
     if options.profile:
         raise StepwellError("bad-option", None, "C source has no clock: profile does not go with it")
     options = for_c(options)
-    compilation = lower_to(cast("Path | Program", model), options, "loops")
+    compilation = _on_loops(cast("Path | Program", model), options, pools)
     entry, arrays = described_entry(compilation)
+    used = planned_program(main_of(compilation.module)).pool_bytes
     compilation.run("C", C_PIPELINE)
     count = len(entry.weights)
     return CProgram(
@@ -165,7 +173,20 @@ def c_program(model: ModelFile | Program, options: CompileOptions) -> CProgram:
         arrays[:count],
         compilation.ctx.target.triple,
         dict(compilation.counts),
+        used,
     )
+
+
+def _on_loops(model: Path | Program, options: CompileOptions, pools: Sequence[str]) -> Compilation:
+    """A model on level 3, with its memory in pools. Raises: as `c_program`."""
+    if not pools:
+        return lower_to(model, options, "loops")
+    compilation = lower_to(model, options, "vector")
+    if is_on_loops(compilation.module):
+        message = "the memory of the program is planned already: it is on level loops"
+        raise StepwellError("bad-option", None, message, help="leave --memory-pools out")
+    to_loops(compilation, read_interface(main_of(compilation.module)), pools)
+    return compilation
 
 
 def for_c(options: CompileOptions) -> CompileOptions:

@@ -43,9 +43,11 @@ _DESCRIBED = ("interface", "callees", "host", "errors")
 """The parts of an entry that the attribute contains as they are."""
 
 
-def to_loops(compilation: Compilation, interface: Interface) -> None:
+def to_loops(compilation: Compilation, interface: Interface, pools: Sequence[str] = ()) -> None:
     """
     Convert kernels on tensors to loops on buffers with planned memory, and set `sched.model` on the module.
+
+    Args: `pools` are memories of fixed sizes, such as `tcm=4096`, in place of one arena.
     """
     module = compilation.module
     calls = [op for op in main_of(module).walk() if isinstance(op, graph.HostCallOp)]
@@ -56,7 +58,11 @@ def to_loops(compilation: Compilation, interface: Interface) -> None:
     )
     entry = entry._replace(interface=numbered)
     is_source = compilation.ctx.target.arch == C_TARGET
-    compilation.run("loop", C_LOOP_PIPELINE if is_source else PROGRAM_LOOP_PIPELINE)
+    pipeline = C_LOOP_PIPELINE if is_source else PROGRAM_LOOP_PIPELINE
+    if pools:
+        texts = ",".join(f'"{pool}"' for pool in pools)
+        pipeline = pipeline.replace("plan-memory", f"plan-memory{{pools={texts}}}")
+    compilation.run("loop", pipeline)
     described = planned_entry(entry, main_facts(main_of(module))).to_json()
     fields = _dictionary({name: described[name] for name in _DESCRIBED})
     globals = [op for op in module.ops if isinstance(op, GlobalOp)]

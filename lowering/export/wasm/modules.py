@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from stepwell.dialects.sched_entry import weight_offsets
-from stepwell.lowering.export.c_math import MATH_FUNCTIONS, math_code
+from stepwell.lowering.c_math import MATH_FUNCTIONS, math_code
 from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
 from stepwell.lowering.export.parts import Chunk, weight_chunks
 from stepwell.lowering.export.wasm.allocation import ALLOCATOR, allocation_code

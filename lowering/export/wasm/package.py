@@ -17,7 +17,7 @@ from math import prod
 from string import Template
 
 from stepwell.lowering.export.entry_object import is_allocated
-from stepwell.lowering.export.header import caller_symbols
+from stepwell.lowering.export.names import caller_symbols
 from stepwell.lowering.export.parts import Chunk
 from stepwell.lowering.export.wasm.modules import STACK_BYTES, Module
 from stepwell.runtime.dims import Algebra, Dim

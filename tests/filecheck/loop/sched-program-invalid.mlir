@@ -30,7 +30,16 @@ func.func private @c3() attributes {sched.program = #sched.program<inputs = 0, o
 // expected-error: arena must not be negative, found -32
 func.func private @c3() attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = ["32", "-64"], slots = 0>}
 // -----
-// expected-error: expected one of inputs, outputs, symbols, published, arena, slots, in_place, each once; found weights
+// expected-error: pools must be such as "tcm=4096"
+func.func private @c9() attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = "64", slots = 0, pools = ["tcm"]>}
+// -----
+// expected-error: pools must have a name each, and 64 bytes together
+func.func private @c9() attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = "64", slots = 0, pools = ["tcm=32", "b=64"]>}
+// -----
+// expected-error: expected buffers of 0 inputs and 0 outputs, then 2 parts of the arena
+func.func private @c5(memref<?xi8>) attributes {sched.program = #sched.program<inputs = 0, outputs = 0, arena = "96", slots = 0, pools = ["a=32", "b=64"]>}
+// -----
+// expected-error: expected one of inputs, outputs, symbols, published, arena, slots, in_place, pools, each once; found weights
 func.func private @key() attributes {sched.program = #sched.program<weights = 2>}
 // -----
 // expected-error: func.func: sched.program must be #sched.program<…>, found unit

@@ -79,6 +79,15 @@ def version_of(compilation: Compilation, sizes: Sizes) -> Compilation:
 
 def with_version(image: ModelImage, sizes: Sizes, version: ModelImage) -> ModelImage:
     """An image with another one's `main`, for fixed sizes; equal weights are stored once."""
+    name = f"{VERSION}{','.join(f'{symbol}={size}' for symbol, size in sizes.items())}]"
+    joined = with_function(image, name, version)
+    entry = joined.functions[name]
+    variants = tuple(variant._replace(sizes=dict(sizes)) for variant in entry.variants)
+    return joined._replace(functions={**joined.functions, name: entry._replace(variants=variants)})
+
+
+def with_function(image: ModelImage, name: str, version: ModelImage) -> ModelImage:
+    """An image with another one's `main` as one more function; equal weights are stored once."""
     known = {_key(array): number for number, array in reversed(list(enumerate(image.weights)))}
     weights, numbers = list(image.weights), list[int]()
     for array in version.weights:
@@ -86,10 +95,7 @@ def with_version(image: ModelImage, sizes: Sizes, version: ModelImage) -> ModelI
         if number == len(weights):
             weights.append(array)
         numbers.append(number)
-    name = f"{VERSION}{','.join(f'{symbol}={size}' for symbol, size in sizes.items())}]"
-    entry = _renumbered(version.functions[MAIN], numbers)
-    variants = tuple(variant._replace(sizes=dict(sizes)) for variant in entry.variants)
-    functions = {**image.functions, name: entry._replace(variants=variants)}
+    functions = {**image.functions, name: _renumbered(version.functions[MAIN], numbers)}
     return image._replace(functions=functions, weights=tuple(weights))
 
 

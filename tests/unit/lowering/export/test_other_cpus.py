@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 from pathlib import Path
 
 import onnx.parser
 import pytest
 
 import stepwell
+from stepwell.lowering.export.ffi import IMPORTS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.link.elf import MACHINES, read_object
 from stepwell.runtime.link.relocations import LOW12_BY_ADDITION, LOW12_OF_LOAD, LOW12_OF_STORE, PATCHES
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.targets.cpu import cpu_rows, level_of
 from stepwell.tools import cli
+from tests.support.components import needs_program
 
 RELU = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -40,6 +43,14 @@ def test_an_export_for_another_cpu_has_its_machine_and_nothing_undefined(mcpu: s
     stepwell.export(model, tmp_path / "m.so", mcpu=mcpu)
     library = (tmp_path / "m.so").read_bytes()
     assert library[4] == (1 if row.arch == "armv7" else 2) and len(library) < 16 << 10
+    command = [needs_program("readelf"), "--dyn-syms", "--wide", "m.so"]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in shown.splitlines()]
+    found = {row[7]: row[4:7:2] for row in rows if len(row) == 8 and row[0][:-1].isdigit()}
+    assert {name for name, (_, section) in found.items() if section == "UND"} == set(IMPORTS)
+    assert all(binding == "WEAK" for binding, section in found.values() if section == "UND")
+    own = ("m_", "stepwell_1_pool_", "__tvm_ffi_m")
+    assert all(name.startswith(own) for name in set(found) - set(IMPORTS))
     with pytest.raises(StepwellError, match="wrong-cpu"):
         stepwell.load(tmp_path / "m.so")
 

@@ -85,3 +85,24 @@ def test_what_a_library_refuses(
     library.save(tmp_path / "llm.stepwell")
     assert cli.main(["run", str(tmp_path / "llm.stepwell")]) == 1
     assert "library of prefill, decode" in capsys.readouterr().err
+
+
+def test_a_file_of_two_functions_has_their_table_once(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    text = '<ir_version: 8, opset_import: ["" : 18]> g (float[N, 512] x) => (float[N, 512] y) {{ {} }}'
+    parts: dict[str, CompiledModel] = {}
+    table = rng.standard_normal((512, 512)).astype(np.float32)
+    for name, body in (("prefill", "y = MatMul (x, w)"), ("decode", "t = MatMul (x, w) y = Relu (t)")):
+        proto = onnx.parser.parse_model(text.format(body))
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(table, "w"))
+        parts[name] = stepwell.compile(proto)
+    library = stepwell.Library(parts)
+    for suffix, one in (("stepwell", parts["prefill"].save), ("so", None)):
+        both, alone = tmp_path / f"both.{suffix}", tmp_path / f"one.{suffix}"
+        if one is None:
+            stepwell.export(library, both)
+            stepwell.export(parts["prefill"], alone)
+        else:
+            library.save(both)
+            one(alone)
+        assert both.stat().st_size < 1.1 * alone.stat().st_size

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from stepwell.lowering.export.c_math.builder import Function, Value
-from stepwell.lowering.export.c_math.exponential import NAN, two_product
+from stepwell.lowering.c_math.builder import Function, Value
+from stepwell.lowering.c_math.exponential import NAN, two_product
 
 _S = (
     8.33333333332248946124e-03,
@@ -50,7 +50,7 @@ _HALF_PI, _HALF_PI_LOW = 1.57079632679489655800e00, 6.12323399573676603587e-17
 _PARTS = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624871116645580e-21)
 _PART_LOW = 8.47842766036889956997e-32
 _MOST = 2.0**20  # up to here, the number of quadrants times a part is exact
-_TABLE, _WORDS = "stepwell_two_over_pi", 40
+TABLE, _WORDS = "stepwell_two_over_pi", 40
 _TABLE_ZEROS = 64
 _INFINITY = float("inf")
 
@@ -76,16 +76,14 @@ def _far(f: Function, x: Value) -> tuple[Value, Value, Value]:
     """The same for a large angle: its mantissa times 192 bits of 2/pi, from that on whose multiple counts."""
     bits = f.convert("bitcast", f.absolute(x), "i64")
     exponent = f.convert("trunc", bits >> 52, "i32") - 1075
-    low = f.emit(f"call i32 @llvm.smax.i32(i32 {exponent.text}, i32 -32)", "i32")
-    exponent = f.emit(f"call i32 @llvm.smin.i32(i32 {low.text}, i32 971)", "i32")
+    exponent = f.between(exponent, -32, 971)
     mantissa = (bits & 0xFFFFFFFFFFFFF) | 0x10000000000000
     first = exponent + (_TABLE_ZEROS - 2)
     shift = f.convert("zext", first & 31, "i64")
     words: list[Value] = []
     for number in range(7):
         index = (first >> 5) + number
-        place = f.emit(f"getelementptr i32, ptr @{_TABLE}, i32 {index.text}", "ptr")
-        words.append(f.convert("zext", f.emit(f"load i32, ptr {place.text}", "i32"), "i64"))
+        words.append(f.convert("zext", f.element(TABLE, index), "i64"))
     limbs = [((((high << 32) | low) << shift) >> 32) for high, low in zip(words[:-1], words[1:], strict=True)]
     product = _product(mantissa & 0xFFFFFFFF, mantissa >> 32, limbs[::-1])
     quadrant = f.convert("trunc", product[5] >> 30, "i32")
@@ -130,13 +128,11 @@ def _product(low: Value, high: Value, limbs: list[Value]) -> list[Value]:
 
 
 @cache
-def table_code() -> str:
-    """The bits of 2/pi after zeros, in words of 32 bits."""
+def table_words() -> tuple[int, ...]:
+    """The bits of 2/pi after zeros, in words of 32 bits: the table that large angles need."""
     bits = 32 * _WORDS - _TABLE_ZEROS
     value = (2 << (2 * bits + 64)) // _pi(bits + 64)
-    words = [value >> (32 * number) & 0xFFFFFFFF for number in reversed(range(_WORDS))]
-    numbers = ", ".join(f"i32 {word}" for word in words)
-    return f"@{_TABLE} = private constant [{_WORDS} x i32] [{numbers}]\n"
+    return tuple(value >> (32 * number) & 0xFFFFFFFF for number in reversed(range(_WORDS)))
 
 
 def _pi(bits: int) -> int:
@@ -199,7 +195,7 @@ def tangent(f: Function, x: Value) -> Value:
 
 
 def _bit(f: Function, value: Value, mask: int) -> Value:
-    return f.emit(f"icmp ne i32 {(value & mask).text}, 0", "i1")
+    return f.is_set(value & mask)
 
 
 def arctangent(f: Function, x: Value) -> Value:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from stepwell.lowering.export.c_math.builder import Function, Value
-from stepwell.lowering.export.c_math.exponential import (
+from stepwell.lowering.c_math.builder import Function, Value
+from stepwell.lowering.c_math.c_builder import CFunction
+from stepwell.lowering.c_math.exponential import (
     exponential,
     logarithm,
     logarithm_of_base,
@@ -14,7 +15,7 @@ from stepwell.lowering.export.c_math.exponential import (
     power,
     power_of_two,
 )
-from stepwell.lowering.export.c_math.hyperbolic import (
+from stepwell.lowering.c_math.hyperbolic import (
     acosh,
     asinh,
     atanh,
@@ -24,14 +25,15 @@ from stepwell.lowering.export.c_math.hyperbolic import (
     sinh,
     tanh,
 )
-from stepwell.lowering.export.c_math.trigonometric import (
+from stepwell.lowering.c_math.trigonometric import (
+    TABLE,
     arccosine,
     arcsine,
     arctangent,
     arctangent_of_two,
     cosine,
     sine,
-    table_code,
+    table_words,
     tangent,
 )
 
@@ -62,6 +64,8 @@ _OF_ONE: Mapping[str, Callable[[Function, Value], Value]] = {
 }
 _OF_TWO: Mapping[str, Callable[[Function, Value, Value], Value]] = {"atan2": arctangent_of_two, "pow": power}
 _NAMES = (*_OF_ONE, *_OF_TWO)
+WIDE_FUNCTIONS = frozenset(_NAMES)
+"""The functions of f64."""
 MATH_FUNCTIONS = frozenset([*_NAMES, *(f"{name}f" for name in _NAMES)])
 """The functions that an exported file may have."""
 _DECLARED = """
@@ -79,12 +83,37 @@ def math_code(names: Iterable[str]) -> str:
     """The IR of functions, and of those of f64 that functions of f32 call."""
     wanted = sorted(names)
     wide = sorted({name if name in _NAMES else name.removesuffix("f") for name in wanted})
-    texts = [table_code(), *map(_wide, wide), *(_narrow(name) for name in wanted if name not in _NAMES)]
+    texts = [_table_code(), *map(_wide, wide), *(_narrow(name) for name in wanted if name not in _NAMES)]
     return "".join(texts) + _DECLARED
 
 
+def _table_code() -> str:
+    numbers = ", ".join(f"i32 {word}" for word in table_words())
+    return f"@{TABLE} = private constant [{len(table_words())} x i32] [{numbers}]\n"
+
+
+def c_function(name: str) -> CFunction:
+    """A function of f64 as C, such as that of `sin`: `f64_sin`. Raises: KeyError for a name that is none."""
+    f = CFunction(name, _arguments(name))
+    f.text = _written(f, name)
+    return f
+
+
+def c_table() -> str:
+    """The table of `f64_sin` and its relatives in C."""
+    numbers = ", ".join(f"{word}u" for word in table_words())
+    return f"static const uint32_t {TABLE}[{len(table_words())}] = {{{numbers}}};\n"
+
+
+def _arguments(name: str) -> int:
+    return 1 + (name in _OF_TWO)
+
+
 def _wide(name: str) -> str:
-    f = Function(name, 1 + (name in _OF_TWO))
+    return _written(Function(name, _arguments(name)), name)
+
+
+def _written(f: Function, name: str) -> str:
     if name in _OF_TWO:
         return f.finish(_OF_TWO[name](f, f.argument(0), f.argument(1)))
     return f.finish(_OF_ONE[name](f, f.argument()))

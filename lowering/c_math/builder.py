@@ -40,7 +40,7 @@ class Value:
         return self.function.op("div", other, self)
 
     def __neg__(self) -> Value:
-        return self.function.emit(f"fneg {self.type} {self.text}", self.type)
+        return self.function.negated(self)
 
     def __lt__(self, other: Operand) -> Value:
         return self.function.compare("olt", self, other)
@@ -112,6 +112,10 @@ class Function:
         """A comparison of floats."""
         return self.emit(f"fcmp {how} {left.type} {left.text}, {self.text_of(right, left.type)}", "i1")
 
+    def negated(self, value: Value) -> Value:
+        """The negative of a number."""
+        return self.emit(f"fneg {value.type} {value.text}", value.type)
+
     def select(self, condition: Value, then: Operand, other: Operand, type: str = "double") -> Value:
         """A choice."""
         operands = f"{type} {self.text_of(then, type)}, {type} {self.text_of(other, type)}"
@@ -120,6 +124,24 @@ class Function:
     def convert(self, how: str, value: Value, type: str) -> Value:
         """A conversion, such as `bitcast`, `sitofp`, `zext`."""
         return self.emit(f"{how} {value.type} {value.text} to {type}", type)
+
+    def opposite(self, condition: Value) -> Value:
+        """Whether a condition does not hold."""
+        return self.emit(f"xor i1 {condition.text}, true", "i1")
+
+    def is_set(self, bits: Value) -> Value:
+        """Whether an i32 is not zero."""
+        return self.emit(f"icmp ne i32 {bits.text}, 0", "i1")
+
+    def between(self, value: Value, least: int, most: int) -> Value:
+        """The nearest i32 in a range, both ends included."""
+        low = self.emit(f"call i32 @llvm.smax.i32(i32 {value.text}, i32 {least})", "i32")
+        return self.emit(f"call i32 @llvm.smin.i32(i32 {low.text}, i32 {most})", "i32")
+
+    def element(self, table: str, index: Value) -> Value:
+        """An i32 of a constant table."""
+        place = self.emit(f"getelementptr i32, ptr @{table}, i32 {index.text}", "ptr")
+        return self.emit(f"load i32, ptr {place.text}", "i32")
 
     def call(self, name: str, operands: Sequence[Operand], type: str = "double") -> Value:
         """A call with operands of the type of its result."""

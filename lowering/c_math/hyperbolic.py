@@ -7,14 +7,8 @@ to use, copy, modify, and distribute this software is freely granted, provided t
 
 from __future__ import annotations
 
-from stepwell.lowering.export.c_math.builder import Function, Value
-from stepwell.lowering.export.c_math.exponential import (
-    NAN,
-    exponential,
-    logarithm,
-    logarithm_of_next,
-    minus_one,
-)
+from stepwell.lowering.c_math.builder import Function, Value
+from stepwell.lowering.c_math.exponential import NAN, exponential, logarithm, logarithm_of_next, minus_one
 
 _LN2 = 0.6931471805599453
 _INFINITY = float("inf")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,16 @@ import onnx.parser
 import pytest
 
 import stepwell
-from stepwell.lowering.export.c_math import MATH_FUNCTIONS, math_code
+from stepwell.lowering.c_math import MATH_FUNCTIONS, math_code
+from stepwell.lowering.emit_c.helpers import helper_texts
+from stepwell.lowering.emit_c.mathematics import MATHEMATICS, mathematics_text
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.link.relinked import read_paired
 from stepwell.runtime.machine.loader import Library, load_objects
 from stepwell.runtime.machine.target import described, host_target
 from stepwell.runtime.targets.cpu import cpu_rows
+from tests.support.c_sources import SANITIZED, STRICT, run_source
+from tests.support.components import needs_program
 
 NAMES = sorted(name for name in MATH_FUNCTIONS if not name.endswith("f") or name == "erf")
 OF_TWO = ("atan2", "pow")
@@ -116,3 +121,55 @@ def test_a_model_without_them_has_none(tmp_path: Path) -> None:
     with_sines = onnx.parser.parse_model(head + "{ y = Sin (x) w = Relu (z) }")
     sizes = [stepwell.export(each, tmp_path / "m.so").code_bytes for each in (small, with_sines)]
     assert sizes[0] + 500 < sizes[1]
+
+
+@pytest.fixture(scope="module")
+def in_c(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The functions as C, built with warnings as errors."""
+    needs_program("gcc")
+    folder = tmp_path_factory.mktemp("c_math")
+    mathematics = mathematics_text(sorted(MATHEMATICS))
+    helpers = helper_texts([], mathematics)
+    names = [name for name in sorted(MATHEMATICS) if name.startswith("f64")]
+    arguments = {
+        name: ("double a, double b", "a, b") if name[4:] in OF_TWO else ("double a", "a") for name in names
+    }
+    heads = [f"double of_{name}({declared})" for name, (declared, _) in arguments.items()]
+    bodies = [f"{{ return {name}({given}); }}" for name, (_, given) in arguments.items()]
+    narrow = [f"({name} != 0)" for name in sorted(MATHEMATICS - set(names))]  # so that none is unused
+    lines = [f"{head};\n{head} {body}" for head, body in zip(heads, bodies, strict=True)]
+    lines.append(f"int narrow(void);\nint narrow(void) {{ return {' + '.join(narrow)}; }}\n")
+    text = "#include <stddef.h>\n#include <stdint.h>\n" + helpers + mathematics + "\n".join(lines)
+    (folder / "c_math.c").write_text(text)
+    flags = [*STRICT, "-Wno-address", "-O1", "-fPIC", "-shared", "c_math.c", "-o", "c_math.so"]
+    subprocess.run(["gcc", *flags], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "c_math.so"))
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_function_in_c_has_the_bits_of_the_one_of_machine_code(
+    name: str, library: Library, in_c: ctypes.CDLL
+) -> None:
+    count = 1 + (name in OF_TWO)
+    own, other = function(library, name), in_c[f"of_f64_{name}"]
+    other.restype, other.argtypes = ctypes.c_double, [ctypes.c_double] * count
+    for values in points(count):
+        assert np.array_equal(own(*values), other(*values), equal_nan=True), (name, values)
+
+
+def test_a_model_with_sines_and_f64_in_c(tmp_path: Path) -> None:
+    text = """
+    <ir_version: 8, opset_import: ["" : 18]>
+    m (double[N, 5] x, float[N, 5] z) => (double[N, 5] y, float[N, 5] s) {
+      a = Exp (x) b = Tanh (a) c = Sin (b) y = Pow (c, c) d = Sin (z) e = Cos (d) s = Tan (e)
+    }
+    """
+    model = onnx.parser.parse_model(text)
+    rng = np.random.default_rng(0)
+    feeds = [rng.standard_normal((4, 5)), (100 * rng.standard_normal((4, 5))).astype(np.float32)]
+    found = run_source(model, feeds, tmp_path, *SANITIZED)
+    x, z = feeds
+    powers = np.sin(np.tanh(np.exp(x)))
+    np.testing.assert_allclose(found[0].astype(np.float64), powers**powers, rtol=1e-14)
+    np.testing.assert_allclose(found[1].astype(np.float64), np.tan(np.cos(np.sin(z))), rtol=2e-6)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from stepwell.lowering.export.c_math.builder import Function, Operand, Value
+from stepwell.lowering.c_math.builder import Function, Operand, Value
 
 Pair: TypeAlias = "tuple[Value, Value]"
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -212,9 +212,9 @@ def power(f: Function, x: Value, y: Value) -> Value:
     endless = f.select(base.same(1.0), 1.0, f.select(grows, _INFINITY, 0.0))
     result = f.select(size.same(_INFINITY), endless, result)
     is_whole = _is_whole(f, y)
-    is_odd = is_whole & f.emit(f"xor i1 {_is_whole(f, 0.5 * y).text}, true", "i1")
+    is_odd = is_whole & f.opposite(_is_whole(f, 0.5 * y))
     result = f.select(is_odd, f.with_sign(result, x), result)
-    is_part = f.emit(f"xor i1 {is_whole.text}, true", "i1")
+    is_part = f.opposite(is_whole)
     result = f.select((x < 0.0) & (base < _INFINITY) & is_part, NAN, result)
     result = f.select(x.same(x) & y.same(y), result, x + y)
     return f.select(x.same(1.0) | y.same(0.0), 1.0, result)

@@ -1,0 +1,135 @@
+"""Exports that cannot be: one clear error, and nothing half written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx.parser
+import pytest
+
+import stepwell
+from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
+from stepwell.lowering.export.entry_object import support_objects
+from stepwell.lowering.export.files import ExportOptions, export_image
+from stepwell.lowering.kernels.machine import compile_to_object
+from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.image import Variant
+from stepwell.runtime.link.code import ObjectFiles
+from stepwell.runtime.machine.target import host_target
+from stepwell.tools import cli
+
+HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+ADD = "m (float[N, 4] x) => (float[N, 4] y) <float[4] b = {1, 2, 3, 4}> { y = Add (x, b) }"
+RANDOM = "m (float[N, 4] x) => (float[N, 4] y) { r = RandomNormalLike (x) y = Add (x, r) }"
+
+
+def model(text: str = ADD) -> onnx.ModelProto:
+    return onnx.parser.parse_model(HEAD + text)
+
+
+def refused(folder: Path, name: str, source: object = None, **options: object) -> StepwellError:
+    """The error of an export, after which the folder is as before."""
+    before = sorted(folder.iterdir())
+    with pytest.raises(StepwellError) as raised:
+        stepwell.export(model() if source is None else source, folder / name, **options)  # pyright: ignore
+    assert sorted(folder.iterdir()) == before
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("m (string[2] x) => (string[2] y) { y = Identity (x) }", "input 'x' is string"),
+        ("m (seq(float[N]) s, int64 i) => (float[N] y) { y = SequenceAt (s, i) }", "input 's' is seq"),
+    ],
+)
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("suffix", ["so", "c"])
+def test_values_that_c_has_no_type_for(text: str, about: str, suffix: str, tmp_path: Path) -> None:
+    error = refused(tmp_path, f"m.{suffix}", model(text))
+    assert error.code == "unsupported-interface" and about in error.message
+
+
+def test_states_are_refused(tmp_path: Path) -> None:
+    text = "m (float[1] s, float[1] x) => (float[1] t) { t = Add (s, x) }"
+    compiled = stepwell.compile(model(text), states="s=t")
+    assert refused(tmp_path, "m.so", compiled).code == "unsupported-interface"
+
+
+def test_code_that_calls_what_nobody_defines() -> None:
+    target = host_target()
+    text = "declare void @nobody()\ndefine i32 @main(ptr %a) { call void @nobody() ret i32 0 }"
+    entry = compile_to_object("define i32 @m_run() { ret i32 0 }", target, optimize=False)
+    variant = Variant(
+        target.triple, (), ObjectFiles((compile_to_object(text, target, optimize=False),)), "main"
+    )
+    with pytest.raises(StepwellError, match=r"undefined-symbol.*the code calls nobody"):
+        elf_parts("m", [EntryCode("m", variant, entry)], support_objects(target), (), "")
+
+
+def test_weights_that_code_cannot_reach(tmp_path: Path) -> None:
+    image = stepwell.compile(model()).image
+    huge = np.broadcast_to(np.float32(0), (3 << 28,))
+    with pytest.raises(StepwellError, match="too-large.*take 3,221,225,472 bytes") as raised:
+        export_image(image._replace(weights=(huge,)), tmp_path / "m.so", ExportOptions())
+    assert "--weights file" in raised.value.render() and not list(tmp_path.iterdir())
+
+
+def test_headers_of_one_name(tmp_path: Path) -> None:
+    assert refused(tmp_path, "stepwell_threads.so").code == "bad-name"
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("suffix", ["so", "tar", "c", "wasm"])
+def test_a_disk_that_is_full(suffix: str, tmp_path: Path) -> None:
+    onnx.save(model(), tmp_path / "m.onnx")
+    target = ["--target", "wasm32"] if suffix == "wasm" else []
+    arguments = ["compile", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "out" / f"m.{suffix}"), *target]
+    (tmp_path / "out").mkdir()
+    code = f"""
+import resource, signal, sys
+from stepwell.tools import cli
+from stepwell.runtime.files import whole_files
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+make, left = whole_files.os.fdopen, [0]
+def limited(*arguments):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700, resource.RLIM_INFINITY))
+    return make(*arguments)
+whole_files.os.fdopen = limited
+sys.exit(cli.main({arguments!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "error[cannot-write]" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and not list((tmp_path / "out").iterdir())
+
+
+def test_an_emulator_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    onnx.save(model(), tmp_path / "m.onnx")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--mcpu", "aarch64"]) == 1
+    shown = capsys.readouterr().err
+    assert "error[missing-emulator]: aarch64 is emulated by qemu-aarch64" in shown and "qemu-user" in shown
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(
+    ("code", "package"),
+    [
+        ("from stepwell import rpc; rpc.connect('rpc://127.0.0.1:1')", "stepwell[rpc]"),
+        ("from stepwell import ffi; ffi.names()", "stepwell[ffi]"),
+        ("from stepwell.tools import cli; sys.exit(cli.main(['serve', 'm.onnx']))", "stepwell[serve]"),
+    ],
+)
+def test_a_package_that_is_not_there(code: str, package: str, tmp_path: Path) -> None:
+    onnx.save(model(), tmp_path / "m.onnx")
+    names = ("grpc", "cryptography", "tvm_ffi", "uvicorn")
+    absent = f"import sys\nsys.modules.update(dict.fromkeys({names}))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", absent + code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1 and "error[missing-package]" in done.stderr and package in done.stderr
