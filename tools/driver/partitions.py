@@ -14,13 +14,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.constants import constant_attr
-from stepwell.dialects.dev.devices import DeviceOp, device_names
+from stepwell.dialects.dev.devices import DeviceOp
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.backends import Backend, Constants
-from stepwell.lowering.refused_part import RefusedPart
+from stepwell.lowering.refused_part import REFUSALS, RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext, remark
 from stepwell.passes.pass_limit import numbered
@@ -33,7 +33,7 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import DEVICE, FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
 from stepwell.tools.driver.compilation import Compilation, main_of
-from stepwell.tools.driver.devices.chosen import device_target, ops_on_host
+from stepwell.tools.driver.devices.chosen import ChosenDevice, chosen_devices, ops_on_host
 from stepwell.tools.driver.devices.parts import own_main, part_of, symbols_argument
 from stepwell.tools.driver.image import compile_image
 from stepwell.tools.driver.levels import steps_of, to_kernel_functions, to_level_1
@@ -113,11 +113,14 @@ def _compiled(
 ) -> tuple[str, bytes]:
     """The kind and the code of the host call for a partition."""
     name = cast(StringAttr, func.attributes[BACKEND]).data
-    if name in device_names(compilation.module):
+    device = next((each for each in chosen_devices(options) if name in (each.name, each.backend)), None)
+    if device is not None and device.backend is None:
         return DEVICE, part_of(func, compilation, options)
+    if device is not None and device.name == name:
+        return device.target.kind, _accelerated(func, compilation, device)
     backend = cast(Backend, find_backend(name))
-    if (device := device_target(options)) is not None and device.kind == name:
-        backend = backend.for_target(device)
+    if device is not None:
+        backend = backend.for_target(device.target)
     try:
         constants = Constants(compilation.ctx.weights)
         code = cast(object, backend.compile(func.clone(), constants, compilation.ctx.target))
@@ -138,6 +141,15 @@ def _compiled(
         return name, code
     own = _own_image(func, compilation, options)
     return FALLBACK, with_fallback(name, func.sym_name.data, code, own, symbols_argument(func))
+
+
+def _accelerated(func: FuncOp, compilation: Compilation, device: ChosenDevice) -> bytes:
+    """The code of a part for an accelerator. Raises: RefusedPart with what it has no room for."""
+    backend = cast(Backend, find_backend(device.target.kind)).for_target(device.target)
+    try:
+        return backend.compile(func.clone(), Constants(compilation.ctx.weights), compilation.ctx.target)
+    except StepwellError as error:
+        raise RefusedPart([error]) if error.code in REFUSALS else error from error
 
 
 def _signature(func: FuncOp) -> str:
