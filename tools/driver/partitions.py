@@ -34,6 +34,8 @@ from stepwell.runtime.host import DEVICE, FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.devices.chosen import ChosenDevice, chosen_devices, ops_on_host
+from stepwell.tools.driver.devices.described import described_parts
+from stepwell.tools.driver.devices.kept import Parts, keep_on_device
 from stepwell.tools.driver.devices.parts import own_main, part_of, symbols_argument
 from stepwell.tools.driver.image import compile_image
 from stepwell.tools.driver.levels import steps_of, to_kernel_functions, to_level_1
@@ -63,6 +65,8 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
     calls = [op for op in module.walk() if isinstance(op, graph.ExternalOp)]
     given_up = 0
     refused: list[RefusedPart] = []
+    parts: Parts = {}
+    on_backends: Parts = {}
     compilation.reproducer = None
     # Compile each partition by its backend, or inline it where the backend fails.
     with compilation.timed("backends"):
@@ -79,11 +83,18 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
                 _inline(op, func)
                 given_up += 1
             else:
-                _call(op, kind, code, compilation)
+                made = _call(op, kind, code, compilation)
+                of = parts if kind == DEVICE else on_backends
+                of[made] = cast(StringAttr, func.attributes[BACKEND]).data
         # The functions of partitions have no calls any more.
         _erase([*devices, *(func for func in functions.values() if BACKEND in func.attributes)])
     if refused:
         raise RefusedPart([each for error in refused for each in error.errors])
+    keep_on_device(parts, compilation)
+    known = {name for each in chosen_devices(options) for name in (each.name, each.backend)}
+    made_by = {call: name for call, name in {**parts, **on_backends}.items() if name in known}
+    in_order = [op for op in module.walk() if isinstance(op, graph.HostCallOp) and op in made_by]
+    compilation.parts = described_parts({op: made_by[op] for op in in_order}, options)
     if calls:
         compilation.counts["partitions"] = len(calls) - given_up
     if given_up:
@@ -257,10 +268,11 @@ def _inline(op: graph.ExternalOp, func: FuncOp) -> None:
     Rewriter.replace_op(op, [], [copies[value] for value in last.operands])
 
 
-def _call(op: graph.ExternalOp, kind: str, code: bytes, compilation: Compilation) -> None:
-    """Replace the call of a partition by a host call with the backend's code."""
+def _call(op: graph.ExternalOp, kind: str, code: bytes, compilation: Compilation) -> graph.HostCallOp:
+    """Replace the call of a partition by a host call with the backend's code, and return it."""
     name = op.callee.string_value()
     payload = constant_attr(np.frombuffer(code, np.uint8), name, compilation.ctx.weights)
     call = graph.HostCallOp(kind, name, payload, list(op.arguments), list(op.result_types))
     adopt_location(call, op.location)
     Rewriter.replace_op(op, call)
+    return call

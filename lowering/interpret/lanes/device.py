@@ -33,6 +33,9 @@ class GpuInterpreter(Device):
     def free(self, memory: Memory) -> None:
         memory.handle = None
 
+    def host_view(self, memory: Memory) -> Bytes:
+        return memory.handle
+
     def copy_in(self, memory: Memory, offset: int, array: Bytes) -> None:
         memory.handle[offset : offset + array.size] = array
 

@@ -7,7 +7,9 @@ import pytest
 
 import stepwell as sw
 from stepwell.runtime.devices.part import DevicePart
+from stepwell.runtime.devices.profiling import timed_launches
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools.report import summary_text
 from tests.unit.lowering.npu.test_npu_models import block
 from tests.unit.tools.devices.test_device_parts import model, one
 
@@ -57,6 +59,36 @@ def test_an_accelerator_beside_a_gpu(tmp_path: Path) -> None:
     alone = sw.compile(path, device="npu", use_cache=False)
     x = np.random.default_rng(1).standard_normal((2, 3, 9, 11), np.float32)
     np.testing.assert_allclose(one(beside(x)), one(alone(x)), atol=1e-6)
+    summary = summary_text(beside.image)
+    assert 'npu0 on npu: nodes "first_w"' in summary and "layers in the table of npu" in summary
+    assert "@npu0_0: copies per call: 2 (447 * N bytes)" in summary
+
+
+def test_arrays_between_parts_stay_on_the_device(tmp_path: Path) -> None:
+    """The host reads `a` as well, and `x` is read before and after it: each crosses the link once."""
+    nodes = (
+        "[p] a = MatMul(x, w) [wide] d = Cast<to = 11>(a) q = Mul(d, d) [back] e = Cast<to = 1>(q)"
+        " [s] s = Add(e, a) [y] y = Mul(s, x)"
+    )
+    path = model(tmp_path, "(float[N, 4] x, float[4, 4] w) => (float[N, 4] y)", nodes)
+    compiled = sw.compile(path, target="webgpu", device=INTERPRETER, use_cache=False)
+    assert parts_of(compiled) == [("device", name) for name in ("gpu0_copy0", "gpu0_0", "gpu0_1")]
+    callees = compiled.image.main.callees
+    assert [[bool(value.dtype) for value in callee.inputs] for callee in callees] == [
+        [True],
+        [False, True],
+        [True, False, False],
+    ]
+    summary = summary_text(compiled.image)
+    assert 'gpu0 on gpu-interpreter: nodes "p", "s", "y"; all that it can compute' in summary
+    rng = np.random.default_rng(0)
+    for rows in (3, 5, 3):  # memory of arrays that are gone is used again
+        x, w = rng.standard_normal((rows, 4), np.float32), rng.standard_normal((4, 4), np.float32)
+        with timed_launches() as times:
+            result = one(compiled(x, w))
+        np.testing.assert_allclose(result, ((x @ w) ** 2 + x @ w) * x, rtol=1e-4)
+        # x and e to the device, a and y back, and w.
+        assert times.copied_bytes == 4 * rows * 16 + 64
 
 
 @pytest.mark.parametrize(
