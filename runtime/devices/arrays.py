@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +65,10 @@ class ArrayDevice(Protocol):
         """The bytes of memory that the host reads itself, or None."""
         ...
 
+    def unshare(self, memory: Memory) -> None:
+        """End the host's reading of memory."""
+        ...
+
     def to_host(self, array: DeviceArray) -> Array:
         """A copy of an array."""
         ...
@@ -107,7 +111,9 @@ class ArrayMemory:
 
     def _collect(self) -> None:
         while self._gone:
-            self._free.append(self._gone.popleft())
+            self._free.append(memory := self._gone.popleft())
+            with suppress(StepwellError):
+                self._device.unshare(memory)
         self._release(_MOST_KEPT)
 
     def _release(self, kept: int) -> None:
@@ -125,8 +131,21 @@ class DeviceArray:
     the array on without a copy where the device's memory is that of the host.
     """
 
-    def __init__(self, device: ArrayDevice, memory: Memory, shape: Sequence[int], dtype: np.dtype[Any]):
+    is_on_device = True
+    """By which a model knows the array without an import of this module."""
+
+    def __init__(
+        self,
+        device: ArrayDevice,
+        memory: Memory,
+        shape: Sequence[int],
+        dtype: np.dtype[Any],
+        *,
+        is_own: bool = True,
+    ):
+        """Args: `is_own` is whether the memory is the device's, which uses it again afterwards."""
         self.device = device
+        self._is_own = is_own
         self.shape = tuple(shape)
         self.dtype = dtype
         self.memory = memory
@@ -172,8 +191,8 @@ class DeviceArray:
         return StepwellError("unsupported", None, message, help="`numpy()` copies the array to the host")
 
     def __del__(self) -> None:
-        if (memory := getattr(self, "memory", None)) is not None:
-            self.device.arrays.give(cast("Memory", memory))
+        if getattr(self, "memory", None) is not None and self._is_own:
+            self.device.arrays.give(self.memory)
 
 
 class _Shared(np.ndarray[Any, Any]):

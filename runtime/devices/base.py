@@ -122,6 +122,9 @@ class Device(ABC):
         """The bytes of memory that the host reads and writes itself; None for memory of its own."""
         return None
 
+    def unshare(self, memory: Memory) -> None:  # noqa: B027  # most memory is shared without a call
+        """End the host's reading of memory by `host_view`, before it is used for other arrays."""
+
     def array(self, values: object) -> DeviceArray:
         """
         A copy on the device of an array, of nested lists of numbers, or of an object with DLPack on the CPU.
@@ -135,6 +138,26 @@ class Device(ABC):
             if given.nbytes:
                 self.copy_in(made.memory, 0, as_bytes(given))
         return made
+
+    def from_dlpack(self, values: object) -> DeviceArray:
+        """
+        An array in the memory of an object with DLPack, without a copy.
+
+        Raises: StepwellError `unsupported` where the device does not compute on memory of the host, or the
+        object's memory is not laid out as a device needs it; `type-mismatch`.
+        """
+        given = _array_of(values)
+        if isinstance(values, DeviceArray) and values.device is self:
+            return values
+        memory = self.adopted(as_bytes(given))
+        if memory is None:
+            message = f"{self.info.name} does not compute on memory of the host"
+            raise StepwellError("unsupported", None, message, help="`array` copies the object to the device")
+        return DeviceArray(self, memory, given.shape, given.dtype, is_own=False)
+
+    def adopted(self, data: Bytes) -> Memory | None:
+        """Memory that is those bytes of the host; None where the device has memory of its own."""
+        return None
 
     def new_array(self, shape: Sequence[int], dtype: np.dtype[Any]) -> DeviceArray:
         """An array of any elements; the lock is held. Raises: StepwellError `device-memory`, `driver`."""

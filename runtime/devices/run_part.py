@@ -44,6 +44,7 @@ from stepwell.runtime.devices.places import (
     passed_on,
 )
 from stepwell.runtime.devices.profiling import CURRENT, DeviceTimes
+from stepwell.runtime.devices.resident import given, leave, wanted
 from stepwell.runtime.devices.table import device
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -85,14 +86,18 @@ class PartRunner:
         """
         found = self._device or self._on or device(self.part.device)
         expect_usable(found)
-        arrays = [_readable(each, found) for each in inputs]
-        sizes = self._sizes(arrays)
+        arrays = [_readable(given(each), found) for each in inputs]
+        sizes, made = self._sizes(arrays), wanted(outputs)
         with found.lock:
             try:
-                self._call(found, sizes, arrays, outputs)
+                self._call(found, sizes, arrays, made)
             except BaseException:
                 self.release()
                 raise
+        leave(outputs, made)
+        for number, output in enumerate(outputs):
+            if output is None:
+                outputs[number] = made[number]
 
     def _call(
         self,
@@ -148,10 +153,10 @@ class PartRunner:
         for number, output in enumerate(outputs):
             if output is not None:
                 continue
-            given = inputs[same[number]] if number in same else None
+            read = inputs[same[number]] if number in same else None
             about = self.part.outputs[number]
             shape = [dim.evaluate(symbols) for dim in about.dims]
-            made = given if isinstance(given, DeviceArray) else None
+            made = read if isinstance(read, DeviceArray) else None
             made = made or found.new_array(shape, dtype_from_name(about.dtype))
             outputs[number] = made
             spaces[output_space(number)] = made.memory
@@ -282,9 +287,9 @@ class PartRunner:
 
         match command:
             case CopyIn():
-                to, given = view(command.to), cast(Array, inputs[command.number])
-                self._expect(given, to, f"input {command.number}")
-                found.copy_in(to.memory, to.offset, as_bytes(given))
+                to, array = view(command.to), cast(Array, inputs[command.number])
+                self._expect(array, to, f"input {command.number}")
+                found.copy_in(to.memory, to.offset, as_bytes(array))
             case CopyOut():
                 source, output = view(command.source), cast(Array, outputs[command.number])
                 self._expect(output, source, f"output {command.number}")

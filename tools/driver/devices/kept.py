@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
@@ -16,13 +16,14 @@ from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.dev import ArrayType
 from stepwell.dialects.graph.host import payload_bytes
+from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import Tensor, dims_of, dtype_of
 from stepwell.runtime.devices.commands import ARENA, CopyIn, CopyOut, Slice
 from stepwell.runtime.devices.part import DevicePart, PartArray
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.host import DEVICE
-from stepwell.tools.driver.compilation import Compilation
+from stepwell.tools.driver.compilation import Compilation, main_of
 
 Parts: TypeAlias = dict[graph.HostCallOp, str]
 """The calls of device parts, and the name of the device of each."""
@@ -57,6 +58,32 @@ def keep_on_device(parts: Parts, compilation: Compilation) -> None:
         for device, uses in _by_device(value, parts).items():
             if len({use.op for use in uses}) > 1 and value.type.name == TensorType.name:
                 _upload(value, uses, device, parts, compilation)
+    _note_interface(parts, compilation)
+
+
+def _note_interface(parts: Parts, compilation: Compilation) -> None:
+    """Note the inputs of the model that parts of a device alone read, and the outputs that a part makes."""
+    main = main_of(compilation.module)
+    if state_pairs(main):
+        return
+    for op, device in parts.items():
+        reads = {
+            number: value.index
+            for number, value in enumerate(op.arguments)
+            if isinstance(value, BlockArgument)
+            and value.owner is main.body.block
+            and len(_by_device(value, parts).get(device, [])) == len([*value.uses])
+        }
+        uses = {number: [*result.uses] for number, result in enumerate(op.results)}
+        makes = {
+            number: use.index
+            for number, [use, *others] in ((number, each) for number, each in uses.items() if each)
+            if not others and use.operation is main.body.block.last_op
+        }
+        if reads or makes:
+            part = DevicePart.from_bytes(payload_bytes(op, compilation.ctx.weights))
+            noted = replace(part, from_main=reads, to_main=makes)
+            op.payload = _payload(noted, compilation)
 
 
 def _by_device(value: SSAValue, parts: Parts) -> dict[str, list[_Use]]:
@@ -141,6 +168,10 @@ def _call(
     part: DevicePart, arguments: Sequence[SSAValue], types: Sequence[Attribute], compilation: Compilation
 ) -> graph.HostCallOp:
     """The call of a part."""
+    return graph.HostCallOp(DEVICE, part.name, _payload(part, compilation), list(arguments), types)
+
+
+def _payload(part: DevicePart, compilation: Compilation) -> Attribute:
+    """The bytes of a part as a constant."""
     code = np.frombuffer(part.to_bytes(), np.uint8)
-    payload = constant_attr(code, part.name, compilation.ctx.weights)
-    return graph.HostCallOp(DEVICE, part.name, payload, list(arguments), types)
+    return constant_attr(code, part.name, compilation.ctx.weights)
