@@ -370,6 +370,7 @@ def graph_steps(
     required: Sequence[str] = (),
     disabled: Container[str] = (),
     device: str = "",
+    placement_passes: Sequence[str] = (),
     strict_device: bool = False,
 ) -> list[Step]:
     """
@@ -379,7 +380,8 @@ def graph_steps(
     `backend_passes` ran; `low_memory` allows no packed weights that are larger than the model's;
     `activations` are those of `pack-nbits`; passes named in `required` run although their level is higher,
     and those of plugins among them run in this order; passes in `disabled` never do. `device` is the module's
-    device that computes all that it can, or `""`; with `strict_device` what it cannot is an error.
+    device that computes all that it can, or `""`, after `placement_passes`; with `strict_device` what it
+    cannot is an error.
     Raises: StepwellError `bad-option` for `winograd` "fast" where `winograd-conv` does not run.
     """
     lanes = str(target.f32_lanes)
@@ -392,7 +394,9 @@ def graph_steps(
         off = step.name in disabled or (step.name == "winograd-conv" and is_direct)
         if step.name == "BACKENDS":
             steps += [Step(text, "a backend's, before its table is matched") for text in backend_passes]
-            steps += _partition_steps(backends) + _placement_steps(device, strict_device)
+            steps += _partition_steps(backends)
+            steps += [Step(text, "gives other devices their ops") for text in placement_passes]
+            steps += _placement_steps(device, strict_device)
         elif step.name == "PLUGINS":
             steps += [
                 Step(name, "a plugin's") for name in required if name not in disabled and not is_ours(name)

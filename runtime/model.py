@@ -30,7 +30,8 @@ from stepwell.runtime.memory import ALIGNED_BYTES, Memory, aligned
 from stepwell.runtime.model_info import ModelInfo, run_arguments
 from stepwell.runtime.timing import KernelTimes, shown_names
 
-if TYPE_CHECKING:  # of models with states
+if TYPE_CHECKING:  # of models with device parts or states
+    from stepwell.runtime.devices.part import DevicePart
     from stepwell.runtime.sessions.session import Session
     from stepwell.runtime.sessions.states import States, StateStore, Targets
     from stepwell.runtime.sessions.versions import Versions
@@ -117,10 +118,16 @@ class CompiledModel(ModelInfo):
         """
         Run the model.
 
+        Args: arrays of a device are inputs too; with `output="device"` the outputs stay on the device, as a
+        `DeviceArray` each.
         Raises: StepwellError for a missing, extra, misshapen or mistyped input.
         """
         if named or len(arrays) != len(self._input_names):
+            place = None if "output" in self._input_names else named.pop("output", None)
             arrays = self.in_order(arrays, named)
+            if place is not None:
+                outputs = self._on_devices(arrays, place)
+                return outputs[0] if len(outputs) == 1 else outputs
         outputs = self._invoke(arrays)
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -220,6 +227,8 @@ class CompiledModel(ModelInfo):
             value = inputs[i]
             # `checked_value` would accept nearly every input too, in five times the time.
             if not (type(value) is np.ndarray and value.dtype is dtype and value.flags.c_contiguous):
+                if getattr(value, "is_on_device", False):
+                    return self._on_devices(values, None, targets)
                 inputs[i] = checked_value(self._whole.inputs[i], value, objects)
         arrays = cast("list[Array]", inputs)
         shapes = tuple([array.shape for array in arrays])
@@ -254,6 +263,19 @@ class CompiledModel(ModelInfo):
             self._collect(frame, binding, outputs)
         frames.append(frame)
         return tuple(outputs)
+
+    def _on_devices(
+        self, values: Sequence[object], place: object, targets: Targets | None = None
+    ) -> tuple[Array, ...]:
+        """The outputs of a call on arrays of a device, or with outputs that stay there."""
+        from stepwell.runtime.devices.resident import on_devices
+
+        return cast("tuple[Array, ...]", on_devices(self, values, place, targets))
+
+    @property
+    def device_parts(self) -> Sequence[DevicePart]:
+        """The parts of the model on devices, in the order of their calls."""
+        return [part for each in self._host_functions if (part := getattr(each, "part", None)) is not None]
 
     def output_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Shapes:
         """The shapes of outputs for shapes of inputs; empty for those that depend on data."""

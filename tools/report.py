@@ -6,8 +6,8 @@ from collections.abc import Container, Mapping, Sequence
 from typing import cast
 
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.host import DEVICE
 from stepwell.runtime.image import ModelImage
+from stepwell.tools.devices.summary import device_lines
 from stepwell.tools.terminal import on_one_line
 
 MAX_EXPRESSION = 80
@@ -29,7 +29,7 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
         )
     if image.program:
         lines.append(f"{facts.get('nodes', '?')} nodes in {len(image.segments)} segments")
-    lines += _device_lines(image)
+    lines += device_lines(image, _arena_text, readable_bytes)
     if "arena bytes" in facts:
         weights = readable_bytes(facts.get("weight bytes"))
         lines.append(f"arena {_arena_text(image.main.interface.arena_bytes)}, weights {weights}")
@@ -39,30 +39,6 @@ def summary_text(image: ModelImage, output: str | None = None) -> str:
     if output is not None:
         lines.append(f"wrote {output}")
     return "\n".join(lines)
-
-
-def _device_lines(image: ModelImage) -> list[str]:
-    """For each device its kernels, and what a call copies; then the ops that stay on the host."""
-    callees = [callee for entry in image.functions.values() for callee in entry.callees]
-    if all(callee.kind != DEVICE for callee in callees):
-        return []
-    from stepwell.runtime.devices.commands import CopyIn, CopyOut, Launch
-    from stepwell.runtime.devices.moved import device_parts
-
-    lines: list[str] = []
-    for part in device_parts(image):
-        copies = [
-            c.to if isinstance(c, CopyIn) else c.source
-            for c in part.commands
-            if isinstance(c, CopyIn | CopyOut)
-        ]
-        total = sum((array.nbytes for array in copies), Dim.of(0))
-        launches = sum(isinstance(command, Launch) for command in part.commands)
-        copied = f"copies per call: {len(copies)} ({_arena_text(total)})"
-        weights = readable_bytes(len(part.weights))
-        lines.append(f"{part.device}: @{part.name} of {launches} launches, {copied}, weights {weights}")
-    on_host = cast("Sequence[str]", image.summary.get("on the host", ()))
-    return [*lines, *(f"host: {line}" for line in on_host)]
 
 
 def _arena_text(size: Dim) -> str:

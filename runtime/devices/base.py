@@ -6,37 +6,17 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from stepwell.runtime.devices.arrays import ArrayMemory, Bytes, DeviceArray
+from stepwell.runtime.devices.arrays import DeviceInfo as DeviceInfo
+from stepwell.runtime.devices.arrays import Memory as Memory
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
 
-Bytes: TypeAlias = npt.NDArray[np.uint8]
 Triple: TypeAlias = tuple[int, int, int]
-
-
-class DeviceInfo(NamedTuple):
-    """A device as `stepwell devices` shows it."""
-
-    name: str
-    """The name with its number: `webgpu:0`."""
-    kind: str
-    about: str
-    """The hardware and the driver, in words."""
-    memory_bytes: int | None = None
-    """The memory of the device; None where it is unknown."""
-
-
-@dataclass(eq=False)
-class Memory:
-    """A piece of a device's memory: `handle` is the device's own."""
-
-    nbytes: int
-    handle: Any
 
 
 class View(NamedTuple):
@@ -67,7 +47,7 @@ class Device(ABC):
     `driver` with the driver's own text, `device-memory` where memory is short.
     """
 
-    kind: ClassVar[str]
+    kind: str
     """The name on the command line: `--device KIND`."""
     formats: ClassVar[Sequence[str]]
     """The formats of code for `load`, the preferred one first: `gpu`, `wgsl`, `opencl`, `ptx`."""
@@ -80,6 +60,7 @@ class Device(ABC):
         self.number = number
         self.process = os.getpid()
         self.lock = threading.RLock()
+        self.arrays = ArrayMemory(self)
 
     @classmethod
     def found(cls) -> Sequence[DeviceInfo]:
@@ -133,6 +114,65 @@ class Device(ABC):
     def synchronize(self) -> None:  # noqa: B027  # most devices wait when they copy out
         """Wait for all operations."""
 
+    def memory(self) -> tuple[int, int] | None:
+        """The bytes that are free, and all bytes; None where the driver does not say."""
+        return None
+
+    def host_view(self, memory: Memory) -> Bytes | None:
+        """The bytes of memory that the host reads and writes itself; None for memory of its own."""
+        return None
+
+    def unshare(self, memory: Memory) -> None:  # noqa: B027  # most memory is shared without a call
+        """End the host's reading of memory by `host_view`, before it is used for other arrays."""
+
+    def array(self, values: object) -> DeviceArray:
+        """
+        A copy on the device of an array, of nested lists of numbers, or of an object with DLPack on the CPU.
+
+        Raises: StepwellError `type-mismatch`, `device-memory`, `driver`.
+        """
+        given = _array_of(values)
+        expect_usable(self)
+        with self.lock:
+            made = self.new_array(given.shape, given.dtype)
+            if given.nbytes:
+                self.copy_in(made.memory, 0, as_bytes(given))
+        return made
+
+    def from_dlpack(self, values: object) -> DeviceArray:
+        """
+        An array in the memory of an object with DLPack, without a copy.
+
+        Raises: StepwellError `unsupported` where the device does not compute on memory of the host, or the
+        object's memory is not laid out as a device needs it; `type-mismatch`.
+        """
+        given = _array_of(values)
+        if isinstance(values, DeviceArray) and values.device is self:
+            return values
+        memory = self.adopted(as_bytes(given))
+        if memory is None:
+            message = f"{self.info.name} does not compute on memory of the host"
+            raise StepwellError("unsupported", None, message, help="`array` copies the object to the device")
+        return DeviceArray(self, memory, given.shape, given.dtype, is_own=False)
+
+    def adopted(self, data: Bytes) -> Memory | None:
+        """Memory that is those bytes of the host; None where the device has memory of its own."""
+        return None
+
+    def new_array(self, shape: Sequence[int], dtype: np.dtype[Any]) -> DeviceArray:
+        """An array of any elements; the lock is held. Raises: StepwellError `device-memory`, `driver`."""
+        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        return DeviceArray(self, self.arrays.take(nbytes), shape, dtype)
+
+    def to_host(self, array: DeviceArray) -> Array:
+        """A copy of an array of the device. Raises: StepwellError `driver`."""
+        expect_usable(self)
+        found = np.empty(array.shape, array.dtype)
+        if found.nbytes:
+            with self.lock:
+                self.copy_out(array.memory, 0, as_bytes(found))
+        return found
+
 
 class ReplayDevice(Device):
     """A device with recordings of launches and copies, made once for some sizes and replayed in each call."""
@@ -176,6 +216,23 @@ def code_of_formats(
     message = f"the code is {found}, and {name} takes {wanted}"
     help = f"compile it again with --device {name}, or leave --device out"
     raise StepwellError("wrong-device", where, message, help=help)
+
+
+def _array_of(values: object) -> Array:
+    """A contiguous array of numbers. Raises: StepwellError `type-mismatch`."""
+    kind = type(values).__name__
+    try:
+        if isinstance(values, DeviceArray):
+            return values.numpy()
+        shares = hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray)
+        made: object = np.from_dlpack(values) if shares else np.asarray(values)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+        found = cast(Array, made)
+        if found.dtype.hasobject or not found.dtype.isnative:
+            raise TypeError(f"elements of {found.dtype} have no bytes of this machine")
+        return np.ascontiguousarray(found).reshape(found.shape)  # which makes a dimension of none
+    except (TypeError, ValueError, BufferError) as error:
+        message = f"no array of numbers on the host: {kind}"
+        raise StepwellError("type-mismatch", None, message, note=str(error)) from None
 
 
 def as_bytes(array: Array) -> Bytes:

@@ -8,6 +8,8 @@ from ctypes import byref, c_char_p, c_double, c_float, c_int, c_long, c_size_t, 
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from stepwell.runtime.devices.base import Argument, Bytes, Device, DeviceInfo, Memory, Triple
 from stepwell.runtime.devices.source_kernels import SourceKernel, kernel_named, read_kernels
 from stepwell.runtime.errors import StepwellError
@@ -16,6 +18,8 @@ _LIBRARIES = ("libOpenCL.so.1", "OpenCL.dll", "/System/Library/Frameworks/OpenCL
 _ALL_DEVICES = 0xFFFFFFFF
 _READ_WRITE = 1
 _NAME, _DRIVER, _VERSION, _GLOBAL_BYTES, _MOST_BYTES = 0x102B, 0x102D, 0x102F, 0x101F, 0x1010
+_TYPE, _IS_CPU = 0x1000, 2
+_MAP_READ = 1
 _BUILD_LOG = 0x1183
 _OUT_OF_MEMORY = (-4, -5, -6, -61)
 """The errors of an allocation that is too large, and of missing memory of the device or the host."""
@@ -39,6 +43,7 @@ class _Found(NamedTuple):
     driver: str
     memory_bytes: int
     most_bytes: int
+    types: int
 
 
 @cache
@@ -57,6 +62,7 @@ def _library() -> Any:
             "clCreateBuffer",
             "clCreateProgramWithSource",
             "clCreateKernel",
+            "clEnqueueMapBuffer",
         ):
             getattr(library, made).restype = c_void_p
         return library
@@ -89,11 +95,11 @@ def _devices() -> Sequence[_Found]:
 def _described(library: Any, device: Any) -> _Found:
     texts = [_text_of(library, device, key) for key in (_NAME, _VERSION, _DRIVER)]
     sizes: list[int] = []
-    for key in (_GLOBAL_BYTES, _MOST_BYTES):
+    for key in (_GLOBAL_BYTES, _MOST_BYTES, _TYPE):
         value = c_ulong(0)
         library.clGetDeviceInfo(device, key, c_size_t(8), byref(value), None)
         sizes.append(value.value)
-    return _Found(device, *texts, *sizes)  # pyright: ignore[reportArgumentType]  # three texts and two sizes
+    return _Found(device, *texts, *sizes)  # pyright: ignore[reportArgumentType]  # three texts and three numbers
 
 
 def _text_of(library: Any, device: Any, key: int) -> str:
@@ -116,6 +122,8 @@ class OpenCl(Device):
             message = f"there is no opencl device {number}: found {names or 'none'}"
             raise StepwellError("no-device", None, message, help="`stepwell devices` lists them")
         self._found, self._library = found[number], _library()
+        self._mapped: dict[int, int] = {}
+        """The addresses of buffers that the host reads itself."""
         status, device = c_int(0), c_void_p(self._found.device.value)
         self._context = c_void_p(
             self._library.clCreateContext(None, 1, byref(device), None, None, byref(status))
@@ -146,7 +154,29 @@ class OpenCl(Device):
         self._expect(status.value, "clCreateBuffer")
         return Memory(nbytes, c_void_p(handle))
 
+    def host_view(self, memory: Memory) -> Bytes | None:
+        """The bytes of a buffer of a CPU, mapped for reading until `unshare`."""
+        if not self._found.types & _IS_CPU:
+            return None
+        key = memory.handle.value
+        if key not in self._mapped:
+            status, size = c_int(0), c_size_t(memory.nbytes)
+            place = (c_size_t(0), size, 0, None, None, byref(status))
+            with self.lock:
+                address = self._library.clEnqueueMapBuffer(
+                    self._queue, memory.handle, 1, c_ulong(_MAP_READ), *place
+                )
+            self._expect(status.value, "clEnqueueMapBuffer")
+            self._mapped[key] = address
+        found = (ctypes.c_ubyte * memory.nbytes).from_address(self._mapped[key])
+        return np.ctypeslib.as_array(found)
+
+    def unshare(self, memory: Memory) -> None:
+        if (address := self._mapped.pop(memory.handle.value, None)) is not None:
+            self._call("clEnqueueUnmapMemObject", memory.handle, c_void_p(address), 0, None, None)
+
     def free(self, memory: Memory) -> None:
+        self.unshare(memory)
         self.synchronize()
         self._library.clReleaseMemObject(memory.handle)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from stepwell.runtime.devices.commands import Command, commands_of, to_json
@@ -45,6 +45,10 @@ class DevicePart:
     commands: tuple[Command, ...]
     codes: Mapping[str, bytes]
     weights: bytes
+    from_main: Mapping[int, int] = field(default_factory=dict[int, int])
+    """Maps inputs to those inputs of the model that parts of the device alone read."""
+    to_main: Mapping[int, int] = field(default_factory=dict[int, int])
+    """Maps outputs to the outputs of the model that they are, and nothing else."""
 
     def to_bytes(self) -> bytes:
         """The part as bytes."""
@@ -60,6 +64,8 @@ class DevicePart:
             "commands": [to_json(command) for command in self.commands],
             "codes": [[format, len(code)] for format, code in self.codes.items()],
             "weights": len(self.weights),
+            "from main": [*map(list, self.from_main.items())],
+            "to main": [*map(list, self.to_main.items())],
         }
         text = json.dumps(header, separators=(",", ":")).encode()
         length = len(text).to_bytes(_LENGTH_BYTES, "little")
@@ -112,6 +118,8 @@ def _part(header: Mapping[str, object], data: bytes, place: int) -> DevicePart:
         tuple(commands_of(header["commands"])),
         codes,
         data[place:],
+        _pairs(header["from main"], len(inputs)),
+        _pairs(header["to main"], len(outputs)),
     )
     for command in part.commands:
         _expect_known(command, part)
@@ -124,6 +132,15 @@ def _expect_known(command: Command, part: DevicePart) -> None:
     count = max(len(part.inputs), len(part.outputs))
     if number is not None and cast(int, number) >= count:
         raise ValueError(f"there is no array {number}: {command}")
+
+
+def _pairs(data: object, count: int) -> dict[int, int]:
+    """The numbers of arrays of the part and of the model. Raises: ValueError, TypeError."""
+    pairs = [as_list(each, 2) for each in as_list(data)]
+    found = {as_size(own): as_size(other) for own, other in pairs}
+    if any(own >= count for own in found):
+        raise ValueError(f"there is no array {max(found)}")
+    return found
 
 
 def _array(data: object) -> PartArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, cast
@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from stepwell.runtime.backends import HostFunction
+from stepwell.runtime.devices.arrays import DeviceArray
 from stepwell.runtime.devices.base import (
     Argument,
     Device,
@@ -34,7 +35,16 @@ from stepwell.runtime.devices.commands import (
     bound,
 )
 from stepwell.runtime.devices.part import DevicePart
+from stepwell.runtime.devices.places import (
+    OnDevice,
+    input_space,
+    needs_arena,
+    on_arrays,
+    output_space,
+    passed_on,
+)
 from stepwell.runtime.devices.profiling import CURRENT, DeviceTimes
+from stepwell.runtime.devices.resident import given, leave, wanted
 from stepwell.runtime.devices.table import device
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -61,62 +71,136 @@ class PartRunner:
         self._weights: Memory | None = None
         self._arena: Memory | None = None
         self._bindings: OrderedDict[tuple[int, ...], tuple[int, list[Command]]] = OrderedDict()
-        self._recordings: dict[tuple[int, ...], Any] = {}
-        """Recordings of the device by sizes, all with the present arena."""
+        self._moved: OrderedDict[tuple[tuple[int, ...], OnDevice], list[Command]] = OrderedDict()
+        """Commands with inputs and outputs in arrays of the device, by sizes and by which these are."""
+        self._recordings: OrderedDict[tuple[int, ...], tuple[Any, Sequence[Memory]]] = OrderedDict()
+        """Recordings with the memory of arrays, by sizes and this memory; all with the present arena."""
         if not part.symbols:
             self._bind(())
 
     def __call__(self, inputs: Sequence[object], outputs: list[object]) -> None:
-        """Read the inputs, run the commands, fill the outputs. Raises: StepwellError of the device."""
-        arrays = [np.ascontiguousarray(cast(Array, each)) for each in inputs]
-        sizes = self._sizes(arrays)
+        """
+        Read the inputs, run the commands, fill the outputs; in place of None it puts an array of the device.
+
+        Raises: StepwellError of the device.
+        """
         found = self._device or self._on or device(self.part.device)
         expect_usable(found)
+        arrays = [_readable(given(each), found) for each in inputs]
+        sizes, made = self._sizes(arrays), wanted(outputs)
         with found.lock:
             try:
-                self._call(found, sizes, arrays, outputs)
+                self._call(found, sizes, arrays, made)
             except BaseException:
                 self.release()
                 raise
+        leave(outputs, made)
+        for number, output in enumerate(outputs):
+            if output is None:
+                outputs[number] = made[number]
 
     def _call(
-        self, found: Device, sizes: tuple[int, ...], inputs: Sequence[Array], outputs: list[object]
+        self,
+        found: Device,
+        sizes: tuple[int, ...],
+        inputs: Sequence[Array | DeviceArray],
+        outputs: list[object],
     ) -> None:
         """Run the commands for some sizes on a device, which has the lock."""
         self._ready(found)
         arena_bytes, commands = self._bind(sizes)
-        arena = self._arena_of(found, arena_bytes)
+        chosen = OnDevice(
+            tuple(number for number, each in enumerate(inputs) if isinstance(each, DeviceArray)),
+            tuple(number for number, each in enumerate(outputs) if each is None),
+        )
+        spaces: dict[str, Memory] = {}
+        if self._weights is not None:
+            spaces[WEIGHTS] = self._weights
+        if any(chosen):
+            spaces |= self._arrays_of(found, commands, sizes, inputs, outputs)
+            commands = self._on_arrays(sizes, chosen, commands)
+        if needs_arena(commands):
+            spaces[ARENA] = self._arena_of(found, arena_bytes)
         if (times := CURRENT.get()) is not None:
             for command in commands:
                 begin = perf_counter()
-                self._run(found, arena, command, inputs, outputs)
+                self._run(found, spaces, command, inputs, outputs)
                 found.synchronize()
                 _note(times, command, perf_counter() - begin)
             return
         inside = [each for each in commands if isinstance(each, Launch | Copy)]
         for command in commands:
             if not isinstance(found, ReplayDevice) or not isinstance(command, Launch | Copy):
-                self._run(found, arena, command, inputs, outputs)
+                self._run(found, spaces, command, inputs, outputs)
             elif command is inside[0]:
-                found.replay(self._recording(found, sizes, lambda: self._all(found, arena, inside)))
+                found.replay(self._recording(found, sizes, spaces, inside))
         found.synchronize()
 
-    def _all(self, found: Device, arena: Memory, commands: Sequence[Command]) -> None:
-        """Run commands that do not need the host's arrays."""
-        for command in commands:
-            self._run(found, arena, command, (), [])
+    def _arrays_of(
+        self,
+        found: Device,
+        commands: Sequence[Command],
+        sizes: tuple[int, ...],
+        inputs: Sequence[Array | DeviceArray],
+        outputs: list[object],
+    ) -> dict[str, Memory]:
+        """The memory of inputs and outputs that are arrays of the device; the outputs are made."""
+        spaces: dict[str, Memory] = {}
+        for number, array in enumerate(inputs):
+            if isinstance(array, DeviceArray):
+                spaces[input_space(number)] = array.memory
+        same, symbols = passed_on(commands), dict(zip(self.part.symbols, sizes, strict=True))
+        for number, output in enumerate(outputs):
+            if output is not None:
+                continue
+            read = inputs[same[number]] if number in same else None
+            about = self.part.outputs[number]
+            shape = [dim.evaluate(symbols) for dim in about.dims]
+            made = read if isinstance(read, DeviceArray) else None
+            made = made or found.new_array(shape, dtype_from_name(about.dtype))
+            outputs[number] = made
+            spaces[output_space(number)] = made.memory
+        return spaces
 
-    def _recording(self, found: ReplayDevice, sizes: tuple[int, ...], run: Callable[[], None]) -> Any:
-        """The device's recording for some sizes, made at first use."""
-        if sizes not in self._recordings:
-            self._recordings[sizes] = found.record(run)
-        return self._recordings[sizes]
+    def _on_arrays(
+        self, sizes: tuple[int, ...], chosen: OnDevice, commands: Sequence[Command]
+    ) -> list[Command]:
+        """The commands for some sizes with arrays of the device."""
+        key = sizes, chosen
+        if key not in self._moved:
+            self._moved[key] = on_arrays(commands, chosen)
+            if len(self._moved) > _MOST_BINDINGS:
+                self._moved.popitem(last=False)
+        return self._moved[key]
 
-    def _forget(self, found: Device, *sizes: tuple[int, ...]) -> None:
+    def _recording(
+        self,
+        found: ReplayDevice,
+        sizes: tuple[int, ...],
+        spaces: Mapping[str, Memory],
+        commands: Sequence[Command],
+    ) -> Any:
+        """The device's recording of commands for some sizes and memory, made at first use."""
+
+        def run() -> None:
+            for command in commands:
+                self._run(found, spaces, command, (), [])
+
+        # The memory is referenced, so that no other has its id.
+        arrays = [memory for space, memory in spaces.items() if space not in (ARENA, WEIGHTS)]
+        key = (*sizes, *map(id, arrays))
+        if key not in self._recordings:
+            self._recordings[key] = found.record(run), arrays
+            if len(self._recordings) > _MOST_BINDINGS:
+                self._forget(found, next(iter(self._recordings)))
+        self._recordings.move_to_end(key)
+        return self._recordings[key][0]
+
+    def _forget(self, found: Device, *keys: tuple[int, ...]) -> None:
         """Give recordings back."""
-        for each in sizes:
-            recording = self._recordings.pop(each, None)
-            if recording is not None and isinstance(found, ReplayDevice):
+        for key in keys:
+            recording, _ = self._recordings.pop(key)
+            if isinstance(found, ReplayDevice):
                 with suppress(StepwellError):
                     found.forget(recording)
 
@@ -133,13 +217,16 @@ class PartRunner:
             if self._program is not None:
                 with suppress(StepwellError):
                     self._device.unload(self._program)
+            self._device.arrays.clear()
             self._device = self._weights = self._arena = self._program = None
 
-    def _sizes(self, inputs: Sequence[Array]) -> tuple[int, ...]:
+    def _sizes(self, inputs: Sequence[Array | DeviceArray]) -> tuple[int, ...]:
         """The sizes of the symbols, in their order."""
         where = self.part.sizes_input
         return tuple(
-            int(inputs[number].reshape(-1)[axis]) if number == where else inputs[number].shape[axis]
+            int(np.asarray(inputs[number]).reshape(-1)[axis])
+            if number == where
+            else inputs[number].shape[axis]
             for number, axis in self.part.symbols.values()
         )
 
@@ -148,8 +235,10 @@ class PartRunner:
         if self._device is not None:
             return
         self._device = found
-        format, code = code_of_formats(found.formats, self.part.codes, self.part.device, f"@{self.part.name}")
-        self._program = found.load(code, format)
+        if any(isinstance(command, Launch) for command in self.part.commands):
+            where = f"@{self.part.name}"
+            format, code = code_of_formats(found.formats, self.part.codes, self.part.device, where)
+            self._program = found.load(code, format)
         if self.part.weights:
             self._weights = found.allocate(len(self.part.weights))
             found.copy_in(self._weights, 0, np.frombuffer(self.part.weights, np.uint8))
@@ -169,9 +258,7 @@ class PartRunner:
             raise StepwellError("bad-artifact", None, message) from None
         self._bindings[sizes] = arena, [command for command in made if command is not None]
         if len(self._bindings) > _MOST_BINDINGS:
-            oldest, _ = self._bindings.popitem(last=False)
-            if self._device is not None:
-                self._forget(self._device, oldest)
+            self._bindings.popitem(last=False)
         return self._bindings[sizes]
 
     def _arena_of(self, found: Device, nbytes: int) -> Memory:
@@ -185,20 +272,24 @@ class PartRunner:
         return self._arena
 
     def _run(
-        self, found: Device, arena: Memory, command: Command, inputs: Sequence[Array], outputs: list[object]
+        self,
+        found: Device,
+        spaces: Mapping[str, Memory],
+        command: Command,
+        inputs: Sequence[Array | DeviceArray],
+        outputs: list[object],
     ) -> None:
-        """Run a command with numbers."""
+        """Run a command with numbers, on memory by its name."""
 
         def view(array: Slice) -> View:
-            memory = arena if array.space == ARENA else cast(Memory, self._weights)
             shape = tuple(size.value for size in array.shape)
-            return View(memory, array.offset.value, dtype_from_name(array.dtype), shape)
+            return View(spaces[array.space], array.offset.value, dtype_from_name(array.dtype), shape)
 
         match command:
             case CopyIn():
-                to = view(command.to)
-                self._expect(inputs[command.number], to, f"input {command.number}")
-                found.copy_in(to.memory, to.offset, as_bytes(inputs[command.number]))
+                to, array = view(command.to), cast(Array, inputs[command.number])
+                self._expect(array, to, f"input {command.number}")
+                found.copy_in(to.memory, to.offset, as_bytes(array))
             case CopyOut():
                 source, output = view(command.source), cast(Array, outputs[command.number])
                 self._expect(output, source, f"output {command.number}")
@@ -219,6 +310,13 @@ class PartRunner:
         if array.nbytes != wanted.nbytes:
             message = f"{name} of @{self.part.name} has {array.nbytes} bytes, expected {wanted.nbytes}"
             raise StepwellError("wrong-result", None, message)
+
+
+def _readable(value: object, found: Device) -> Array | DeviceArray:
+    """An input as an array of the device, or as a contiguous one of the host."""
+    if isinstance(value, DeviceArray):
+        return value if value.device is found else value.numpy()
+    return np.ascontiguousarray(cast(Array, value))
 
 
 def _note(times: DeviceTimes, command: Command, seconds: float) -> None:

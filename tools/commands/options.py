@@ -73,6 +73,12 @@ def add_compile_options(parser: ArgumentParser) -> None:
         help="where the target's kernels run: gpu-interpreter checks them without one (default: the target's "
         "kind; `stepwell devices`)",
     )
+    group_of["place"].add_argument(
+        "--place",
+        type=Path,
+        metavar="FILE",
+        help="patterns with a table for each device of --target gpu0=webgpu,npu0=npu, or of --device",
+    )
     group_of["strict_device"].add_argument(
         "--strict-device", action="store_true", help="an op that the device cannot compute is an error"
     )
@@ -291,6 +297,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         mcpu=args.mcpu,
         target=args.target,
         device=args.device,
+        place=args.place,
         strict_device=args.strict_device,
         opt_level=args.opt_level,
         input_shapes=input_shapes(args),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_text
 from stepwell.runtime.machine.named_target import Target
+from stepwell.runtime.targets.several import is_several
 from stepwell.tools.driver.options import CompileOptions
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def is_for_device(options: CompileOptions, level: str) -> bool:
     """Whether `--emit` of a level writes the kernels of a device. Raises: StepwellError `bad-target`, …"""
     if level in DEVICE_LEVELS:
         return True
-    return level in _OF_CUDA and options.target is not None and Target(options.target).kind == _CUDA
+    if level not in _OF_CUDA or options.target is None or is_several(options.target):
+        return False
+    return Target(options.target).kind == _CUDA
 
 
 def _text(module: ModuleOp, level: str, target: Target | None) -> str:
@@ -89,11 +92,11 @@ def commands_text(model: Path, options: CompileOptions) -> str:
     from stepwell.dialects.graph.host import payload_bytes
     from stepwell.runtime.devices.part import DevicePart
     from stepwell.runtime.host import DEVICE
-    from stepwell.tools.driver.devices.chosen import device_target
+    from stepwell.tools.driver.devices.chosen import chosen_devices
     from stepwell.tools.driver.emit import lower_to
     from stepwell.tools.driver.partitions import compile_partitions
 
-    if device_target(options) is None:
+    if not chosen_devices(options):
         message = "--emit commands is for a device: --target webgpu, --device gpu-interpreter"
         raise StepwellError("bad-option", None, message, help="`stepwell devices` lists them")
     compilation = lower_to(model, options, "graph")
@@ -171,6 +174,9 @@ def _target(options: CompileOptions) -> Target | None:
     """The device of options; None without one. Raises: StepwellError `bad-option`."""
     if options.target is None:
         return None
+    if is_several(options.target):
+        message = f"--emit gpu and source are for one device, and the target is {options.target}"
+        raise StepwellError("bad-option", None, message, help="--emit commands has the parts of several")
     target = Target(options.target)
     if _GPU not in target.keys:
         message = f"--emit gpu and source are for GPUs, and the target is {target}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -41,6 +41,8 @@ class Compilation:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     on_host: Sequence[str] = ()
     """The ops that the host computes in place of the device, each with the reason."""
+    parts: Sequence[Mapping[str, object]] = ()
+    """The parts on devices, as `described_parts` describes them."""
     resized: Sequence[Resized] = ()
     """The dimensions of inputs that have another size than in the model's file."""
     owns_weights: bool = False

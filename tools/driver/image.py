@@ -345,9 +345,11 @@ def summary(compilation: Compilation, interface: Interface, weights: Sequence[Ar
     inspect`.
     """
     on_host = {"on the host": list(compilation.on_host)} if compilation.on_host else {}
+    parts = {"parts": list(compilation.parts)} if compilation.parts else {}
     return {
         **compilation.counts,
         **on_host,
+        **parts,
         "arena bytes": str(interface.arena_bytes),
         "weight bytes": sum(int(w.nbytes) for w in weights),
     }

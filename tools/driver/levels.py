@@ -13,7 +13,8 @@ from stepwell.passes.pipelines import (
 )
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.compilation import Compilation, is_lowered, passes_to_level_1
-from stepwell.tools.driver.devices.chosen import GPU0, declare_devices, runs_kernels
+from stepwell.tools.driver.devices.chosen import declare_devices, default_device
+from stepwell.tools.driver.devices.placement import placement_passes
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends, passes_of
 from stepwell.tools.driver.resized import resizing
@@ -60,7 +61,8 @@ def steps_of(options: CompileOptions, target: TargetDescription, context: PassCo
         activations=options.activations,
         required=context.required_pass,
         disabled=context.disabled_pass,
-        device=GPU0 if runs_kernels(options) else "",
+        device=default_device(options),
+        placement_passes=placement_passes(options),
         strict_device=options.strict_device,
     )
 

@@ -12,6 +12,7 @@ from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.exported import PROJECT_SUFFIX, SOURCE_SUFFIX
 from stepwell.runtime.machine.named_target import Target
 from stepwell.runtime.machine.target import C_TARGET, CPU_LEVELS, TargetDescription, target_from
+from stepwell.runtime.targets.several import is_several, several, several_text
 from stepwell.runtime.targets.text import CPU
 
 if TYPE_CHECKING:
@@ -55,14 +56,16 @@ class CompileOptions:
     """`host`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4` or `aarch64`."""
     target: str | None = field(default=None, metadata=_about("placement"))
     """
-    A CPU level as for `mcpu`, an LLVM triple, or such as `cpu{mcpu=aarch64 cores=4}`; default: that of the
-    `with Target(…)` around, else here.
+    A CPU level as for `mcpu`, an LLVM triple, or such as `cpu{mcpu=aarch64 cores=4}`; several devices by
+    name, `gpu0=cuda,npu0=npu` or a dictionary; default: that of the `with Target(…)` around, else here.
     """
     device: str | None = field(default=None, metadata=_about("placement"))
     """
     The device that runs what the target's kernels compute: `webgpu`, `cuda:1`, or `gpu-interpreter`, which
-    needs none; default: the first one of the target's kind.
+    needs none; default: the first one of the target's kind. Of several: `gpu0=webgpu:1,npu0=npu`.
     """
+    place: str | Path | None = field(default=None, metadata=_about("placement", "never"))
+    """A file of patterns with a table for each device: what the table matches is computed there."""
     strict_device: bool = field(default=False, metadata=_about("placement"))
     """Whether an op that the device cannot compute is an error, not left to the CPU."""
     opt_level: int = field(default=2, metadata=_about("numerics"))
@@ -170,6 +173,9 @@ class CompileOptions:
             object.__setattr__(self, "target", Target.current())
         if isinstance(self.target, Target):
             object.__setattr__(self, "target", str(self.target))
+        for name in ("target", "device"):
+            if isinstance(value := getattr(self, name), Mapping):
+                object.__setattr__(self, name, several_text(cast("Mapping[str, object]", value)))
         if not isinstance(self.target, str) or self.target not in CPU_LEVELS:
             return
         if self.mcpu not in ("host", self.target):
@@ -182,7 +188,7 @@ class CompileOptions:
         """The target. Raises: StepwellError `unknown-target`, `bad-target`, `bad-option`."""
         if self.target is None:
             return target_from(self.mcpu)
-        target = Target(self.target)
+        target = _with_host(self.target) if is_several(self.target) else Target(self.target)
         if target.kind != CPU:
             return _host_of(target, self.mcpu)
         if self.mcpu == "host":
@@ -191,6 +197,16 @@ class CompileOptions:
             return target_from(self.mcpu, self.target)
         message = f"the target is {self.target}, and mcpu is {self.mcpu}"
         raise StepwellError("bad-option", None, message, help="leave one of them out")
+
+
+def _with_host(text: str) -> Target:
+    """
+    Of several targets the first with a host, or else the first.
+
+    Raises: StepwellError `bad-target`, `unknown-target`.
+    """
+    targets = [Target(each) for each in several(text).values()]
+    return next((each for each in targets if each.host is not None), targets[0])
 
 
 def _host_of(target: Target, mcpu: str) -> TargetDescription:
@@ -225,9 +241,10 @@ class CompileKeywords(TypedDict, total=False):
     """The fields of `CompileOptions` as keywords."""
 
     mcpu: str
-    target: str | Target | None
-    device: str | None
+    target: str | Target | Mapping[str, object] | None
+    device: str | Mapping[str, str] | None
     strict_device: bool
+    place: str | Path | None
     opt_level: int
     input_shapes: Mapping[str, Sequence[int]]
     states: str | Sequence[str]

@@ -14,13 +14,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects.constants import constant_attr
-from stepwell.dialects.dev.devices import DeviceOp, device_names
+from stepwell.dialects.dev.devices import DeviceOp
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import DimsAttr
 from stepwell.lowering.backends import Backend, Constants
-from stepwell.lowering.refused_part import RefusedPart
+from stepwell.lowering.refused_part import REFUSALS, RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext, remark
 from stepwell.passes.pass_limit import numbered
@@ -33,7 +33,9 @@ from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.host import DEVICE, FALLBACK
 from stepwell.runtime.interface import Array, TensorSpec
 from stepwell.tools.driver.compilation import Compilation, main_of
-from stepwell.tools.driver.devices.chosen import device_target, ops_on_host
+from stepwell.tools.driver.devices.chosen import ChosenDevice, chosen_devices, ops_on_host
+from stepwell.tools.driver.devices.described import described_parts
+from stepwell.tools.driver.devices.kept import Parts, keep_on_device
 from stepwell.tools.driver.devices.parts import own_main, part_of, symbols_argument
 from stepwell.tools.driver.image import compile_image
 from stepwell.tools.driver.levels import steps_of, to_kernel_functions, to_level_1
@@ -63,6 +65,8 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
     calls = [op for op in module.walk() if isinstance(op, graph.ExternalOp)]
     given_up = 0
     refused: list[RefusedPart] = []
+    parts: Parts = {}
+    on_backends: Parts = {}
     compilation.reproducer = None
     # Compile each partition by its backend, or inline it where the backend fails.
     with compilation.timed("backends"):
@@ -79,11 +83,18 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
                 _inline(op, func)
                 given_up += 1
             else:
-                _call(op, kind, code, compilation)
+                made = _call(op, kind, code, compilation)
+                of = parts if kind == DEVICE else on_backends
+                of[made] = cast(StringAttr, func.attributes[BACKEND]).data
         # The functions of partitions have no calls any more.
         _erase([*devices, *(func for func in functions.values() if BACKEND in func.attributes)])
     if refused:
         raise RefusedPart([each for error in refused for each in error.errors])
+    keep_on_device(parts, compilation)
+    known = {name for each in chosen_devices(options) for name in (each.name, each.backend)}
+    made_by = {call: name for call, name in {**parts, **on_backends}.items() if name in known}
+    in_order = [op for op in module.walk() if isinstance(op, graph.HostCallOp) and op in made_by]
+    compilation.parts = described_parts({op: made_by[op] for op in in_order}, options)
     if calls:
         compilation.counts["partitions"] = len(calls) - given_up
     if given_up:
@@ -113,11 +124,14 @@ def _compiled(
 ) -> tuple[str, bytes]:
     """The kind and the code of the host call for a partition."""
     name = cast(StringAttr, func.attributes[BACKEND]).data
-    if name in device_names(compilation.module):
+    device = next((each for each in chosen_devices(options) if name in (each.name, each.backend)), None)
+    if device is not None and device.backend is None:
         return DEVICE, part_of(func, compilation, options)
+    if device is not None and device.name == name:
+        return device.target.kind, _accelerated(func, compilation, device)
     backend = cast(Backend, find_backend(name))
-    if (device := device_target(options)) is not None and device.kind == name:
-        backend = backend.for_target(device)
+    if device is not None:
+        backend = backend.for_target(device.target)
     try:
         constants = Constants(compilation.ctx.weights)
         code = cast(object, backend.compile(func.clone(), constants, compilation.ctx.target))
@@ -138,6 +152,15 @@ def _compiled(
         return name, code
     own = _own_image(func, compilation, options)
     return FALLBACK, with_fallback(name, func.sym_name.data, code, own, symbols_argument(func))
+
+
+def _accelerated(func: FuncOp, compilation: Compilation, device: ChosenDevice) -> bytes:
+    """The code of a part for an accelerator. Raises: RefusedPart with what it has no room for."""
+    backend = cast(Backend, find_backend(device.target.kind)).for_target(device.target)
+    try:
+        return backend.compile(func.clone(), Constants(compilation.ctx.weights), compilation.ctx.target)
+    except StepwellError as error:
+        raise RefusedPart([error]) if error.code in REFUSALS else error from error
 
 
 def _signature(func: FuncOp) -> str:
@@ -245,10 +268,11 @@ def _inline(op: graph.ExternalOp, func: FuncOp) -> None:
     Rewriter.replace_op(op, [], [copies[value] for value in last.operands])
 
 
-def _call(op: graph.ExternalOp, kind: str, code: bytes, compilation: Compilation) -> None:
-    """Replace the call of a partition by a host call with the backend's code."""
+def _call(op: graph.ExternalOp, kind: str, code: bytes, compilation: Compilation) -> graph.HostCallOp:
+    """Replace the call of a partition by a host call with the backend's code, and return it."""
     name = op.callee.string_value()
     payload = constant_attr(np.frombuffer(code, np.uint8), name, compilation.ctx.weights)
     call = graph.HostCallOp(kind, name, payload, list(op.arguments), list(op.result_types))
     adopt_location(call, op.location)
     Rewriter.replace_op(op, call)
+    return call

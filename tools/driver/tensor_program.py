@@ -15,7 +15,7 @@ from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.memory import aligned_empty
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
-from stepwell.tools.driver.devices.chosen import runs_kernels
+from stepwell.tools.driver.devices.chosen import places_ops
 from stepwell.tools.driver.image import Progress, compile_image
 from stepwell.tools.driver.levels import chosen_passes, to_kernel_functions, to_level_1
 from stepwell.tools.driver.model_attribute import image_of
@@ -38,7 +38,7 @@ def compile_module(
     The nodes for which a device has no code are compiled for the host, in another attempt.
     Raises: StepwellError.
     """
-    if not runs_kernels(options):
+    if not places_ops(options):
         return _compile_module(compilation, options, children, progress)
     original = compilation.module.clone()
     refused: dict[str, str] = {}

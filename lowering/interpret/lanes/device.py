@@ -33,6 +33,12 @@ class GpuInterpreter(Device):
     def free(self, memory: Memory) -> None:
         memory.handle = None
 
+    def host_view(self, memory: Memory) -> Bytes:
+        return memory.handle
+
+    def adopted(self, data: Bytes) -> Memory:
+        return Memory(data.size, data)
+
     def copy_in(self, memory: Memory, offset: int, array: Bytes) -> None:
         memory.handle[offset : offset + array.size] = array
 

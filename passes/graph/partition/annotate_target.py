@@ -77,7 +77,10 @@ class AnnotateTargetPass(FunctionPass):
 def _follow_devices(func: FuncOp) -> None:
     """Give each op that another device than the host has this device as its target."""
     for op in func.walk():
-        if TARGET not in op.attributes and isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE:
+        computes = isinstance(op, graph.CompositeOp) or (
+            isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE
+        )
+        if computes and TARGET not in op.attributes:
             on = op.attributes.get(ON)
             device = on.string_value() if isinstance(on, SymbolRefAttr) else HOST
             if device != HOST:

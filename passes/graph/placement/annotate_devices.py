@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from stepwell.dialects import graph
 from stepwell.dialects.dev.devices import HOST, ON, device_names, expect_device, on_attribute
 from stepwell.passes.base import Pass, bodies_of
 from stepwell.passes.context import count, remark
 from stepwell.patterns.files import entries_of, load_patterns
+from stepwell.patterns.read_text import TableEntry
 from stepwell.patterns.table_matches import matches_in, ops_of
+from stepwell.runtime.errors import StepwellError
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,27 @@ class AnnotateDevicesPass(Pass):
     """The file of the patterns; if empty, the module itself."""
     table: str = ""
     """The name of a table of the file; if empty, all tables, or all patterns of a file without tables."""
+    by: str = ""
+    """`table`: each table of the file is for the device of its name, those of devices in the text's order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        on = on_attribute([expect_device(self.device, device_names(op), None)])
-        entries = entries_of(load_patterns(self.file, op, ctx, remark), self.table)
-        for function in bodies_of(op):
-            for _, found in list(matches_in(function, entries)):
-                for each in ops_of(found):
-                    if ON not in each.attributes:
-                        each.attributes[ON] = on
-                        count(f"ops on {self.device}")
+        if self.by not in ("", "table"):
+            raise StepwellError("bad-option", None, f"by of annotate-devices is table, found {self.by!r}")
+        patterns = load_patterns(self.file, op, ctx, remark)
+        tables = {self.device: self.table} if not self.by else {name: name for name in patterns.tables}
+        if not tables:
+            message = "the rules have no pattern.table, and each table is for the device of its name"
+            raise StepwellError("bad-pattern", self.file or None, message)
+        for device, table in tables.items():
+            expect_device(device, device_names(op), None)
+            _pin(op, entries_of(patterns, table), device)
+
+
+def _pin(module: ModuleOp, entries: Sequence[TableEntry], device: str) -> None:
+    """Pin what patterns match to a device."""
+    for function in bodies_of(module):
+        for _, found in list(matches_in(function, entries)):
+            for each in ops_of(found):
+                if ON not in each.attributes and not isinstance(each, graph.ConstantOp):
+                    each.attributes[ON] = on_attribute([device])
+                    count(f"ops on {device}")

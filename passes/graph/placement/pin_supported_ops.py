@@ -10,8 +10,16 @@ from xdsl.ir import Operation
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import graph
-from stepwell.dialects.dev.devices import HOST, ON, DeviceOp, device_names, expect_device, on_attribute
-from stepwell.dialects.dev.on_host import ON_HOST, REFUSED
+from stepwell.dialects.dev.devices import (
+    HOST,
+    ON,
+    DeviceOp,
+    device_names,
+    expect_device,
+    on_attribute,
+    pinned,
+)
+from stepwell.dialects.dev.on_host import ON_HOST, refusal_of
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.locations import node_names
 from stepwell.dialects.target import SpecAttr
@@ -19,6 +27,7 @@ from stepwell.dialects.types import DimsAttr, dims_of, dtype_of
 from stepwell.passes.base import Pass, functions_of
 from stepwell.passes.context import count, remark
 from stepwell.patterns.groups import blocks_of
+from stepwell.runtime.devices.table import PART_BACKENDS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 from stepwell.runtime.machine.stored_types import stores
@@ -42,8 +51,8 @@ class PinSupportedOpsPass(Pass):
     %z = graph.cast %y to f64 saturate true round "nearest" {dev.on = @host} : tensor<4xf32> -> tensor<4xf64>
     ```
     The host computes ops with an element type that buffers of the device cannot have, with effects, with
-    sizes that depend on data, and with indices that have to be checked. An op that has a pin keeps it. A
-    remark names each op on the host, with the reason.
+    sizes that depend on data, and with indices that have to be checked. An op that has a pin keeps it, if
+    that device can compute it. A remark names each op on the host, with the reason.
 
     With `strict` such ops are an error that lists all of them. Class: exact.
     """
@@ -56,16 +65,21 @@ class PinSupportedOpsPass(Pass):
     """Whether an op that the device cannot compute is an error."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        expect_device(self.device, device_names(op), None)
-        target = _target_of(op, self.device)
+        names = device_names(op)
+        expect_device(self.device, names, None)
+        targets = _targets_of(op)
         refused: list[tuple[Operation, str]] = []
         for function in functions_of(op):
             for block in blocks_of(function):
                 for each in block.ops:
-                    if ON in each.attributes or not _computes(each):
+                    if not _computes(each):
                         continue
-                    reason = None if target is None else _refused(each) or _problem(each, target)
-                    each.attributes[ON] = on_attribute([self.device if reason is None else HOST])
+                    device, *others = pinned(each.attributes.get(ON), names, each) or [self.device]
+                    if others or device not in targets:
+                        each.attributes.setdefault(ON, on_attribute([device]))
+                        continue
+                    reason = refusal_of(each) or _problem(each, targets[device])
+                    each.attributes[ON] = on_attribute([device if reason is None else HOST])
                     if reason is not None:
                         count("ops on the host")
                         remark(each, f"{each.name} is on the host: {reason}")
@@ -91,12 +105,10 @@ def _lines(refused: list[tuple[Operation, str]]) -> list[str]:
     return lines + ([f"and {len(refused) - _MOST_LISTED} more"] if len(refused) > _MOST_LISTED else [])
 
 
-def _target_of(module: ModuleOp, device: str) -> Target | None:
-    """The target of a device; None for the host."""
-    for op in module.ops:
-        if isinstance(op, DeviceOp) and op.sym_name.data == device and isinstance(op.target, SpecAttr):
-            return op.target.target()
-    return None
+def _targets_of(module: ModuleOp) -> dict[str, Target]:
+    """The targets of devices by name, without the host."""
+    devices = [op for op in module.ops if isinstance(op, DeviceOp)]
+    return {op.sym_name.data: op.target.target() for op in devices if isinstance(op.target, SpecAttr)}
 
 
 def _computes(op: Operation) -> bool:
@@ -106,20 +118,12 @@ def _computes(op: Operation) -> bool:
     return isinstance(op, GraphOp) and op.KIND is not Kind.STRUCTURE
 
 
-def _refused(op: Operation) -> str | None:
-    """The reason for which code for a node of an op was refused before, or None."""
-    refused = REFUSED.get()
-    return (
-        next((refused[name] for name in node_names(op.location) if name in refused), None)
-        if refused
-        else None
-    )
-
-
 def _problem(op: Operation, target: Target) -> str | None:
     """The reason why a device cannot compute an op, or None."""
     if not is_side_effect_free(op):
         return "it has an effect"
+    if target.kind in PART_BACKENDS:
+        return None if isinstance(op, graph.CompositeOp) else f"{target.kind} has no program for it"
     for value in (*op.operands, *op.results):
         type = value.type
         if not isinstance(type, TensorType):

@@ -95,11 +95,15 @@ class Cuda(ReplayDevice):
 
     def _short(self, nbytes: int, error: StepwellError) -> StepwellError:
         """The error about missing memory, with what there is."""
-        free, total = c_size_t(), c_size_t()
-        self._driver.call("cuMemGetInfo_v2", byref(free), byref(total))
-        has, of, needs = (_size_text(size) for size in (free.value, total.value, nbytes))
+        has, of, needs = (_size_text(size) for size in (*self.memory(), nbytes))
         message = f"{self.info.name} has {has} of {of} free, and {needs} are needed"
         return StepwellError("device-memory", None, message, note=error.message)
+
+    def memory(self) -> tuple[int, int]:
+        self._enter()
+        free, total = c_size_t(), c_size_t()
+        self._driver.call("cuMemGetInfo_v2", byref(free), byref(total))
+        return free.value, total.value
 
     def free(self, memory: Memory) -> None:
         self._enter()

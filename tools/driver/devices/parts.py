@@ -9,11 +9,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.dev.devices import DeviceOp
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import node_names
-from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import DimsAttr, tensor_type
 from stepwell.lowering.refused_part import REFUSALS, RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
@@ -21,9 +19,8 @@ from stepwell.passes.context import PassContext
 from stepwell.passes.pass_limit import numbered
 from stepwell.passes.pipelines import GPU_PIPELINE, TO_KERNELS, graph_steps, text_of
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.machine.named_target import Target
 from stepwell.tools.driver.compilation import Compilation, main_of
-from stepwell.tools.driver.devices.chosen import device_formats, device_name
+from stepwell.tools.driver.devices.chosen import ChosenDevice, device_named
 from stepwell.tools.driver.options import CompileOptions
 
 _SKIPPED = "skip_optimization"
@@ -37,11 +34,9 @@ def part_of(func: FuncOp, compilation: Compilation, options: CompileOptions) -> 
 
     Raises: StepwellError of a pass; `not-on-device`, `unsupported` for what the device has not.
     """
-    backend = cast(StringAttr, func.attributes[BACKEND]).data
-    specs = {op.sym_name.data: op.target for op in compilation.module.ops if isinstance(op, DeviceOp)}
-    target = cast(SpecAttr, specs[backend]).target()
+    device = device_named(options, cast(StringAttr, func.attributes[BACKEND]).data)
     try:
-        return _part_for(func, compilation, options, target)
+        return _part_for(func, compilation, options, device)
     except StepwellError as error:
         if error.where or error.code not in REFUSALS:
             raise
@@ -49,8 +44,8 @@ def part_of(func: FuncOp, compilation: Compilation, options: CompileOptions) -> 
         raise RefusedPart([error.at(", ".join(f'node "{name}"' for name in nodes))]) from None
 
 
-def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, target: Target) -> bytes:
-    """The device part for a target."""
+def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, device: ChosenDevice) -> bytes:
+    """The device part for a device."""
     from stepwell.lowering.device_part import device_part
 
     main = own_main(func)
@@ -63,15 +58,14 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, t
         own.run("graph", text_of(graph_steps(level, compilation.ctx.target, "off")))
         own.run("graph to linalg", TO_KERNELS)
         _run_on_loops(own)
-    name = device_name(options, target)
     return device_part(
         module,
         main_of(module),
         compilation.ctx.weights,
         name=func.sym_name.data,
-        device=name,
-        target=target,
-        formats=device_formats(options, target),
+        device=device.runs_on,
+        target=device.target,
+        formats=device.formats,
         sizes_input=symbols_argument(func),
     ).to_bytes()
 

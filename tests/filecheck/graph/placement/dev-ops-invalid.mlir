@@ -12,3 +12,10 @@ dev.device @gpu0 "cuda"
 
 // expected-error @below {{no target is named 'cudda'}}
 dev.device @gpu0 #target.spec<"cudda", {}>
+
+// -----
+
+// expected-error @below {{an array of a device is that of a tensor, found i32}}
+func.func @array(%x: !dev.array<i32>) {
+  func.return
+}
