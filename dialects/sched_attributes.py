@@ -24,6 +24,7 @@ from stepwell.dialects.sched import (
     PARALLEL,
     PREFETCH,
     SCHEDULE,
+    STAGES,
     TARGET,
     TUNED,
     TUNED_KINDS,
@@ -107,7 +108,8 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     BUFFERS: _of_class(DictionaryAttr, "func.func"),
     WEIGHT: _Hint(("memref.global",), "a constant", lambda _: True),
     "sched.model": _of_class(DictionaryAttr, "builtin.module"),
-    TARGET: _of_class(SpecAttr, "gpu.module"),
+    TARGET: _of_class(SpecAttr, "builtin.module", "gpu.module"),
+    STAGES: _integer("a number above 1", lambda n: n > 1, "scf.for"),
 }
 """All discardable attributes of the dialect."""
 

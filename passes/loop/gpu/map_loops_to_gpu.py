@@ -16,9 +16,12 @@ from xdsl.traits import is_side_effect_free
 from stepwell.dialects.gpu.attributes import MAPPING
 from stepwell.dialects.gpu.kernel import MAX_THREADS
 from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
+from stepwell.dialects.sched import TARGET
 from stepwell.dialects.sched_program import program_of
+from stepwell.dialects.target import SpecAttr
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
+from stepwell.passes.loop.gpu.tile_choices import Limits
 from stepwell.runtime.errors import StepwellError
 
 _WARP = 32
@@ -68,7 +71,14 @@ class MapLoopsToGpuPass(FunctionPass):
         _sink_loads(func.body.block)
         for op in list(func.body.block.ops):
             if isinstance(op, scf.ParallelOp) and MAPPING not in op.attributes:
-                _map(op, self.threads, constants)
+                _map(op, min(self.threads, _most_threads(func)), constants)
+
+
+def _most_threads(func: FuncOp) -> int:
+    """The threads of a block that the module's target may have."""
+    module = func.parent_op()
+    spec = module.attributes.get(TARGET) if module is not None else None
+    return Limits.of(spec.target()).threads if isinstance(spec, SpecAttr) else MAX_THREADS
 
 
 def _map(loop: scf.ParallelOp, threads: int, constants: Constants) -> None:

@@ -13,6 +13,7 @@ from stepwell.dialects.dev.devices import DeviceOp
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import node_names
+from stepwell.dialects.sched import TARGET
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import DimsAttr, tensor_type
 from stepwell.lowering.refused_part import REFUSALS, RefusedPart
@@ -62,6 +63,7 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, t
     with numbered(None), context.active():  # not a part of the host's own code
         own.run("graph", text_of(graph_steps(level, compilation.ctx.target, "off")))
         own.run("graph to linalg", TO_KERNELS)
+        module.attributes[TARGET] = SpecAttr.of(target.with_host(None))
         _run_on_loops(own)
     name = device_name(options, target)
     return device_part(
