@@ -153,7 +153,7 @@ class Chain:
 def followers(chain: Chain, op: Operation) -> list[Operation]:
     """Add the ops after one to a chain, until one does not fit; returns them."""
     found: list[Operation] = []
-    while (op := _next_in_effect(op)) is not None and len(found) < _MOST and chain.add(op):  # pyright: ignore[reportAssignmentType]
+    while (op := next_in_effect(op)) is not None and len(found) < _MOST and chain.add(op):  # pyright: ignore[reportAssignmentType]
         found.append(op)
     return found
 
@@ -179,7 +179,7 @@ def touches(op: Operation, root: SSAValue) -> bool:
     return any(is_buffer(value) and root_of(value) is root for each in op.walk() for value in each.operands)
 
 
-def _next_in_effect(op: Operation) -> Operation | None:
+def next_in_effect(op: Operation) -> Operation | None:
     """The next op after those that only make numbers, views and buffers."""
     found = op.next_op
     while found is not None and (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
@@ -20,12 +21,14 @@ from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.loop.gpu.nests import Nest, buffer_type
 from stepwell.passes.loop.gpu.product_copies import has_sums_first
 from stepwell.passes.loop.gpu.products import Product, product_of_nest
+from stepwell.passes.loop.gpu.row_chains import RowChain
 from stepwell.passes.loop.gpu.tile_choices import (
     Limits,
     ProductTile,
     Shape,
     elementwise_threads,
     product_tile,
+    row_threads,
 )
 from stepwell.runtime.machine.named_target import Target
 
@@ -71,6 +74,8 @@ def schedule_for(nest: Nest, limits: Limits) -> Schedule | None:
     if (product := product_of_nest(nest)) is not None:
         tile = product_tile(shape_of(product), limits)
         return None if tile is None else product_schedule(product, tile)
+    if RowChain.of(nest, None) is not None:
+        return row_schedule(nest, limits)
     if all(nest.parallel) and len(nest.outputs) == 1 and nest.parallel:
         loops = projected_permutation(nest.output_maps[0])
         if loops is not None and len(loops) == len(nest.parallel):
@@ -78,6 +83,18 @@ def schedule_for(nest: Nest, limits: Limits) -> Schedule | None:
             zeros = (0,) * (len(nest.parallel) - 1)
             return bound_schedule((*zeros, threads), (*zeros, 1))
     return None
+
+
+def row_schedule(nest: Nest, limits: Limits) -> Schedule | None:
+    """The schedule of a reduction over rows: a block a row; None where a thread computes it alone."""
+    columns = [loop for loop, is_parallel in enumerate(nest.parallel) if not is_parallel]
+    sizes = [nest.extents[loop] for loop in columns]
+    threads = row_threads(limits, None if None in sizes else prod(size or 0 for size in sizes))
+    if threads == 1:
+        return None
+    outer, inner = ({columns[-1]: tile} for tile in (threads, 1))
+    loops = range(len(nest.parallel))
+    return bound_schedule([outer.get(loop, 0) for loop in loops], [inner.get(loop, 0) for loop in loops])
 
 
 def shape_of(product: Product) -> Shape:

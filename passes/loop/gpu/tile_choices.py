@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
+from stepwell.dialects.gpu.limits import STATIC_BYTES
 from stepwell.passes.loop.gpu.product_copies import row_elems
 from stepwell.runtime.machine.named_target import Target
 
-STATIC_BYTES = 48 << 10
-"""The most memory of a block that code of NVIDIA's GPUs declares itself."""
 _REGISTER_FILE = 1 << 16
 """The registers that the threads of a block share on NVIDIA's GPUs, and about as many elsewhere."""
 _KNOWN_REGISTERS = 128
@@ -168,6 +167,25 @@ def elementwise_threads(limits: Limits, extents: Sequence[int | None]) -> int:
         return most
     total = prod(extent or 0 for extent in extents)
     return max(1, min(most, -(-total // _FEW_THREADS) * _FEW_THREADS))
+
+
+_ROW_THREADS = 256
+_SHORT_ROW = 32
+"""Columns below which a thread computes a row by itself."""
+
+
+def row_threads(limits: Limits, columns: int | None) -> int:
+    """The threads of a block for a row, a power of two: a thread has a column at least."""
+    most = limits.threads_for(_ROW_THREADS)
+    while most > 1 and most * _BYTES > limits.shared_bytes:
+        most //= 2
+    if columns is None:
+        return most
+    return 1 if columns < _SHORT_ROW else min(most, 1 << (columns.bit_length() - 1))
+
+
+_BYTES = 8
+"""The bytes of a total, at most."""
 
 
 def _number(value: object, default: int) -> int:

@@ -19,6 +19,8 @@ from stepwell.passes.loop.gpu.elementwise_grid import build_elementwise
 from stepwell.passes.loop.gpu.nests import Nest, root_of
 from stepwell.passes.loop.gpu.product_grid import build_product
 from stepwell.passes.loop.gpu.products import product_of_nest
+from stepwell.passes.loop.gpu.row_chains import RowChain
+from stepwell.passes.loop.gpu.row_grid import build_rows
 from stepwell.runtime.errors import StepwellError
 
 
@@ -73,6 +75,10 @@ def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
         chain, fill = Chain.after(nest), _fill_before(op, nest)
         joined = [*([fill] if fill is not None else []), op, *followers(chain, op)]
         build_product(_after(joined[-1], constants), product, schedule, fill, chain)
+    elif (rows := RowChain.of(nest, _fill_before(op, nest))) is not None:
+        rows.extend(op)
+        joined = [each for step in rows.steps for each in step.ops]
+        build_rows(_after(joined[-1], constants), schedule, rows)
     else:
         raise StepwellError("unsupported", op, "a schedule of blocks and threads for this reduction")
     for each in reversed(joined):

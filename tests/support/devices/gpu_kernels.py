@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -41,12 +41,15 @@ class ProductCase:
         """The program, on buffers: `z = relu(x y + b)`."""
         m, n, k = self.sizes
         right, dims = (f"{n}x{k}", "d1, d2") if self.transposed else (f"{k}x{n}", "d2, d1")
+        types = f"memref<{m}x{k}xf32>", f"memref<{right}xf32>", f"memref<{n}xf32>", f"memref<{m}x{n}xf32>"
+        arguments = ", ".join(f"%{name}: {type}" for name, type in zip("xybz", types, strict=True))
         text = f"""
-func.func @main(%x: memref<{m}x{k}xf32>, %y: memref<{right}xf32>, %b: memref<{n}xf32>, %z: memref<{m}x{n}xf32>) {{
+func.func @main({arguments}) {{
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%z : memref<{m}x{n}xf32>)
-  linalg.generic {{indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> ({dims})>,
-      affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]}}
+  linalg.generic {{indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>,
+      affine_map<(d0, d1, d2) -> ({dims})>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
       ins(%x, %y : memref<{m}x{k}xf32>, memref<{right}xf32>) outs(%z : memref<{m}x{n}xf32>)
       attrs = {{sched.schedule = {self.schedule()}}} {{
   ^bb0(%p: f32, %q: f32, %sum: f32):
@@ -89,3 +92,72 @@ func.func @main(%x: memref<{m}x{k}xf32>, %y: memref<{right}xf32>, %b: memref<{n}
 def run(module: ModuleOp, inputs: Sequence[Any]) -> Any:
     """The output after the kernels of a program have run on the interpreter, with all checks."""
     return interpret(module, StepwellContext(), "main", inputs)[-1]
+
+
+@dataclass(frozen=True)
+class RowCase:
+    """Softmax of rows, with a schedule: rows, columns, threads of a block."""
+
+    rows: int
+    columns: int
+    threads: int
+
+    def module(self) -> ModuleOp:
+        """The program, on buffers."""
+        full, row = f"memref<{self.rows}x{self.columns}xf32>", f"memref<{self.rows}xf32>"
+        levels = f'<tile = [0, {self.threads}], bind = "block">, <tile = [0, 1], bind = "thread">'
+        schedule = f"attrs = {{sched.schedule = #sched.schedule<levels = [{levels}]>}}"
+        all_of, of_row = "affine_map<(d0, d1) -> (d0, d1)>", "affine_map<(d0, d1) -> (d0)>"
+        maps = f'{{indexing_maps = [{all_of}, {of_row}], iterator_types = ["parallel", "reduction"]}}'
+        three = f'[{all_of}, {of_row}, {all_of}], iterator_types = ["parallel", "parallel"]'
+        two = three.replace(f"[{all_of}, ", "[")
+        text = f"""
+func.func @main(%x: {full}, %z: {full}) {{
+  %m = memref.alloca() : {row}
+  %t = memref.alloca() : {row}
+  %low = arith.constant 0xff800000 : f32
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%low : f32) outs(%m : {row})
+  linalg.generic {maps} ins(%x : {full}) outs(%m : {row}) {schedule} {{
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.maximumf %b, %a : f32
+    linalg.yield %c : f32
+  }}
+  linalg.generic {{indexing_maps = {three}}} ins(%x, %m : {full}, {row}) outs(%z : {full}) {{
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.subf %a, %b : f32
+    %e = math.exp %d : f32
+    linalg.yield %e : f32
+  }}
+  linalg.fill ins(%zero : f32) outs(%t : {row})
+  linalg.generic {maps} ins(%z : {full}) outs(%t : {row}) {{
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %b, %a : f32
+    linalg.yield %c : f32
+  }}
+  linalg.generic {{indexing_maps = {two}}} ins(%t : {row}) outs(%z : {full}) {{
+  ^bb0(%a: f32, %b: f32):
+    %d = arith.divf %b, %a : f32
+    linalg.yield %d : f32
+  }}
+  func.return
+}}"""
+        module = parse_module(StepwellContext(), text, "rows.mlir")
+        run_pipeline(module, PASSES, StepwellContext())
+        module.verify()
+        return module
+
+    def inputs(self) -> list[Any]:
+        """Rows, and an output that nothing has written."""
+        rng = np.random.default_rng(self.columns)
+        x = rng.standard_normal((self.rows, self.columns), np.float32)
+        return [x, np.full_like(x, np.nan)]
+
+    def check(self, found: Any, inputs: Sequence[Any]) -> None:
+        """Compare a result with numpy's."""
+        exp = np.exp(inputs[0].astype(np.float64))
+        np.testing.assert_allclose(found, exp / exp.sum(1, keepdims=True), rtol=1e-5)
+
+
+Case: TypeAlias = ProductCase | RowCase
+"""A program with one kernel."""

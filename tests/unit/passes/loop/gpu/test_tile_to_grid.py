@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.devices.gpu_kernels import ProductCase, run
+from tests.support.devices.gpu_kernels import ProductCase, RowCase, run
 from tests.support.samples import examples
 
 TILES = [((16, 16, 8), (2, 2)), ((8, 32, 4), (1, 4)), ((4, 8, 8), (1, 1)), ((32, 16, 16), (4, 4))]
@@ -26,6 +26,15 @@ def test_products(
     transposed: bool,
 ) -> None:
     case = ProductCase(sizes, *tile, stages, transposed)
+    module = case.module()
+    assert sum(op.name == "gpu.launch_func" for op in module.walk()) == 1
+    inputs = case.inputs()
+    case.check(run(module, inputs), inputs)
+
+
+@examples(20)
+@given(st.builds(RowCase, st.integers(1, 5), st.integers(1, 300), st.sampled_from([1, 2, 32, 64, 256])))
+def test_rows(case: RowCase) -> None:
     module = case.module()
     assert sum(op.name == "gpu.launch_func" for op in module.walk()) == 1
     inputs = case.inputs()
