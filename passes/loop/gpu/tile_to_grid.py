@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Operation
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import Schedule, schedule_of
@@ -70,25 +70,24 @@ def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
             message = "a schedule of blocks and threads for an op that does not write each element once"
             raise StepwellError("unsupported", op, message)
         joined = [op, *followers(chain, op)]
-        build_elementwise(_after(joined[-1], constants), nest, schedule, chain)
+        build_elementwise(_after(joined[-1], op, constants), nest, schedule, chain)
     elif (product := product_of_nest(nest)) is not None:
         chain, fill = Chain.after(nest), _fill_before(op, nest)
         joined = [*([fill] if fill is not None else []), op, *followers(chain, op)]
-        build_product(_after(joined[-1], constants), product, schedule, fill, chain)
+        build_product(_after(joined[-1], op, constants), product, schedule, fill, chain)
     elif (rows := RowChain.of(nest, _fill_before(op, nest))) is not None:
         rows.extend(op)
         joined = [each for step in rows.steps for each in step.ops]
-        build_rows(_after(joined[-1], constants), schedule, rows)
+        build_rows(_after(joined[-1], op, constants), schedule, rows)
     else:
         raise StepwellError("unsupported", op, "a schedule of blocks and threads for this reduction")
     for each in reversed(joined):
         Rewriter.erase_op(each)
 
 
-def _after(op: Operation, constants: Constants) -> IRBuilder:
-    build = IRBuilder.after(op)
-    build.constants = constants
-    return build
+def _after(last: Operation, op: Operation, constants: Constants) -> IRBuilder:
+    """A builder after the last of some ops, with the location of one of them."""
+    return IRBuilder(InsertPoint.after(last), op.location, constants=constants)
 
 
 def _fill_before(op: Operation, nest: Nest) -> FillOp | None:

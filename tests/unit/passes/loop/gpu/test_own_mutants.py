@@ -80,9 +80,23 @@ def is_reported(case: Case, module: ModuleOp, barrier: int | None) -> bool:
     return False
 
 
+@pytest.mark.parametrize("barrier", [0, 1])
+@pytest.mark.parametrize(
+    "case", [ProductCase((5, 4, 9), (4, 8, 4), (1, 2), 2), RowCase(2, 33, 8)], ids=["product", "rows"]
+)
+def test_a_missing_barrier_is_reported(case: Case, barrier: int) -> None:
+    expect_reports(case, barrier)
+
+
+@pytest.mark.sample(0)
 @examples(200)
 @given(PRODUCTS | ROWS, st.integers(0, 7))
 def test_a_barrier_that_matters_is_missed(case: Case, barrier: int) -> None:
+    expect_reports(case, barrier)
+
+
+def expect_reports(case: Case, barrier: int) -> None:
+    """Require a report exactly where the enumeration finds a race."""
     module = case.module()
     assert not is_reported(case, module, None)
     if any(isinstance(op, gpu.BarrierOp) for op in module.walk()):
