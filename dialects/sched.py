@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IntAttr,
-    IntegerAttr,
-    NoneAttr,
-    StringAttr,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -23,11 +15,12 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects import runtime_calls
-from stepwell.dialects.fields import names_attr, parse_fields, parse_number, parse_numbers
+from stepwell.dialects.fields import parse_fields, parse_number, parse_numbers
 from stepwell.dialects.op_classes import ops_in
 from stepwell.dialects.sched_entry import EntryOp
-from stepwell.dialects.sched_kernel import KERNEL, KernelAttr, verify_kernel
-from stepwell.dialects.sched_program import BUFFERS, PROGRAM, WEIGHT, ProgramAttr, verify_program
+from stepwell.dialects.sched_kernel import KernelAttr
+from stepwell.dialects.sched_program import ProgramAttr
+from stepwell.dialects.schedule_device import KEYS, OnDevice, print_on_device, verify_bound
 from stepwell.dialects.schedule_levels import (
     Level,
     LevelParts,
@@ -42,9 +35,6 @@ from stepwell.dialects.schedule_levels import (
     verify_levels,
 )
 from stepwell.dialects.schedule_script import OPS, LoopType, StageType
-from stepwell.dialects.target import SpecAttr
-from stepwell.dialects.types import int_attr
-from stepwell.runtime.errors import did_you_mean
 
 SCHEDULE = "sched.schedule"
 """Key of the schedule among an op's attributes."""
@@ -78,7 +68,9 @@ NOT_POSITIVE = "sched.not_positive"
 PREFETCH = "sched.prefetch"
 """Key of a `vector.transfer_read`: the distance, in elements after it, of a cache line to prefetch."""
 TARGET = "sched.target"
-"""Key of the device that the kernels of a `gpu.module` are compiled for."""
+"""Key of the device that the kernels of a module are compiled for."""
+STAGES = "sched.stages"
+"""Key of an `scf.for` of a kernel: the tiles in memory of a block at once, of which each step copies one."""
 ALIGN = "sched.align"
 """Key of a buffer among a function's arguments: its alignment in bytes, if not its element's size."""
 
@@ -104,21 +96,25 @@ class Schedule(Level):
     """The levels inside of the outermost one, the register tile last."""
     unroll: tuple[int, ...] = ()
     """The loops of the last level that are written out."""
+    on_device: OnDevice = OnDevice()
 
     def levels(self) -> tuple[Level, ...]:
         """All levels, outer to inner."""
-        return (Level(self.tile, self.order, self.parallel), *self.inner)
+        return (Level(self.tile, self.order, self.parallel, bind=self.bind), *self.inner)
 
     @staticmethod
     def of_levels(
-        levels: Sequence[Level], vectorize: int | None = None, unroll: Sequence[int] = ()
+        levels: Sequence[Level],
+        vectorize: int | None = None,
+        unroll: Sequence[int] = (),
+        on_device: OnDevice = OnDevice(),  # noqa: B008 (frozen)
     ) -> Schedule:
         """The schedule of levels, one at least."""
         first, *inner = levels
-        at_last = tuple(unroll)
         return Schedule(
-            first.tile, first.order, first.parallel, vectorize, inner=tuple(inner), unroll=at_last
-        )
+            first.tile, first.order, first.parallel, vectorize, bind=first.bind,
+            inner=tuple(inner), unroll=tuple(unroll), on_device=on_device,
+        )  # fmt: skip
 
     def attr(self) -> ScheduleAttr:
         """The attribute that says this."""
@@ -134,6 +130,8 @@ class ScheduleAttr(ParametrizedAttribute):
     #sched.schedule<tile = [4, 64, 1], order = [1, 0, 2], parallel = [1, 0], vectorize = 1>
     #sched.schedule<levels = [<tile = [0, 0, 192]>, <tile = [6, 16, 1], parallel = [1, 0]>], vectorize = 1>
     #sched.schedule<form = "walk", sizes = {block = 64, rows = 8, trees = 16}>
+    #sched.schedule<levels = [<tile = [64, 64, 16], bind = "block">, <tile = [4, 4, 0], bind = "thread">],
+                    stage = [0, 1], stages = 2>
     ```
     - `tile`: the step of each loop, and so the extent of the op in its body; 0: the loop is not tiled.
       A reduction loop's tile is the number of its steps that are unrolled.
@@ -145,6 +143,11 @@ class ScheduleAttr(ParametrizedAttribute):
       register tile last.
     - `vectorize`: the loop whose steps are the lanes of vectors.
     - `unroll`: loops of the last level that are written out.
+    - `bind`, of a level: the processors of a device that run its tiles: `block`, then `warp` or `thread`.
+      Loops of a product with the same role (batch, rows, columns, sums) are numbered together, the last one
+      fastest; its tile counts these numbers, and the others have none.
+    - `stage`: operands that a block copies to its memory, tile by tile; `stages`: the tiles that are there at
+      once; `intrinsic`: the instruction that multiplies tiles; `split`: instructions for each product.
     - `form`: for ops of `linalg_ext`, in place of all these: the way to compute it, with `sizes` by name.
 
     Constraints:
@@ -156,6 +159,8 @@ class ScheduleAttr(ParametrizedAttribute):
       (C6) a level begins where the one before cannot go on: with a loop that is tiled there already, or with
            parallel loops inside of others. The tiles of a loop do not grow inwards.
       (C7) `unroll` names the last loops of the last level's order, none of them parallel.
+      (C8) bound levels are two, and the tiles of the inner one divide those of the outer one.
+      (C9) `stages` and `split` are 1 or more; an `intrinsic` has a level of warps, and no other schedule has.
     """
 
     name = "sched.schedule"
@@ -163,11 +168,13 @@ class ScheduleAttr(ParametrizedAttribute):
     tile: ArrayAttr[IntAttr] = param_def()
     order: ArrayAttr[IntAttr] = param_def()
     parallel: ArrayAttr[IntAttr] = param_def()
+    bind: ArrayAttr[IntAttr] = param_def()
     vectorize: IntAttr = param_def()
     form: StringAttr = param_def()
     sizes: DictionaryAttr = param_def()
     inner: ArrayAttr[LevelParts] = param_def()
     unroll: ArrayAttr[IntAttr] = param_def()
+    on_device: DictionaryAttr = param_def()
 
     def __init__(self, schedule: Schedule):
         lanes = _NO_LANES if schedule.vectorize is None else schedule.vectorize
@@ -175,16 +182,18 @@ class ScheduleAttr(ParametrizedAttribute):
         super().__init__(
             *first.data, IntAttr(lanes),
             StringAttr(schedule.form), DictionaryAttr({name: IntAttr(n) for name, n in schedule.sizes}),
-            ArrayAttr(inner), ints(schedule.unroll),
+            ArrayAttr(inner), ints(schedule.unroll), schedule.on_device.attr(),
         )  # fmt: skip
 
     def get(self) -> Schedule:
         """The schedule in Python's terms."""
         lanes = None if self.vectorize.data == _NO_LANES else self.vectorize.data
         sizes = tuple((name, cast(IntAttr, size).data) for name, size in self.sizes.data.items())
+        first = level_of(ArrayAttr([self.tile, self.order, self.parallel, self.bind]))
         return Schedule(
-            values(self.tile), values(self.order), values(self.parallel), lanes, self.form.data, sizes,
+            first.tile, first.order, first.parallel, lanes, self.form.data, sizes,
             tuple(map(level_of, self.inner)), values(self.unroll),
+            OnDevice.of(self.on_device), bind=first.bind,
         )  # fmt: skip
 
     @classmethod
@@ -204,37 +213,40 @@ class ScheduleAttr(ParametrizedAttribute):
             return DictionaryAttr(dict(parser.parse_comma_separated_list(parser.Delimiter.BRACES, size)))
 
         numbers, levels = partial(parse_numbers, parser), partial(parse_levels, parser)
+        number = partial(parse_number, parser)
         readers = {
             "tile": numbers, "order": numbers, "parallel": numbers, "vectorize": loop, "form": form,
             "sizes": sizes, "levels": levels, "unroll": numbers,
+            "stage": numbers, "stages": number, "intrinsic": form, "split": number,
         }  # fmt: skip
         empty = ints(())
         defaults: dict[str, Attribute] = {
             "tile": NoneAttr(), "order": empty, "parallel": empty, "vectorize": IntAttr(_NO_LANES),
             "form": StringAttr(""), "sizes": DictionaryAttr({}), "levels": ArrayAttr[LevelParts]([]),
-            "unroll": empty,
+            "unroll": empty, "stage": empty, "stages": IntAttr(1), "intrinsic": StringAttr(""),
+            "split": IntAttr(1),
         }  # fmt: skip
         tile, *rest = parse_fields(parser, readers, defaults)
         if (levels := rest[5]) != defaults["levels"]:
             if not isinstance(tile, NoneAttr) or rest[:2] != [empty, empty] or rest[3] != defaults["form"]:
                 parser.raise_error("`levels` is in place of `tile`, `order`, `parallel` and `form`")
             first, *inner = cast("ArrayAttr[LevelParts]", levels)
-            return [*first.data, *rest[2:5], ArrayAttr(inner), rest[6]]
+            return [*first.data, *rest[2:5], ArrayAttr(inner), rest[6], _on_device(rest[7:])]
         if isinstance(tile, NoneAttr):
             if rest[3] == defaults["form"]:
                 parser.raise_error("`tile` is missing")
             tile = empty
-        return [tile, *rest]
+        return [tile, *rest[:2], empty, *rest[2:7], _on_device(rest[7:])]
 
     def print_parameters(self, printer: Printer) -> None:
-        first: LevelParts = ArrayAttr([self.tile, self.order, self.parallel])
+        first: LevelParts = ArrayAttr([self.tile, self.order, self.parallel, self.bind])
         with printer.in_angle_brackets():
             if self.form.data:
                 printer.print_string(f'form = "{self.form.data}"')
                 if self.sizes.data:
                     sizes = ", ".join(f"{name} = {n}" for name, n in self.get().sizes)
                     printer.print_string(f", sizes = {{{sizes}}}")
-            elif self.inner.data:
+            elif self.inner.data or self.bind.data:
                 printer.print_string("levels = ")
                 with printer.in_square_brackets():
                     printer.print_list((first, *self.inner), partial(_print_in_brackets, printer))
@@ -245,6 +257,7 @@ class ScheduleAttr(ParametrizedAttribute):
             if self.unroll.data:
                 printer.print_string(", unroll = ")
                 print_ints(self.unroll, printer)
+            print_on_device(printer, self.on_device)
 
     def verify(self) -> None:
         schedule = self.get()
@@ -253,6 +266,7 @@ class ScheduleAttr(ParametrizedAttribute):
             verify_level(level)  # (C1), (C2), (C3)
         if len(levels) > 1:
             verify_levels(levels)  # (C6)
+        verify_bound(levels, schedule.on_device)  # (C8), (C9)
         if schedule.vectorize is not None and not schedule.vectorize < rank:  # (C4)
             raise VerifyException(f"vectorize must name one of {rank} loops, found {schedule.vectorize}")
         if schedule.form and schedule.tile:
@@ -266,6 +280,11 @@ class ScheduleAttr(ParametrizedAttribute):
             raise VerifyException(
                 f"unroll must name the last of the loops {list(serial)}, found {list(schedule.unroll)}"
             )
+
+
+def _on_device(parts: Sequence[Attribute]) -> DictionaryAttr:
+    """The keys of devices, without those that have their defaults."""
+    return OnDevice.of(DictionaryAttr(dict(zip(KEYS, parts, strict=True)))).attr()
 
 
 def _print_in_brackets(printer: Printer, level: LevelParts) -> None:
@@ -287,104 +306,13 @@ def place_of(op: Operation) -> str | None:
 
 def loop_names_of(op: Operation) -> tuple[str, ...]:
     """The names of an op's loops; none if it has no attribute with these."""
-    return _names(op.attributes.get(LOOPS))
+    return names_of(op.attributes.get(LOOPS))
 
 
-def _names(attr: Attribute | None) -> tuple[str, ...]:
+def names_of(attr: Attribute | None) -> tuple[str, ...]:
+    """The strings of an array; none of another attribute."""
     names = cast("ArrayAttr[Attribute]", attr).data if isinstance(attr, ArrayAttr) else ()
     return tuple(name.data for name in names if isinstance(name, StringAttr))
-
-
-@dataclass(frozen=True)
-class _Hint:
-    """A discardable attribute: the ops that may have one, and the legal values."""
-
-    ops: tuple[str, ...]
-    """Names of ops; `linalg.*` is a dialect's, `argument` an argument of a function."""
-    expected: str
-    accepts: Callable[[Attribute], bool]
-
-
-@dataclass(frozen=True)
-class _Interface:
-    """The declaration of an attribute of functions, which `verify` compares with its function."""
-
-    verify: Callable[[Operation, Attribute], None]
-    ops = ("func.func", "llvm.func")
-
-
-def _of_class(kind: type[Attribute], *ops: str) -> _Hint:
-    known: Mapping[type[Attribute], str] = {UnitAttr: "a unit attribute", StringAttr: "a string"}
-    expected = known.get(kind, f"#{kind.name}")
-    return _Hint(ops, expected, lambda value: isinstance(value, kind))
-
-
-def _integer(expected: str, accepts: Callable[[int], bool], *ops: str) -> _Hint:
-    def is_accepted(value: Attribute) -> bool:
-        return isinstance(value, IntegerAttr) and value == int_attr(n := value.value.data) and accepts(n)
-
-    return _Hint(ops, f"{expected} of i64", is_accepted)
-
-
-def _are_names(value: Attribute) -> bool:
-    return isinstance(value, ArrayAttr) and value == names_attr(_names(cast(Attribute, value)))
-
-
-def are_tuned(value: Attribute) -> bool:
-    """Whether a value lists schedules, or units for ops without one, under the names of `TUNED_KINDS`."""
-    return isinstance(value, DictionaryAttr) and all(
-        name in TUNED_KINDS
-        and isinstance(each, ArrayAttr)
-        and all(isinstance(one, ScheduleAttr | UnitAttr) for one in cast("ArrayAttr[Attribute]", each))
-        for name, each in value.data.items()
-    )
-
-
-_ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
-    KERNEL: _Interface(verify_kernel),
-    SCHEDULE: _of_class(ScheduleAttr, "linalg.*", "linalg_ext.*"),
-    NAME: _of_class(StringAttr, "linalg.*", "linalg_ext.*", "scf.for"),
-    AT: _of_class(StringAttr, "linalg.*"),
-    LOOPS: _Hint(("linalg.*",), "an array of strings", _are_names),
-    TUNED: _Hint(("func.func",), "lists of schedules, for `forms` and `tiles`", are_tuned),
-    UNROLLED: _of_class(UnitAttr, "func.func"),
-    PARALLEL: _of_class(UnitAttr, "scf.for", "linalg.*"),
-    LANES: _of_class(UnitAttr, "scf.for"),
-    UNROLL: _of_class(UnitAttr, "scf.for"),
-    AXIS: _Hint(
-        ("scf.for",), "spatial or reduce", lambda v: v in (StringAttr("spatial"), StringAttr("reduce"))
-    ),
-    CHUNKS: _integer("a positive number", lambda n: n > 0, "scf.parallel"),
-    EXACT_DIVISION: _of_class(UnitAttr, "arith.divf"),
-    NOT_POSITIVE: _of_class(UnitAttr, "math.exp"),
-    PREFETCH: _integer("a positive number", lambda n: n > 0, "vector.transfer_read"),
-    ALIGN: _integer("a power of two", lambda n: n > 0 and n & (n - 1) == 0, "argument"),
-    PROGRAM: _Interface(verify_program),
-    BUFFERS: _of_class(DictionaryAttr, "func.func"),
-    WEIGHT: _Hint(("memref.global",), "a constant", lambda _: True),
-    "sched.model": _of_class(DictionaryAttr, "builtin.module"),
-    TARGET: _of_class(SpecAttr, "gpu.module"),
-}
-"""All discardable attributes of the dialect."""
-
-
-def verify_attribute(op: Operation, place: str, name: str, value: Attribute) -> None:
-    """
-    Require a discardable attribute of the dialect to be a declared one.
-
-    Args: `place` is the op's name, or `argument` for an attribute of one of its arguments or results.
-    Raises: VerifyException for an unknown attribute, a value of another type, an op that may not have it, and
-    for a function that differs from its interface.
-    """
-    if (declared := _ATTRIBUTES.get(name)) is None:
-        known = f"the attributes of `sched` are {', '.join(_ATTRIBUTES)}"
-        raise VerifyException(f"unknown attribute {name}: {did_you_mean(name, _ATTRIBUTES)}{known}")
-    if place not in declared.ops and f"{place.partition('.')[0]}.*" not in declared.ops:
-        raise VerifyException(f"{name} is an attribute of {' and '.join(declared.ops)}, found on {place}")
-    if isinstance(declared, _Interface):
-        declared.verify(op, value)
-    elif not declared.accepts(value):
-        raise VerifyException(f"{name} must be {declared.expected}, found {value}")
 
 
 Sched = Dialect(

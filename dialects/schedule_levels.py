@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
@@ -15,6 +15,8 @@ from stepwell.dialects.fields import parse_fields, parse_numbers
 
 MOST = 1 << 31
 """No tile and no size of a kernel is as large."""
+BINDS = ("block", "warp", "thread")
+"""The processors of a device that the tiles of a level may be given to."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Level:
     tile: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
     parallel: tuple[int, ...] = ()
+    bind: str = field(default="", kw_only=True)
+    """The processors that run the tiles; none on a CPU."""
 
     def loops(self) -> tuple[int, ...]:
         """The tiled loops, outer to inner."""
@@ -36,46 +40,56 @@ class Level:
 
 
 LevelParts = ArrayAttr[ArrayAttr[IntAttr]]
-"""The tile, the order and the parallel loops of a level."""
+"""The tile, the order, the parallel loops of a level, and the index of its processors, if any."""
 
 
 def level_parts(level: Level) -> LevelParts:
     """A level as an attribute, equal for equal levels: parallel loops in their order, no default order."""
     if set(level.parallel) <= set(level.order):
-        level = Level(level.tile, level.order, tuple(d for d in level.order if d in level.parallel))
+        parallel = tuple(d for d in level.order if d in level.parallel)
+        level = Level(level.tile, level.order, parallel, bind=level.bind)
     order = () if level.order == level.default_order() else level.order
-    return ArrayAttr([ints(level.tile), ints(order), ints(level.parallel)])
+    bind = (BINDS.index(level.bind),) if level.bind else ()
+    return ArrayAttr([ints(level.tile), ints(order), ints(level.parallel), ints(bind)])
 
 
 def level_of(parts: LevelParts) -> Level:
     """The level of an attribute."""
-    tile, order, parallel = (values(part) for part in parts)
-    return Level(tile, order, parallel)
+    tile, order, parallel, bind = (values(part) for part in parts)
+    return Level(tile, order, parallel, bind=BINDS[bind[0]] if bind else "")
 
 
 def parse_levels(parser: AttrParser) -> ArrayAttr[LevelParts]:
-    """Levels in brackets, each as `<tile = …, order = …, parallel = …>`. Raises: ParseError."""
+    """Levels in brackets, each as `<tile = …, order = …, parallel = …, bind = …>`. Raises: ParseError."""
 
     def level() -> LevelParts:
         def numbers() -> ArrayAttr[IntAttr]:
             return parse_numbers(parser)
 
-        readers = {"tile": numbers, "order": numbers, "parallel": numbers}
-        tile, order, parallel = parse_fields(parser, readers, {"order": ints(()), "parallel": ints(())})
-        return cast(LevelParts, ArrayAttr([tile, order, parallel]))
+        def bind() -> ArrayAttr[IntAttr]:
+            if (name := parser.parse_str_literal()) not in BINDS:
+                parser.raise_error(f"bind is one of {', '.join(BINDS)}, found {name}")
+            return ints((BINDS.index(name),))
+
+        readers = {"tile": numbers, "order": numbers, "parallel": numbers, "bind": bind}
+        none = ints(())
+        parts = parse_fields(parser, readers, {"order": none, "parallel": none, "bind": none})
+        return cast(LevelParts, ArrayAttr(parts))
 
     return ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, level))
 
 
 def print_level(printer: Printer, parts: LevelParts) -> None:
     """The fields of a level."""
-    tile, order, parallel = parts
+    tile, order, parallel, bind = parts
     printer.print_string("tile = ")
     print_ints(tile, printer)
     for key, numbers in (("order", order), ("parallel", parallel)):
         if numbers.data:
             printer.print_string(f", {key} = ")
             print_ints(numbers, printer)
+    if bind.data:
+        printer.print_string(f', bind = "{BINDS[values(bind)[0]]}"')
 
 
 def verify_level(level: Level) -> None:

@@ -68,7 +68,9 @@ def _violations(op: Operation, visible: set[SSAValue]) -> Iterator[Violation]:
         op.verify(verify_nested_ops=False)
         for place, name, value in _discardable_attributes(op):
             if name.startswith("sched."):
-                from stepwell.dialects.sched import verify_attribute  # `--help` does without its imports
+                from stepwell.dialects.sched_attributes import (
+                    verify_attribute,  # `--help` does without its imports
+                )
 
                 verify_attribute(op, place, name, value)
     except InnerViolation as error:

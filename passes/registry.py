@@ -237,8 +237,12 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "vectorize": ("compute scheduled tiles on vectors",),
     },
     "passes.loop.gpu": {
+        "choose-gpu-schedules": ("give ops schedules of blocks and threads that fit the target",),
         "gpu-kernel-outlining": ("make kernels of the bodies of launches",),
+        "insert-gpu-barriers": ("add barriers where threads touch memory of their block in turn",),
         "map-loops-to-gpu": ("give the iterations of parallel loops to blocks of threads",),
+        "pipeline-copies": ("copy the next tiles of operands during the products of the current ones",),
+        "tile-to-grid": ("make grids of ops with schedules of blocks and threads",),
         "verify-gpu": ("check kernels against the limits of their target",),
         "use-rounding-ops": ("round by an op where expand-math adds a large constant",),
     },

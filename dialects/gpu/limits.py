@@ -14,6 +14,9 @@ from stepwell.dialects.types import element_bytes
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
+STATIC_BYTES = 48 << 10
+"""The most memory of a block that code of NVIDIA's GPUs may declare; more would be passed by the launch."""
+
 
 def expect_within_limits(kernel: GPUFuncOp, target: Target) -> None:
     """Require a kernel to fit a target. Raises: StepwellError `exceeds-target`, with both numbers."""
@@ -31,7 +34,10 @@ def _excesses(kernel: GPUFuncOp, target: Target) -> Iterator[tuple[str, int, int
         if isinstance(along, tuple):
             for axis, count, most in zip("xyz", size, along, strict=True):
                 yield from _above(f"has blocks of more threads along {axis}", count, most)
-    yield from _above("needs more bytes of memory of a block", _shared_bytes(kernel), attrs["shared-memory"])
+    shared = shared_bytes(kernel)
+    yield from _above("needs more bytes of memory of a block", shared, attrs["shared-memory"])
+    if target.kind == "cuda":
+        yield from _above("declares more bytes of memory of a block", shared, STATIC_BYTES)
     buffers = sum(isinstance(argument.type, MemRefType) for argument in kernel.arguments)
     yield from _above("takes more buffers", buffers, attrs["max-buffers"])
 
@@ -41,7 +47,7 @@ def _above(what: str, found: int, most: object) -> Iterator[tuple[str, int, int]
         yield what, found, most
 
 
-def _shared_bytes(kernel: GPUFuncOp) -> int:
+def shared_bytes(kernel: GPUFuncOp) -> int:
     """The bytes of memory that the threads of a block share."""
     types = [cast("MemRefType[Attribute]", value.type) for value in kernel.workgroup]
     return sum(prod(type.get_shape()) * element_bytes(type.element_type) for type in types)

@@ -27,8 +27,8 @@ from stepwell.runtime.machine.named_target import Target
 Refuse: TypeAlias = Callable[[StepwellError], None]
 """What is called with an error about an op that a GPU lacks."""
 _KIND = "cuda"
-_ENTRY = re.compile(r"^[ \t]*// \.globl\s+(\S+).*\n\s*", re.MULTILINE)
-"""The line before each function; LLVM writes the name there."""
+_ENTRY = re.compile(r"^[ \t]*// \.globl\s+(\S+).*\n(?:\s*// \S+ has been demoted\n)*\s*", re.MULTILINE)
+"""The lines before each function; LLVM writes the name there, and that memory of the block is inside."""
 
 
 @dataclass(frozen=True)

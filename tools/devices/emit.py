@@ -135,6 +135,8 @@ def kernels_of(model: Path, options: CompileOptions) -> tuple[ModuleOp, Stepwell
     if (written := _written_kernels(model)) is not None:
         return written
     compilation = lower_to(model, ours, "linalg")
+    if target is not None:
+        compilation.module.attributes[TARGET] = SpecAttr.of(target.with_host(None))
     compilation.run("loop", GPU_PIPELINE)
     for op in _modules(compilation.module):
         if target is not None:

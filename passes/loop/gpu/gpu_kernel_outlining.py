@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects import gpu
-from stepwell.dialects.gpu.attributes import CONTAINER, KNOWN_BLOCK_SIZE, DimensionEnum
+from stepwell.dialects.gpu.attributes import CONTAINER, KNOWN_BLOCK_SIZE, SPACES, DimensionEnum, space_of
 from stepwell.dialects.gpu.kernel import known_block_size
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.runtime.errors import StepwellError
@@ -37,7 +37,8 @@ class GpuKernelOutliningPass(ModulePass):
     Move the body of each `gpu.launch` into a `gpu.func` of a `gpu.module`, and launch it by name.
 
     Values from outside are arguments; constants, views and what is loaded are made again inside. Constant
-    block sizes become `gpu.known_block_size`.
+    block sizes become `gpu.known_block_size`, and `memref.alloc` of memory of the block an argument of the
+    body.
 
     ```mlir
     gpu.launch blocks(%b, …) in (…) threads(%t, …) in (%sx = %c256, …) { … }
@@ -98,16 +99,32 @@ def _outline(function: FuncOp, launch: gpu.LaunchOp, name: str) -> None:
         build.insert(op)
     for op in block.walk():
         op.operands = [inside.get(value, value) for value in op.operands]
-    _insert(function, launch, name, block, passed)
+    _insert(function, launch, name, block, passed, _pass_shared_memory(block))
 
 
-def _insert(function: FuncOp, launch: gpu.LaunchOp, name: str, block: Block, passed: list[SSAValue]) -> None:
+def _pass_shared_memory(block: Block) -> int:
+    """Make arguments of what a body allocates in memory of the block; returns their number."""
+    found = [
+        op for op in block.ops if isinstance(op, memref.AllocOp) and space_of(op.memref.type) == SPACES[1]
+    ]
+    for op in found:
+        argument = block.insert_arg(op.memref.type, len(block.args))
+        argument.name_hint = op.memref.name_hint
+        op.memref.replace_all_uses_with(argument)
+        Rewriter.erase_op(op)
+    return len(found)
+
+
+def _insert(
+    function: FuncOp, launch: gpu.LaunchOp, name: str, block: Block, passed: list[SSAValue], shared: int
+) -> None:
     """Add a module with the kernel before the host's function, and launch it."""
     size = [_constant(value) for value in launch.block]
     attributes: dict[str, Attribute] = {}
     if all(number is not None for number in size):
         attributes[KNOWN_BLOCK_SIZE] = known_block_size([number or 0 for number in size])
-    kernel = gpu.GPUFuncOp(name, [value.type for value in passed], Region(block), attributes=attributes)
+    types = [value.type for value in passed]
+    kernel = gpu.GPUFuncOp(name, types, Region(block), workgroup=shared, attributes=attributes)
     kernel.location = launch.location
     module = gpu.GPUModuleOp(name, Region(Block([kernel])))
     module.location = launch.location

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.gpu import LoopDimMapAttr, ProcessorAttr, ProcessorEnum
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from stepwell.dialects.gpu.attributes import MAPPING
 from stepwell.dialects.gpu.kernel import MAX_THREADS
 from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
+from stepwell.dialects.sched import TARGET
 from stepwell.dialects.sched_program import program_of
+from stepwell.dialects.target import SpecAttr
 from stepwell.passes.base import FunctionPass
+from stepwell.passes.loop.gpu.mapped_loops import open_grid
+from stepwell.passes.loop.gpu.tile_choices import Limits
 from stepwell.runtime.errors import StepwellError
 
 _WARP = 32
@@ -69,7 +71,14 @@ class MapLoopsToGpuPass(FunctionPass):
         _sink_loads(func.body.block)
         for op in list(func.body.block.ops):
             if isinstance(op, scf.ParallelOp) and MAPPING not in op.attributes:
-                _map(op, self.threads, constants)
+                _map(op, min(self.threads, _most_threads(func)), constants)
+
+
+def _most_threads(func: FuncOp) -> int:
+    """The threads of a block that the module's target may have."""
+    module = func.parent_op()
+    spec = module.attributes.get(TARGET) if module is not None else None
+    return Limits.of(spec.target()).threads if isinstance(spec, SpecAttr) else MAX_THREADS
 
 
 def _map(loop: scf.ParallelOp, threads: int, constants: Constants) -> None:
@@ -87,7 +96,7 @@ def _map(loop: scf.ParallelOp, threads: int, constants: Constants) -> None:
         total = build.times(total, extent)
     if isinstance(total, int):
         threads = max(1, min(threads, -(-total // _WARP) * _WARP))
-    body, inner = _open(build, build.ceildiv(total, threads), threads)
+    body, inner = open_grid(build, build.ceildiv(total, threads), threads)
     number = inner.plus(inner.times(body.args[0], threads), inner.insertion_point.block.args[0])
     _name(number, "iteration")
     _name(total, "iterations")
@@ -137,35 +146,6 @@ def _move_body(loop: scf.ParallelOp, indices: Sequence[SSAValue], place: IRBuild
         if not isinstance(op, scf.ReduceOp):
             op.detach()
             place.insert(op)
-
-
-def _open(build: IRBuilder, blocks: Index, threads: int) -> tuple[Block, IRBuilder]:
-    """Parallel loops of blocks and of threads, still without the end of the inner one."""
-    outer, inner = Block(arg_types=[INDEX]), Block(arg_types=[INDEX])
-    outer.args[0].name_hint, inner.args[0].name_hint = "block", "thread"
-    zero, one = build.materialize(0), build.materialize(1)
-    counts = [build.materialize(count) for count in (blocks, threads)]
-    _insert_loop(build, (zero, counts[0], one), outer, ProcessorEnum.Block_X)
-    inside = build.inside(outer)
-    _insert_loop(inside, (zero, counts[1], one), inner, ProcessorEnum.Thread_X)
-    inside.insert(scf.ReduceOp())
-    return outer, build.inside(inner)
-
-
-def _insert_loop(
-    build: IRBuilder, bounds: tuple[SSAValue, SSAValue, SSAValue], block: Block, processor: ProcessorEnum
-) -> None:
-    """Insert a parallel loop that is given to a processor."""
-    lower, upper, step = bounds
-    loop = scf.ParallelOp([lower], [upper], [step], Region(block))
-    loop.attributes[MAPPING] = _mapping(processor)
-    build.insert(loop)
-
-
-def _mapping(processor: ProcessorEnum) -> Attribute:
-    """The attribute that gives a loop to a processor."""
-    same = AffineMapAttr(AffineMap.identity(1))
-    return ArrayAttr([LoopDimMapAttr(ProcessorAttr(processor), same, same)])
 
 
 def _number(value: SSAValue) -> Index:

@@ -12,6 +12,8 @@ from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import node_names
+from stepwell.dialects.sched import TARGET
+from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.types import DimsAttr, tensor_type
 from stepwell.lowering.refused_part import REFUSALS, RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
@@ -57,6 +59,7 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, d
     with numbered(None), context.active():  # not a part of the host's own code
         own.run("graph", text_of(graph_steps(level, compilation.ctx.target, "off")))
         own.run("graph to linalg", TO_KERNELS)
+        module.attributes[TARGET] = SpecAttr.of(target.with_host(None))
         _run_on_loops(own)
     return device_part(
         module,

@@ -69,9 +69,10 @@ def test_nodes_are_above_their_kernels(tmp_path: Path) -> None:
     path, _ = small_model("product", tmp_path)
     text = emitted(path, "cuda{arch=sm_90}", "asm")
     # The nodes have no names: operators stand for them.
-    comments = r"^// @k0_kernel_1\n// product.onnx: node .*\n// parameters: ptr 0, ptr 1, ptr 2\n"
-    assert re.search(comments + r"\.visible \.entry k0_kernel_1\($", text, re.MULTILINE)
-    assert ".reqntid 256, 1, 1" in text and "fma" not in text and "mul.rn.f32" in text
+    nodes = "".join(rf'// product.onnx: node "{name}"\n' for name in ("MatMul#0", "Add#1", "Relu#2"))
+    comments = rf"^// @k0_kernel\n{nodes}// parameters: ptr 0, ptr 1, ptr 2, ptr 3\n"
+    assert re.search(comments + r"\.visible \.entry k0_kernel\($", text, re.MULTILINE)
+    assert ".reqntid 32, 1, 1" in text and "fma.rn.f32" in text and "bar.sync" in text
 
 
 def test_levels_between(tmp_path: Path) -> None:

@@ -1,0 +1,126 @@
+"""The block of a product that a thread is in: sizes, its tile of the output, indices of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from stepwell.dialects.ir_builder import Index, IRBuilder
+from stepwell.dialects.sched import Schedule
+from stepwell.dialects.schedule_device import block_threads
+from stepwell.passes.loop.gpu.mapped_loops import open_grid
+from stepwell.passes.loop.gpu.nests import Nest, product_of, split_number
+from stepwell.passes.loop.gpu.products import Product
+
+
+class Tile(NamedTuple):
+    """The tiles of a product's roles: rows, columns, sums of a block; those of a thread or a warp."""
+
+    rows: int
+    columns: int
+    sums: int
+    inner_rows: int
+    inner_columns: int
+
+    @staticmethod
+    def of(schedule: Schedule, product: Product) -> Tile:
+        """The tiles of a schedule: those of the last loops of each role."""
+        outer, inner = schedule.levels()
+        rows, columns, sums = (loops[-1] for loops in product.roles)
+        return Tile(
+            outer.tile[rows], outer.tile[columns], outer.tile[sums], inner.tile[rows], inner.tile[columns]
+        )
+
+    @property
+    def inner_grid(self) -> tuple[int, int]:
+        """The threads or warps along rows and columns."""
+        return self.rows // self.inner_rows, self.columns // self.inner_columns
+
+
+class Totals(NamedTuple):
+    """All rows, columns and sums of a product."""
+
+    rows: Index
+    columns: Index
+    sums: Index
+
+
+@dataclass
+class Frame:
+    """What the threads of a product's grid know."""
+
+    product: Product
+    tile: Tile
+    threads: int
+    extents: Sequence[Index]
+    totals: Totals
+    batch: dict[int, Index]
+    """The indices of the batch's loops."""
+    thread: SSAValue
+    first_row: Index
+    first_column: Index
+
+    @property
+    def nest(self) -> Nest:
+        """The op."""
+        return self.product.nest
+
+    @staticmethod
+    def open(before: IRBuilder, product: Product, schedule: Schedule) -> tuple[Frame, IRBuilder]:
+        """The loops of blocks and threads; returns a builder inside of them, without their end."""
+        nest, tile = product.nest, Tile.of(schedule, product)
+        threads = block_threads(schedule.levels())
+        extents = [nest.extent(before, loop) for loop in range(len(nest.parallel))]
+
+        def total(loops: Sequence[int]) -> Index:
+            return product_of(before, [extents[loop] for loop in loops])
+
+        totals = Totals(*(total(loops) for loops in product.roles))
+        blocks = before.ceildiv(totals.rows, tile.rows), before.ceildiv(totals.columns, tile.columns)
+        batches = total(product.batch)
+        grid = before.times(before.times(batches, blocks[0]), blocks[1])
+        outer, at = open_grid(before, grid, threads)
+        batch, row, column = split_number(at, outer.args[0], [batches, *blocks])
+        indices = split_number(at, batch, [extents[loop] for loop in product.batch])
+        first_row, first_column = at.times(row, tile.rows), at.times(column, tile.columns)
+        thread = at.insertion_point.block.args[0]
+        by_loop = dict(zip(product.batch, indices, strict=True))
+        frame = Frame(
+            product, tile, threads, extents, totals, by_loop, thread, first_row, first_column
+        )  # fmt: skip
+        return frame, at
+
+    def split(self, build: IRBuilder, loops: Sequence[int], number: Index) -> dict[int, Index]:
+        """The indices of loops from the number of an iteration."""
+        return dict(
+            zip(loops, split_number(build, number, [self.extents[loop] for loop in loops]), strict=True)
+        )
+
+    def point(self, *parts: dict[int, Index]) -> list[Index]:
+        """The indices of all loops: 0 for those that do not matter."""
+        known = dict(self.batch)
+        for part in parts:
+            known |= part
+        return [known.get(loop, 0) for loop in range(len(self.nest.parallel))]
+
+    def has_whole_sums(self) -> bool:
+        """Whether all tiles have as many sums."""
+        return isinstance(self.totals.sums, int) and self.totals.sums % self.tile.sums == 0
+
+
+def clamped(at: IRBuilder, number: Index, total: Index, tile: int) -> Index:
+    """A number below a total, for loads whose results no thread uses."""
+    if isinstance(total, int) and total % tile == 0:
+        return number
+    return at.binary(arith.MinUIOp, number, at.materialize(at.minus(total, 1)))
+
+
+def inside_condition(at: IRBuilder, number: Index, total: Index, tile: int) -> SSAValue | None:
+    """Whether a row or column exists; None when the tiles have no others."""
+    if isinstance(total, int) and total % tile == 0:
+        return None
+    return at.compare("ult", at.materialize(number), at.materialize(total))

@@ -1,0 +1,120 @@
+"""Elements of memory of a block that accesses of two threads never have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from stepwell.dialects import gpu
+from stepwell.passes.loop.gpu.nests import root_of
+
+
+@dataclass(frozen=True)
+class _Number:
+    """An index `base + offset`."""
+
+    base: SSAValue
+    offset: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """The elements of a buffer that an access may be of."""
+
+    buffer: SSAValue
+    slot: SSAValue | None = None
+    """The first index; None for any."""
+    number: _Number | None = None
+    """The number that the last two indices are quotient and remainder of; None for any element."""
+    row: tuple[int, bool] | None = None
+    """The divisor of that number, and whether the quotient comes first."""
+
+    @staticmethod
+    def of(op: memref.LoadOp | memref.StoreOp) -> Place:
+        """The place of an access."""
+        buffer, indices = root_of(op.memref), op.indices
+        if op.memref is not buffer or not indices:
+            return Place(buffer)
+        number, row = _parts(indices[-2:]) if len(indices) > 1 else (None, None)
+        return Place(buffer, indices[0], number, row)
+
+    def outside(self, loop: Operation) -> Place:
+        """The place in other iterations of a loop: what is computed inside may differ."""
+        values = (self.slot, self.number.base if self.number is not None else None)
+        slot, base = (value if value is None or not _is_inside(value, loop) else None for value in values)
+        return Place(self.buffer, slot, self.number if base is not None else None, self.row)
+
+    def meets(self, other: Place, kernel: gpu.GPUFuncOp) -> bool:
+        """Whether two threads may access one element by these accesses."""
+        if self.buffer is not other.buffer or _differ(self.slot, other.slot):
+            return False
+        if self.number is None or other.number is None or self.row != other.row:
+            return True
+        # Of one thread the accesses are in order; those of two are of different numbers.
+        size = kernel.block_size
+        is_thread = size is not None and _is_only_index(self.number.base, size)
+        apart = abs(self.number.offset - other.number.offset)
+        return not (is_thread and self.number.base is other.number.base and apart >= prod(size or ()))
+
+
+def _parts(indices: list[SSAValue] | tuple[SSAValue, ...]) -> tuple[_Number | None, tuple[int, bool] | None]:
+    """The number of which two indices are quotient and remainder by a constant, in any order."""
+    first, second = (index.owner for index in indices)
+    is_quotient_first = isinstance(first, arith.DivUIOp)
+    quotient, remainder = (first, second) if is_quotient_first else (second, first)
+    if not isinstance(quotient, arith.DivUIOp) or not isinstance(remainder, arith.RemUIOp):
+        return None, None
+    divisor = constant_of(quotient.rhs)
+    if quotient.lhs is not remainder.lhs or divisor is None or divisor != constant_of(remainder.rhs):
+        return None, None
+    number = quotient.lhs
+    if isinstance(number.owner, arith.AddiOp) and (offset := constant_of(number.owner.rhs)) is not None:
+        return _Number(number.owner.lhs, offset), (divisor, is_quotient_first)
+    return _Number(number, 0), (divisor, is_quotient_first)
+
+
+def _is_only_index(value: SSAValue, size: tuple[int, ...]) -> bool:
+    """Whether a value is the number of the thread in a block of one dimension."""
+    return (
+        isinstance(value.owner, gpu.ThreadIdOp)
+        and str(value.owner.dimension.data) == "x"
+        and size[1:] == (1, 1)
+    )
+
+
+def _differ(a: SSAValue | None, b: SSAValue | None) -> bool:
+    """Whether two indices are never equal: different numbers, or an odd number minus the other."""
+    if a is None or b is None:
+        return False
+    numbers = constant_of(a), constant_of(b)
+    if None not in numbers:
+        return numbers[0] != numbers[1]
+    return _is_other_of(a, b) or _is_other_of(b, a)
+
+
+def _is_other_of(a: SSAValue, b: SSAValue) -> bool:
+    owner = a.owner
+    if not isinstance(owner, arith.SubiOp) or owner.rhs is not b:
+        return False
+    number = constant_of(owner.lhs)
+    return number is not None and number % 2 == 1
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """The number of a constant."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def _is_inside(value: SSAValue, loop: Operation) -> bool:
+    owner = value.owner
+    op = owner.parent_op() if isinstance(owner, Block) else owner
+    while op is not None and op is not loop:
+        op = op.parent_op()
+    return op is loop

@@ -1,0 +1,192 @@
+"""Tiles of kernels by shape and target alone: arithmetic on extents that no target can be too small for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+from stepwell.dialects.gpu.limits import STATIC_BYTES
+from stepwell.passes.loop.gpu.product_copies import row_elems
+from stepwell.runtime.machine.named_target import Target
+
+_REGISTER_FILE = 1 << 16
+"""The registers that the threads of a block share on NVIDIA's GPUs, and about as many elsewhere."""
+_KNOWN_REGISTERS = 128
+"""The registers of a thread where a target does not say it."""
+_FEW_THREADS = 32
+
+
+class Limits(NamedTuple):
+    """The limits of a target that a schedule must keep."""
+
+    threads: int
+    shared_bytes: int
+    registers: int
+    """The most registers of a thread."""
+
+    @staticmethod
+    def of(target: Target) -> Limits:
+        """The limits of a target."""
+        attrs = target.attrs
+        along = attrs.get("max-block")
+        threads = _number(attrs.get("max-threads"), _FEW_THREADS)
+        if isinstance(along, tuple):
+            threads = min(threads, int(along[0]))
+        shared = _number(attrs.get("shared-memory"), 0)
+        if target.kind == "cuda":
+            shared = min(shared, STATIC_BYTES)
+        return Limits(threads, shared, _number(attrs.get("registers"), 0) or _KNOWN_REGISTERS)
+
+    def threads_for(self, wanted: int) -> int:
+        """At most so many threads of a block, a power of two."""
+        return 1 << (min(wanted, self.threads).bit_length() - 1)
+
+
+class Shape(NamedTuple):
+    """A product: its sizes, None where they are known at run time only, and its operands."""
+
+    rows: int | None
+    columns: int | None
+    sums: int | None
+    batches: int | None
+    left_bytes: int
+    """The bytes of an element of the operand with the rows."""
+    right_bytes: int
+    left_sums_first: bool
+    """Whether that operand is dense along the sums."""
+    right_sums_first: bool
+
+
+@dataclass(frozen=True)
+class ProductTile:
+    """A block's tile of a product, and the part of it that a thread computes."""
+
+    rows: int
+    columns: int
+    sums: int
+    thread_rows: int
+    thread_columns: int
+    stages: int = 1
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.rows // self.thread_rows * (self.columns // self.thread_columns)
+
+    def shared_bytes(self, shape: Shape) -> int:
+        """The memory of a block."""
+        left = row_elems(self.rows, shape.left_sums_first) * shape.left_bytes
+        right = row_elems(self.columns, shape.right_sums_first) * shape.right_bytes
+        # Each operand begins at a multiple of 16 bytes.
+        return sum(-(-self.stages * self.sums * row // 16) * 16 for row in (left, right))
+
+    def registers(self) -> int:
+        """An estimate of the registers of a thread: sums, factors, copies with two indices each, others."""
+        copies = -(-self.sums * (self.rows + self.columns) // self.threads) + 1
+        factors = self.thread_rows + self.thread_columns
+        return self.thread_rows * self.thread_columns + factors + 3 * copies + 24
+
+    def fits(self, shape: Shape, limits: Limits) -> bool:
+        """Whether a target can run the tile."""
+        registers = min(limits.registers, _REGISTER_FILE // max(self.threads, 1))
+        return (
+            self.threads <= limits.threads
+            and self.shared_bytes(shape) <= limits.shared_bytes
+            and self.registers() <= registers
+        )
+
+    def blocks(self, shape: Shape) -> int:
+        """The blocks of the grid; sizes that are not known count as one tile."""
+        rows, columns = shape.rows or self.rows, shape.columns or self.columns
+        return -(-rows // self.rows) * -(-columns // self.columns) * (shape.batches or 1)
+
+    def waste(self, shape: Shape) -> float:
+        """The work of the tiles by that of the product."""
+        rows, columns = shape.rows or self.rows, shape.columns or self.columns
+        padded = -(-rows // self.rows) * self.rows * -(-columns // self.columns) * self.columns
+        return padded / max(rows * columns, 1)
+
+
+_TILES = (
+    ProductTile(128, 128, 8, 8, 8),
+    ProductTile(64, 128, 8, 4, 8),
+    ProductTile(64, 64, 16, 4, 4),
+    ProductTile(32, 64, 16, 4, 2),
+    ProductTile(32, 32, 16, 2, 2),
+    ProductTile(16, 32, 16, 2, 1),
+    ProductTile(16, 16, 16, 1, 1),
+    ProductTile(8, 32, 16, 1, 1),
+    ProductTile(8, 8, 8, 1, 1),
+    ProductTile(4, 8, 8, 1, 1),
+)
+"""Tiles of a block, the largest first: each element of a larger one is read less often."""
+_ENOUGH_BLOCKS = 128
+"""The blocks that keep the multiprocessors of a large GPU busy."""
+_MOST_WASTE = 1.3
+"""The work of tiles that a product does not fill, by its own."""
+_FEWEST = 4
+"""Rows and columns below which no element is read often enough to be copied."""
+
+
+def product_tile(shape: Shape, limits: Limits) -> ProductTile | None:
+    """The tile of a product on a target; None where each thread reads its operands itself."""
+    sizes = (shape.rows, shape.columns, shape.sums)
+    if any(size is not None and size < _FEWEST for size in sizes):
+        return None
+    fitting = [tile for tile in _TILES if tile.fits(shape, limits)]
+    if not fitting:
+        return None
+    least = min(tile.waste(shape) for tile in fitting)
+    good = [tile for tile in fitting if tile.waste(shape) <= _MOST_WASTE * least]
+    chosen = next((tile for tile in good if tile.blocks(shape) >= _ENOUGH_BLOCKS), None)
+    if chosen is None:
+        chosen = max(good, key=lambda tile: min(tile.blocks(shape), _ENOUGH_BLOCKS))
+    return next(tile for tile in _staged(chosen, shape) if tile.fits(shape, limits))
+
+
+def _staged(tile: ProductTile, shape: Shape) -> Iterator[ProductTile]:
+    """The tile with copies of the next sums during products of these, then without."""
+    if shape.sums is None or shape.sums > tile.sums:
+        yield ProductTile(*_fields(tile), stages=2)
+    yield tile
+
+
+def _fields(tile: ProductTile) -> Sequence[int]:
+    return tile.rows, tile.columns, tile.sums, tile.thread_rows, tile.thread_columns
+
+
+_ELEMENTWISE_THREADS = 256
+
+
+def elementwise_threads(limits: Limits, extents: Sequence[int | None]) -> int:
+    """The threads of a block of elementwise ops: whole warps, one for a small result."""
+    most = limits.threads_for(_ELEMENTWISE_THREADS)
+    if None in extents:
+        return most
+    total = prod(extent or 0 for extent in extents)
+    return max(1, min(most, -(-total // _FEW_THREADS) * _FEW_THREADS))
+
+
+_ROW_THREADS = 256
+_SHORT_ROW = 32
+"""Columns below which a thread computes a row by itself."""
+
+
+def row_threads(limits: Limits, columns: int | None) -> int:
+    """The threads of a block for a row, a power of two: a thread has a column at least."""
+    most = limits.threads_for(_ROW_THREADS)
+    while most > 1 and most * _BYTES > limits.shared_bytes:
+        most //= 2
+    if columns is None:
+        return most
+    return 1 if columns < _SHORT_ROW else min(most, 1 << (columns.bit_length() - 1))
+
+
+_BYTES = 8
+"""The bytes of a total, at most."""
+
+
+def _number(value: object, default: int) -> int:
+    return value if isinstance(value, int) else default

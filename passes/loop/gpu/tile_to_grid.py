@@ -1,0 +1,100 @@
+"""`tile-to-grid`: structured ops on buffers with bound schedules → parallel loops of blocks and threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg.ops import FillOp
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from stepwell.dialects.ir_builder import Constants, IRBuilder
+from stepwell.dialects.sched import Schedule, schedule_of
+from stepwell.dialects.sched_program import program_of
+from stepwell.passes.base import FunctionPass, Numerics
+from stepwell.passes.loop.gpu.chains import Chain, followers, sink_fills, touches
+from stepwell.passes.loop.gpu.elementwise_grid import build_elementwise
+from stepwell.passes.loop.gpu.nests import Nest, root_of
+from stepwell.passes.loop.gpu.product_grid import build_product
+from stepwell.passes.loop.gpu.products import product_of_nest
+from stepwell.passes.loop.gpu.row_chains import RowChain
+from stepwell.passes.loop.gpu.row_grid import build_rows
+from stepwell.runtime.errors import StepwellError
+
+
+@dataclass(frozen=True)
+class TileToGridPass(FunctionPass):
+    """
+    Make one grid of each structured op whose schedule has levels of blocks and threads.
+
+    A block of a product computes a tile of the output: its threads copy tiles of both operands to memory of
+    the block (`stage`), and each adds up its elements in registers. Rows and columns beyond the last are
+    guarded by conditions on their numbers. Elementwise ops that follow, and read what a thread has just
+    computed, join the grid; so does the fill that a product starts from. The copies and the products still
+    lack barriers, which `insert-gpu-barriers` adds. Class: rounding (products and sums in one step).
+    """
+
+    name = "tile-to-grid"
+    numerics = Numerics.ROUNDING
+
+    def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
+        if program_of(func) is not None:
+            return
+        ops = func.body.block.ops
+        if not any(_bound(op) for op in ops):
+            return
+        sink_fills(ops)
+        constants = Constants(func)
+        # Fills last: those that a product starts from are gone by then.
+        for op in sorted(ops, key=lambda op: isinstance(op, FillOp)):
+            if op.parent is not None and (schedule := _bound(op)) is not None:
+                _tile(op, schedule, constants)
+
+
+def _bound(op: Operation) -> Schedule | None:
+    """The schedule of an op if its levels are bound to processors of a device."""
+    schedule = schedule_of(op)
+    return schedule if schedule is not None and schedule.bind else None
+
+
+def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
+    """Replace an op, and those that join it, by a grid. Raises: StepwellError `unsupported`."""
+    nest = Nest.of(op)
+    if nest is None or len(nest.outputs) != 1 or not nest.has_extents():
+        raise StepwellError("unsupported", op, f"a schedule of blocks and threads for {op.name}")
+    if all(nest.parallel):
+        chain = Chain.of_points(nest)
+        if not chain.add(op):
+            message = "a schedule of blocks and threads for an op that does not write each element once"
+            raise StepwellError("unsupported", op, message)
+        joined = [op, *followers(chain, op)]
+        build_elementwise(_after(joined[-1], op, constants), nest, schedule, chain)
+    elif (product := product_of_nest(nest)) is not None:
+        chain, fill = Chain.after(nest), _fill_before(op, nest)
+        joined = [*([fill] if fill is not None else []), op, *followers(chain, op)]
+        build_product(_after(joined[-1], op, constants), product, schedule, fill, chain)
+    elif (rows := RowChain.of(nest, _fill_before(op, nest))) is not None:
+        rows.extend(op)
+        joined = [each for step in rows.steps for each in step.ops]
+        build_rows(_after(joined[-1], op, constants), schedule, rows)
+    else:
+        raise StepwellError("unsupported", op, "a schedule of blocks and threads for this reduction")
+    for each in reversed(joined):
+        Rewriter.erase_op(each)
+
+
+def _after(last: Operation, op: Operation, constants: Constants) -> IRBuilder:
+    """A builder after the last of some ops, with the location of one of them."""
+    return IRBuilder(InsertPoint.after(last), op.location, constants=constants)
+
+
+def _fill_before(op: Operation, nest: Nest) -> FillOp | None:
+    """The fill of an op's output, if no op between accesses it."""
+    root = root_of(nest.outputs[0])
+    before = op.prev_op
+    while before is not None and not touches(before, root):
+        before = before.prev_op
+    is_fill = isinstance(before, FillOp) and before.outputs[0] is nest.outputs[0]
+    return before if is_fill and isinstance(before, FillOp) else None

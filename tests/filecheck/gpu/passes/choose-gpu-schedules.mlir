@@ -1,0 +1,49 @@
+// RUN: stepwell-opt %s -p 'choose-gpu-schedules{target=cuda}' | filecheck %s
+// RUN: stepwell-opt %s -p 'choose-gpu-schedules{target=webgpu}' | filecheck %s --check-prefix=SMALL
+// RUN: stepwell-opt %s -p choose-gpu-schedules | filecheck %s --check-prefix=NONE
+
+// NONE-NOT: sched.schedule
+// CHECK-LABEL: @large
+// CHECK: <tile = [128, 128, 8], bind = "block">, <tile = [8, 8, 0], bind = "thread">], stage = [0, 1], stages = 2>
+// SMALL-LABEL: @large
+// SMALL: <tile = [64, 128, 8], bind = "block">, <tile = [4, 8, 0], bind = "thread">], stage = [0, 1], stages = 2>
+func.func @large(%x: memref<2048x1024xf32>, %y: memref<1024x2048xf32>, %z: memref<2048x2048xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<2048x1024xf32>, memref<1024x2048xf32>) outs(%z : memref<2048x2048xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: @row
+// CHECK: <tile = [0, 64], bind = "block">, <tile = [0, 1], bind = "thread">
+func.func @row(%x: memref<3x100xf32>, %t: memref<3xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xf32>) outs(%t : memref<3xf32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %c = arith.addf %sum, %a : f32
+    linalg.yield %c : f32
+  }
+  func.return
+}
+
+// A convolution: positions are the columns (the output's last dimension is theirs), sums are over windows.
+// CHECK-LABEL: @convolution
+// CHECK: <tile = [0, 8, 0, 8, 0, 0, 8], bind = "block">, <tile = [0, 1, 0, 1, 0, 0, 0], bind = "thread">
+func.func @convolution(%x: memref<1x3x34x34xf32>, %w: memref<8x3x3x3xf32>, %z: memref<1x8x32x32xf32>) {
+  linalg.generic {indexing_maps = [
+      affine_map<(n, o, h, w, c, p, q) -> (n, c, h + p, w + q)>, affine_map<(n, o, h, w, c, p, q) -> (o, c, p, q)>,
+      affine_map<(n, o, h, w, c, p, q) -> (n, o, h, w)>], iterator_types = ["parallel", "parallel", "parallel",
+      "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : memref<1x3x34x34xf32>, memref<8x3x3x3xf32>) outs(%z : memref<1x8x32x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}

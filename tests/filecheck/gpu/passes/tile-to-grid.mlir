@@ -1,0 +1,94 @@
+// RUN: stepwell-opt %s -p tile-to-grid | filecheck %s
+
+// A block of 4 x 8 elements: 32 threads, tiles in memory of the block, the fill and the ReLU inside.
+// CHECK-LABEL: @product
+// CHECK-NOT: linalg
+// CHECK: scf.parallel
+// CHECK: %x_tile = memref.alloc() : memref<8x5xf32, #gpu.address_space<workgroup>>
+// CHECK: %y_tile = memref.alloc() : memref<8x8xf32, #gpu.address_space<workgroup>>
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %x_tile
+// CHECK: memref.store %{{.*}}, %y_tile
+// CHECK: scf.for
+// CHECK: math.fma
+// CHECK: sched.stages = 2 : i64
+// CHECK: arith.maximumf
+// CHECK: memref.store %{{.*}}, %z
+// CHECK-NOT: linalg
+func.func @product(%x: memref<5x9xf32>, %y: memref<9x6xf32>, %z: memref<5x6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%z : memref<5x6xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<5x9xf32>, memref<9x6xf32>) outs(%z : memref<5x6xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [4, 8, 8], bind = "block">,
+        <tile = [1, 1, 0], bind = "thread">], stage = [0, 1], stages = 2>} {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      outs(%z : memref<5x6xf32>) {
+  ^bb0(%a: f32):
+    %b = arith.maximumf %a, %zero : f32
+    linalg.yield %b : f32
+  }
+  func.return
+}
+
+// A block of 32 threads a row; the square root of a total is computed once, and the division uses it.
+// CHECK-LABEL: @rows
+// CHECK-NOT: linalg
+// CHECK: %parts = memref.alloc() : memref<32xf32, #gpu.address_space<workgroup>>
+// CHECK: math.sqrt
+// CHECK: scf.for
+// CHECK: arith.divf
+// CHECK-NOT: linalg
+func.func @rows(%x: memref<3x40xf32>, %t: memref<3xf32>, %z: memref<3x40xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x40xf32>) outs(%t : memref<3xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 32], bind = "block">,
+        <tile = [0, 1], bind = "thread">]>} {
+  ^bb0(%a: f32, %sum: f32):
+    %b = arith.mulf %a, %a : f32
+    %c = arith.addf %sum, %b : f32
+    linalg.yield %c : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      outs(%t : memref<3xf32>) {
+  ^bb0(%a: f32):
+    %b = math.sqrt %a : f32
+    linalg.yield %b : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %t : memref<3x40xf32>, memref<3xf32>) outs(%z : memref<3x40xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.divf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// The second op reads elements of other threads: it is left for a grid of its own.
+// CHECK-LABEL: @another_thread
+// CHECK: scf.parallel
+// CHECK: linalg.generic
+func.func @another_thread(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %z: memref<8x8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : memref<8x8xf32>) outs(%y : memref<8x8xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 32], bind = "block">,
+        <tile = [0, 1], bind = "thread">]>} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %y : memref<8x8xf32>, memref<8x8xf32>) outs(%z : memref<8x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.addf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}

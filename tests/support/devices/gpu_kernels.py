@@ -1,0 +1,163 @@
+"""Kernels with schedules of blocks and threads: small programs on buffers, and what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.lowering.interpret import interpret
+from stepwell.passes.manager import run_pipeline
+
+PASSES = (
+    "tile-to-grid,linalg-to-loops{parallel=true},map-loops-to-gpu,convert-parallel-loops-to-gpu,"
+    "gpu-kernel-outlining,pipeline-copies,insert-gpu-barriers"
+)
+
+
+@dataclass(frozen=True)
+class ProductCase:
+    """A product with a schedule: rows, columns and sums; tiles of a block; those of a thread."""
+
+    sizes: tuple[int, int, int]
+    block: tuple[int, int, int]
+    thread: tuple[int, int]
+    stages: int = 1
+    transposed: bool = False
+    """Whether the right operand is stored column by column."""
+
+    def schedule(self) -> str:
+        """The text of the schedule."""
+        inner = [*self.thread, 0]
+        levels = f'<tile = {list(self.block)}, bind = "block">, <tile = {inner}, bind = "thread">'
+        return f"#sched.schedule<levels = [{levels}], stage = [0, 1], stages = {self.stages}>"
+
+    def module(self) -> ModuleOp:
+        """The program, on buffers: `z = relu(x y + b)`."""
+        m, n, k = self.sizes
+        right, dims = (f"{n}x{k}", "d1, d2") if self.transposed else (f"{k}x{n}", "d2, d1")
+        types = f"memref<{m}x{k}xf32>", f"memref<{right}xf32>", f"memref<{n}xf32>", f"memref<{m}x{n}xf32>"
+        arguments = ", ".join(f"%{name}: {type}" for name, type in zip("xybz", types, strict=True))
+        text = f"""
+func.func @main({arguments}) {{
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%z : memref<{m}x{n}xf32>)
+  linalg.generic {{indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>,
+      affine_map<(d0, d1, d2) -> ({dims})>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%x, %y : memref<{m}x{k}xf32>, memref<{right}xf32>) outs(%z : memref<{m}x{n}xf32>)
+      attrs = {{sched.schedule = {self.schedule()}}} {{
+  ^bb0(%p: f32, %q: f32, %sum: f32):
+    %r = arith.mulf %p, %q : f32
+    %s = arith.addf %sum, %r : f32
+    linalg.yield %s : f32
+  }}
+  linalg.generic {{indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%b : memref<{n}xf32>) outs(%z : memref<{m}x{n}xf32>) {{
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %q, %p : f32
+    %r = arith.maximumf %s, %zero : f32
+    linalg.yield %r : f32
+  }}
+  func.return
+}}"""
+        module = parse_module(StepwellContext(), text, "product.mlir")
+        run_pipeline(module, PASSES, StepwellContext())
+        module.verify()
+        return module
+
+    def inputs(self) -> list[Any]:
+        """Operands, and an output that nothing has written."""
+        m, n, k = self.sizes
+        rng = np.random.default_rng(m * n + k)
+        y = rng.standard_normal((n, k) if self.transposed else (k, n), np.float32)
+        x, b = rng.standard_normal((m, k), np.float32), rng.standard_normal(n, np.float32)
+        return [x, y, b, np.full((m, n), np.nan, np.float32)]
+
+    def check(self, found: Any, inputs: Sequence[Any]) -> None:
+        """Compare a result with numpy's."""
+        x, y, b, _ = inputs
+        y = y.T if self.transposed else y
+        expected = np.maximum(x.astype(np.float64) @ y.astype(np.float64) + b, 0)
+        bound = 2 * self.sizes[2] * 2.0**-24 * (np.abs(x) @ np.abs(y) + np.abs(b)) + 1e-30
+        assert (np.abs(found - expected) <= bound).all()
+
+
+def run(module: ModuleOp, inputs: Sequence[Any]) -> Any:
+    """The output after the kernels of a program have run on the interpreter, with all checks."""
+    return interpret(module, StepwellContext(), "main", inputs)[-1]
+
+
+@dataclass(frozen=True)
+class RowCase:
+    """Softmax of rows, with a schedule: rows, columns, threads of a block."""
+
+    rows: int
+    columns: int
+    threads: int
+
+    def module(self) -> ModuleOp:
+        """The program, on buffers."""
+        full, row = f"memref<{self.rows}x{self.columns}xf32>", f"memref<{self.rows}xf32>"
+        levels = f'<tile = [0, {self.threads}], bind = "block">, <tile = [0, 1], bind = "thread">'
+        schedule = f"attrs = {{sched.schedule = #sched.schedule<levels = [{levels}]>}}"
+        all_of, of_row = "affine_map<(d0, d1) -> (d0, d1)>", "affine_map<(d0, d1) -> (d0)>"
+        maps = f'{{indexing_maps = [{all_of}, {of_row}], iterator_types = ["parallel", "reduction"]}}'
+        three = f'[{all_of}, {of_row}, {all_of}], iterator_types = ["parallel", "parallel"]'
+        two = three.replace(f"[{all_of}, ", "[")
+        text = f"""
+func.func @main(%x: {full}, %z: {full}) {{
+  %m = memref.alloca() : {row}
+  %t = memref.alloca() : {row}
+  %low = arith.constant 0xff800000 : f32
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%low : f32) outs(%m : {row})
+  linalg.generic {maps} ins(%x : {full}) outs(%m : {row}) {schedule} {{
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.maximumf %b, %a : f32
+    linalg.yield %c : f32
+  }}
+  linalg.generic {{indexing_maps = {three}}} ins(%x, %m : {full}, {row}) outs(%z : {full}) {{
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.subf %a, %b : f32
+    %e = math.exp %d : f32
+    linalg.yield %e : f32
+  }}
+  linalg.fill ins(%zero : f32) outs(%t : {row})
+  linalg.generic {maps} ins(%z : {full}) outs(%t : {row}) {{
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %b, %a : f32
+    linalg.yield %c : f32
+  }}
+  linalg.generic {{indexing_maps = {two}}} ins(%t : {row}) outs(%z : {full}) {{
+  ^bb0(%a: f32, %b: f32):
+    %d = arith.divf %b, %a : f32
+    linalg.yield %d : f32
+  }}
+  func.return
+}}"""
+        module = parse_module(StepwellContext(), text, "rows.mlir")
+        run_pipeline(module, PASSES, StepwellContext())
+        module.verify()
+        return module
+
+    def inputs(self) -> list[Any]:
+        """Rows, and an output that nothing has written."""
+        rng = np.random.default_rng(self.columns)
+        x = rng.standard_normal((self.rows, self.columns), np.float32)
+        return [x, np.full_like(x, np.nan)]
+
+    def check(self, found: Any, inputs: Sequence[Any]) -> None:
+        """Compare a result with numpy's."""
+        exp = np.exp(inputs[0].astype(np.float64))
+        np.testing.assert_allclose(found, exp / exp.sum(1, keepdims=True), rtol=1e-5)
+
+
+Case: TypeAlias = ProductCase | RowCase
+"""A program with one kernel."""
