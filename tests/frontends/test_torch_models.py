@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 import stepwell
@@ -62,6 +63,25 @@ def test_a_module_that_cannot_be_exported_is_refused_with_its_line() -> None:
         stepwell.compile(Branches(), example_inputs=(torch.randn(3),))
     assert caught.value.code == "export-failed"
     assert "test_torch_models.py:" in str(caught.value.where)
+
+
+class Halves(nn.Module):
+    """Control flow that depends on sizes."""
+
+    def forward(self, x: Any, *values: Any) -> Any:
+        return x + values[0] if x.shape[0] % 2 else x - values[0]
+
+
+def test_a_branch_on_sizes_is_a_guard_of_calls() -> None:
+    shapes = {"x": {0: "N"}, "values": ({0: "N"},)}
+    example = (torch.ones(3, 2), torch.ones(3, 2))
+    read = stepwell.read(Halves(), example_inputs=example, dynamic_shapes=shapes)
+    model = read.compile(executor="interpreter")
+    five, four = np.ones([5, 2], np.float32), np.ones([4, 2], np.float32)
+    assert np.array_equal(model(five, five), five + five)
+    with pytest.raises(stepwell.StepwellError, match="N % 2") as caught:
+        model(four, four)
+    assert caught.value.code == "shape-mismatch"
 
 
 def test_a_module_without_examples_is_refused() -> None:
