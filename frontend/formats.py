@@ -32,7 +32,7 @@ class Format(NamedTuple):
     classes: Sequence[str] = ()
     """The classes of objects of the kind, or of bases of these, by module and name."""
     keywords: Sequence[str] = ()
-    """The keywords of `READ_KEYWORDS` and `TORCH_KEYWORDS` that the reader takes."""
+    """The keywords of `compile` and `read` that the reader takes."""
     required: Sequence[str] = ()
     """The keywords without which there is no model yet."""
 
@@ -48,7 +48,8 @@ class PythonModel:
 READ_KEYWORDS = ("example_inputs", "dynamic_shapes")
 """The keywords of `compile` and `read` for models that are programs of Python."""
 TORCH_KEYWORDS = ("check_guards",)
-"""Those for programs of PyTorch."""
+MODULE_KEYWORDS = (*READ_KEYWORDS, *TORCH_KEYWORDS, "weights_from")
+"""Those for programs of PyTorch, and for its modules."""
 FORMATS: Sequence[Format] = (
     Format(
         "an ONNX model",
@@ -97,7 +98,7 @@ FORMATS: Sequence[Format] = (
         "a PyTorch module",
         "stepwell.frontend.torch.exported:read_module",
         classes=("torch.nn.modules.module.Module",),
-        keywords=(*READ_KEYWORDS, *TORCH_KEYWORDS),
+        keywords=MODULE_KEYWORDS,
         required=("example_inputs",),
     ),
 )

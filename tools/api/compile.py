@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
 
 from stepwell.frontend.formats import with_keywords
@@ -25,6 +27,7 @@ def compile(
     example_inputs: object = None,
     dynamic_shapes: object = None,
     check_guards: bool = True,
+    weights_from: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     **keywords: Unpack[CompileKeywords],
@@ -36,15 +39,17 @@ def compile(
     a `torch.export.ExportedProgram`, a `torch.nn.Module` or a `stepwell.Module`; `example_inputs` are
     arguments of a PyTorch module, a tuple or a dictionary by name, and `dynamic_shapes` its open sizes, such
     as `{"x": {0: "N"}}`; with `check_guards` calls with sizes that torch did not export the program for are
-    errors; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels
+    errors; `weights_from` is a safetensors file, or an index of several, for a module on torch's device
+    `meta`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels
     may use when it runs (default: all cores); `progress(step, done, total)` is called while kernels compile.
     Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
     answers by numpy until its code is there: `stage`, `wait`.
     Threads may compile at the same time: they take turns.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
-    of_reader = {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes}
+    of_reader: dict[str, object] = {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes}
     of_reader["check_guards"] = None if check_guards else False
+    of_reader["weights_from"] = None if weights_from is None else Path(weights_from)
     given = [name for name, value in of_reader.items() if value is not None]
     if _is_module(model):
         if given:
