@@ -32,7 +32,7 @@ class Format(NamedTuple):
     classes: Sequence[str] = ()
     """The classes of objects of the kind, or of bases of these, by module and name."""
     keywords: Sequence[str] = ()
-    """The keywords of `READ_KEYWORDS` that the reader takes."""
+    """The keywords of `compile` and `read` that the reader takes."""
     required: Sequence[str] = ()
     """The keywords without which there is no model yet."""
 
@@ -47,6 +47,9 @@ class PythonModel:
 
 READ_KEYWORDS = ("example_inputs", "dynamic_shapes")
 """The keywords of `compile` and `read` for models that are programs of Python."""
+TORCH_KEYWORDS = ("check_guards",)
+MODULE_KEYWORDS = (*READ_KEYWORDS, *TORCH_KEYWORDS, "weights_from")
+"""Those for programs of PyTorch, and for its modules."""
 FORMATS: Sequence[Format] = (
     Format(
         "an ONNX model",
@@ -76,11 +79,14 @@ FORMATS: Sequence[Format] = (
     Format("an MXNet symbol", "stepwell.frontend.mxnet.read:read_mxnet", ("-symbol.json",)),
     Format("a Paddle program", "stepwell.frontend.paddle.read:read_paddle", (".json",)),
     Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
-    Format("an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",)),
+    Format(
+        "an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",), (), TORCH_KEYWORDS
+    ),
     Format(
         "an exported PyTorch program",
         "stepwell.frontend.torch.exported:read_torch",
         classes=("torch.export.exported_program.ExportedProgram",),
+        keywords=TORCH_KEYWORDS,
     ),
     Format(
         "a Keras model",
@@ -92,7 +98,7 @@ FORMATS: Sequence[Format] = (
         "a PyTorch module",
         "stepwell.frontend.torch.exported:read_module",
         classes=("torch.nn.modules.module.Module",),
-        keywords=READ_KEYWORDS,
+        keywords=MODULE_KEYWORDS,
         required=("example_inputs",),
     ),
 )
@@ -168,14 +174,15 @@ def read_model(model: object, ctx: object, keywords: Mapping[str, object] | None
     """
     A model of any kind as a module of level 0, with its weights in the context's store.
 
-    Args: `ctx` is a `StepwellContext`; `keywords` are those of `READ_KEYWORDS` that were given.
+    Args: `ctx` is a `StepwellContext`; `keywords` are those for readers that were given.
     Raises: StepwellError of the reader; `bad-model` for a keyword that the kind does not take, or needs;
     `missing-package`.
     """
     kind = format_of(model)
     given = {name: value for name, value in (keywords or {}).items() if value is not None}
     if wrong := [name for name in given if name not in kind.keywords]:
-        message = f"{wrong[0]} is for programs of Python, and the model is {kind.name}"
+        of = "Python" if wrong[0] in READ_KEYWORDS else "PyTorch"
+        message = f"{wrong[0]} is for programs of {of}, and the model is {kind.name}"
         raise StepwellError("bad-model", None, message, help=f"leave {wrong[0]} out")
     if missing := [name for name in kind.required if name not in given]:
         message = f"{kind.name} is compiled for inputs like examples of them, and {missing[0]} is missing"

@@ -31,6 +31,7 @@ from stepwell.dialects.constants import Constant, constant_attr, is_inline
 from stepwell.dialects.graph_ir.state import named
 from stepwell.dialects.torch.call_text import call_text
 from stepwell.dialects.types import WeightAttr, element_of, tensor_type
+from stepwell.frontend.torch.guards import guard_checks
 from stepwell.frontend.torch.records import Array, Input, Node, Ref, TensorRecord, TorchProgram
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -113,7 +114,7 @@ class _Builder:
             self._define(name, op.result)
 
     def _checks(self) -> list[Operation]:
-        """The ranges of symbols, as checks of a call."""
+        """The ranges of symbols and the guards, as checks of a call."""
         checks: list[Operation] = []
         for name, (least, largest) in self._program.ranges.items():
             dim = self._symbols.get(name)
@@ -126,7 +127,13 @@ class _Builder:
             if least > 2:  # torch writes 2 as the least of every open size, and does not check it
                 message = f"{where} must be at least {least}, as the program was exported"
                 checks.append(graph.AssertOp(dim, dim.maximum(Dim.of(least)), message))
-        return checks
+        return [*checks, *guard_checks(self._program.guards, self._size_of)]
+
+    def _size_of(self, label: str, axis: int) -> Dim | None:
+        """The size of an input's dimension; None for one that there is not."""
+        labels = (label, label.replace(".", "_", 1))  # `values_0` is the first of `*values`
+        dims = next((each.type.dims for each in self._program.inputs if each.label in labels), ())
+        return self._dim(dims[axis]) if axis < len(dims) else None
 
     def _place_of(self, dim: Dim) -> str:
         """A description of a symbol: the input and the dimension where it occurs."""

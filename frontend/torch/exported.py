@@ -12,6 +12,7 @@ from stepwell.frontend.torch.build import build_module
 from stepwell.frontend.torch.decompositions import decompositions
 from stepwell.frontend.torch.export import exported_program
 from stepwell.frontend.torch.fx_nodes import NAME, bound_of, is_tensor, node_records, record_of
+from stepwell.frontend.torch.given_weights import given_weights
 from stepwell.frontend.torch.records import Input, Output, Ref, TorchProgram
 from stepwell.frontend.torch.tensors import array_of, torch_package
 from stepwell.frontend.torch.trees import input_names, output_names, tree_of_spec
@@ -19,30 +20,45 @@ from stepwell.runtime.errors import StepwellError
 
 
 def read_module(
-    module: Any, ctx: StepwellContext, example_inputs: object, dynamic_shapes: object = None
+    module: Any,
+    ctx: StepwellContext,
+    example_inputs: object,
+    dynamic_shapes: object = None,
+    check_guards: bool = True,
+    weights_from: object = None,
 ) -> ModuleOp:
     """
     A PyTorch module as a module of level 0, for inputs like the examples.
 
     Args: `example_inputs` are the arguments of `forward`, a tuple, or a dictionary of those by name;
-    `dynamic_shapes` are those of `torch.export.export`, or names of sizes: `{"x": {0: "N"}}`.
+    `dynamic_shapes` are those of `torch.export.export`, or names of sizes: `{"x": {0: "N"}}`;
+    calls with sizes that torch did not export the program for are errors with `check_guards`;
+    `weights_from` is a file with the values of the module's weights.
     Raises: StepwellError `export-failed` with torch's message; `missing-package`.
     """
-    program, names = exported_program(module, example_inputs, dynamic_shapes)
-    return read_torch(program, ctx, names)
+    with given_weights(module, weights_from, ctx):
+        program, names = exported_program(module, example_inputs, dynamic_shapes)
+    return read_torch(program, ctx, names, check_guards)
 
 
-def read_torch(program: Any, ctx: StepwellContext, symbol_names: Mapping[str, str] | None = None) -> ModuleOp:
+def read_torch(
+    program: Any,
+    ctx: StepwellContext,
+    symbol_names: Mapping[str, str] | None = None,
+    check_guards: bool = True,
+) -> ModuleOp:
     """
     An exported program (`torch.export.ExportedProgram`) as a module of level 0, which shares its weights.
 
-    Args: `symbol_names` are the user's names of the program's symbols.
+    Args: `symbol_names` are the user's names of the program's symbols; `check_guards` as of `read_module`.
     Raises: StepwellError `unsupported` for values that are no dense tensors in memory.
     """
     torch_package()
     decomposed = program.run_decompositions(decompositions())
     record = _Reader(decomposed).program()
     record.symbol_names = dict(symbol_names or {})
+    # Guards of a version of torch before 2.9 are not in the program.
+    record.guards = tuple(getattr(program, "_guards_code", ())) if check_guards else ()
     return build_module(record, ctx)
 
 

@@ -43,6 +43,8 @@ class GraphReader:
         if "torch_version" in fields:
             program.version = fields.string("torch_version")
         self._read_inputs(program)
+        if "guards_code" in fields:
+            program.guards = [text for text in fields.items("guards_code") if isinstance(text, str)]
         program.nodes = [node for each in self._graph.children("nodes") for node in self._node(each)]
         self._read_outputs(program)
         ranges = fields.child("range_constraints")

@@ -23,15 +23,18 @@ MAJORS: Mapping[int, str] = {8: "torch 2.7 to 2.13"}
 """The major versions of the schema that are read, with the versions of torch that write them."""
 
 
-def read_pt2(path: Path, ctx: StepwellContext) -> ModuleOp:
+def read_pt2(path: Path, ctx: StepwellContext, check_guards: bool = True) -> ModuleOp:
     """
     A file as a module of level 0.
 
+    Args: calls with sizes that torch did not export the program for are errors with `check_guards`.
     Raises: StepwellError `no-file`, `invalid-model`, `unsafe-file`, `unsupported` for another version.
     """
     archive = Archive(Path(path))
     program = _program(archive)
     ctx.weights.rest_on([archive.state])
+    if not check_guards:
+        program.guards = ()
     return build_module(program, ctx)
 
 

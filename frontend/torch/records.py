@@ -83,6 +83,8 @@ class TorchProgram:
     outputs: list[Output] = field(default_factory=list[Output])
     ranges: dict[str, tuple[int, int | None]] = field(default_factory=dict[str, tuple[int, int | None]])
     """The least and the largest value of symbols."""
+    guards: Sequence[str] = ()
+    """What torch assumed about sizes beyond ranges, as text."""
     symbol_names: dict[str, str] = field(default_factory=dict[str, str])
     """The user's names of symbols."""
     version: str = ""

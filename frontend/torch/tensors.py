@@ -43,3 +43,12 @@ def array_of(tensor: Any, name: str) -> Array:
     torch = import_module("torch")
     wide = torch.uint16 if plain.element_size() == 2 else torch.uint8
     return plain.contiguous().view(wide).numpy().view(dtype_from_name(title))
+
+
+def tensor_of(array: Array) -> Any:
+    """An array as a tensor of the same memory."""
+    torch = torch_package()
+    if array.dtype.name not in NARROW_TYPES:
+        return torch.from_numpy(array)
+    plain = np.dtype(f"uint{8 * array.dtype.itemsize}")
+    return torch.from_numpy(array.view(plain)).view(getattr(torch, array.dtype.name))

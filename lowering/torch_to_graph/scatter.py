@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument
+
 from stepwell.dialects import graph
+from stepwell.dialects.graph_ir.state import state_names
 from stepwell.lowering.to_graph import Value
 from stepwell.lowering.torch_to_graph.indexing import flattened, spread_masks
+from stepwell.lowering.torch_to_graph.movement import prod_of
 from stepwell.lowering.torch_to_graph.promotion import operand
+from stepwell.lowering.torch_to_graph.selection import as_size
 from stepwell.lowering.torch_to_graph.support import Call, converts
+from stepwell.runtime.dims import Dim
 
 _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "add": "add", "multiply": "mul"}
 
@@ -42,8 +50,10 @@ def index_put(call: Call) -> Value:
     x, indices = spread_masks(call, call.tensor())
     axes = [axis for axis, each in enumerate(indices) if each is not None]
     given = [each for each in indices if each is not None]
-    flat, positions, others = flattened(x, axes, given)
     values = call.tensor("values").cast(call.element)
+    if len(given) == 1 and is_state(x) and prod_of(given[0].dims) == 1 and not call.flag("accumulate"):
+        return _in_place(x, axes[0], given[0], values)
+    flat, positions, others = flattened(x, axes, given)
     shape = [*positions.dims, *(x.dims[axis] for axis in others)]
     if axes == list(range(axes[0], axes[-1] + 1)) and axes[0] > 0:
         # The values have the indexed dimensions in the place of the axes, the result's order has them first.
@@ -62,6 +72,28 @@ def index_put(call: Call) -> Value:
     order = [*axes, *others]
     shaped = made.reshape([x.dims[axis] for axis in order])
     return shaped.transpose([order.index(axis) for axis in range(x.rank)])
+
+
+def is_state(value: Value) -> bool:
+    """Whether a value is that of a state before the call."""
+    argument = value.ssa
+    if not isinstance(argument, BlockArgument) or not isinstance(main := argument.block.parent_op(), FuncOp):
+        return False
+    return state_names(main)[argument.index] is not None
+
+
+def _in_place(x: Value, axis: int, position: Value, values: Value) -> Value:
+    """
+    A state with the slice at one position of an axis replaced.
+
+    The position is a size, not an element of a tensor: the next value is then in the memory of the other.
+    """
+    slot = [Dim.of(1) if i == axis else dim for i, dim in enumerate(x.dims)]
+    placed = [*slot[:axis], *position.dims, *slot[axis + 1 :]]
+    number = position.cast(i64).reshape([1])
+    wrapped = x.formula.where(number < 0, number + x.formula.extent(x.dims[axis], i64), number)
+    offsets = [as_size(wrapped) if i == axis else Dim.of(0) for i in range(x.rank)]
+    return x.formula.op(graph.InsertSliceOp(x.ssa, values.broadcast_to(placed).reshape(slot).ssa, offsets))
 
 
 @converts("index_add.default")

@@ -64,7 +64,7 @@ def true_positions(mask: Value) -> list[Value]:
     total = prod_of(dims)
     flat = mask.reshape([total])
     flags = flat.cast(i64)
-    count = _as_size(flags.reduce("sum", [0]).reshape([1]))
+    count = as_size(flags.reduce("sum", [0]).reshape([1]))
     running = at.op(graph.ScanOp(flags.ssa, "sum", 0))
     position = at.where(flat, running - 1, at.extent(count, i64))
     room = at.full(0, [count + 1], i64)
@@ -78,7 +78,7 @@ def true_positions(mask: Value) -> list[Value]:
     return found
 
 
-def _as_size(number: Value) -> Dim:
+def as_size(number: Value) -> Dim:
     """A vector of one number as a size."""
     rewriter = number.formula.rewriter
     owner = number.ssa.owner

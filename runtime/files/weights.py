@@ -9,10 +9,12 @@ them. Weights that passes derive from others are computed when they are asked fo
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 from threading import RLock, Thread
 from weakref import WeakValueDictionary
 
@@ -148,6 +150,15 @@ class WeightStore:
     def rest_on(self, files: Iterable[FileState]) -> None:
         """Record the mapped files of arrays that were added."""
         self._files += files
+
+    def files_beside(self, model: Path) -> dict[str, memoryview]:
+        """The bytes of the mapped files of arrays in the folder of a model, but for its own, by name."""
+        names = {Path(file.path) for file in self._files if Path(file.path).parent == model.parent}
+        found: dict[str, memoryview] = {}
+        for path in names - {model}:
+            with suppress(OSError), path.open("rb") as file:  # renamed or deleted since
+                found[path.name] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return found
 
     def expect_unchanged(self) -> None:
         """Require the mapped files of all arrays to be unchanged. Raises: StepwellError `file-changed`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 import stepwell
@@ -62,6 +63,55 @@ def test_a_module_that_cannot_be_exported_is_refused_with_its_line() -> None:
         stepwell.compile(Branches(), example_inputs=(torch.randn(3),))
     assert caught.value.code == "export-failed"
     assert "test_torch_models.py:" in str(caught.value.where)
+
+
+class Caches(nn.Module):
+    """Twelve layers of attention to 512 slots, of which a step fills one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for number in range(24):
+            self.register_buffer(f"cache_{number}", torch.zeros(1, 2, 512, 8))
+
+    def forward(self, position: Any, x: Any) -> Any:
+        mask = torch.arange(512) <= position
+        for number in range(0, 24, 2):
+            k, v = self.get_buffer(f"cache_{number}"), self.get_buffer(f"cache_{number + 1}")
+            k[:, :, position], v[:, :, position] = x + number, x * 0.5
+            scores = (x @ k.transpose(-1, -2) / 8**0.5).masked_fill(~mask, float("-inf"))
+            x = torch.softmax(scores, -1) @ v
+        return x
+
+
+def test_a_step_of_a_decoder_writes_one_slot_of_its_caches() -> None:
+    torch.manual_seed(0)
+    module, step = Caches().eval(), lambda: torch.randn(1, 2, 1, 8)
+    model = stepwell.compile(module, example_inputs=(torch.tensor([0]), step()))
+    states = model.image.main.interface.states
+    assert len(states) == 24 and all(state.is_in_place for state in states)
+    session = model.session()
+    for number in (0, 1, 2):
+        position, x = torch.tensor([number]), step()
+        expect_close([session(position.numpy(), x.numpy())], [module(position, x)])
+
+
+class Halves(nn.Module):
+    """Control flow that depends on sizes."""
+
+    def forward(self, x: Any, *values: Any) -> Any:
+        return x + values[0] if x.shape[0] % 2 else x - values[0]
+
+
+def test_a_branch_on_sizes_is_a_guard_of_calls() -> None:
+    shapes = {"x": {0: "N"}, "values": ({0: "N"},)}
+    example = (torch.ones(3, 2), torch.ones(3, 2))
+    read = stepwell.read(Halves(), example_inputs=example, dynamic_shapes=shapes)
+    model = read.compile(executor="interpreter")
+    five, four = np.ones([5, 2], np.float32), np.ones([4, 2], np.float32)
+    assert np.array_equal(model(five, five), five + five)
+    with pytest.raises(stepwell.StepwellError, match="N % 2") as caught:
+        model(four, four)
+    assert caught.value.code == "shape-mismatch"
 
 
 def test_a_module_without_examples_is_refused() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
 
 from stepwell.frontend.formats import with_keywords
@@ -24,6 +26,8 @@ def compile(
     *,
     example_inputs: object = None,
     dynamic_shapes: object = None,
+    check_guards: bool = True,
+    weights_from: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     **keywords: Unpack[CompileKeywords],
@@ -34,20 +38,25 @@ def compile(
     Args: `model` is a path to an .onnx, .pt2 or .mlir file, the bytes of an ONNX file, an `onnx.ModelProto`,
     a `torch.export.ExportedProgram`, a `torch.nn.Module` or a `stepwell.Module`; `example_inputs` are
     arguments of a PyTorch module, a tuple or a dictionary by name, and `dynamic_shapes` its open sizes, such
-    as `{"x": {0: "N"}}`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels
+    as `{"x": {0: "N"}}`; with `check_guards` calls with sizes that torch did not export the program for are
+    errors; `weights_from` is a safetensors file, or an index of several, for a module on torch's device
+    `meta`; `options`, or single fields of `CompileOptions` as keywords; `threads` that kernels
     may use when it runs (default: all cores); `progress(step, done, total)` is called while kernels compile.
     Returns: the model as native code; call it with numpy arrays, `save` it. With `start="now"` one that
     answers by numpy until its code is there: `stage`, `wait`.
     Threads may compile at the same time: they take turns.
     Raises: StepwellError that names the node of the model, what was expected and what to do.
     """
+    of_reader: dict[str, object] = {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes}
+    of_reader["check_guards"] = None if check_guards else False
+    of_reader["weights_from"] = None if weights_from is None else Path(weights_from)
+    given = [name for name, value in of_reader.items() if value is not None]
     if _is_module(model):
-        if example_inputs is not None or dynamic_shapes is not None:
-            raise StepwellError("bad-model", None, "a stepwell.Module has types: it needs no example_inputs")
+        if given:
+            raise StepwellError("bad-model", None, f"a stepwell.Module has types: it needs no {given[0]}")
         return model.compile(options, threads=threads, progress=progress, **keywords)
-    taken = ("example_inputs", "dynamic_shapes", "threads", "progress")
-    chosen = options_with(options, keywords, taken)
-    source = with_keywords(model, {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes})
+    chosen = options_with(options, keywords, (*of_reader, "threads", "progress"))
+    source = with_keywords(model, of_reader)
     return built(SameFile(cast("ModelFile", source)), chosen, threads, progress)
 
 

@@ -31,19 +31,23 @@ def read(
     *,
     example_inputs: object = None,
     dynamic_shapes: object = None,
+    check_guards: bool = True,
+    weights_from: str | os.PathLike[str] | None = None,
     target: Target = None,
     context: StepwellContext | None = None,
 ) -> Module:
     """
     A model of any kind as a module of level 0; or IR as text (.mlir), with the weight file beside it.
 
-    Args: `source` is a path, or a model in memory; `example_inputs` and `dynamic_shapes` are as for
-    `stepwell.compile`.
+    Args: `source` is a path, or a model in memory; `example_inputs`, `dynamic_shapes`, `check_guards` and
+    `weights_from` are as for `stepwell.compile`.
     Raises: StepwellError `unknown-file-type`, `bad-model`, `no-file`, `invalid-model`, `syntax`,
     `invalid-ir`.
     """
     context = StepwellContext() if context is None else context
-    keywords = {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes}
+    keywords: dict[str, object] = {"example_inputs": example_inputs, "dynamic_shapes": dynamic_shapes}
+    keywords["check_guards"] = None if check_guards else False
+    keywords["weights_from"] = None if weights_from is None else Path(weights_from)
     if isinstance(source, str | os.PathLike):
         file = _checked_path(Path(cast("str | os.PathLike[str]", source)))
         model: object = with_keywords(file, keywords)

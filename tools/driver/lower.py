@@ -9,6 +9,7 @@ from stepwell.lowering.kernels.worker import started
 from stepwell.passes.pass_limit import numbered
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused
+from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.image import ModelImage
 from stepwell.tools.driver.compilation import is_bytecode, is_functional
 from stepwell.tools.driver.image import Progress
@@ -40,17 +41,27 @@ def lower_and_compile(
     source = None if is_program or not is_onnx(model) else open_model(cast("ModelSource", model))
     nodes = 0 if source is None else len(source.model.graph.node)
     with collector_paused(), numbered(), started(workers_for(nodes, options.processes)) as children:
-        image = _lowered(model if source is None else source, options, children, progress)
+        weights = WeightStore()
+        image = _lowered(model if source is None else source, options, weights, children, progress)
     if kept is not None and not (source is not None and source.warned):  # a warning is repeated each time
-        kept.store(image, {} if source is None else source.files.opened)
+        kept.store(image, weights.files_beside(kept.path) if source is None else source.files.opened)
     return image
 
 
 def _lowered(
-    model: Model | Source, options: CompileOptions, children: list[Child], progress: Progress | None
+    model: Model | Source,
+    options: CompileOptions,
+    weights: WeightStore,
+    children: list[Child],
+    progress: Progress | None,
 ) -> ModelImage:
-    """The image of a compiled model; `children` are processes for workers. Raises: StepwellError."""
-    compilation = start(model, options)
+    """
+    The image of a compiled model.
+
+    Args: `weights` is a store for those of a model; `children` are processes for workers.
+    Raises: StepwellError.
+    """
+    compilation = start(model, options, weights)
     if options.executor == "vm" or is_bytecode(compilation.module) or is_functional(compilation.module):
         from stepwell.tools.driver.functional import compile_functional, without_functions  # seldom needed
 

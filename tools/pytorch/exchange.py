@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stepwell.frontend.torch.tensors import array_of, torch_package
+from stepwell.frontend.torch.tensors import array_of, tensor_of, torch_package
 from stepwell.runtime.interface import NARROW_TYPES, Array
 
 
@@ -28,9 +28,4 @@ def tensor_reader(dtype: Any, name: str) -> Callable[[Any], Array]:
 
 def tensor_writer(dtype: np.dtype[Any]) -> Callable[[Array], Any]:
     """A function that gives the tensor of an array of an element type; the memory is the array's."""
-    torch = torch_package()
-    if dtype.name not in NARROW_TYPES:
-        return torch.from_numpy
-    plain = np.dtype(f"uint{8 * dtype.itemsize}")
-    wanted = getattr(torch, dtype.name)
-    return lambda array: torch.from_numpy(array.view(plain)).view(wanted)
+    return tensor_of if dtype.name in NARROW_TYPES else torch_package().from_numpy

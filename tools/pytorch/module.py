@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Unpack, cast
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.torch.export import exported_program
 from stepwell.frontend.torch.exported import read_torch
+from stepwell.frontend.torch.given_weights import given_weights
 from stepwell.frontend.torch.tensors import torch_package
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
@@ -30,6 +32,7 @@ def compile_module(
     example_inputs: object,
     dynamic_shapes: object = None,
     *,
+    weights_from: str | os.PathLike[str] | None = None,
     options: CompileOptions | None = None,
     threads: int | None = None,
     **keywords: Unpack[CompileKeywords],
@@ -40,10 +43,11 @@ def compile_module(
     Args: as of `stepwell.compile`. A module that writes into buffers has them as its state.
     Raises: StepwellError as `stepwell.compile`.
     """
-    chosen = options_with(options, keywords, ("options", "threads"))
-    program, names = exported_program(module, example_inputs, dynamic_shapes)
+    chosen = options_with(options, keywords, ("options", "threads", "weights_from"))
     ctx = StepwellContext()
     ctx.target = chosen.description()
+    with given_weights(module, None if weights_from is None else Path(weights_from), ctx):
+        program, names = exported_program(module, example_inputs, dynamic_shapes)
     op = read_torch(program, ctx, names)
     model = compile_model(Program(op, ctx), chosen, threads=threads)
     return TorchModel(model, program)

@@ -62,6 +62,32 @@ def test_a_written_buffer_is_a_state() -> None:
     assert float(session(*inputs)[1]) == 2.0
 
 
+CACHE = """
+func.func @main(
+    %k: tensor<2x8x3xf32> {graph.name = "k", graph.state = "k"}, %i: tensor<1xi64> {graph.name = "i"},
+    %v: tensor<2x1x3xf32> {graph.name = "v"}) -> (tensor<2x8x3xf32> {graph.state = "k"}, tensor<2xf32>) {
+  %y = "torch.aten.index_put.default"(%k, %i, %v) {indices.present = [false, true]}
+    : (tensor<2x8x3xf32>, tensor<1xi64>, tensor<2x1x3xf32>) -> tensor<2x8x3xf32>
+  %s = "torch.aten.sum.dim_IntList"(%y) {dim = [1, 2]} : (tensor<2x8x3xf32>) -> tensor<2xf32>
+  func.return %y, %s : tensor<2x8x3xf32>, tensor<2xf32>
+}
+"""
+
+
+def test_a_slot_of_a_cache_is_written_in_its_memory() -> None:
+    model = stepwell.parse(CACHE).compile()
+    (state,) = model.image.main.interface.states
+    assert state.is_in_place
+    session, cache = model.session(), np.zeros([2, 8, 3], np.float32)
+    for position in (3, -1, 0, 3):
+        values = np.arange(6, dtype=np.float32).reshape(2, 1, 3) + position
+        cache[:, [position]] = values
+        assert close(results(session(np.array([position]), values)), [cache.sum((1, 2))])
+    with pytest.raises(stepwell.StepwellError, match="found 8 and 7") as caught:
+        session(np.array([8]), values)
+    assert caught.value.code == "index-out-of-range"
+
+
 def test_nested_arguments_have_paths_as_names() -> None:
     module = stepwell.read(SAMPLES / "cache.pt2")
     assert [each.name for each in module.inputs] == ["x", "past.a.0"]

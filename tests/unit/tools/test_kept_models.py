@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from dataclasses import fields
 from pathlib import Path
 
@@ -72,6 +74,27 @@ def test_another_weight_is_another_model(tmp_path: Path, external: bool) -> None
         model = stepwell.compile(scaling_model(path, factor, external=external))
         assert np.array_equal(model(X), factor * X)
         assert was_kept(stepwell.compile(path))
+
+
+def mxnet_model(path: Path, factor: float) -> Path:
+    """Writes `y = x * factor` as a symbol of MXNet, with its parameters in the file beside it."""
+    variables = [{"op": "null", "name": name, "inputs": []} for name in ("x", "w")]
+    variables[0]["attrs"] = {"__shape__": "(4,)"}
+    product = {"op": "broadcast_mul", "name": "y", "inputs": [[0, 0, 0], [1, 0, 0]]}
+    symbol = {"nodes": [*variables, product], "arg_nodes": [0, 1], "heads": [[2, 0, 0]]}
+    path.write_text(json.dumps(symbol))
+    head = struct.pack("<QQQIiIqiii", 0x112, 0, 1, 0xF993FAC9, 0, 1, 4, 1, 0, 0)
+    names = struct.pack("<QQ", 1, 5) + b"arg:w"
+    beside = path.with_name(path.name.replace("symbol.json", "0000.params"))
+    beside.write_bytes(head + np.full(4, factor, np.float32).tobytes() + names)
+    return path
+
+
+def test_weights_beside_a_model_of_another_framework_are_part_of_it(tmp_path: Path) -> None:
+    for factor in (3, 5):
+        model = stepwell.compile(mxnet_model(tmp_path / "m-symbol.json", factor))
+        assert not was_kept(model) and np.array_equal(model(X), factor * X)
+        assert was_kept(stepwell.compile(tmp_path / "m-symbol.json"))
 
 
 def test_a_missing_weight_file_is_an_error_each_time(tmp_path: Path) -> None:

@@ -33,3 +33,24 @@ func.func @pieces(%x: tensor<5x4xf32>, %u: tensor<2x4xf32>) {
   %2 = "torch.aten.slice_scatter.default"(%x, %u) {start = 1 : i64, end = 3 : i64} : (tensor<5x4xf32>, tensor<2x4xf32>) -> tensor<5x4xf32>
   func.return
 }
+
+// A slot of a state is written at a size: its other elements stay where they are.
+// CHECK-LABEL: @state_slot
+// CHECK: %[[AT:.*]] = graph.where
+// CHECK: graph.bind_sizes %[[AT]] names ["data_0"]
+// CHECK: graph.insert_slice %{{.*}} into %k at <[0, "data_0", 0]>
+// CHECK-NOT: graph.scatter
+func.func @state_slot(%k: tensor<2x8x3xf32> {graph.name = "k", graph.state = "k"}, %i: tensor<1xi64> {graph.name = "i"}, %v: tensor<2x1x3xf32> {graph.name = "v"}) -> (tensor<2x8x3xf32> {graph.state = "k"}) {
+  %y = "torch.aten.index_put.default"(%k, %i, %v) {indices.present = [false, true]} : (tensor<2x8x3xf32>, tensor<1xi64>, tensor<2x1x3xf32>) -> tensor<2x8x3xf32>
+  func.return %y : tensor<2x8x3xf32>
+}
+
+// Two slots at a time, and other values than states, are written at elements of a tensor.
+// CHECK-LABEL: @state_slots
+// CHECK: graph.scatter_nd
+// CHECK-NOT: graph.insert_slice
+func.func @state_slots(%k: tensor<2x8x3xf32> {graph.name = "k", graph.state = "k"}, %x: tensor<2x8x3xf32> {graph.name = "x"}, %i: tensor<2xi64> {graph.name = "i"}, %j: tensor<1xi64> {graph.name = "j"}, %v: tensor<2x2x3xf32> {graph.name = "v"}, %u: tensor<2x1x3xf32> {graph.name = "u"}) -> (tensor<2x8x3xf32> {graph.state = "k"}, tensor<2x8x3xf32> {graph.name = "y"}) {
+  %y = "torch.aten.index_put.default"(%k, %i, %v) {indices.present = [false, true]} : (tensor<2x8x3xf32>, tensor<2xi64>, tensor<2x2x3xf32>) -> tensor<2x8x3xf32>
+  %z = "torch.aten.index_put.default"(%x, %j, %u) {indices.present = [false, true]} : (tensor<2x8x3xf32>, tensor<1xi64>, tensor<2x1x3xf32>) -> tensor<2x8x3xf32>
+  func.return %y, %z : tensor<2x8x3xf32>, tensor<2x8x3xf32>
+}
