@@ -207,7 +207,7 @@ class Nest:
 
     def _expect_last(self, loop: Loop) -> None:
         if not loop.is_last:
-            finer = [o for o in self.loops if o.dim == loop.dim and o.step < loop.step]
+            finer = [o for o in self.loops if o.dim == loop.dim and o != loop and o.step <= loop.step]
             raise IllegalStepError(
                 f"each iteration of loop {loop.name} has iterations of {listed(o.name for o in finer)}",
                 f"take {finer[-1].name}, the innermost part",

@@ -102,6 +102,10 @@ _HOSTILE = {
     ),
     "the same loop twice": ("sched.parallel %i, %i", "loop i is parallel already"),
     "a reorder of one loop twice": ("sched.reorder %i, %i", "each loop is named once"),
+    "lanes of a part that has a part as fine": (
+        "%a, %b = sched.split %i by [?, 1]\n sched.vectorize %a",
+        "each iteration of loop i.0 has iterations of i.1",
+    ),
     "an unrolled loop of any extent": ("sched.unroll %i limit -1", "5 copies, at most -1"),
 }
 
