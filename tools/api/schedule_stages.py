@@ -86,10 +86,14 @@ class Stage:
         return [Loop(loop.name, self.name, values[loop.name]) for loop in nest.loops]
 
     def split(
-        self, loop: Loop, factor: int | None = None, *, factors: Sequence[int | None] = ()
+        self,
+        loop: Loop,
+        factor: int | Sequence[int | None] | None = None,
+        *,
+        factors: Sequence[int | None] = (),
     ) -> list[Loop]:
         """Split a loop: an inner part of `factor` iterations, or parts of all factors; None is open."""
-        given: Sequence[int | None] = factors or (None, factor)
+        given = factors or ((None, factor) if isinstance(factor, int | None) else factor)
         text = ", ".join("?" if each is None else str(each) for each in given)
         return self._made(
             [loop], len(given), lambda parts: f"{parts} = sched.split %{loop.value} by [{text}]"
