@@ -9,6 +9,7 @@ import pytest
 
 from stepwell import StepwellError, te
 from stepwell.passes import PassContext
+from tests.unit.frontend.script.kernels import product_by_block
 from tests.unit.tools.api.schedule_kernels import product, stencil
 
 DRAW = np.random.default_rng(4)
@@ -152,3 +153,18 @@ def test_loops_that_are_merged_and_copied() -> None:
     rows = x[:7] + x[1:8] + x[2:9]
     wanted = rows[:, :10] + rows[:, 1:11] + rows[:, 2:12]
     np.testing.assert_allclose(built(inputs, s, x), wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_a_block_of_a_loop_script_is_scheduled_by_its_name() -> None:
+    made = te.Schedule(product_by_block.lower())
+    assert "C" in made.stages
+    i, j, r = made["C"].loops
+    assert [loop.name for loop in (i, j, r)] == ["i", "j", "k"]
+    i0, i1, i2 = made["C"].split(i, factors=[None, 2, 1])
+    made["C"].reorder(j, i0, r, i1, i2)
+    made["C"].vectorize(i2)
+    again = te.Schedule.replay(product_by_block.lower(), made.script)
+    assert str(again.module) == str(made.module)
+    x, w = operands(5, 6, 7)
+    found: Any = again.module.compile(threads=1)(x, w)
+    np.testing.assert_allclose(found, x @ w, rtol=1e-5, atol=1e-5)
