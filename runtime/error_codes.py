@@ -70,6 +70,8 @@ CODES: dict[str, ErrorCode] = {
         "Check the constants from which the model computes its shapes."),
     "bad-size": ErrorCode("a size that is computed from data during a call is negative or too large",
         "Check the input values that the size depends on."),
+    "bad-space": ErrorCode("a template has a decision twice, one without options, or makes no schedule",
+        "Each decision of a template has a name of its own; see docs/scheduling/tuning.md."),
     "bad-target": ErrorCode("an attribute of a target does not exist, or has no legal value",
         "Write `cpu{mcpu=riscv64gcv cores=4}`, `cuda{arch=sm_90}`, or a name that `stepwell targets` lists."),
     "bad-test": ErrorCode("a test command always says the same, or not the same again, or does not run",

@@ -2,23 +2,31 @@
 
 from stepwell.tools.records.database import Database, TuningWarning
 from stepwell.tools.records.record import Plan, TaskRecord, Trial
+from stepwell.tools.tuning.cluster import Cluster, Security
+from stepwell.tools.tuning.entry import build, tune
 from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.report import TaskReport, TuningReport
 from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import Task, extract_tasks
-from stepwell.tools.tuning.tune import tune
+from stepwell.tools.tuning.templates import Template, TemplateReport, template
 
 __all__ = [
+    "Cluster",
     "Database",
     "LocalRunner",
     "Plan",
+    "Security",
     "Space",
     "Task",
     "TaskRecord",
     "TaskReport",
+    "Template",
+    "TemplateReport",
     "Trial",
     "TuningReport",
     "TuningWarning",
+    "build",
     "extract_tasks",
+    "template",
     "tune",
 ]

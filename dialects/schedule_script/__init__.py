@@ -11,6 +11,17 @@ from stepwell.dialects.schedule_script.primitives import (
     UnrollOp,
     VectorizeOp,
 )
+from stepwell.dialects.schedule_script.rewrite_primitives import (
+    ARENA,
+    CacheReadOp,
+    CacheWriteOp,
+    ComputeInlineOp,
+    FuseOp,
+    ReverseComputeInlineOp,
+    RewriteOp,
+    RfactorOp,
+    TransformLayoutOp,
+)
 from stepwell.dialects.schedule_script.stage_primitives import (
     ComputeAtOp,
     ComputeRootOp,
@@ -23,22 +34,31 @@ from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, Stage
 OPS = (
     ScriptOp, StageOp, LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp,
     SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp,
+    CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp, ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
 )  # fmt: skip
 """All ops of scripts."""
 
 __all__ = [
+    "ARENA",
     "LOOP",
     "OPEN",
     "OPS",
     "STAGE",
+    "CacheReadOp",
+    "CacheWriteOp",
     "ComputeAtOp",
+    "ComputeInlineOp",
     "ComputeRootOp",
+    "FuseOp",
     "InsideOp",
     "LoopType",
     "LoopsOp",
     "ParallelOp",
     "PrimitiveOp",
     "ReorderOp",
+    "ReverseComputeInlineOp",
+    "RewriteOp",
+    "RfactorOp",
     "ScriptOp",
     "SetFormOp",
     "SetSizeOp",
@@ -46,6 +66,7 @@ __all__ = [
     "StageOp",
     "StageType",
     "TileOp",
+    "TransformLayoutOp",
     "UnrollOp",
     "VectorizeOp",
     "scripts_of",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from stepwell.dialects.schedule_script.text import PrimitiveOp, parse_count, parse_operand, print_operands_of
-from stepwell.dialects.schedule_script.types import STAGE, StageType
+from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
 
 
 @irdl_op_definition
@@ -78,10 +78,14 @@ class SetSizeOp(PrimitiveOp):
 @irdl_op_definition
 class ComputeAtOp(PrimitiveOp):
     """
-    A stage is computed tile by tile inside of the parallel loops of another one, or it is an error.
+    A stage is computed inside of the loops of another one, or it is an error.
+
+    Without a loop: tile by tile inside of the parallel loops. With one: the loops down to it are built at
+    once, and each of its iterations computes what it reads, which may overlap with that of the next one.
 
     ```mlir
     sched.compute_at %p in %c
+    sched.compute_at %p in %c at %i
     ```
     """
 
@@ -89,21 +93,27 @@ class ComputeAtOp(PrimitiveOp):
 
     stage = operand_def(StageType)
     consumer = operand_def(StageType)
+    loop = opt_operand_def(LoopType)
 
-    def __init__(self, stage: SSAValue, consumer: SSAValue):
-        super().__init__(operands=[stage, consumer])
+    def __init__(self, stage: SSAValue, consumer: SSAValue, loop: SSAValue | None = None):
+        super().__init__(operands=[stage, consumer, loop])
 
     @classmethod
     def parse(cls, parser: Parser) -> ComputeAtOp:
         stage = parse_operand(parser, STAGE)
         parser.parse_keyword("in")
-        return cls(stage, parse_operand(parser, STAGE))
+        consumer = parse_operand(parser, STAGE)
+        has_loop = parser.parse_optional_keyword("at") is not None
+        return cls(stage, consumer, parse_operand(parser, LOOP) if has_loop else None)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_operand(self.stage)
         printer.print_string(" in ")
         printer.print_operand(self.consumer)
+        if self.loop is not None:
+            printer.print_string(" at ")
+            printer.print_operand(self.loop)
 
 
 @irdl_op_definition

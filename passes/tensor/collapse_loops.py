@@ -9,9 +9,8 @@ from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
@@ -20,14 +19,15 @@ from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.reshapes import collapse, expand
-from stepwell.dialects.tensor_ir.sizes import size_of
-from stepwell.dialects.tensor_ir.structured import (
-    Structured,
-    dims_by_result,
-    generic,
-    single_dim,
-    tensor_shape,
+from stepwell.dialects.tensor_ir.rewrites.merge_loops import (
+    merged_map,
+    merged_position,
+    rebuilt,
+    runs,
+    uses_index,
 )
+from stepwell.dialects.tensor_ir.sizes import size_of
+from stepwell.dialects.tensor_ir.structured import Structured, dims_by_result, single_dim, tensor_shape
 from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 
 _RESHAPES = (tensor.CollapseShapeOp, tensor.ExpandShapeOp)
@@ -92,19 +92,19 @@ class _Op:
 
     @cached_property
     def pairs(self) -> dict[int, list[tuple[SSAValue, int | None]]]:
-        """For each loop that may merge with the next one, the `_position` in the operands that use them."""
+        """For each loop that may merge with the next one, its position in the operands that use both."""
         view = self.view
         used = [(value, map, dims_by_result(map)) for value, map in self.operands]
         return {
             dim: [
-                (value, _position(map, dims, dim))
+                (value, merged_position(map, dims, dim))
                 for value, map, dims in used
                 if any(dim in each or dim + 1 in each for each in dims)
             ]
             for dim in range(view.rank - 1)
             if view.parallel[dim] == view.parallel[dim + 1]
             and _may_join(*view.extents[dim : dim + 2])
-            and not _uses_index(view, dim)
+            and not uses_index(view, dim)
         }
 
     def joined(self, joined: Mapping[SSAValue, set[int]]) -> set[int]:
@@ -140,19 +140,6 @@ def _is_extent(view: Structured, loop: int, value: SSAValue, position: int) -> b
     source, size = view.sources[loop], size_of(value, position)
     extent = None if source is None else size_of(*source)
     return size is not None and extent is not None and extent.proves_equal(size)
-
-
-def _uses_index(view: Structured, dim: int) -> bool:
-    return any(isinstance(op, linalg.IndexOp) and op.dim.value.data in (dim, dim + 1) for op in view.body.ops)
-
-
-def _position(map: AffineMap, dims: Sequence[set[int]], dim: int) -> int | None:
-    """The first of two neighbouring dimensions indexed by `dim` and `dim + 1` only; None otherwise."""
-    used = [i for i, each in enumerate(dims) if dim in each or dim + 1 in each]
-    if len(used) != 2 or used[1] != used[0] + 1:
-        return None
-    first, second = (map.results[i] for i in used)
-    return used[0] if single_dim(first) == dim and single_dim(second) == dim + 1 else None
 
 
 def _joined_dims(ops: Sequence[_Op]) -> dict[SSAValue, set[int]]:
@@ -220,19 +207,19 @@ class _Rewriter:
 
     def _groups(self, value: SSAValue) -> list[list[int]]:
         """The reassociation of a tensor: its dimensions in order, merged ones in one group."""
-        return _runs(len(tensor_shape(value)), self._joined.get(value, set()))
+        return runs(len(tensor_shape(value)), self._joined.get(value, set()))
 
     def _rebuild(self, op: _Op) -> None:
         view = op.view
-        loops = _runs(view.rank, op.joined(self._joined))
+        loops = runs(view.rank, op.joined(self._joined))
         emit = IRBuilder.before(view.op, self._constants)
         operands = [self._operand(emit, value) for value in view.op.operands]
         count = len(view.inputs)
         maps = [
-            _merged_map(map, loops, self._groups(value))
+            merged_map(map, loops, self._groups(value))
             for value, map in zip(view.op.operands, op.maps, strict=True)
         ]
-        made = _rebuilt(emit, view, operands[:count], operands[count:], maps, loops)
+        made = rebuilt(emit, view, operands[:count], operands[count:], maps, loops)
         self._merged.update(zip(view.op.results, made, strict=True))
 
     def _operand(self, emit: IRBuilder, value: SSAValue) -> SSAValue:
@@ -247,41 +234,3 @@ class _Rewriter:
         if not isinstance(value.owner, tensor.EmptyOp):
             self._merged[value] = merged
         return merged
-
-
-def _rebuilt(
-    emit: IRBuilder,
-    view: Structured,
-    inputs: Sequence[SSAValue],
-    inits: Sequence[SSAValue],
-    maps: Sequence[AffineMap],
-    loops: Sequence[Sequence[int]],
-) -> Sequence[SSAValue]:
-    if isinstance(view.op, linalg.FillOp):
-        return emit.insert(linalg.FillOp(inputs, inits, [init.type for init in inits])).results
-    kinds = [view.op.iterator_types.data[group[0]] for group in loops]
-    body = view.op.body.clone()
-    for index in [op for op in body.block.ops if isinstance(op, linalg.IndexOp)]:
-        number = next(i for i, group in enumerate(loops) if index.dim.value.data in group)
-        index.properties["dim"] = IntegerAttr(number, i64)
-    op = generic(inputs, inits, body, maps, kinds)
-    op.attributes |= view.op.attributes
-    return emit.insert(op).results
-
-
-def _runs(count: int, joined: set[int]) -> list[list[int]]:
-    """The numbers 0 .. count - 1 in groups, each number of `joined` in the group of its successor."""
-    groups: list[list[int]] = []
-    for i in range(count):
-        if i - 1 in joined:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-    return groups
-
-
-def _merged_map(map: AffineMap, loops: Sequence[Sequence[int]], groups: Sequence[Sequence[int]]) -> AffineMap:
-    number = {d: i for i, group in enumerate(loops) for d in group}
-    dims: list[AffineExpr] = [AffineDimExpr(number[d]) for d in range(map.num_dims)]
-    results = tuple(map.results[g[0]].replace_dims_and_symbols(dims, []) for g in groups)
-    return AffineMap(len(loops), 0, results)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,15 +15,16 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.sched_kernel import is_kernel
-from stepwell.dialects.schedule_script import ScriptOp, scripts_of
+from stepwell.dialects.schedule_script import ARENA, ScriptOp, scripts_of
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.dialects.types import dtype_of
 from stepwell.dialects.verify import verify_module
 from stepwell.passes.analysis.scripts.nest import Kind, Nest
-from stepwell.passes.analysis.scripts.replay import Replay, apply_script, names_of_loops
+from stepwell.passes.analysis.scripts.replay import Replay, apply_script
 from stepwell.passes.analysis.scripts.stages import kernel_for, stages_of
 from stepwell.runtime.errors import InternalError, StepwellError, did_you_mean
 from stepwell.tools.api.module import Module
+from stepwell.tools.api.schedule_stages import Loop, Stage, Steps
 
 if TYPE_CHECKING:
     from stepwell.frontend.te.tensors import Tensor
@@ -33,53 +33,6 @@ _STAGE, _VALUE = re.compile(r'%(\w+) = sched\.stage "(.*)"'), re.compile(r"%(\w+
 _WORDS = ("parallel", "vectorize", "unroll", "inside")
 _SIZES = (3, 5, 7, 4)
 """The sizes of symbols with which `validate` runs a program."""
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A loop of a stage."""
-
-    name: str
-    stage: str
-    value: str
-    """The name of its value in the script."""
-
-    def __str__(self) -> str:
-        return self.name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-@dataclass
-class _Steps:
-    """The steps of a kernel's script."""
-
-    kernel: str
-    lines: list[str] = field(default_factory=list[str])
-    stages: dict[str, str] = field(default_factory=dict[str, str])
-    """The value of each stage that the script names."""
-    names: set[str] = field(default_factory=set[str])
-    """The names of values so far."""
-
-    def fork(self) -> _Steps:
-        """A copy."""
-        return _Steps(self.kernel, [*self.lines], dict(self.stages), {*self.names})
-
-    def value(self, hint: str) -> str:
-        """A new name of a value."""
-        plain = "".join(c for c in hint if c.isalnum() and c.isascii()) or "v"
-        base = plain.rstrip("0123456789") or "v"
-        name, number = plain if plain[0].isalpha() else base, 0
-        while name in self.names:
-            name, number = f"{base}{number}", number + 1
-        self.names.add(name)
-        return name
-
-    def text(self) -> str:
-        """The script."""
-        body = "".join(f"  {line}\n" for line in self.lines)
-        return f'sched.script @{self.kernel}_schedule for "{self.kernel}" {{\n{body}}}\n'
 
 
 class Schedule:
@@ -97,8 +50,8 @@ class Schedule:
         self.outputs = list(outputs)
         self._base, self._exact = module, exact
         self._kernels = [f for f in module.op.ops if isinstance(f, FuncOp) and f.body.blocks and is_kernel(f)]
-        self._scripts: dict[str, _Steps] = {}
-        self._before: list[dict[str, _Steps]] = []
+        self._scripts: dict[str, Steps] = {}
+        self._before: list[dict[str, Steps]] = []
 
     @classmethod
     def replay(cls, module: Module, script: str | Path) -> Schedule:
@@ -113,7 +66,7 @@ class Schedule:
             kernel = kernel_for(found, module.op).sym_name.data
             lines = [line.strip() for line in str(found).splitlines()[1:-1]]
             stages = {match[2]: match[1] for line in lines if (match := _STAGE.match(line))}
-            made._scripts[kernel] = _Steps(kernel, lines, stages, {*_VALUE.findall(str(found))})
+            made._scripts[kernel] = Steps(kernel, lines, stages, {*_VALUE.findall(str(found))})
         made._applied(made._scripts)
         return made
 
@@ -130,7 +83,9 @@ class Schedule:
     @property
     def exact(self) -> bool:
         """Whether additions are in the order of the loops as they were."""
-        return all(_keeps_order(nest) for nest in self._nests().values())
+        replays = [self._replayed(steps) for steps in self._scripts.values()]
+        is_kept = all(_keeps_order(nest) for nest in self._nests().values())
+        return is_kept and all(replay.adds_in_order for replay in replays)
 
     def __str__(self) -> str:
         return self.script
@@ -138,11 +93,17 @@ class Schedule:
     def __getitem__(self, stage: Tensor | str) -> Stage:
         """A stage by its tensor or name. Raises: StepwellError `illegal-schedule`."""
         name = stage if isinstance(stage, str) else stage.name
-        known = {each: kernel for kernel in self._kernels for each in stages_of(kernel)}
+        known = {each: kernel for kernel in self._kernels for each in stages_of(self.now(kernel))}
         if name not in known:
             help = f"{did_you_mean(name, known)}the stages are {', '.join(known) or 'none'}"
             raise StepwellError("illegal-schedule", None, f"there is no stage {name}", help=help)
         return Stage(self, name, known[name])
+
+    @property
+    def stages(self) -> list[str]:
+        """The names of the stages, which have loops."""
+        ops = [(n, op) for kernel in self._kernels for n, op in stages_of(self.now(kernel)).items()]
+        return [name for name, op in ops if Structured.of(op) is not None]
 
     def undo(self) -> None:
         """Take the last step back. Raises: StepwellError `illegal-schedule` where there is none."""
@@ -199,11 +160,11 @@ class Schedule:
                     message = f"output {number} at {at} is {b[at]}, and {a[at]} without the schedule"
                     raise InternalError(None, message, note=self.script.splitlines())
 
-    def take(self, stage: str, kernel: FuncOp, step: Callable[[_Steps], None]) -> None:
+    def take(self, stage: str, kernel: FuncOp, step: Callable[[Steps], None]) -> None:
         """Take a step of a stage, if it is legal. Raises: StepwellError `illegal-schedule`."""
         name = kernel.sym_name.data
         after = {each: steps.fork() for each, steps in self._scripts.items()}
-        step(after.setdefault(name, _Steps(name)))
+        step(after.setdefault(name, Steps(name)))
         self._applied(after)
         before, self._scripts = self._scripts, after
         if self._exact and not self.exact:
@@ -211,6 +172,41 @@ class Schedule:
             message = f"the step changes the order in which {stage} adds, and the schedule is exact"
             raise StepwellError("illegal-schedule", None, message, note=after[name].lines[-1])
         self._before.append(before)
+
+    def now(self, kernel: FuncOp) -> FuncOp:
+        """A kernel after the steps so far."""
+        steps = self._scripts.get(kernel.sym_name.data)
+        return kernel if steps is None else self._replayed(steps).func
+
+    def name_of(self, value: str, kernel: FuncOp) -> str:
+        """The name of the stage that a value of the script is."""
+        return self._replayed(self._scripts[kernel.sym_name.data]).stage_names()[value]
+
+    def cache_read(self, tensor: Tensor | str, scope: str, readers: Sequence[Tensor | Stage | str]) -> Stage:
+        """Let stages read a copy of a tensor; returns the stage that copies. Raises: `illegal-schedule`."""
+        stages = [each if isinstance(each, Stage) else self[each] for each in readers]
+        name = tensor if isinstance(tensor, str) else tensor.name
+        return stages[0].copied_before(name, scope, stages)
+
+    def cache_write(self, stage: Tensor | str, scope: str = ARENA) -> Stage:
+        """Let a new stage compute what a stage copies out. Raises: StepwellError `illegal-schedule`."""
+        return self[stage].cache_write(scope)
+
+    def take_named(self, stage: str, kernel: FuncOp) -> None:
+        """Name a stage in the script, once."""
+        steps = self._scripts.get(kernel.sym_name.data)
+        if steps is not None and stage in steps.stages:
+            return
+
+        def step(steps: Steps) -> None:
+            value = steps.stages[stage] = steps.value(stage)
+            steps.lines.append(f'%{value} = sched.stage "{stage}"')
+
+        self.take(stage, kernel, step)
+
+    def note_stage(self, kernel: FuncOp, stage: str, value: str) -> None:
+        """Note the value of a stage that a step has made."""
+        self._scripts[kernel.sym_name.data].stages[stage] = value
 
     def nest(self, stage: str, kernel: FuncOp) -> tuple[Nest, dict[str, str]] | None:
         """The nest of a stage, and the values of its loops by name; None before it has a step."""
@@ -229,10 +225,11 @@ class Schedule:
             replay = self._replayed(steps)
             for kernel in self._kernels:
                 if kernel.sym_name.data == steps.kernel:
-                    found |= {n: at[0] for n in stages_of(kernel) if (at := replay.nest_of(n)) is not None}
+                    names = stages_of(replay.func)
+                    found |= {n: at[0] for n in names if (at := replay.nest_of(n)) is not None}
         return found
 
-    def _replayed(self, steps: _Steps) -> Replay:
+    def _replayed(self, steps: Steps) -> Replay:
         (script,) = self._parsed(steps.text())
         replay = Replay(script, kernel_for(script, self._base.op))
         replay.decisions()
@@ -243,118 +240,11 @@ class Schedule:
         verify_module(module)
         return scripts_of(module)
 
-    def _applied(self, scripts: dict[str, _Steps]) -> Module:
+    def _applied(self, scripts: dict[str, Steps]) -> Module:
         module = self._base.clone()
         for script in self._parsed("\n".join(steps.text() for steps in scripts.values())):
             apply_script(script, kernel_for(script, module.op))
         return module
-
-
-class Stage:
-    """A stage of a schedule: the op that computes a tensor, and the steps about its loops."""
-
-    def __init__(self, schedule: Schedule, name: str, kernel: FuncOp):
-        self._schedule, self.name, self._kernel = schedule, name, kernel
-
-    @property
-    def loops(self) -> list[Loop]:
-        """The loops, outer to inner; before any step those of sums are last."""
-        found = self._schedule.nest(self.name, self._kernel)
-        if found is None:
-            self._open()
-            found = self._schedule.nest(self.name, self._kernel)
-        assert found is not None
-        nest, values = found
-        return [Loop(loop.name, self.name, values[loop.name]) for loop in nest.loops]
-
-    def split(
-        self, loop: Loop, factor: int | None = None, *, factors: Sequence[int | None] = ()
-    ) -> list[Loop]:
-        """Split a loop: an inner part of `factor` iterations, or parts of all factors; None is open."""
-        given: Sequence[int | None] = factors or (None, factor)
-        text = ", ".join("?" if each is None else str(each) for each in given)
-        return self._made(
-            [loop], len(given), lambda parts: f"{parts} = sched.split %{loop.value} by [{text}]"
-        )
-
-    def tile(self, x: Loop, y: Loop, fx: int, fy: int) -> list[Loop]:
-        """Split two loops, with the inner parts inside."""
-        values = f"%{x.value}, %{y.value}"
-        return self._made([x, y, x, y], 4, lambda parts: f"{parts} = sched.tile {values} by [{fx}, {fy}]")
-
-    def reorder(self, *loops: Loop) -> None:
-        """Put loops in this order, at the places that they have."""
-        self._take(f"sched.reorder {_values(loops)}")
-
-    def parallel(self, *loops: Loop) -> None:
-        """Let threads share loops."""
-        self._take(f"sched.parallel {_values(loops)}")
-
-    def vectorize(self, loop: Loop) -> None:
-        """Make lanes of a loop."""
-        self._take(f"sched.vectorize {_values([loop])}")
-
-    def unroll(self, loop: Loop, limit: int | None = None) -> None:
-        """Write a loop out."""
-        self._take(f"sched.unroll {_values([loop])}{f' limit {limit}' if limit is not None else ''}")
-
-    def inside(self, *loops: Loop) -> None:
-        """Leave loops to the body of a tile."""
-        self._take(f"sched.inside {_values(loops)}")
-
-    def compute_at(self, consumer: Stage) -> None:
-        """Compute the stage in the parallel loops of another one."""
-        for stage in (self, consumer):
-            stage._open()
-        self._take_values(lambda s: f"sched.compute_at %{s.stages[self.name]} in %{s.stages[consumer.name]}")
-
-    def compute_root(self) -> None:
-        """Compute the stage in loops of its own."""
-        self._open()
-        self._take_values(lambda steps: f"sched.compute_root %{steps.stages[self.name]}")
-
-    def _made(self, loops: Sequence[Loop], count: int, line: Callable[[str], str]) -> list[Loop]:
-        """Take a step that makes loops, and return these."""
-        before = {loop.value for loop in self.loops}
-        names: list[str] = []
-
-        def step(steps: _Steps) -> None:
-            of = [loops[n if len(loops) == count else 0].name for n in range(count)]
-            names.extend(steps.value(name) for name in of)
-            steps.lines.append(line(", ".join(f"%{name}" for name in names)))
-
-        self._schedule.take(self.name, self._kernel, step)
-        by_value = {loop.value: loop for loop in self.loops if loop.value not in before}
-        return [by_value[name] for name in names]
-
-    def _take(self, line: str) -> None:
-        self._take_values(lambda _: line)
-
-    def _take_values(self, line: Callable[[_Steps], str]) -> None:
-        self._schedule.take(self.name, self._kernel, lambda steps: steps.lines.append(line(steps)))
-
-    def _open(self) -> None:
-        """Name the stage and its loops in the script, once."""
-        if self._schedule.nest(self.name, self._kernel) is not None:
-            return
-        view = Structured.of(stages_of(self._kernel)[self.name])
-        if view is None:
-            message = f"stage {self.name} has forms, and no loops"
-            raise StepwellError("illegal-schedule", None, message, help="use a script: sched.set_form")
-        names = names_of_loops(view)
-        order = sorted(range(view.rank), key=lambda d: not view.parallel[d])
-
-        def step(steps: _Steps) -> None:
-            value = steps.stages[self.name] = steps.value(self.name)
-            loops = [steps.value(names[d]) for d in order]
-            steps.lines.append(f'%{value} = sched.stage "{self.name}"')
-            steps.lines.append(f"{', '.join(f'%{loop}' for loop in loops)} = sched.loops %{value}")
-
-        self._schedule.take(self.name, self._kernel, step)
-
-
-def _values(loops: Sequence[Loop]) -> str:
-    return ", ".join(f"%{loop.value}" for loop in loops)
 
 
 def _keeps_order(nest: Nest) -> bool:

@@ -79,6 +79,11 @@ class Trial:
         )
 
     @property
+    def is_choice(self) -> bool:
+        """Whether it is a choice of a template, which `tuning.build` uses, and no schedule of a kernel."""
+        return self.script.startswith('{"')
+
+    @property
     def low(self) -> float:
         """The lower bound of the ratio; 0 without one."""
         return self.ratio[1] if self.ratio is not None else 0.0

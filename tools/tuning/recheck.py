@@ -56,7 +56,8 @@ def task_of_record(record: TaskRecord, threads: int = 1) -> Task | None:
 def used_here(content: Content) -> list[Trial]:
     """The records that compilations for this machine would use."""
     target = target_digest(host_target())
-    mine = [t for t in live_trials(content.trials) if (t.machine, t.target) == (machine_name(), target)]
+    here = machine_name(), target
+    mine = [t for t in live_trials(content.trials) if (t.machine, t.target) == here and not t.is_choice]
     tasks = dict.fromkeys((t.task, t.threads) for t in mine)
     best = (best_of(t for t in mine if (t.task, t.threads) == key) for key in tasks)
     return [trial for trial in best if trial is not None]

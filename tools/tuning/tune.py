@@ -15,6 +15,7 @@ from stepwell.tools.driver.options import CompileKeywords, CompileOptions, optio
 from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import Trial
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
+from stepwell.tools.tuning.cluster import Cluster, Security, check_address
 from stepwell.tools.tuning.cost_model import COST_MODELS, new_model
 from stepwell.tools.tuning.fleet import Failed, LocalRunner
 from stepwell.tools.tuning.graph_plan import search_plan
@@ -51,6 +52,8 @@ def tune(
     exact: bool = False,
     graph: bool = False,
     runner: LocalRunner | None = None,
+    cluster: str | Cluster | None = None,
+    security: Security | None = None,
     report: Callable[[Tuner], None] | None = None,
     options: CompileOptions | None = None,
     **keywords: Unpack[CompileKeywords],
@@ -62,8 +65,9 @@ def tune(
     (default: 600, unless `trials` bounds the candidates that are measured); `kernels` are parts of the names
     of nodes, whose kernels alone are tuned; `search` is one of `SEARCHES`, `cost_model` of `COST_MODELS`;
     `exact` admits only candidates with the bits of the untuned kernel; `graph` compares choices for the whole
-    model first, such as Winograd convolutions, which change roundings; `report` is called after each trial;
-    other keywords are options of the compilation.
+    model first, such as Winograd convolutions, which change roundings; `cluster` are workers that try
+    candidates: `local:N`, `tls://HOST:PORT` with `security`, or a `Cluster`; `report` is called after each
+    trial; other keywords are options of the compilation.
     Returns: what was found; gains are used by `compile(model, tuning_db=db)`.
     Raises: StepwellError `bad-option`, `cannot-write`, `nothing-to-tune`; as compiling.
     """
@@ -71,6 +75,8 @@ def tune(
     options = options_with(options, keywords)
     seconds = _checked(time, trials, threads, seed, search, cost_model)
     expect_runnable(options)
+    if isinstance(cluster, str):
+        check_address(cluster, security)
     database = Database(db if db is not None else _beside(model))
     database.check_writable()
     content = database.read()
@@ -82,13 +88,16 @@ def tune(
     extracted = extract_tasks(model, replace(options, tuning_db=()), threads)
     tasks = _chosen(extracted.tasks, kernels)
     own = runner or LocalRunner()
+    workers = Cluster(cluster, security, own.clock) if isinstance(cluster, str) else cluster
     budget.begin_search(seconds)
-    run = _Run(extracted, options, own, database, content, budget, plans)
+    run = _Run(extracted, options, own, database, content, budget, plans, workers)
     settings = Settings(seed, search, cost_model, exact, trials, budget.search_seconds)
     try:
         return run.run(tasks, settings, report, str(model) if isinstance(model, str | Path) else "the model")
     finally:
         run.close()
+        if workers is not None and workers is not cluster:
+            workers.close()
         if runner is None:
             own.close()
 
@@ -210,10 +219,12 @@ class _Run:
         content: Content,
         budget: Budget,
         notes: Sequence[str] = (),
+        cluster: Cluster | None = None,
     ):
         self._extracted, self._options, self._runner = extracted, options, runner
         self._database, self._content, self._budget = database, content, budget
         self._model: WholeModel | None = None
+        self._cluster = cluster
         self._notes: list[str] = [*notes]
 
     def close(self) -> None:
@@ -226,8 +237,9 @@ class _Run:
     ) -> TuningReport:
         """Search, confirm, and compare."""
         tuner = Tuner(
-            tasks, self._runner, self._database, self._content, settings, report or (lambda tuner: None)
-        )
+            tasks, self._runner, self._database, self._content, settings,
+            report or (lambda tuner: None), self._cluster,
+        )  # fmt: skip
         tuner.open()
         gain = self._agreed(tuner) if tuner.winners() else None  # of an earlier run, which was ended
         tuner.search()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 import numpy as np
@@ -17,6 +17,7 @@ from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import LEAST_GAIN, TaskRecord, Trial
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
+from stepwell.tools.tuning.cluster import Cluster
 from stepwell.tools.tuning.cost_model import (
     LEAST_CORRELATION,
     LEAST_RECORDS,
@@ -103,8 +104,10 @@ class Tuner:
         content: Content,
         settings: Settings,
         report: Callable[[Tuner], None] = lambda tuner: None,
+        cluster: Cluster | None = None,
     ):
         """Args: `content` is that of the database; `report` is called after each trial."""
+        self.cluster = cluster
         self.tasks, self.runner, self.settings = tasks, runner, settings
         self.database = database
         self._content, self._report = content, report
@@ -215,10 +218,13 @@ class Tuner:
         if not candidates:
             state.ended = "the space is searched"
             return
-        for candidate in candidates:
-            if self.is_over:
-                return
-            self._try(state, candidate)
+        if self.cluster is not None:
+            self._try_elsewhere(state, candidates, self.cluster)
+        else:
+            for candidate in candidates:
+                if self.is_over:
+                    return
+                self._try(state, candidate)
         state.gains.append(state.ratio)
         self._end(state)
 
@@ -245,22 +251,50 @@ class Tuner:
 
     def _try(self, state: TaskState, candidate: Candidate) -> None:
         """Choose, build, check and time a candidate, and append its record."""
-        task = state.task
+        if (script := self._chosen(state, candidate)) is None:
+            return
+        found = self._measured(state, script)
+        self._note(state, self.trial_of(state.task, script, found))
+        self.number += 1
+
+    def _try_elsewhere(self, state: TaskState, candidates: Sequence[Candidate], cluster: Cluster) -> None:
+        """Choose candidates, let workers of a cluster try these, and append the records as they come."""
+        scripts: list[tuple[int, str]] = []
+        for candidate in candidates:
+            if self.settings.trials is not None and self.made + len(scripts) >= self.settings.trials:
+                break
+            if (script := self._chosen(state, candidate)) is not None:
+                scripts.append((self.number, script))
+                self.number += 1
+        for answer in cluster.tried(state.task, scripts, self.runner.faults, exact=self.settings.exact):
+            found = answer.measured
+            if found.code in state.codes:
+                found = Measured("duplicate", "the code is that of another schedule", code=found.code)
+            elif found.code:
+                state.codes.add(found.code)
+            trial = replace(self.trial_of(state.task, answer.script, found), number=answer.number)
+            if answer.machine is not None and answer.target:
+                trial = replace(trial, machine=answer.machine, target=answer.target)
+            self._note(state, trial)
+
+    def _chosen(self, state: TaskState, candidate: Candidate) -> str | None:
+        """The schedules of a candidate, with all decisions taken; None for one that is filtered."""
         try:
-            choice = self.runner.choose(task, candidate)
+            choice = self.runner.choose(state.task, candidate)
         except StepwellError:
             self.filtered["illegal"] += 1
-            return
+            return None
         except Failed as failed:
             self.filtered[failed.status] += 1
-            return
+            return None
         if choice.script in state.scripts:
             self.filtered["equal schedule"] += 1
-            return
+            return None
         state.scripts.add(choice.script)
-        found = self._measured(state, choice.script)
-        trial = self.trial_of(task, choice.script, found)
-        self.number += 1
+        return choice.script
+
+    def _note(self, state: TaskState, trial: Trial) -> None:
+        """Append the record of a trial."""
         self.made += 1
         self.counts[trial.status] += 1
         self.append(trial)

@@ -56,6 +56,13 @@ class Formula:
         ]
         return listed(found)
 
+    def access_of(self, value: SSAValue) -> str:
+        """An operand as `A[i, r]`."""
+        position = list(self.view.op.operands).index(value)
+        if position >= len(self.view.inputs):
+            return self.result
+        return self._access(self._name(value), self.view.maps[position])
+
     def __str__(self) -> str:
         reads = zip(self.view.inputs, self.view.maps, strict=False)
         text = listed(self._access(self._name(value), map) for value, map in reads)

@@ -137,7 +137,7 @@ class Nest:
             raise IllegalStepError(
                 f"loop {loop.name} of {self.formula.stage} is summed over: all its iterations write "
                 f"{self.formula.result}",
-                f"run {listed(others, 'or')} in parallel" if others else None,
+                self._instead(loop, others),
             )
         return self._decided(loop, Kind.PARALLEL)
 
@@ -190,6 +190,13 @@ class Nest:
         """The loops that can run in parallel."""
         return [o for o in self.loops if self.view.parallel[o.dim] and self.kind(o) is Kind.SERIAL]
 
+    def _instead(self, loop: Loop, others: Sequence[str]) -> str | None:
+        """The next steps where a summed loop cannot run in parallel."""
+        can_combine = combiner_of(self.view.body) is not None and len(self.view.inits) == 1
+        steps = [f"rfactor {loop.name} first"] if can_combine else []
+        steps += [f"run {listed(others, 'or')} in parallel"] if others else []
+        return ", or ".join(steps) or None
+
     def _decided(self, loop: Loop, kind: Kind) -> Nest:
         result = replace(self, kinds={**self.kinds, loop: kind})
         result._expect_kinds()
@@ -207,7 +214,7 @@ class Nest:
 
     def _expect_last(self, loop: Loop) -> None:
         if not loop.is_last:
-            finer = [o for o in self.loops if o.dim == loop.dim and o.step < loop.step]
+            finer = [o for o in self.loops if o.dim == loop.dim and o != loop and o.step <= loop.step]
             raise IllegalStepError(
                 f"each iteration of loop {loop.name} has iterations of {listed(o.name for o in finer)}",
                 f"take {finer[-1].name}, the innermost part",

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import AnyFloat, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects.linalg_ext import FormsOp
 from stepwell.dialects.linalg_ext.forms import checked_form
-from stepwell.dialects.sched import AT, NAME, ROOT, SCHEDULE, Schedule, loop_names_of, schedule_of
+from stepwell.dialects.sched import AT, LOOPS, NAME, ROOT, SCHEDULE, Schedule, loop_names_of, schedule_of
 from stepwell.dialects.schedule_script import (
     OPEN,
     ComputeAtOp,
@@ -22,6 +22,7 @@ from stepwell.dialects.schedule_script import (
     ParallelOp,
     PrimitiveOp,
     ReorderOp,
+    RfactorOp,
     ScriptOp,
     SetFormOp,
     SetSizeOp,
@@ -31,12 +32,15 @@ from stepwell.dialects.schedule_script import (
     UnrollOp,
     VectorizeOp,
 )
+from stepwell.dialects.tensor_ir.dead import erase_dead
 from stepwell.dialects.tensor_ir.groups import fused_group
-from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.dialects.tensor_ir.structured import Structured, tensor_element
 from stepwell.passes.analysis.scripts.attribute import schedule_of_nest
 from stepwell.passes.analysis.scripts.formula import Formula, default_names, listed
 from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop, Nest
+from stepwell.passes.analysis.scripts.rewrites import Target
 from stepwell.passes.analysis.scripts.stages import refused, stages_of
+from stepwell.passes.analysis.scripts.steps import adopt_body, changes_kernel, is_rewrite, take_rewrite
 from stepwell.runtime.errors import StepwellError, did_you_mean
 
 Decisions: TypeAlias = "dict[Operation, dict[str, Attribute]]"
@@ -65,7 +69,13 @@ class Replay:
     """Replays a script on a function; the function is unchanged until all steps are legal."""
 
     def __init__(self, script: ScriptOp, func: FuncOp):
-        self._script, self._func = script, func
+        self._script = script
+        self.func = func.clone() if changes_kernel(script) else func
+        """The function that the steps are about: a copy, where a step changes the kernel."""
+        self.adds_in_order = True
+        """Whether no step has made partial results of floats."""
+        self._gone: dict[SSAValue, str] = {}
+        """Maps stages and loops that a step has replaced to the reason."""
         self._stages: dict[SSAValue, _Stage] = {}
         self._loops: dict[SSAValue, tuple[_Stage, Loop]] = {}
         self._step_of: dict[tuple[str, Loop], Operation] = {}
@@ -80,13 +90,15 @@ class Replay:
         steps = self._script.steps
         if len(steps) > MOST_STEPS:
             raise refused(self._script, f"a script has at most {MOST_STEPS} steps, found {len(steps)}")
-        known = stages_of(self._func)
         for op in steps:
             if isinstance(op, StageOp):
                 if not skip(op):
-                    self._stages[op.result] = self._stage(op, known)
+                    self._stages[op.result] = self._stage(op, stages_of(self.func))
             elif op.operands and (op.operands[0] in self._stages or op.operands[0] in self._loops):
+                self._expect_there(op)
                 self._take(op)
+            elif op.operands and op.operands[0] in self._gone:
+                self._expect_there(op)
         return self._finished()
 
     def nest_of(self, name: str) -> tuple[Nest, Mapping[Loop, SSAValue]] | None:
@@ -96,11 +108,15 @@ class Replay:
             return None
         return stage.nest, {loop: value for value, (of, loop) in self._loops.items() if of is stage}
 
+    def stage_names(self) -> dict[str, str]:
+        """Maps the values of stages to the names of the stages after the steps."""
+        return {value.name_hint or "": stage.name for value, stage in self._stages.items()}
+
     def _stage(self, op: StageOp, known: Mapping[str, Operation]) -> _Stage:
         name = op.stage.data
         if name not in known:
             help = f"{did_you_mean(name, known)}the stages are {listed(list(known)[:20]) or 'none'}"
-            where = f"kernel {self._func.sym_name.data}"
+            where = f"kernel {self.func.sym_name.data}"
             raise refused(op, f"{where} has no stage {name}", help=help)
         if any(stage.op is known[name] for stage in self._stages.values()):
             raise refused(op, f"stage {name} is named twice", help="go on with the first one")
@@ -117,12 +133,65 @@ class Replay:
                 given = self._stages[op.stage].schedule or Schedule(form=self._first_form(op))
                 sizes = {**dict(given.sizes), op.size.data: op.value.value.data}
                 self._set(op, replace(given, sizes=tuple(sizes.items())))
+            case _ if is_rewrite(op):
+                self._rewrite(op)
             case ComputeAtOp() | ComputeRootOp():
                 self._put(op)
             case PrimitiveOp():
                 self._decide(op)
             case _:
                 raise refused(op, f"{op.name} is no step of a script")
+
+    def _expect_there(self, op: Operation) -> None:
+        """Require stages and loops that no step has replaced. Raises: StepwellError."""
+        for value in op.operands:
+            if (reason := self._gone.get(value)) is not None:
+                raise refused(op, f"{op.name.partition('.')[2]}: {reason}")
+
+    def _rewrite(self, op: Operation) -> None:
+        """A step that changes the kernel; the loops of stages that it has replaced are named anew."""
+        before = stages_of(self.func)
+        loops = [self._loops[value] for value in op.operands if value in self._loops]
+        stages = [self._stages[value] for value in op.operands if value in self._stages]
+        try:
+            name = take_rewrite(op, self._target, {v: loop for v, (_, loop) in self._loops.items()}, before)
+        except IllegalStepError as error:
+            about = [loop for _, loop in loops] if not stages else []
+            raise self._illegal(op, (stages or [loops[0][0]])[0], about, error) from None
+        erase_dead(self.func)
+        word = op.name.partition(".")[2]
+        known = stages_of(self.func)
+        if isinstance(op, RfactorOp) and name is not None:
+            self.adds_in_order &= not isinstance(tensor_element(known[name].results[0]), AnyFloat)
+        for value, stage in list(self._stages.items()):
+            if (now := known.get(stage.name)) is not stage.op:
+                self._replaced(value, stage, now, word)
+        if name is not None:
+            self._stages[op.results[0]] = _Stage(name, known[name])
+
+    def _replaced(self, value: SSAValue, stage: _Stage, now: Operation | None, word: str) -> None:
+        """Note that a step has replaced the op of a stage, by another one or by none."""
+        if now is None:
+            self._gone[value] = f"{word} has removed stage {stage.name}"
+            del self._stages[value]
+        else:
+            stage.op = now
+            for key in (SCHEDULE, LOOPS):
+                now.attributes.pop(key, None)
+        for loop_value, (of, loop) in list(self._loops.items()):
+            if of is stage:
+                del self._loops[loop_value]
+                after = f"loop {loop.name} was one of {stage.name} before: sched.loops names those of now"
+                self._gone[loop_value] = after if now is not None else f"{word} has removed loop {loop.name}"
+        stage.nest = None
+
+    def _target(self, value: SSAValue) -> Target:
+        """The stage of a value, or of a loop. Raises: IllegalStepError for an op without loops."""
+        stage = self._stages[value] if value in self._stages else self._loops[value][0]
+        view = Structured.of(stage.op)
+        if view is None:
+            raise IllegalStepError(f"stage {stage.name} is {stage.op.name}, which has forms and no loops")
+        return Target(stage.name, view, stage.nest)
 
     def _open(self, op: LoopsOp) -> None:
         """Name the loops of a stage."""
@@ -300,3 +369,5 @@ def apply_script(
         for op, attributes in before.items():
             op.attributes = attributes
         raise
+    if replay.func is not func:
+        adopt_body(func, replay.func)

@@ -20,14 +20,19 @@ from stepwell.runtime.errors import StepwellError, did_you_mean
 
 def stages_of(func: FuncOp) -> dict[str, Operation]:
     """The ops of a function that can have a schedule, by their names as stages."""
+    ops = [op for op in func.walk() if isinstance(op, FormsOp) or Structured.of(op) is not None]
+    # An op that was given a name has it, also where the result of one before is called so.
+    given: dict[str, Operation] = {}
+    for op in ops:
+        if isinstance(name := op.attributes.get(NAME), StringAttr):
+            given.setdefault(name.data, op)
     found: dict[str, Operation] = {}
-    for op in func.walk():
-        if isinstance(op, FormsOp) or Structured.of(op) is not None:
-            plain, number = _plain_name(op), 1
-            name = plain
-            while name in found:
-                name, number = f"{plain}.{number}", number + 1
-            found[name] = op
+    for op in ops:
+        plain, number = _plain_name(op), 1
+        name = plain
+        while name in found or given.get(name, op) is not op:
+            name, number = f"{plain}.{number}", number + 1
+        found[name] = op
     return found
 
 

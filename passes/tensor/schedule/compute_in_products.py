@@ -7,17 +7,16 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Region
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import Rewriter
 
 from stepwell.dialects.costs.schedules import PRODUCTS
-from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.dialects.tensor_ir.expand_loops import expanded, is_elementwise
+from stepwell.dialects.tensor_ir.rewrites.inlining import inline_producer
 from stepwell.dialects.tensor_ir.structured import (
     Structured,
     map_dims,
@@ -61,7 +60,10 @@ class ComputeInProductsPass(SchedulingPass):
             return
         for op in list(func.body.block.ops):
             if isinstance(op, GenericOp) and (position := self._computed(op)) is not None:
-                _compute_inside(_on_split_dims(op, position), position)
+                product = _on_split_dims(op, position)
+                if isinstance(maker := product.inputs[position].owner, GenericOp):
+                    inline_producer(product, position, maker)
+                    Rewriter.erase_op(maker)
 
     def _computed(self, op: GenericOp) -> int | None:
         """The position of a matrix that an elementwise op computes for this product alone, if any."""
@@ -114,50 +116,3 @@ def _on_split_dims(op: GenericOp, position: int) -> GenericOp:
         assert made is not None and made is not before
         made = made.prev_op
     return made
-
-
-def _compute_inside(op: GenericOp, position: int) -> None:
-    """Inline the elementwise op that computes an operand into the body of the product."""
-    maker = op.inputs[position].owner
-    if not isinstance(maker, GenericOp):
-        return
-    # The maps of the inlined op's inputs, over the loops of the product.
-    maps, count = [map.data for map in op.indexing_maps], len(maker.inputs)
-    at = maps[position]
-    theirs = [
-        AffineMap(
-            at.num_dims,
-            0,
-            tuple(index.replace_dims_and_symbols(at.results, []) for index in map.data.results),
-        )
-        for map in maker.indexing_maps.data[:count]
-    ]
-    # Body, inputs and maps of the product with those of the inlined op instead of the operand.
-    inputs, body = list(op.inputs), op.detach_region(op.body)
-    _join(body, position, maker.body.clone())
-    inputs[position : position + 1] = maker.inputs
-    maps[position : position + 1] = theirs
-    made = GenericOp(
-        inputs, op.outputs, body, [AffineMapAttr(map) for map in maps], op.iterator_types, op.result_types
-    )
-    made.attributes = dict(op.attributes)
-    adopt_location(made, op.location)
-    Rewriter.replace_op(op, made)
-    Rewriter.erase_op(maker)
-
-
-def _join(body: Region, position: int, computed: Region) -> None:
-    """Replace an argument of a body by arguments for the inlined body's inputs, and its ops."""
-    block, inner = body.block, computed.block
-    old, last = block.args[position], inner.last_op
-    assert last is not None
-    for offset, arg in enumerate(inner.args[:-1]):
-        arg.replace_all_uses_with(block.insert_arg(arg.type, position + 1 + offset))
-    old.replace_all_uses_with(last.operands[0])
-    inner.erase_op(last)
-    first = block.first_op
-    assert first is not None
-    for op in list(inner.ops):
-        op.detach()
-        block.insert_op_before(op, first)
-    block.erase_arg(old)

@@ -46,6 +46,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--graph", action="store_true", help="compare choices for the whole model too, such as Winograd"
     )
     parser.add_argument(
+        "--cluster", metavar="WHERE", help="let workers of Dask try candidates: local:N or tls://HOST:PORT"
+    )
+    for part in ("ca", "cert", "key"):
+        parser.add_argument(f"--cluster-{part}", metavar="FILE", help=f"the {part} of TLS for --cluster")
+    parser.add_argument(
         "--dry-run", action="store_true", help="list the kernels and the sizes of their spaces, and stop"
     )
     add_database_arguments(parser)
@@ -80,13 +85,15 @@ def _tune(args: Namespace) -> int:
     if args.dry_run:
         return _dry_run(args, names)
     from stepwell.tools.commands.tune.progress import shown_tuning
+    from stepwell.tools.tuning.cluster import Security
     from stepwell.tools.tuning.tune import tune
 
+    security = Security(args.cluster_ca, args.cluster_cert, args.cluster_key)
     with shown_tuning() as report:
         found = tune(
             args.model, db=args.db, time=args.time, trials=args.trials, kernels=names, threads=args.threads,
             seed=args.seed, search=args.search, cost_model=args.cost_model, exact=args.exact,
-            graph=args.graph, report=report, options=options,
+            graph=args.graph, cluster=args.cluster, security=security, report=report, options=options,
         )  # fmt: skip
     args.facts |= found.to_json()
     print(found)

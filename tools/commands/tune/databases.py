@@ -136,8 +136,9 @@ def _export(args: Namespace) -> int:
     lines: list[str] = []
     for trial in _best(content.trials).values():
         place = f"on {trial.machine}, {trial.threads} threads"
+        key = "choice" if trial.is_choice else "sched.tuned"
         lines.append(f"// {_name(content.tasks, trial)}: {_ratio(trial)} {place}")
-        lines.append(f"// task {trial.task}\nsched.tuned = {trial.script}\n")
+        lines.append(f"// task {trial.task}\n{key} = {trial.script}\n")
     write_text(args.output, "\n".join(lines))
     args.facts |= {"schedules": len(lines) // 2, "output": args.output}
     print(f"wrote {len(lines) // 2} schedules to {args.output}", file=sys.stderr)

@@ -102,6 +102,10 @@ _HOSTILE = {
     ),
     "the same loop twice": ("sched.parallel %i, %i", "loop i is parallel already"),
     "a reorder of one loop twice": ("sched.reorder %i, %i", "each loop is named once"),
+    "lanes of a part that has a part as fine": (
+        "%a, %b = sched.split %i by [?, 1]\n sched.vectorize %a",
+        "each iteration of loop i.0 has iterations of i.1",
+    ),
     "an unrolled loop of any extent": ("sched.unroll %i limit -1", "5 copies, at most -1"),
 }
 
@@ -121,7 +125,7 @@ def test_a_refusal_names_loops_and_tensors_of_the_user() -> None:
     assert error.code == "illegal-schedule" and error.where == "s.mlir:4:3"
     assert "parallel(r): loop r of sum is summed over: all its iterations write sum[i, j]" in str(error)
     assert error.notes[0] == "sum[i, j] is computed from x[i, r] and y[r, j], for all r in 0..4"
-    assert error.help == "run i (5) or j (9) in parallel"
+    assert error.help == "rfactor r first, or run i (5) or j (9) in parallel"
 
 
 def test_an_index_that_moves_other_than_by_a_stride() -> None:

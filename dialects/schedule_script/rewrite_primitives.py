@@ -1,0 +1,258 @@
+"""Primitives that change the kernel at once: copies, partial results, inlining, merged loops, layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, StringAttr, i64
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, var_operand_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects.schedule_script.text import PrimitiveOp, parse_count, parse_operand, print_operands_of
+from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
+
+ARENA = "arena"
+"""The scope of a copy unless the script says another one."""
+
+
+class RewriteOp(PrimitiveOp):
+    """A step that changes the ops of the kernel; the loops of stages that it changes are named anew."""
+
+
+def _parse_scope(parser: Parser) -> str:
+    return parser.parse_str_literal() if parser.parse_optional_keyword("scope") is not None else ARENA
+
+
+def _print_scope(printer: Printer, scope: StringAttr) -> None:
+    if scope.data != ARENA:
+        printer.print_string(" scope ")
+        printer.print_attribute(scope)
+
+
+@irdl_op_definition
+class ComputeInlineOp(RewriteOp):
+    """
+    A stage is computed in the bodies of its readers, each time they need an element.
+
+    ```mlir
+    sched.compute_inline %p
+    ```
+    """
+
+    name = "sched.compute_inline"
+
+    stage = operand_def(StageType)
+
+    def __init__(self, stage: SSAValue):
+        super().__init__(operands=[stage])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ComputeInlineOp:
+        return cls(parse_operand(parser, STAGE))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+
+
+@irdl_op_definition
+class ReverseComputeInlineOp(RewriteOp):
+    """
+    A stage is computed in the body of the one whose result it reads, and takes its place.
+
+    ```mlir
+    sched.reverse_compute_inline %c
+    ```
+    """
+
+    name = "sched.reverse_compute_inline"
+
+    stage = operand_def(StageType)
+
+    def __init__(self, stage: SSAValue):
+        super().__init__(operands=[stage])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReverseComputeInlineOp:
+        return cls(parse_operand(parser, STAGE))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+
+
+@irdl_op_definition
+class CacheReadOp(RewriteOp):
+    """
+    A copy of a tensor that some stages read, with a schedule of its own.
+
+    ```mlir
+    %a = sched.cache_read "A" for %c
+    %b = sched.cache_read "B" for %c, %d scope "stack"
+    ```
+    Constraints:
+      (C1) one reader or more.
+    """
+
+    name = "sched.cache_read"
+
+    tensor = prop_def(StringAttr)
+    readers = var_operand_def(StageType)
+    scope = prop_def(StringAttr)
+    result = result_def(StageType)
+
+    def __init__(self, tensor: str, readers: Sequence[SSAValue], scope: str = ARENA):
+        properties = {"tensor": StringAttr(tensor), "scope": StringAttr(scope)}
+        super().__init__(operands=[readers], properties=properties, result_types=[STAGE])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CacheReadOp:
+        tensor = parser.parse_str_literal()
+        parser.parse_keyword("for")
+        names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        return cls(tensor, [parser.resolve_operand(name, STAGE) for name in names], _parse_scope(parser))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.tensor)
+        printer.print_string(" for")
+        print_operands_of(printer, self)
+        _print_scope(printer, self.scope)
+
+    def verify_(self) -> None:
+        if not self.readers:  # (C1)
+            raise VerifyException("cache_read must name a stage that reads the copy")
+
+
+@irdl_op_definition
+class CacheWriteOp(RewriteOp):
+    """
+    The stage that computes what a stage then copies out: the result is the new one.
+
+    ```mlir
+    %w = sched.cache_write %c
+    ```
+    """
+
+    name = "sched.cache_write"
+
+    stage = operand_def(StageType)
+    scope = prop_def(StringAttr)
+    result = result_def(StageType)
+
+    def __init__(self, stage: SSAValue, scope: str = ARENA):
+        properties = {"scope": StringAttr(scope)}
+        super().__init__(operands=[stage], properties=properties, result_types=[STAGE])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CacheWriteOp:
+        return cls(parse_operand(parser, STAGE), _parse_scope(parser))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        _print_scope(printer, self.scope)
+
+
+@irdl_op_definition
+class RfactorOp(RewriteOp):
+    """
+    The partial results of a summed loop, or of a part of it, as a stage; the old one combines these.
+
+    ```mlir
+    %r0, %r1 = sched.split %r by [?, 16]
+    %f = sched.rfactor %r0 axis 0
+    ```
+    """
+
+    name = "sched.rfactor"
+
+    loop = operand_def(LoopType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    result = result_def(StageType)
+
+    def __init__(self, loop: SSAValue, axis: int = 0):
+        properties = {"axis": IntegerAttr(axis, i64)}
+        super().__init__(operands=[loop], properties=properties, result_types=[STAGE])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RfactorOp:
+        loop = parse_operand(parser, LOOP)
+        has_axis = parser.parse_optional_keyword("axis") is not None
+        return cls(loop, parse_count(parser) if has_axis else 0)
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        if self.axis.value.data:
+            printer.print_string(f" axis {self.axis.value.data}")
+
+
+@irdl_op_definition
+class FuseOp(RewriteOp):
+    """
+    Two neighbouring loops as one, on operands whose dimensions are merged (collapse).
+
+    ```mlir
+    sched.fuse %i, %j
+    %f, %r = sched.loops %c
+    ```
+    """
+
+    name = "sched.fuse"
+
+    outer = operand_def(LoopType)
+    inner = operand_def(LoopType)
+
+    def __init__(self, outer: SSAValue, inner: SSAValue):
+        super().__init__(operands=[outer, inner])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FuseOp:
+        outer = parse_operand(parser, LOOP)
+        parser.parse_punctuation(",")
+        return cls(outer, parse_operand(parser, LOOP))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+
+
+@irdl_op_definition
+class TransformLayoutOp(RewriteOp):
+    """
+    A tensor in blocks, packed by a copy, which stages read in its place.
+
+    ```mlir
+    %b = sched.transform_layout "B" for %c to affine_map<(k, n) -> (n floordiv 16, k, n mod 16)>
+    ```
+    """
+
+    name = "sched.transform_layout"
+
+    tensor = prop_def(StringAttr)
+    reader = operand_def(StageType)
+    layout = prop_def(AffineMapAttr)
+    result = result_def(StageType)
+
+    def __init__(self, tensor: str, reader: SSAValue, layout: AffineMap):
+        properties = {"tensor": StringAttr(tensor), "layout": AffineMapAttr(layout)}
+        super().__init__(operands=[reader], properties=properties, result_types=[STAGE])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TransformLayoutOp:
+        tensor = parser.parse_str_literal()
+        parser.parse_keyword("for")
+        reader = parse_operand(parser, STAGE)
+        parser.parse_keyword("to")
+        attr = parser.parse_attribute()
+        if not isinstance(attr, AffineMapAttr):
+            parser.raise_error("expected an affine_map from indices to places")
+        return cls(tensor, reader, attr.data)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.tensor)
+        printer.print_string(" for")
+        print_operands_of(printer, self)
+        printer.print_string(" to ")
+        printer.print_attribute(self.layout)

@@ -1,0 +1,104 @@
+"""Steps that change the kernel, on stages of a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from stepwell.dialects.schedule_script import (
+    CacheReadOp,
+    CacheWriteOp,
+    ComputeAtOp,
+    ComputeInlineOp,
+    FuseOp,
+    ReverseComputeInlineOp,
+    RewriteOp,
+    RfactorOp,
+    ScriptOp,
+    TransformLayoutOp,
+)
+from stepwell.passes.analysis.scripts.inlining import compute_inline, reverse_compute_inline, transform_layout
+from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop
+from stepwell.passes.analysis.scripts.rewrites import Place, Target, cache_read, cache_write, fuse, rfactor
+
+TargetOf: TypeAlias = Callable[[SSAValue], Target]
+LoopOf: TypeAlias = Mapping[SSAValue, Loop]
+
+
+def is_rewrite(op: Operation) -> bool:
+    """Whether a step changes the kernel at once."""
+    return isinstance(op, RewriteOp) or (isinstance(op, ComputeAtOp) and op.loop is not None)
+
+
+def changes_kernel(script: ScriptOp) -> bool:
+    """Whether a script has steps that change the kernel."""
+    return any(is_rewrite(op) for op in script.steps)
+
+
+def take_rewrite(op: Operation, target_of: TargetOf, loops: LoopOf, taken: Collection[str]) -> str | None:
+    """
+    Carry a step out.
+
+    Args: `target_of` is the stage of a value, also that of a loop; `taken` are the names of stages.
+    Returns: the name of the stage that the step makes, if any.
+    Raises: IllegalStepError, before anything is changed.
+    """
+    match op:
+        case CacheReadOp():
+            name = _unique(f"{op.tensor.data}_cache", taken)
+            cache_read(op.tensor.data, [target_of(value) for value in op.readers], op.scope.data, name)
+        case CacheWriteOp():
+            target = target_of(op.stage)
+            name = _unique(f"{target.name}_cache", taken)
+            cache_write(target, op.scope.data, name)
+        case RfactorOp():
+            target = target_of(op.loop)
+            name = _unique(f"{target.name}_rf", taken)
+            rfactor(target, loops[op.loop], op.axis.value.data, name)
+        case TransformLayoutOp():
+            name = _unique(f"{op.tensor.data}_packed", taken)
+            transform_layout(op.tensor.data, target_of(op.reader), op.layout.data, name)
+        case _:
+            _take_unnamed(op, target_of, loops)
+            return None
+    return name
+
+
+def _take_unnamed(op: Operation, target_of: TargetOf, loops: LoopOf) -> None:
+    """Carry out a step that makes no stage."""
+    match op:
+        case ComputeInlineOp():
+            compute_inline(target_of(op.stage))
+        case ReverseComputeInlineOp():
+            reverse_compute_inline(target_of(op.stage))
+        case FuseOp():
+            if target_of(op.outer).name != target_of(op.inner).name:
+                raise IllegalStepError("they are loops of two stages")
+            fuse(target_of(op.outer), loops[op.outer], loops[op.inner])
+        case ComputeAtOp() if op.loop is not None:
+            reader = target_of(op.consumer)
+            if target_of(op.loop).name != reader.name:
+                raise IllegalStepError(f"loop {loops[op.loop].name} is none of {reader.name}")
+            Place(target_of(op.stage), reader, loops[op.loop]).compute()
+        case _:
+            raise IllegalStepError(f"{op.name} is no step of a script")
+
+
+def _unique(name: str, taken: Collection[str]) -> str:
+    plain, number = name, 1
+    while name in taken:
+        name, number = f"{plain}{number}", number + 1
+    return name
+
+
+def adopt_body(func: FuncOp, made: FuncOp) -> None:
+    """Give a function the body of another one, which has none afterwards."""
+    for block in list(func.body.blocks):
+        func.body.erase_block(block, safe_erase=False)
+    blocks: list[Block] = list(made.body.blocks)
+    for block in blocks:
+        made.body.detach_block(block)
+        func.body.add_block(block)

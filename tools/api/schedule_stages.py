@@ -1,0 +1,261 @@
+"""Stages of a schedule in Python, and the steps about the loops of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from stepwell.dialects.schedule_script import ARENA
+from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.analysis.scripts.replay import names_of_loops
+from stepwell.passes.analysis.scripts.stages import stages_of
+from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:
+    from stepwell.frontend.te.tensors import Tensor
+    from stepwell.tools.api.schedules import Schedule
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of a stage."""
+
+    name: str
+    stage: str
+    value: str
+    """The name of its value in the script."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass
+class Steps:
+    """The steps of a kernel's script."""
+
+    kernel: str
+    lines: list[str] = field(default_factory=list[str])
+    stages: dict[str, str] = field(default_factory=dict[str, str])
+    """The value of each stage that the script names."""
+    names: set[str] = field(default_factory=set[str])
+    """The names of values so far."""
+
+    def fork(self) -> Steps:
+        """A copy."""
+        return Steps(self.kernel, [*self.lines], dict(self.stages), {*self.names})
+
+    def value(self, hint: str) -> str:
+        """A new name of a value."""
+        plain = "".join(c for c in hint if c.isalnum() and c.isascii()) or "v"
+        base = plain.rstrip("0123456789") or "v"
+        name, number = plain if plain[0].isalpha() else base, 0
+        while name in self.names:
+            name, number = f"{base}{number}", number + 1
+        self.names.add(name)
+        return name
+
+    def text(self) -> str:
+        """The script."""
+        body = "".join(f"  {line}\n" for line in self.lines)
+        return f'sched.script @{self.kernel}_schedule for "{self.kernel}" {{\n{body}}}\n'
+
+
+class Stage:
+    """A stage of a schedule: the op that computes a tensor, and the steps about its loops."""
+
+    def __init__(self, schedule: Schedule, name: str, kernel: FuncOp):
+        self._schedule, self.name, self._kernel = schedule, name, kernel
+
+    @property
+    def loops(self) -> list[Loop]:
+        """The loops, outer to inner; before any step those of sums are last."""
+        found = self._schedule.nest(self.name, self._kernel)
+        if found is None:
+            self._open()
+            found = self._schedule.nest(self.name, self._kernel)
+        assert found is not None
+        nest, values = found
+        return [Loop(loop.name, self.name, values[loop.name]) for loop in nest.loops]
+
+    def split(
+        self,
+        loop: Loop,
+        factor: int | Sequence[int | None] | None = None,
+        *,
+        factors: Sequence[int | None] = (),
+    ) -> list[Loop]:
+        """Split a loop: an inner part of `factor` iterations, or parts of all factors; None is open."""
+        given = factors or ((None, factor) if isinstance(factor, int | None) else factor)
+        text = ", ".join("?" if each is None else str(each) for each in given)
+        return self._made(
+            [loop], len(given), lambda parts: f"{parts} = sched.split %{loop.value} by [{text}]"
+        )
+
+    def tile(self, x: Loop, y: Loop, fx: int, fy: int) -> list[Loop]:
+        """Split two loops, with the inner parts inside."""
+        values = f"%{x.value}, %{y.value}"
+        return self._made([x, y, x, y], 4, lambda parts: f"{parts} = sched.tile {values} by [{fx}, {fy}]")
+
+    def reorder(self, *loops: Loop) -> None:
+        """Put loops in this order, at the places that they have."""
+        self._take(f"sched.reorder {_values(loops)}")
+
+    def parallel(self, *loops: Loop) -> None:
+        """Let threads share loops."""
+        self._take(f"sched.parallel {_values(loops)}")
+
+    def vectorize(self, loop: Loop) -> None:
+        """Make lanes of a loop."""
+        self._take(f"sched.vectorize {_values([loop])}")
+
+    def unroll(self, loop: Loop, limit: int | None = None) -> None:
+        """Write a loop out."""
+        self._take(f"sched.unroll {_values([loop])}{f' limit {limit}' if limit is not None else ''}")
+
+    def inside(self, *loops: Loop) -> None:
+        """Leave loops to the body of a tile."""
+        self._take(f"sched.inside {_values(loops)}")
+
+    def compute_at(self, consumer: Stage, loop: Loop | None = None) -> None:
+        """Compute the stage in the parallel loops of another one, or in its loops down to one."""
+        for stage in (self, consumer):
+            stage._open()
+        at = "" if loop is None else f" at %{loop.value}"
+        self._take_values(
+            lambda s: f"sched.compute_at %{s.stages[self.name]} in %{s.stages[consumer.name]}{at}"
+        )
+
+    def compute_inline(self) -> None:
+        """Compute the stage in the bodies of its readers."""
+        self._name()
+        self._take_values(lambda steps: f"sched.compute_inline %{steps.stages.pop(self.name)}")
+
+    def reverse_compute_inline(self) -> None:
+        """Compute the stage in the body of the one that it reads."""
+        self._name()
+        self._take_values(lambda steps: f"sched.reverse_compute_inline %{steps.stages[self.name]}")
+
+    def cache_write(self, scope: str = ARENA) -> Stage:
+        """Let a new stage compute what this one copies out."""
+        self._name()
+        return self._new("cache", lambda s: f"sched.cache_write %{s.stages[self.name]}{_scope(scope)}")
+
+    def rfactor(self, loop: Loop, axis: int = 0) -> Stage:
+        """Let a new stage compute partial results of a summed loop, which this one combines."""
+        at = f" axis {axis}" if axis else ""
+        return self._new("rf", lambda _: f"sched.rfactor %{loop.value}{at}")
+
+    def fuse(self, outer: Loop, inner: Loop) -> Loop:
+        """Merge two neighbouring loops."""
+        position = self.loops.index(outer)
+        self._take(f"sched.fuse {_values([outer, inner])}")
+        return self.loops[position]
+
+    def transform_layout(self, tensor: Tensor | str, layout: Callable[..., Sequence[object]]) -> Stage:
+        """Let the stage read a tensor in blocks: `lambda k, n: (n // 16, k, n % 16)`."""
+        self._name()
+        name = tensor if isinstance(tensor, str) else tensor.name
+        text = f"affine_map<{_affine(layout)}>"
+        return self._new(
+            "packed", lambda s: f'sched.transform_layout "{name}" for %{s.stages[self.name]} to {text}'
+        )
+
+    def copied_before(self, tensor: str, scope: str, readers: Sequence[Stage]) -> Stage:
+        """Let stages of the same kernel read a copy of a tensor."""
+        for reader in readers:
+            reader._name()
+
+        def line(steps: Steps) -> str:
+            of = ", ".join(f"%{steps.stages[reader.name]}" for reader in readers)
+            return f'sched.cache_read "{tensor}" for {of}{_scope(scope)}'
+
+        return self._new("cache", line)
+
+    def _new(self, suffix: str, line: Callable[[Steps], str]) -> Stage:
+        """Take a step that makes a stage, and return this."""
+        values: list[str] = []
+
+        def step(steps: Steps) -> None:
+            text = line(steps)
+            values.append(steps.value(f"{self.name}{suffix}"))
+            steps.lines.append(f"%{values[0]} = {text}")
+
+        self._schedule.take(self.name, self._kernel, step)
+        name = self._schedule.name_of(values[0], self._kernel)
+        self._schedule.note_stage(self._kernel, name, values[0])
+        return Stage(self._schedule, name, self._kernel)
+
+    def _name(self) -> None:
+        """Name the stage in the script, once."""
+        self._schedule.take_named(self.name, self._kernel)
+
+    def compute_root(self) -> None:
+        """Compute the stage in loops of its own."""
+        self._open()
+        self._take_values(lambda steps: f"sched.compute_root %{steps.stages[self.name]}")
+
+    def _made(self, loops: Sequence[Loop], count: int, line: Callable[[str], str]) -> list[Loop]:
+        """Take a step that makes loops, and return these."""
+        before = {loop.value for loop in self.loops}
+        names: list[str] = []
+
+        def step(steps: Steps) -> None:
+            of = [loops[n if len(loops) == count else 0].name for n in range(count)]
+            names.extend(steps.value(name) for name in of)
+            steps.lines.append(line(", ".join(f"%{name}" for name in names)))
+
+        self._schedule.take(self.name, self._kernel, step)
+        by_value = {loop.value: loop for loop in self.loops if loop.value not in before}
+        return [by_value[name] for name in names]
+
+    def _take(self, line: str) -> None:
+        self._take_values(lambda _: line)
+
+    def _take_values(self, line: Callable[[Steps], str]) -> None:
+        self._schedule.take(self.name, self._kernel, lambda steps: steps.lines.append(line(steps)))
+
+    def _open(self) -> None:
+        """Name the stage and its loops in the script, once."""
+        if self._schedule.nest(self.name, self._kernel) is not None:
+            return
+        self._name()
+        view = Structured.of(stages_of(self._schedule.now(self._kernel))[self.name])
+        if view is None:
+            message = f"stage {self.name} has forms, and no loops"
+            raise StepwellError("illegal-schedule", None, message, help="use a script: sched.set_form")
+        names = names_of_loops(view)
+        order = sorted(range(view.rank), key=lambda d: not view.parallel[d])
+
+        def step(steps: Steps) -> None:
+            loops = [steps.value(names[d]) for d in order]
+            value = steps.stages[self.name]
+            steps.lines.append(f"{', '.join(f'%{loop}' for loop in loops)} = sched.loops %{value}")
+
+        self._schedule.take(self.name, self._kernel, step)
+
+
+def _values(loops: Sequence[Loop]) -> str:
+    return ", ".join(f"%{loop.value}" for loop in loops)
+
+
+def _scope(scope: str) -> str:
+    return "" if scope == ARENA else f' scope "{scope}"'
+
+
+def _affine(layout: Callable[..., Sequence[object]]) -> str:
+    """The text of an affine map by a function of indices. Raises: StepwellError `illegal-schedule`."""
+    count = len(signature(layout).parameters)
+    results = layout(*(AffineDimExpr(axis) for axis in range(count)))
+    exprs = [AffineExpr.constant(each) if isinstance(each, int) else each for each in results]
+    if wrong := [each for each in exprs if not isinstance(each, AffineExpr)]:
+        message = f"a layout is a tuple of indices, found {wrong[0]!r}"
+        raise StepwellError("illegal-schedule", None, message)
+    return str(AffineMap(count, 0, tuple(cast("list[AffineExpr]", exprs))))
