@@ -92,11 +92,26 @@ class AttentionOp(GraphOp):
         expect_domain(self.q, Domain.FLOAT)  # (C1)
         for other in (self.k, self.v, *([] if self.mask is None else [self.mask])):
             expect_same_element(self.q, other)
-        check_attention(self.q, self.k, self.v, self.mask)  # (C2), (C3)
+        for name, value in (("q", self.q), ("k", self.k), ("v", self.v)):  # (C2)
+            if (rank := len(dims_of(value.type))) < 2:
+                raise VerifyException(f"operand {name} must have rank 2 or more, found {rank}")
+        (*_, depth), (*_, keys, depth_of_k) = dims_of(self.q.type), dims_of(self.k.type)
+        if differ(depth, depth_of_k):
+            raise VerifyException(f"q and k must have one depth, found {depth} and {depth_of_k}")
+        if differ(keys, keys_of_v := dims_of(self.v.type)[-2]):
+            raise VerifyException(f"k and v must have as many keys, found {keys} and {keys_of_v}")
+        scores = self.scores_dims()
+        if self.mask is not None:  # (C3)
+            own = dims_of(self.mask.type)
+            joined = broadcast([scores, own])
+            if len(joined) != len(scores) or any(map(differ, joined, scores)):
+                raise VerifyException(
+                    f"the mask must broadcast to the scores {shape_text(scores)}, found {shape_text(own)}"
+                )
 
     def batch_dims(self) -> tuple[Dim, ...]:
-        """The dimensions before the last two, broadcast over all three operands."""
-        return batch_dims(self.q, self.k, self.v)
+        """The dimensions before the last two, broadcast over queries, keys and values."""
+        return broadcast([dims_of(value.type)[:-2] for value in (self.q, self.k, self.v)])
 
     def scores_dims(self) -> tuple[Dim, ...]:
         """The shape of the scores: [batch..., queries, keys]."""
@@ -105,28 +120,3 @@ class AttentionOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:  # (C4)
         columns = dims_of(self.v.type)[-1]
         return [tensor_type(element_of_value(self.q), (*self.scores_dims()[:-1], columns))]
-
-
-def batch_dims(q: SSAValue, k: SSAValue, v: SSAValue) -> tuple[Dim, ...]:
-    """The dimensions before the last two, broadcast over queries, keys and values."""
-    return broadcast([dims_of(value.type)[:-2] for value in (q, k, v)])
-
-
-def check_attention(q: SSAValue, k: SSAValue, v: SSAValue, mask: SSAValue | None) -> None:
-    """Require operands of attention to fit each other, as its (C2) and (C3) say. Raises: VerifyException."""
-    for name, value in (("q", q), ("k", k), ("v", v)):
-        if (rank := len(dims_of(value.type))) < 2:
-            raise VerifyException(f"operand {name} must have rank 2 or more, found {rank}")
-    (*_, queries, depth), (*_, keys, depth_of_k) = dims_of(q.type), dims_of(k.type)
-    if differ(depth, depth_of_k):
-        raise VerifyException(f"q and k must have one depth, found {depth} and {depth_of_k}")
-    if differ(keys, keys_of_v := dims_of(v.type)[-2]):
-        raise VerifyException(f"k and v must have as many keys, found {keys} and {keys_of_v}")
-    scores = (*batch_dims(q, k, v), queries, keys)
-    if mask is not None:
-        own = dims_of(mask.type)
-        joined = broadcast([scores, own])
-        if len(joined) != len(scores) or any(differ(a, b) for a, b in zip(joined, scores, strict=True)):
-            raise VerifyException(
-                f"the mask must broadcast to the scores {shape_text(scores)}, found {shape_text(own)}"
-            )

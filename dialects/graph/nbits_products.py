@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, f32, i32, i64
@@ -101,34 +100,11 @@ class MatmulNbitsOp(GraphOp):
 
     def check(self) -> None:
         columns, bits, block = (attr.value.data for attr in (self.columns, self.bits, self.block))
-        operands = NbitsOperands(self.x, self.codes, self.scales, self.zero_points, self.x_scales)
-        operands.check(columns, bits, block)
-
-    def infer(self) -> Sequence[Attribute]:  # (C6)
-        return [tensor_type(f32, (*dims_of(self.x.type)[:-1], Dim.of(self.columns.value.data)))]
-
-
-@dataclass(frozen=True)
-class NbitsOperands:
-    """The operands of such a product, on level 1 or 2."""
-
-    x: SSAValue
-    codes: SSAValue
-    scales: SSAValue
-    zero_points: SSAValue | None
-    x_scales: SSAValue | None
-
-    def check(self, columns: int, bits: int, block: int, byte: Attribute = U8) -> None:
-        """
-        Require operands to fit, as (C1) to (C5) say; `byte` is the type of zero points.
-
-        Raises: VerifyException.
-        """
         for value, name, wanted in (
             (self.x, "x", f32 if self.x_scales is None else i32),
             (self.codes, "codes", i32),
             (self.scales, "scales", f32),
-            (self.zero_points, "zero_points", byte),
+            (self.zero_points, "zero_points", U8),
             (self.x_scales, "x_scales", f32),
         ):
             if value is not None and (found := element_of_value(value)) != wanted:  # (C1)
@@ -142,6 +118,9 @@ class NbitsOperands:
             raise VerifyException(f"x must have known steps, and codes three dimensions: {shape_text(found)}")
         self._check_panels(columns, bits, block)
         self._check_bytes(block)
+
+    def infer(self) -> Sequence[Attribute]:  # (C6)
+        return [tensor_type(f32, (*dims_of(self.x.type)[:-1], Dim.of(self.columns.value.data)))]
 
     def steps(self) -> int:
         """The steps of a sum."""

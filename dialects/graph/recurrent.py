@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -63,8 +65,22 @@ ACTIVATIONS = {
 FALSE = bool_attr(False)
 
 
+class RnnProperties(IRDLOperation, ABC):
+    """The properties of recurrent layers, of levels 1 and 2."""
+
+    cell = prop_def(StringAttr)
+    direction = prop_def(StringAttr)
+    activations = prop_def(ArrayAttr[StringAttr])
+    alphas = prop_def(DenseArrayBase.constr(f32))
+    betas = prop_def(DenseArrayBase.constr(f32))
+    clip = opt_prop_def(FloatAttr.constr(f32))
+    input_forget = prop_def(BoolAttr, default_value=FALSE)
+    linear_before_reset = prop_def(BoolAttr, default_value=FALSE)
+    packing = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+
+
 @irdl_op_definition
-class RnnOp(GraphOp):
+class RnnOp(RnnProperties, GraphOp):
     """
     A recurrent layer over a time-major sequence: x [T, N, I] gives y [T, D, N, H] and the state [D, N, H].
 
@@ -101,15 +117,6 @@ class RnnOp(GraphOp):
     c0 = opt_operand_def(AnyTensor)
     peepholes = opt_operand_def(AnyTensor)
     outputs = var_result_def(AnyTensor)
-    cell = prop_def(StringAttr)
-    direction = prop_def(StringAttr)
-    activations = prop_def(ArrayAttr[StringAttr])
-    alphas = prop_def(DenseArrayBase.constr(f32))
-    betas = prop_def(DenseArrayBase.constr(f32))
-    clip = opt_prop_def(FloatAttr.constr(f32))
-    input_forget = prop_def(BoolAttr, default_value=FALSE)
-    linear_before_reset = prop_def(BoolAttr, default_value=FALSE)
-    packing = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -166,8 +166,17 @@ class ArgminOp(ArgReduceOp):
     name = "graph.argmin"
 
 
+class ScanProperties(IRDLOperation, ABC):
+    """The properties of scans, of levels 1 and 2."""
+
+    kind = prop_def(StringAttr)
+    axis = prop_def(IntegerAttr.constr(i64))
+    exclusive = prop_def(BoolAttr)
+    reverse = prop_def(BoolAttr)
+
+
 @irdl_op_definition
-class ScanOp(SameTypeOp):
+class ScanOp(ScanProperties, SameTypeOp):
     """
     Running `sum prod max min` along an axis; `exclusive` leaves the element itself out, `reverse` runs
     back.
@@ -184,11 +193,6 @@ class ScanOp(SameTypeOp):
 
     name = "graph.scan"
     KIND: ClassVar[Kind] = Kind.OPAQUE
-
-    kind = prop_def(StringAttr)
-    axis = prop_def(IntegerAttr.constr(i64))
-    exclusive = prop_def(BoolAttr)
-    reverse = prop_def(BoolAttr)
 
     assembly_format = (
         "$input `kind` $kind `axis` $axis `exclusive` $exclusive `reverse` $reverse attr-dict"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, Float32Type, FloatAttr, StringAttr, UnitAttr, f32, f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -36,8 +38,22 @@ COORDINATES = (
 ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 
+class ResizeProperties(IRDLOperation, ABC):
+    """The properties of resizes, of levels 1 and 2."""
+
+    scales = opt_prop_def(DenseArrayBase.constr(f64))
+    mode = prop_def(StringAttr)
+    coordinate = prop_def(StringAttr)
+    nearest = prop_def(StringAttr)
+    cubic_a = prop_def(FloatAttr[Float32Type])
+    antialias = opt_prop_def(UnitAttr)
+    exclude_outside = opt_prop_def(UnitAttr)
+    roi = opt_prop_def(DenseArrayBase.constr(f64))
+    extrapolation = prop_def(FloatAttr[Float32Type])
+
+
 @irdl_op_definition
-class ResizeOp(GraphOp):
+class ResizeOp(ResizeProperties, GraphOp):
     """
     Sample a tensor at another density along its axes, one after the other, the last first.
 
@@ -62,15 +78,6 @@ class ResizeOp(GraphOp):
     input = operand_def(AnyTensor)
     shape_value = opt_operand_def(AnyTensor)
     shape = opt_prop_def(DimsAttr)
-    scales = opt_prop_def(DenseArrayBase.constr(f64))
-    mode = prop_def(StringAttr)
-    coordinate = prop_def(StringAttr)
-    nearest = prop_def(StringAttr)
-    cubic_a = prop_def(FloatAttr[Float32Type])
-    antialias = opt_prop_def(UnitAttr)
-    exclude_outside = opt_prop_def(UnitAttr)
-    roi = opt_prop_def(DenseArrayBase.constr(f64))
-    extrapolation = prop_def(FloatAttr[Float32Type])
     result = result_def(AnyTensor)
 
     traits = traits_def(Pure())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -28,8 +30,18 @@ MOST_LEAVES = 64
 """The most leaves of a tree whose leaves are bits of an integer."""
 
 
+class TreeProperties(IRDLOperation, ABC):
+    """The properties of tree ensembles, of levels 1 and 2."""
+
+    depth = prop_def(IntegerAttr.constr(i64))
+    leaves = prop_def(IntegerAttr.constr(i64))
+    largest = prop_def(IntegerAttr.constr(i64))
+    aggregate = prop_def(StringAttr)
+    flips = opt_prop_def(UnitAttr)
+
+
 @irdl_op_definition
-class TreeEnsembleOp(GraphOp):
+class TreeEnsembleOp(TreeProperties, GraphOp):
     """
     The aggregate, over all trees, of the weights of the leaves that each row of `x` reaches.
 
@@ -75,11 +87,6 @@ class TreeEnsembleOp(GraphOp):
     bit_vectors = var_operand_def(AnyTensor)
     """Cuts and masks, or nothing."""
     result = result_def(AnyTensor)
-    depth = prop_def(IntegerAttr.constr(i64))
-    leaves = prop_def(IntegerAttr.constr(i64))
-    largest = prop_def(IntegerAttr.constr(i64))
-    aggregate = prop_def(StringAttr)
-    flips = opt_prop_def(UnitAttr)
 
     traits = traits_def(Pure())
     assembly_format = (
@@ -106,7 +113,26 @@ class TreeEnsembleOp(GraphOp):
         )
 
     def check(self) -> None:
-        check_tables(self.x, (self.nodes, self.trees, self.weights, *self.bit_vectors))
+        tables = [self.nodes, self.trees, self.weights, *self.bit_vectors]
+        element = element_of_value(self.x)
+        if element not in (f32, f64) or len(dims_of(self.x.type)) != 2:  # (C1)
+            raise VerifyException(f"x must be [rows, features] of f32 or f64, found {self.x.type}")
+        if len(tables) not in (3, 5):
+            raise VerifyException(f"trees have 3 tables, or 5 with bit vectors, found {len(tables)}")
+        number = i32 if element == f32 else i64
+        columns = {"nodes": (number, 4), "trees": (i32, 5), "weights": (None, None), "cuts": (number, 2)}
+        for (name, (type, width)), table in zip(columns.items(), tables, strict=False):  # (C2)
+            dims, found = dims_of(table.type), element_of_value(table)
+            fits = found == type if type is not None else is_float(found)
+            if len(dims) != 2 or not fits or (width is not None and dims[1] != width):
+                wanted = f"{width} columns of {type}" if type is not None else "columns of floats"
+                raise VerifyException(f"{name} must have {wanted}, found {table.type}")
+        if len(tables) == 5:
+            cuts, masks = (dims_of(table.type) for table in tables[3:])
+            if len(masks) != 1 or masks[0] != cuts[0] or element_of_value(tables[4]) not in (i32, i64):
+                raise VerifyException(
+                    f"masks must be {cuts[0]} numbers of i32 or i64, found {tables[4].type}"
+                )
         numbers = (self.depth, self.leaves, self.largest)
         if self.aggregate.data not in AGGREGATES or any(n.value.data < 0 for n in numbers):  # (C3)
             raise VerifyException(
@@ -116,24 +142,3 @@ class TreeEnsembleOp(GraphOp):
     def infer(self) -> Sequence[Attribute]:  # (C4)
         targets = dims_of(self.weights.type)[1]
         return [tensor_type(element_of_value(self.weights), [dims_of(self.x.type)[0], targets])]
-
-
-def check_tables(x: SSAValue, tables: Sequence[SSAValue]) -> None:
-    """Require nodes, trees and weights, then no or both tables of bit vectors. Raises: VerifyException."""
-    element = element_of_value(x)
-    if element not in (f32, f64) or len(dims_of(x.type)) != 2:  # (C1)
-        raise VerifyException(f"x must be [rows, features] of f32 or f64, found {x.type}")
-    if len(tables) not in (3, 5):
-        raise VerifyException(f"trees have 3 tables, or 5 with bit vectors, found {len(tables)}")
-    number = i32 if element == f32 else i64
-    columns = {"nodes": (number, 4), "trees": (i32, 5), "weights": (None, None), "cuts": (number, 2)}
-    for (name, (type, width)), table in zip(columns.items(), tables, strict=False):  # (C2)
-        dims, found = dims_of(table.type), element_of_value(table)
-        fits = found == type if type is not None else is_float(found)
-        if len(dims) != 2 or not fits or (width is not None and dims[1] != width):
-            wanted = f"{width} columns of {type}" if type is not None else "columns of floats"
-            raise VerifyException(f"{name} must have {wanted}, found {table.type}")
-    if len(tables) == 5:
-        cuts, masks = (dims_of(table.type) for table in tables[3:])
-        if len(masks) != 1 or masks[0] != cuts[0] or element_of_value(tables[4]) not in (i32, i64):
-            raise VerifyException(f"masks must be {cuts[0]} numbers of i32 or i64, found {tables[4].type}")

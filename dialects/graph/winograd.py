@@ -58,36 +58,28 @@ class WinogradConvOp(GraphOp):
         self.initialize([x, u], {"tile": tile, "pads": pads})
 
     def check(self) -> None:
-        check_winograd(self.x, self.u, self.tile.value.data, self.pads.get_values())
+        if any(element_of_value(value) != f32 for value in self.operands):  # (C1)
+            raise VerifyException("elements must be f32")
+        tile, pads = self.tile.value.data, self.pads.get_values()
+        if tile not in TILES:
+            raise VerifyException(f"tile must be one of {list(TILES)}, found {tile}")
+        x, u = dims_of(self.x.type), dims_of(self.u.type)
+        if len(x) != _BLOCKED_RANK or not x[-1].is_static:  # (C2)
+            raise VerifyException(f"x must be [N, C / b, H, W, b], found {shape_text(x)}")
+        points = (tile + FILTER - 1) ** 2
+        is_fitting = len(u) == len("PQCL") and u[0] == points and u[2] == x[1] * x[-1]
+        if not is_fitting or (u[1] * u[3]).value % x[-1].value:
+            raise VerifyException(
+                f"u must be [{points}, panels, {x[1] * x[-1]}, panel] with a multiple of {x[-1]} results, "
+                f"found {shape_text(u)}"
+            )
+        if len(pads) != len(x) - 1 or any(p < 0 for p in pads):  # (C3)
+            raise VerifyException(f"pads must be 4 numbers that are not negative, found {list(pads)}")
+        check_fits(x[2:4], [Dim.of(FILTER)] * 2, [1, 1], pads)
 
     def infer(self) -> Sequence[Attribute]:  # (C4)
-        return [tensor_type(f32, winograd_dims(self.x, self.u, self.pads.get_values()))]
-
-
-def check_winograd(x_value: SSAValue, u_value: SSAValue, tile: int, pads: Sequence[int]) -> None:
-    """Require operands of a Winograd convolution to fit, as (C1) to (C3) say. Raises: VerifyException."""
-    if any(element_of_value(value) != f32 for value in (x_value, u_value)):  # (C1)
-        raise VerifyException("elements must be f32")
-    if tile not in TILES:
-        raise VerifyException(f"tile must be one of {list(TILES)}, found {tile}")
-    x, u = dims_of(x_value.type), dims_of(u_value.type)
-    if len(x) != _BLOCKED_RANK or not x[-1].is_static:  # (C2)
-        raise VerifyException(f"x must be [N, C / b, H, W, b], found {shape_text(x)}")
-    points = (tile + FILTER - 1) ** 2
-    if len(u) != len("PQCL") or u[0] != points or u[2] != x[1] * x[-1] or (u[1] * u[3]).value % x[-1].value:
-        raise VerifyException(
-            f"u must be [{points}, panels, {x[1] * x[-1]}, panel] with a multiple of {x[-1]} results, "
-            f"found {shape_text(u)}"
-        )
-    if len(pads) != len(x) - 1 or any(p < 0 for p in pads):  # (C3)
-        raise VerifyException(f"pads must be 4 numbers that are not negative, found {list(pads)}")
-    check_fits(x[2:4], [Dim.of(FILTER)] * 2, [1, 1], pads)
-
-
-def winograd_dims(x: SSAValue, u: SSAValue, pads: Sequence[int]) -> list[Dim]:
-    """The shape of the result of a Winograd convolution."""
-    n, _, height, width, lanes = dims_of(x.type)
-    _, panels, _, panel = dims_of(u.type)
-    top, left, bottom, right = pads
-    rows, columns = height + (top + bottom - FILTER + 1), width + (left + right - FILTER + 1)
-    return [n, panels * panel // lanes, rows, columns, lanes]
+        n, _, height, width, lanes = dims_of(self.x.type)
+        _, panels, _, panel = dims_of(self.u.type)
+        top, left, bottom, right = self.pads.get_values()
+        rows, columns = height + (top + bottom - FILTER + 1), width + (left + right - FILTER + 1)
+        return [tensor_type(f32, [n, panels * panel // lanes, rows, columns, lanes])]

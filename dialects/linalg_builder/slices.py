@@ -39,10 +39,11 @@ def _operands(dims: Sequence[Dim], rewriter: PatternRewriter) -> _Offsets:
     return dynamic, DenseArrayBase.from_list(i64, static)
 
 
-def _computed(at: Mapping[int, SSAValue], rank: int) -> _Offsets:
-    """Computed indices of some axes, and 0 for the others, as a parameter of a slice op."""
-    static = [DYNAMIC_INDEX if axis in at else 0 for axis in range(rank)]
-    return [at[axis] for axis in sorted(at)], DenseArrayBase.from_list(i64, static)
+def _computed(at: Mapping[int, SSAValue | int], rank: int) -> _Offsets:
+    """The indices of some axes, and 0 for the others, as a parameter of a slice op."""
+    indices = [at.get(axis, 0) for axis in range(rank)]
+    static = [index if isinstance(index, int) else DYNAMIC_INDEX for index in indices]
+    return [i for i in indices if not isinstance(i, int)], DenseArrayBase.from_list(i64, static)
 
 
 def _slice(
@@ -114,9 +115,9 @@ def layer_of(
 
 
 def with_layer(
-    piece: SSAValue, into: SSAValue, at: Mapping[int, SSAValue], rewriter: PatternRewriter
+    piece: SSAValue, into: SSAValue, at: Mapping[int, SSAValue | int], rewriter: PatternRewriter
 ) -> SSAValue:
-    """A tensor whose slice at one computed index of some axes is replaced."""
+    """A tensor whose slice at one index of some axes is replaced."""
     return _inserted(piece, into, _computed(at, len(dims_of(piece.type))), rewriter)
 
 

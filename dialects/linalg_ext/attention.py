@@ -7,26 +7,14 @@ from math import ceil, prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, FloatAttr, TensorType, UnitAttr, f32
-from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    AnyAttr,
-    VarConstraint,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.layouts import ATTENTION
 from stepwell.dialects.graph.attention import AttentionOp as GraphAttentionOp
-from stepwell.dialects.graph.attention import batch_dims, check_attention
-from stepwell.dialects.graph.relations import differ, element_of_value, shape_text
-from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.linalg_ext.forms import Form, Size
+from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.machine.target import F32_BYTES
@@ -40,7 +28,7 @@ MOST_SCORES = 1 << 26
 
 
 @irdl_op_definition
-class AttentionOp(FormsOp):
+class AttentionOp(GraphFormsOp):
     """
     `graph.attention` into a tensor, all of whose elements it writes.
 
@@ -61,43 +49,29 @@ class AttentionOp(FormsOp):
     """
 
     name = "linalg_ext.attention"
-
-    T: ClassVar = VarConstraint("T", AnyAttr())
+    GRAPH_OP: ClassVar = GraphAttentionOp
+    UNITS: ClassVar = {"zero_masked": "zero_masked"}
 
     q = operand_def(TensorType)
     k = operand_def(TensorType)
     v = operand_def(TensorType)
-    init = operand_def(T)
+    init = operand_def(TensorType)
     mask = opt_operand_def(TensorType)
-    result = result_def(T)
+    result = result_def(TensorType)
     scale = prop_def(FloatAttr[Float32Type])
     zero_masked = opt_prop_def(UnitAttr)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$q `,` $k `,` $v `into` $init (`mask` $mask^)? `scale` $scale (`zero_masked` $zero_masked^)?"
         " attr-dict `:` functional-type(operands, results)"
     )
 
-    def __init__(self, op: GraphAttentionOp, init: SSAValue):
-        """The op that writes what `op` computes into `init`."""
-        super().__init__(
-            operands=[op.q, op.k, op.v, init, op.mask],
-            result_types=[init.type],
-            properties={"scale": op.scale, "zero_masked": UnitAttr() if op.zero_masked else None},
-        )
-
     def verify_(self) -> None:
         (*_, depth), (*_, columns) = dims_of(self.q.type), dims_of(self.v.type)
-        values = [self.q, self.k, self.v, self.init, *([] if self.mask is None else [self.mask])]
-        is_f32 = all(element_of_value(value) == f32 for value in values)
+        is_f32 = all(element_of_value(value) == f32 for value in self.operands)
         if not is_f32 or not depth.is_static or not columns.is_static:  # (C1)
             raise VerifyException(f"rows must be f32 of known size, found {self.q.type} and {self.v.type}")
-        check_attention(self.q, self.k, self.v, self.mask)  # (C2)
-        wanted = (*batch_dims(self.q, self.k, self.v), dims_of(self.q.type)[-2], columns)
-        found = dims_of(self.result.type)
-        if len(found) != len(wanted) or any(map(differ, found, wanted)):  # (C3)
-            raise VerifyException(f"the result must be {shape_text(wanted)}, found {shape_text(found)}")
+        super().verify_()
 
     @property
     def queries(self) -> Dim:

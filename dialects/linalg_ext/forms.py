@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.traits import Pure
 
 from stepwell.dialects.sched import SCHEDULE, Schedule, schedule_of
 from stepwell.runtime.errors import StepwellError
@@ -55,6 +56,8 @@ class Form:
 
 class FormsOp(IRDLOperation, ABC):
     """An op whose schedule is a form."""
+
+    traits = traits_def(Pure())
 
     @abstractmethod
     def forms(self) -> Mapping[str, Form]:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i8, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i8, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    AnyAttr,
     AttrSizedOperandSegments,
-    VarConstraint,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
     prop_def,
     result_def,
-    traits_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.layouts import NBITS
+from stepwell.dialects.graph.nbits_products import U8
 from stepwell.dialects.graph.nbits_products import MatmulNbitsOp as GraphMatmulNbitsOp
-from stepwell.dialects.graph.nbits_products import NbitsOperands
-from stepwell.dialects.graph.relations import differ, shape_text
-from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
-from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
-from stepwell.dialects.types import dims_of
+from stepwell.dialects.linalg_ext.forms import Form, Size
+from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.tensor_ir.structured import tensor_shape
+from stepwell.dialects.types import dims_of, int_attr
 from stepwell.runtime.dims import Dim
 
 MOST_CHAINS, MOST_FEW, MOST_GROUPS, MOST_DEPTH, MOST_ROWS, MOST_PAIRS = 4, 64, 64, 1 << 14, 8, 8
@@ -35,7 +31,7 @@ MOST_CHAINS, MOST_FEW, MOST_GROUPS, MOST_DEPTH, MOST_ROWS, MOST_PAIRS = 4, 64, 6
 
 
 @irdl_op_definition
-class MatmulNbitsOp(FormsOp):
+class MatmulNbitsOp(GraphFormsOp):
     """
     `graph.matmul_nbits` of a matrix into a tensor, all of whose elements it writes.
 
@@ -59,20 +55,18 @@ class MatmulNbitsOp(FormsOp):
     """
 
     name = "linalg_ext.matmul_nbits"
-
-    T: ClassVar = VarConstraint("T", AnyAttr())
+    GRAPH_OP: ClassVar = GraphMatmulNbitsOp
 
     x = operand_def(TensorType)
     codes = operand_def(TensorType)
     scales = operand_def(TensorType)
-    init = operand_def(T)
+    init = operand_def(TensorType)
     zero_points = opt_operand_def(TensorType)
     x_scales = opt_operand_def(TensorType)
-    result = result_def(T)
+    result = result_def(TensorType)
     bits = prop_def(IntegerAttr.constr(i64))
     block = prop_def(IntegerAttr.constr(i64))
 
-    traits = traits_def(Pure())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$x `,` $codes `,` $scales `into` $init (`zero_points` $zero_points^ `:` type($zero_points))? "
@@ -80,25 +74,20 @@ class MatmulNbitsOp(FormsOp):
         "`(` type($x) `,` type($codes) `,` type($scales) `,` type($init) `)` `->` type($result)"
     )
 
-    def __init__(self, op: GraphMatmulNbitsOp, x: SSAValue, x_scales: SSAValue | None, init: SSAValue):
-        """The op that writes what `op` computes of a matrix into `init`."""
-        super().__init__(
-            operands=[x, op.codes, op.scales, init, op.zero_points, x_scales],
-            result_types=[init.type],
-            properties={"bits": op.bits, "block": op.block},
-        )
-
     def verify_(self) -> None:
         found = dims_of(self.result.type)
         if len(found) != 2 or not found[1].is_static or len(dims_of(self.x.type)) != 2:  # (C1)
             raise VerifyException(
                 f"x and the result must be matrices of known columns, found {self.x.type}, {self.result.type}"
             )
-        operands = NbitsOperands(self.x, self.codes, self.scales, self.zero_points, self.x_scales)
-        operands.check(found[1].value, self.bits.value.data, self.block.value.data, i8)
-        wanted = (self.rows, found[1])
-        if tensor_element(self.result) != f32 or any(map(differ, found, wanted)):  # (C2)
-            raise VerifyException(f"the result must be f32 {shape_text(wanted)}, found {self.result.type}")
+        super().verify_()
+
+    def size_properties(self, sizes: Sequence[Sequence[Dim]]) -> Mapping[str, Attribute]:
+        return {"columns": int_attr(sizes[0][1].value)}
+
+    def element_of(self, name: str, value: SSAValue) -> Attribute:
+        stored = super().element_of(name, value)
+        return U8 if name == "zero_points" and stored == i8 else stored
 
     @property
     def rows(self) -> Dim:

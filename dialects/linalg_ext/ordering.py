@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, f32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
 
 from stepwell.dialects.costs.kernels import SEARCHES
 from stepwell.dialects.graph.ordering import TopKOp as GraphTopKOp
 from stepwell.dialects.graph.reduction import ScanOp as GraphScanOp
+from stepwell.dialects.graph.reduction import ScanProperties
 from stepwell.dialects.linalg_builder.scalars import Scalars
 from stepwell.dialects.linalg_ext.forms import Form, Size
 from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
@@ -49,10 +57,12 @@ class TopKOp(GraphFormsOp):
     GRAPH_OP: ClassVar = GraphTopKOp
 
     input = operand_def(TensorType)
+    inits = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
     axis = prop_def(IntegerAttr.constr(i64))
     largest = prop_def(BoolAttr)
+    of = opt_prop_def(Attribute)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$input `into` $inits (`of` $of^)? `axis` $axis `largest` $largest attr-dict"
         " `:` functional-type(operands, results)"
@@ -112,7 +122,7 @@ def rank_block(row: Dim) -> int:
 
 
 @irdl_op_definition
-class ScanOp(GraphFormsOp):
+class ScanOp(ScanProperties, GraphFormsOp):
     """
     `graph.scan` into a tensor, all of whose elements it writes.
 
@@ -135,14 +145,12 @@ class ScanOp(GraphFormsOp):
     GRAPH_OP: ClassVar = GraphScanOp
 
     input = operand_def(TensorType)
-    kind = prop_def(StringAttr)
-    axis = prop_def(IntegerAttr.constr(i64))
-    exclusive = prop_def(BoolAttr)
-    reverse = prop_def(BoolAttr)
+    init = operand_def(TensorType)
+    result = result_def(TensorType)
+    of = opt_prop_def(Attribute)
 
-    traits = traits_def(Pure())
     assembly_format = (
-        "$input `into` $inits (`of` $of^)? `kind` $kind `axis` $axis `exclusive` $exclusive"
+        "$input `into` $init (`of` $of^)? `kind` $kind `axis` $axis `exclusive` $exclusive"
         " `reverse` $reverse attr-dict `:` functional-type(operands, results)"
     )
 

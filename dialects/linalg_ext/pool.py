@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, UnitAttr, bf16, f16, f32, i64
-from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    AnyAttr,
-    VarConstraint,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
-from xdsl.traits import Pure
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.kernels import POOLS
-from stepwell.dialects.graph.relations import differ
 from stepwell.dialects.graph.window import PoolOp as GraphPoolOp
-from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
+from stepwell.dialects.linalg_ext.forms import Form, Size
+from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.window_axis import WindowAxis
-from stepwell.dialects.types import dims_of
+from stepwell.dialects.types import bool_attr, dims_of
 from stepwell.runtime.dims import Dim
-from stepwell.runtime.window import window_count
 
 KINDS = ("max", "avg")
 _RANK = 4
@@ -37,7 +26,7 @@ LEAST_LANES, MOST_LANES, MOST_STRIPS, MOST_ROWS = 4, 32, 16, 64
 
 
 @irdl_op_definition
-class PoolOp(FormsOp):
+class PoolOp(GraphFormsOp):
     """
     A `graph.pool` of two spatial axes into a tensor, all of whose elements it writes.
 
@@ -57,60 +46,43 @@ class PoolOp(FormsOp):
     """
 
     name = "linalg_ext.pool"
-
-    T: ClassVar = VarConstraint("T", AnyAttr())
+    GRAPH_OP: ClassVar = GraphPoolOp
+    UNITS: ClassVar = {"with_pads": "count_include_pad"}
 
     x = operand_def(TensorType)
-    init = operand_def(T)
-    result = result_def(T)
+    init = operand_def(TensorType)
+    result = result_def(TensorType)
     kind = prop_def(StringAttr)
     kernel = prop_def(DenseArrayBase.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
     with_pads = opt_prop_def(UnitAttr)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$x `into` $init `kind` $kind `kernel` $kernel `strides` $strides `pads` $pads"
         " (`with_pads` $with_pads^)? attr-dict `:` functional-type(operands, results)"
     )
-
-    def __init__(self, op: GraphPoolOp, init: SSAValue):
-        """The op that writes what `op` computes into `init`."""
-        with_pads = UnitAttr() if op.count_include_pad else None
-        properties = {"kind": op.kind, "kernel": op.kernel, "strides": op.strides, "pads": op.pads}
-        super().__init__(
-            operands=[op.x, init], result_types=[init.type], properties={**properties, "with_pads": with_pads}
-        )
 
     def verify_(self) -> None:
         if self.kind.data not in KINDS:  # (C1)
             raise VerifyException(f'kind must be {" or ".join(KINDS)}, found "{self.kind.data}"')
         types, dims = (self.x.type, self.result.type), [dims_of(v.type) for v in (self.x, self.result)]
         is_plane = all(len(own) == _RANK and all(d.is_static for d in own[2:]) for own in dims)
-        elements = tensor_element(self.x), tensor_element(self.result)
-        if not is_plane or elements[0] not in (f32, f16, bf16) or elements[0] != elements[1]:
+        if not is_plane or tensor_element(self.x) not in (f32, f16, bf16):
             raise VerifyException(f"planes must be floats [N, C, H, W] of known size, found {types}")
         kernel, strides, pads = (p.get_values() for p in (self.kernel, self.strides, self.pads))
         lengths = [len(numbers) for numbers in (kernel, strides, pads)]
         if lengths != [2, 2, 4] or min(*kernel, *strides) < 1 or min(pads) < 0:  # (C2)
             raise VerifyException(f"expected 2 kernel sizes, 2 strides and 4 pads, found {lengths}")
-        differs = any(differ(a, b) for a, b in zip(dims[0][:2], dims[1][:2], strict=True))
-        if differs or not (self._has_windows(ceil=False) or self._has_windows(ceil=True)):  # (C3)
-            raise VerifyException(f"the result does not have the windows of the input, found {types}")
+        super().verify_()  # (C3)
 
-    def _has_windows(self, *, ceil: bool) -> bool:
-        """Whether the result has as many windows as the input, their number rounded up or down."""
-        return all(
-            window_count(Dim.of(a.size), Dim.of(a.kernel), a.stride, 1, a.begin, a.end, ceil=ceil) == a.count
-            and a.count > 0
-            for a in self.axes
-        )
+    def size_properties(self, sizes: Sequence[Sequence[Dim]]) -> Mapping[str, Attribute]:
+        return {"dilations": DenseArrayBase.from_list(i64, [1, 1]), "ceil": bool_attr(self._is_rounded_up)}
 
     @property
-    def ceil(self) -> bool:
-        """Whether the number of windows is rounded up."""
-        return not self._has_windows(ceil=False)
+    def _is_rounded_up(self) -> bool:
+        """Whether there are windows past the end of the input."""
+        return any((a.count - 1) * a.stride + a.kernel > a.begin + a.size + a.end for a in self.axes)
 
     @property
     def axes(self) -> list[WindowAxis]:

@@ -5,36 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    BoolAttr,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    f32,
-    i64,
-)
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
-    prop_def,
-    traits_def,
+    var_operand_def,
+    var_result_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.kernels import CELLS
-from stepwell.dialects.graph.recurrent import FALSE, GATES
+from stepwell.dialects.graph.recurrent import GATES, RnnProperties
 from stepwell.dialects.graph.recurrent import RnnOp as GraphRnnOp
 from stepwell.dialects.linalg_ext.forms import Form, Size
 from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
 from stepwell.dialects.tensor_ir.sizes import size_of
-from stepwell.dialects.types import dims_of, int_attr
+from stepwell.dialects.types import dims_of
 from stepwell.runtime.machine.target import F32_BYTES
 
 MOST_STEPS = 1 << 16
@@ -42,7 +32,7 @@ MOST_STEPS = 1 << 16
 
 
 @irdl_op_definition
-class RnnOp(GraphFormsOp):
+class RnnOp(RnnProperties, GraphFormsOp):
     """
     `graph.rnn` into tensors: the outputs of all steps, the last states and, of an LSTM, the last cells.
 
@@ -76,18 +66,11 @@ class RnnOp(GraphFormsOp):
     h0 = opt_operand_def(TensorType)
     c0 = opt_operand_def(TensorType)
     peepholes = opt_operand_def(TensorType)
-    cell = prop_def(StringAttr)
-    direction = prop_def(StringAttr)
-    activations = prop_def(ArrayAttr[StringAttr])
-    alphas = prop_def(DenseArrayBase.constr(f32))
-    betas = prop_def(DenseArrayBase.constr(f32))
-    clip = opt_prop_def(FloatAttr.constr(f32))
-    input_forget = prop_def(BoolAttr, default_value=FALSE)
-    linear_before_reset = prop_def(BoolAttr, default_value=FALSE)
-    packing = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+    inits = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    of = opt_prop_def(Attribute)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
     assembly_format = (
         "$x `,` $w `,` $r (`bias` $bias^ `:` type($bias))? (`lengths` $lengths^ `:` type($lengths))?"
         " (`h0` $h0^ `:` type($h0))? (`c0` $c0^ `:` type($c0))?"

@@ -6,21 +6,12 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseArrayBase,
-    Float32Type,
-    FloatAttr,
-    StringAttr,
-    TensorType,
-    UnitAttr,
-    f64,
-)
+from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Attribute, OpResult
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
 from stepwell.dialects.graph.resize import ResizeOp as GraphResizeOp
+from stepwell.dialects.graph.resize import ResizeProperties
 from stepwell.dialects.linalg_ext.forms import Form
 from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
 from stepwell.dialects.tensor_ir.sizes import size_through_views
@@ -34,7 +25,7 @@ MAX_NEIGHBOURS = 64
 
 
 @irdl_op_definition
-class ResizeOp(GraphFormsOp):
+class ResizeOp(ResizeProperties, GraphFormsOp):
     """
     A `graph.resize` of a known density into a tensor, whose sizes are those of the result.
 
@@ -59,19 +50,12 @@ class ResizeOp(GraphFormsOp):
     GRAPH_OP: ClassVar = GraphResizeOp
 
     input = operand_def(TensorType)
-    scales = opt_prop_def(DenseArrayBase.constr(f64))
-    mode = prop_def(StringAttr)
-    coordinate = prop_def(StringAttr)
-    nearest = prop_def(StringAttr)
-    cubic_a = prop_def(FloatAttr[Float32Type])
-    antialias = opt_prop_def(UnitAttr)
-    exclude_outside = opt_prop_def(UnitAttr)
-    roi = opt_prop_def(DenseArrayBase.constr(f64))
-    extrapolation = prop_def(FloatAttr[Float32Type])
+    init = operand_def(TensorType)
+    result = result_def(TensorType)
+    of = opt_prop_def(Attribute)
 
-    traits = traits_def(Pure())
     assembly_format = (
-        "$input `into` $inits (`of` $of^)? (`scales` $scales^)? `mode` $mode `coordinate` $coordinate"
+        "$input `into` $init (`of` $of^)? (`scales` $scales^)? `mode` $mode `coordinate` $coordinate"
         " `nearest` $nearest `cubic_a` $cubic_a (`antialias` $antialias^)?"
         " (`exclude_outside` $exclude_outside^)? (`roi` $roi^)? `extrapolation` $extrapolation"
         " attr-dict `:` functional-type(operands, results)"
@@ -85,10 +69,10 @@ class ResizeOp(GraphFormsOp):
         """The dimensions of the input, and those of the result."""
         source = self.input
         if isinstance(source, OpResult) and isinstance(before := source.op, GraphFormsOp):
-            source = before.inits[source.index]
+            source = before.written[source.index]
         input, result = (
             [size_through_views(value, d) or dims_of(value.type)[d] for d in range(len(dims_of(value.type)))]
-            for value in (source, self.inits[0])
+            for value in (source, self.init)
         )
         return input, result
 

@@ -5,35 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    AnyAttr,
-    VarConstraint,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
-from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, var_operand_def
 
 from stepwell.dialects.costs.kernels import TREES
-from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.graph.trees import MOST_LEAVES, check_tables
+from stepwell.dialects.graph.trees import MOST_LEAVES, TreeProperties
 from stepwell.dialects.graph.trees import TreeEnsembleOp as GraphTreeEnsembleOp
-from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
-from stepwell.dialects.tensor_ir.structured import tensor_shape
+from stepwell.dialects.linalg_ext.forms import Form, Size
+from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
 
 MOST_WALKS, MOST_BLOCK, MOST_LANES = 64, 1 << 16, 256
 """The most walks in lock step, rows of a block, and rows in lanes: code is written out for each."""
 
 
 @irdl_op_definition
-class TreeEnsembleOp(FormsOp):
+class TreeEnsembleOp(TreeProperties, GraphFormsOp):
     """
     `graph.tree_ensemble` into a tensor, all of whose elements it writes.
 
@@ -53,43 +39,21 @@ class TreeEnsembleOp(FormsOp):
     """
 
     name = "linalg_ext.tree_ensemble"
-
-    T: ClassVar = VarConstraint("T", AnyAttr())
+    GRAPH_OP: ClassVar = GraphTreeEnsembleOp
 
     x = operand_def(TensorType)
     nodes = operand_def(TensorType)
     trees = operand_def(TensorType)
     weights = operand_def(TensorType)
-    init = operand_def(T)
+    init = operand_def(TensorType)
     bit_vectors = var_operand_def(TensorType)
-    result = result_def(T)
-    depth = prop_def(IntegerAttr.constr(i64))
-    leaves = prop_def(IntegerAttr.constr(i64))
-    largest = prop_def(IntegerAttr.constr(i64))
-    aggregate = prop_def(StringAttr)
-    flips = opt_prop_def(UnitAttr)
+    result = result_def(TensorType)
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$x `,` $nodes `,` $trees `,` $weights `into` $init (`bits` $bit_vectors^)? `depth` $depth"
         " `leaves` $leaves `largest` $largest `aggregate` $aggregate (`flips` $flips^)? attr-dict"
         " `:` functional-type(operands, results)"
     )
-
-    def __init__(self, op: GraphTreeEnsembleOp, init: SSAValue):
-        """The op that writes what `op` computes into `init`."""
-        super().__init__(
-            operands=[op.x, op.nodes, op.trees, op.weights, init, op.bit_vectors],
-            result_types=[init.type],
-            properties=dict[str, Attribute | None](op.properties),
-        )
-
-    def verify_(self) -> None:
-        check_tables(self.x, (self.nodes, self.trees, self.weights, *self.bit_vectors))  # (C1)
-        shape = [tensor_shape(self.x)[0], tensor_shape(self.weights)[1]]
-        wanted = TensorType(element_of_value(self.weights), shape)
-        if self.result.type != wanted:  # (C2)
-            raise VerifyException(f"the result must be {wanted}, found {self.result.type}")
 
     def forms(self) -> Mapping[str, Form]:
         walks = Size(TREES.walks, MOST_WALKS)

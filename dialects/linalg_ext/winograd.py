@@ -6,26 +6,15 @@ from collections.abc import Mapping
 from math import ceil
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, f32, i64
-from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    AnyAttr,
-    VarConstraint,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
-from xdsl.traits import Pure
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.layouts import WINOGRAD
-from stepwell.dialects.graph.relations import differ, shape_text
 from stepwell.dialects.graph.winograd import WinogradConvOp as GraphWinogradConvOp
-from stepwell.dialects.graph.winograd import check_winograd, winograd_dims
-from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
-from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
+from stepwell.dialects.linalg_ext.forms import Form, Size
+from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.machine.target import F32_BYTES
@@ -35,7 +24,7 @@ MOST_TILES, MOST_GROUPS = 1024, 64
 
 
 @irdl_op_definition
-class WinogradConvOp(FormsOp):
+class WinogradConvOp(GraphFormsOp):
     """
     `graph.winograd_conv` into a tensor, all of whose elements it writes.
 
@@ -56,38 +45,23 @@ class WinogradConvOp(FormsOp):
     """
 
     name = "linalg_ext.winograd_conv"
-
-    T: ClassVar = VarConstraint("T", AnyAttr())
+    GRAPH_OP: ClassVar = GraphWinogradConvOp
 
     x = operand_def(TensorType)
     u = operand_def(TensorType)
-    init = operand_def(T)
-    result = result_def(T)
+    init = operand_def(TensorType)
+    result = result_def(TensorType)
     tile = prop_def(IntegerAttr.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
 
-    traits = traits_def(Pure())
     assembly_format = (
         "$x `,` $u `into` $init `tile` $tile `pads` $pads attr-dict `:` functional-type(operands, results)"
     )
 
-    def __init__(self, op: GraphWinogradConvOp, init: SSAValue):
-        """The op that writes what `op` computes into `init`."""
-        super().__init__(
-            operands=[op.x, op.u, init],
-            result_types=[init.type],
-            properties={"tile": op.tile, "pads": op.pads},
-        )
-
     def verify_(self) -> None:
-        tile, pads = self.tile.value.data, self.pads.get_values()
         if not all(d.is_static for d in (*dims_of(self.x.type)[1:2], *dims_of(self.u.type))):  # (C1)
             raise VerifyException(f"channels must be known, found {self.x.type} and {self.u.type}")
-        check_winograd(self.x, self.u, tile, pads)
-        wanted, found = winograd_dims(self.x, self.u, pads), dims_of(self.result.type)
-        is_f32 = tensor_element(self.result) == f32
-        if not is_f32 or len(found) != len(wanted) or any(map(differ, found, wanted)):  # (C2)
-            raise VerifyException(f"the result must be f32 {shape_text(wanted)}, found {self.result.type}")
+        super().verify_()
 
     @property
     def tiles(self) -> Dim:

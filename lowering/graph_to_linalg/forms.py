@@ -9,17 +9,37 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph, linalg_ext
 from stepwell.dialects.costs.kernels import POOLS
 from stepwell.dialects.costs.machine import MACHINE
+from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.mixed import mixed_dims
 from stepwell.dialects.graph.relations import element_of_value, shape_text
 from stepwell.dialects.linalg_builder.scalars import Scalars
 from stepwell.dialects.linalg_builder.slices import copied
 from stepwell.dialects.linalg_builder.support import elementwise, empty, empty_like, is_returned
 from stepwell.dialects.linalg_builder.views import join_dims, split_dims
+from stepwell.dialects.linalg_ext import GraphFormsOp, LinalgExt
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
+
+_FORMS = {form.GRAPH_OP: form for form in LinalgExt.operations if issubclass(form, GraphFormsOp)}
+
+
+def _into_empty(op: GraphOp, rewriter: PatternRewriter) -> GraphFormsOp:
+    """The op of `linalg_ext` that writes the results of a graph op into empty tensors, not inserted."""
+    return _FORMS[type(op)].writing(op, [empty_like(result, rewriter) for result in op.results])
+
+
+class FormsLowering(RewritePattern):
+    """`graph.scan`, `graph.top_k`, `graph.tree_ensemble` → the same of `linalg_ext`, into empty tensors."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: graph.ScanOp | graph.TopKOp | graph.TreeEnsembleOp, rewriter: PatternRewriter
+    ) -> None:
+        """Replace the op."""
+        rewriter.replace(op, _into_empty(op, rewriter))
 
 
 class AttentionLowering(RewritePattern):
@@ -36,7 +56,7 @@ class AttentionLowering(RewritePattern):
                 f"a kernel of graph.attention needs f32 rows of known size, found {op.q.type}, {op.v.type}",
                 help="run `legalize{set=kernels}` before",
             )
-        rewriter.replace(op, linalg_ext.AttentionOp(op, empty(tensor_of(op.result), rewriter)))
+        rewriter.replace(op, _into_empty(op, rewriter))
 
 
 def has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
@@ -64,7 +84,7 @@ def has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
 
 def pool_by_rows(op: graph.PoolOp, rewriter: PatternRewriter) -> SSAValue:
     """The result of a pool as a `linalg_ext.pool` into an empty tensor."""
-    return rewriter.insert(linalg_ext.PoolOp(op, empty(tensor_of(op.outputs[0]), rewriter))).result
+    return rewriter.insert(_into_empty(op, rewriter)).results[0]
 
 
 class WinogradLowering(RewritePattern):
@@ -78,16 +98,7 @@ class WinogradLowering(RewritePattern):
             raise StepwellError(
                 "unsupported", op, f"graph.winograd_conv needs known channels, found {shape_text(x)}"
             )
-        rewriter.replace(op, linalg_ext.WinogradConvOp(op, empty(tensor_of(op.result), rewriter)))
-
-
-class TreeEnsembleLowering(RewritePattern):
-    """`graph.tree_ensemble` → `linalg_ext.tree_ensemble` into an empty tensor."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.TreeEnsembleOp, rewriter: PatternRewriter) -> None:
-        """Replace the op."""
-        rewriter.replace(op, linalg_ext.TreeEnsembleOp(op, empty(tensor_of(op.result), rewriter)))
+        rewriter.replace(op, _into_empty(op, rewriter))
 
 
 class RnnLowering(RewritePattern):
@@ -100,7 +111,7 @@ class RnnLowering(RewritePattern):
             raise StepwellError("unsupported", op, f"graph.rnn whose state has the unknown size {op.hidden}")
         if op.lengths is not None:
             op.operands[list(op.operands).index(op.lengths)] = _with_sign(op.lengths, op, rewriter)
-        rewriter.replace(op, linalg_ext.RnnOp.writing(op, [empty_like(r, rewriter) for r in op.outputs]))
+        rewriter.replace(op, _into_empty(op, rewriter))
 
 
 def _with_sign(value: SSAValue, op: Operation, rewriter: PatternRewriter) -> SSAValue:
@@ -128,7 +139,7 @@ class ResizeLowering(RewritePattern):
             return
         for axis in axes:
             neighbour_offsets(op, dims, shape, axis)  # raises
-        rewriter.replace(op, linalg_ext.ResizeOp.writing(op, [empty(tensor_of(op.result), rewriter)]))
+        rewriter.replace(op, _into_empty(op, rewriter))
 
 
 class MatmulNbitsLowering(RewritePattern):
@@ -142,7 +153,7 @@ class MatmulNbitsLowering(RewritePattern):
         x = _as_matrix(op.x, rewriter)
         x_scales = None if op.x_scales is None else _as_matrix(op.x_scales, rewriter)
         init = empty(tensor_type(f32, [dims_of(x.type)[0], columns]), rewriter)
-        made = rewriter.insert(linalg_ext.MatmulNbitsOp(op, x, x_scales, init))
+        made = rewriter.insert(linalg_ext.MatmulNbitsOp.writing(op, [init], x=x, x_scales=x_scales))
         y = split_dims(made.result, [leading, [columns]], rewriter)
         if len(dims_of(op.x.type)) == 1:
             y = join_dims(y, [[Dim.of(1), columns]], rewriter)
@@ -155,21 +166,3 @@ def _as_matrix(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
     if not leading:
         return split_dims(value, [[Dim.of(1), columns]], rewriter)
     return join_dims(value, [leading, [columns]], rewriter)
-
-
-class TopKLowering(RewritePattern):
-    """`graph.top_k` → `linalg_ext.top_k` into empty tensors."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.TopKOp, rewriter: PatternRewriter) -> None:
-        """Replace the op."""
-        rewriter.replace(op, linalg_ext.TopKOp.writing(op, [empty_like(r, rewriter) for r in op.results]))
-
-
-class ScanLowering(RewritePattern):
-    """`graph.scan` → `linalg_ext.scan` into an empty tensor."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ScanOp, rewriter: PatternRewriter) -> None:
-        """Replace the op."""
-        rewriter.replace(op, linalg_ext.ScanOp.writing(op, [empty_like(op.result, rewriter)]))

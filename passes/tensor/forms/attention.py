@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TypeAlias
 
 from xdsl.dialects import arith
@@ -52,7 +53,7 @@ def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], constants: Co
     """
     emit = IRBuilder.before(op, constants)
     tiling = _Tiling.of(op, sizes, emit)
-    items = emit.times(_product(emit, tiling.batch), tiling.blocks)
+    items = reduce(emit.times, [*tiling.batch, tiling.blocks])
     share = emit.ceildiv(items, sizes["groups"])
 
     def one_group(emit: IRBuilder, group: SSAValue, carried: Carried) -> Carried:
@@ -65,13 +66,6 @@ def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], constants: Co
         return emit.loop(start, stop, 1, carried, one_item)
 
     return emit.loop(0, sizes["groups"], 1, [op.init], one_group, parallel=True)[0]
-
-
-def _product(emit: IRBuilder, sizes: Sequence[Index]) -> Index:
-    product: Index = 1
-    for size in sizes:
-        product = emit.times(product, size)
-    return product
 
 
 @dataclass(frozen=True)
@@ -191,10 +185,8 @@ class _Block:
         """
         width = part[1]
         rows, by_row = self._cut(value, (self.at.first, self.at.count), part)
-        columns, pads = (
-            self.emit.empty(f32, [width, self.tiling.lanes]),
-            self.tiling.lanes - self.tiling.block,
-        )
+        columns = self.emit.empty(f32, [width, self.tiling.lanes])
+        pads = self.tiling.lanes - self.tiling.block
         if self.at.count != self.tiling.block:  # the number of missing queries is known at run time only
             columns = filled(self.emit, columns, 0)
         elif pads:

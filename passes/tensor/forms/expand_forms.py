@@ -14,7 +14,6 @@ from stepwell.dialects.ir_builder import Constants
 from stepwell.dialects.linalg_ext import (
     AttentionOp,
     FormsOp,
-    GraphFormsOp,
     MatmulNbitsOp,
     PoolOp,
     ResizeOp,
@@ -90,5 +89,5 @@ class ExpandFormsPass(FunctionPass):
             form, sizes = form_of(op)
             results = EXPANSIONS[type(op)][form](op, sizes, constants)
             Rewriter.replace_op(op, [], [results] if isinstance(results, SSAValue) else results)
-        if any(isinstance(op, GraphFormsOp) for op in ops):
+        if ops:
             drop_names(func)

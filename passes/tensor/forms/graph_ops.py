@@ -35,7 +35,7 @@ def by_graph_op(emit: Emission) -> Expansion:
         extents = Extents(op, constants)
         graph_op, casts = op.graph_op(extents.of)
         IRBuilder.before(op).insert([*casts, graph_op])
-        inits = [cast.results[0] for cast in casts[len(casts) - len(op.inits) :]]
+        inits = [cast.results[0] for cast in casts[len(casts) - len(op.written) :]]
         rewriter, made = SymbolRewriter(graph_op, extents.symbols), list[Operation]()
         rewriter.operation_insertion_handler.append(made.append)
         results = emit(graph_op, inits, sizes, rewriter)

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import UnitAttr, f32
-from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import SelectOp
@@ -17,6 +16,7 @@ from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import NOT_POSITIVE
 from stepwell.dialects.tensor_ir.transfers import Vector, read, vector_type, write
 from stepwell.dialects.tensor_ir.vector_values import greater
+from stepwell.passes.tensor.forms.structured_ops import filled, plus, times
 
 Carried: TypeAlias = Sequence[SSAValue]
 """Tensors and vectors carried by loops."""
@@ -90,9 +90,7 @@ class OnlineSoftmax:
     @staticmethod
     def start(emit: IRBuilder, softmax: LaneSoftmax) -> OnlineSoftmax:
         """The state before any row: maxima of -inf, sums of 0."""
-        tops, totals = (
-            emit.value(FillOp([emit.number(n, f32)], [emit.empty(f32, [softmax.columns])])) for n in (-inf, 0)
-        )
+        tops, totals = (filled(emit, emit.empty(f32, [softmax.columns]), number) for number in (-inf, 0))
         return OnlineSoftmax(softmax, tops, totals)
 
     def add(self, emit: IRBuilder, x: SSAValue, rows: Index) -> tuple[SSAValue, SSAValue, OnlineSoftmax]:
@@ -107,7 +105,7 @@ class OnlineSoftmax:
             shift = lanes.finite(emit, top)
             x, total = lanes.powers(emit, x, rows, shift)
             factor = _power(emit, before, shift)
-            total = _sum(emit, emit.value(arith.MulfOp(sums, factor)), total)
+            total = plus(emit, times(emit, sums, factor), total)
             states = (top, tops), (total, totals), (factor, factors)
             return [x, *(lanes.write(emit, value, into) for value, into in states)]
 
@@ -183,9 +181,9 @@ class _Lanes:
             powers = [_power(inside, value, shift) for value in found]
             for row, power in zip(places, powers, strict=True):
                 x = write(inside, power, x, [row, self.first], (1,))
-            return [x, *(_sum(inside, a, b) for a, b in zip(sums, powers, strict=True))]
+            return [x, *(plus(inside, a, b) for a, b in zip(sums, powers, strict=True))]
 
-        x, total = self._along_rows(emit, rows, [x], self._number(emit, 0), step, _sum)
+        x, total = self._along_rows(emit, rows, [x], self._number(emit, 0), step, plus)
         return x, total
 
     def _of_row(self, emit: IRBuilder, x: SSAValue, row: SSAValue) -> SSAValue:
@@ -230,7 +228,3 @@ def _power(emit: IRBuilder, x: SSAValue, top: SSAValue) -> SSAValue:
     power = math.ExpOp(emit.value(arith.SubfOp(x, top)))
     power.attributes[NOT_POSITIVE] = UnitAttr()
     return emit.value(power)
-
-
-def _sum(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit.value(arith.AddfOp(a, b))

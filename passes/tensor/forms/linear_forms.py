@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.tensor_ir.transfers import vector_of
+from stepwell.passes.tensor.forms.structured_ops import plus, times
 from stepwell.runtime.winograd import Matrix
 
 Terms = Mapping[int, Fraction]
@@ -27,7 +28,7 @@ def apply_matrix(emit: IRBuilder, matrix: Matrix, values: Sequence[SSAValue]) ->
     rows: list[Terms] = [{k: c for k, c in enumerate(row) if c} for row in matrix]
     # Columns first: each opposed pair is replaced by its sum and difference.
     for j, k in _opposed_columns(rows):
-        total, difference = _add(emit, values[j], values[k]), _subtract(emit, values[j], values[k])
+        total, difference = plus(emit, values[j], values[k]), _subtract(emit, values[j], values[k])
         values += [total, difference]
         rows = [_merged(row, j, k, len(values) - 2) for row in rows]
     results: dict[int, SSAValue] = {}
@@ -41,7 +42,7 @@ def apply_matrix(emit: IRBuilder, matrix: Matrix, values: Sequence[SSAValue]) ->
             continue
         even = _sum(emit, {k: c for k, c in row.items() if rows[partner][k] == c}, values)
         odd = _sum(emit, {k: c for k, c in row.items() if rows[partner][k] != c}, values)
-        results[r], results[partner] = _add(emit, even, odd), _subtract(emit, even, odd)
+        results[r], results[partner] = plus(emit, even, odd), _subtract(emit, even, odd)
     return [results[r] for r in range(len(rows))]
 
 
@@ -85,14 +86,14 @@ def _sum(emit: IRBuilder, terms: Terms, values: Sequence[SSAValue]) -> SSAValue:
     first = next((k for k, c in terms.items() if c == 1), None)
     if first is None:
         first = next(iter(terms))
-        total = emit.value(arith.MulfOp(values[first], _splat(emit, values[first], terms[first])))
+        total = times(emit, values[first], _splat(emit, values[first], terms[first]))
     else:
         total = values[first]
     for k, c in terms.items():
         if k == first:
             continue
         if abs(c) == 1:
-            total = _add(emit, total, values[k]) if c == 1 else _subtract(emit, total, values[k])
+            total = plus(emit, total, values[k]) if c == 1 else _subtract(emit, total, values[k])
         else:
             operands = [values[k], _splat(emit, values[k], c), total]
             total = emit.value(vector.FMAOp.create(operands=operands, result_types=[total.type]))
@@ -101,12 +102,7 @@ def _sum(emit: IRBuilder, terms: Terms, values: Sequence[SSAValue]) -> SSAValue:
 
 def _splat(emit: IRBuilder, like: SSAValue, number: Fraction) -> SSAValue:
     """A constant vector of a number in all lanes, of the type of `like`."""
-    type = vector_of(like)
-    return emit.number(float(number), type)
-
-
-def _add(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit.value(arith.AddfOp(a, b))
+    return emit.number(float(number), vector_of(like))
 
 
 def _subtract(emit: IRBuilder, a: SSAValue, b: SSAValue) -> SSAValue:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -21,7 +21,7 @@ from stepwell.dialects.graph.recurrent import FUNCTIONS, GATES
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.linalg_builder import activation
 from stepwell.dialects.linalg_builder.scalars import Scalars
-from stepwell.dialects.linalg_builder.slices import cut, layer_of, paste
+from stepwell.dialects.linalg_builder.slices import cut, layer_of, paste, with_layer
 from stepwell.dialects.linalg_builder.sums import accumulator, rounded, sum_of_products
 from stepwell.dialects.linalg_builder.support import (
     PARALLEL,
@@ -227,7 +227,7 @@ class _Direction:
         self, row: SSAValue, at: SSAValue, gates: SSAValue, y: SSAValue, states: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """The new states after step `at`, row `row` of `gates`, preceded by `y` with the step's output."""
-        seen = self._row(gates, row)
+        seen = layer_of(gates, {0: row}, self.rewriter)
         inputs = [(seen, AffineMap(2, 0, (_at(0), _loop(0), _at(g), _loop(1)))) for g in range(self.gates)]
         cell = {"lstm": self._lstm, "gru": self._gru, "rnn": self._plain}[self.cell]
         new = cell(inputs, *states)
@@ -239,29 +239,7 @@ class _Direction:
         one = Dim.of(1)
         piece = rounded(output, self.element, self.rewriter)
         piece = split_dims(piece, [[one, one, self.batch], [self.hidden]], self.rewriter)
-        return [self._written(piece, y, at), *new]
-
-    def _row(self, gates: SSAValue, at: SSAValue) -> SSAValue:
-        """The products of the input with all gates at one step: [1, N, gates, H]."""
-        dims = [Dim.of(1), self.batch, Dim.of(self.gates), self.hidden]
-        sizes = [extent(dim, self.rewriter) for dim in dims if not dim.is_static]
-        op = tensor.ExtractSliceOp.build(
-            operands=[gates, [at], sizes, []],
-            result_types=[tensor_type(self.kept, dims)],
-            properties=_slice_properties([None, 0, 0, 0], dims),
-        )
-        return self.rewriter.insert(op).result
-
-    def _written(self, piece: SSAValue, y: SSAValue, at: SSAValue) -> SSAValue:
-        """The tensor `y` with one step's output [1, 1, N, H] inserted."""
-        dims = dims_of(piece.type)
-        sizes = [extent(dim, self.rewriter) for dim in dims if not dim.is_static]
-        op = tensor.InsertSliceOp.build(
-            operands=[piece, y, [at], sizes, []],
-            result_types=[y.type],
-            properties=_slice_properties([None, self.direction, 0, 0], dims),
-        )
-        return self.rewriter.insert(op).result
+        return [with_layer(piece, y, {0: at, 1: self.direction}, self.rewriter), *new]
 
     def _valid(self, at: SSAValue) -> Callable[[SSAValue, SSAValue | None], SSAValue]:
         """An emitter that selects new values in sequences that reach this step, else old ones or 0."""
@@ -385,14 +363,3 @@ def _loop(number: int) -> AffineExpr:
 
 def _at(index: int) -> AffineExpr:
     return AffineExpr.constant(index)
-
-
-def _slice_properties(offsets: Sequence[int | None], sizes: Sequence[Dim]) -> dict[str, Attribute]:
-    """The static offsets, sizes and strides of a slice; an offset of None is a dynamic operand."""
-    return {
-        "static_offsets": DenseArrayBase.from_list(i64, [DYNAMIC_INDEX if o is None else o for o in offsets]),
-        "static_sizes": DenseArrayBase.from_list(
-            i64, [d.value if d.is_static else DYNAMIC_INDEX for d in sizes]
-        ),
-        "static_strides": DenseArrayBase.from_list(i64, [1] * len(sizes)),
-    }

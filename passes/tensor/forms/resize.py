@@ -149,10 +149,18 @@ def _index(number: SSAValue) -> SSAValue:
 def resize_by_repeats(
     op: graph.ResizeOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
 ) -> Sequence[SSAValue]:
-    """Each element repeated along each axis: a broadcast to new dimensions, which are then joined."""
-    factors = whole_factors(op, dims_of(op.input.type), dims_of(op.result.type))
+    """Each element repeated along each axis: a broadcast to a new dimension after it, the pairs joined."""
+    dims = dims_of(op.input.type)
+    factors = whole_factors(op, dims, dims_of(op.result.type))
     assert factors is not None, "the form is legal for whole factors only"
-    return [_repeated(op.input, factors, rewriter)]
+    groups = [[n] if k == 1 else [n, Dim.of(k)] for n, k in zip(dims, factors, strict=True)]
+    starts = [sum(len(group) for group in groups[:i]) for i in range(len(groups))]
+    split = [dim for group in groups for dim in group]
+    rank = len(split)
+    write = (empty(tensor_type(element_of_value(op.input), split), rewriter), identity(rank))
+    read = (op.input, projection(rank, starts))
+    repeated = generic([read], write, [PARALLEL] * rank, lambda s: s[0], rewriter)
+    return [join_dims(repeated, groups, rewriter)]
 
 
 def resize_by_gather(
@@ -160,7 +168,19 @@ def resize_by_gather(
 ) -> Sequence[SSAValue]:
     """Elements read at indices from one table for each sampled axis."""
     shape = dims_of(op.result.type)
-    return [_nearest(op, sampled_axes(op, dims_of(op.input.type), shape), shape, rewriter)]
+    axes, reads = sampled_axes(op, dims_of(op.input.type), shape), list[Read]()
+    for axis in axes:
+        sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
+        entries = index_table(shape[axis], lambda i, s=sampling: s.nearest(s.coordinate(i)), rewriter)
+        reads.append((entries, projection(len(shape), [axis])))
+
+    def positions(loops: Sequence[SSAValue], entries: Sequence[SSAValue]) -> list[SSAValue]:
+        at = list(loops)
+        for axis, entry in zip(axes, entries, strict=True):
+            at[axis] = index_of(entry)
+        return at
+
+    return [collected(tensor_of(op.result), op.input, reads, positions, rewriter)]
 
 
 def resize_by_axes(*, last_first: bool) -> Emission:
@@ -171,65 +191,29 @@ def resize_by_axes(*, last_first: bool) -> Emission:
     %w = linalg.generic … ins(%indices, …, %weights, …) { tensor.extract %x[…], arith.mulf, arith.addf, … }
     %h = linalg.generic … ins(%indices, …, %weights, …) { tensor.extract %w[…], … }
     ```
+    Sums between passes stay in the sum's type.
     """
 
     def emit(
         op: graph.ResizeOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
     ) -> Sequence[SSAValue]:
-        shape = dims_of(op.result.type)
-        axes = sampled_axes(op, dims_of(op.input.type), shape)
-        return [_axis_by_axis(op, axes[::-1] if last_first else axes, shape, rewriter)]
+        stored, dims, shape = (
+            element_of_value(op.input),
+            list(dims_of(op.input.type)),
+            dims_of(op.result.type),
+        )
+        summed = stored if op.mode.data == "nearest" else f64 if stored == f64 else f32
+        axes, value = sampled_axes(op, dims, shape), op.input
+        if last_first:
+            axes.reverse()
+        for axis in axes:
+            dims[axis] = shape[axis]
+            element = stored if axis == axes[-1] else summed
+            sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
+            value = _pass(value, sampling, tensor_type(element, dims), rewriter)
+        return [value]
 
     return emit
-
-
-def _repeated(value: SSAValue, factors: Sequence[int], rewriter: PatternRewriter) -> SSAValue:
-    """Each element repeated along each axis: a broadcast to a new dimension after it, the pairs joined."""
-    dims = dims_of(value.type)
-    groups = [[n] if k == 1 else [n, Dim.of(k)] for n, k in zip(dims, factors, strict=True)]
-    starts = [sum(len(group) for group in groups[:i]) for i in range(len(groups))]
-    split = [dim for group in groups for dim in group]
-    rank = len(split)
-    write = (empty(tensor_type(element_of_value(value), split), rewriter), identity(rank))
-    read = (value, projection(rank, starts))
-    return join_dims(generic([read], write, [PARALLEL] * rank, lambda s: s[0], rewriter), groups, rewriter)
-
-
-def _nearest(
-    op: graph.ResizeOp, axes: Sequence[int], shape: Sequence[Dim], rewriter: PatternRewriter
-) -> SSAValue:
-    """The result of a nearest resize: elements read at indices from one table for each sampled axis."""
-    rank = len(shape)
-    reads: list[Read] = []
-    for axis in axes:
-        sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
-        entries = index_table(shape[axis], lambda i, s=sampling: s.nearest(s.coordinate(i)), rewriter)
-        reads.append((entries, projection(rank, [axis])))
-
-    def positions(loops: Sequence[SSAValue], entries: Sequence[SSAValue]) -> list[SSAValue]:
-        at = list(loops)
-        for axis, entry in zip(axes, entries, strict=True):
-            at[axis] = index_of(entry)
-        return at
-
-    return collected(tensor_of(op.result), op.input, reads, positions, rewriter)
-
-
-def _axis_by_axis(
-    op: graph.ResizeOp, axes: Sequence[int], shape: Sequence[Dim], rewriter: PatternRewriter
-) -> SSAValue:
-    """
-    The result of one pass for each axis; sums between passes stay in the sum's type.
-    """
-    stored = element_of_value(op.input)
-    summed = stored if op.mode.data == "nearest" else f64 if stored == f64 else f32
-    value, dims = op.input, list(dims_of(op.input.type))
-    for axis in axes:
-        dims[axis] = shape[axis]
-        element = stored if axis == axes[-1] else summed
-        sampling = AxisSampling.of(op, axis, shape[axis], rewriter)
-        value = _pass(value, sampling, tensor_type(element, dims), rewriter)
-    return value
 
 
 def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: PatternRewriter) -> SSAValue:
@@ -246,8 +230,8 @@ def _pass(value: SSAValue, sampling: AxisSampling, type: Tensor, rewriter: Patte
         # Weighted neighbours, read at table entries along the sampled axis.
         for i in range(len(neighbours)):
             at = [index_of(entries[i]) if loop == sampling.axis else j for loop, j in enumerate(loops)]
-            element = tensor.ExtractOp.create(operands=[value, *at], result_types=[signless(source.element)])
-            number = source.convert(source.widen(element.results[0]), sums)
+            element = tensor.ExtractOp(value, at, signless(source.element)).result
+            number = source.convert(source.widen(element), sums)
             terms.append(sums.multiply(number, entries[len(neighbours) + i]) if weights else number)
         result = reduce(sums.add, terms)
         # `tf_crop_and_resize` extrapolates outside the operand.

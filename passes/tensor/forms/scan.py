@@ -150,7 +150,7 @@ def scan_by_rows(
 ) -> Sequence[SSAValue]:
     """The result of a scan along the innermost axis, row by row, with scalars."""
     type, axis = tensor_of(op.result), op.axis.value.data
-    dims, scalars = dims_of(type), Scalars(type.element_type)
+    dims, scalars, kind = dims_of(type), Scalars(type.element_type), KINDS[op.kind.data]
     count, inner = extent(dims[axis], rewriter), len(dims) - axis - 1
 
     def row(outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -160,15 +160,12 @@ def scan_by_rows(
             so_far, result = carried
             position = INDICES.subtract(last, index) if bool(op.reverse) else index
             at = [*outer, position, *[INDICES.constant(0)] * inner]
-            read = tensor.ExtractOp.create(
-                operands=[op.input, *at], result_types=[signless(type.element_type)]
-            )
-            joined = KINDS[op.kind.data].combine(scalars, so_far, scalars.widen(read.results[0]))
+            read = tensor.ExtractOp(op.input, at, signless(type.element_type)).result
+            joined = kind.combine(scalars, so_far, scalars.widen(read))
             stored = scalars.narrow(so_far if bool(op.exclusive) else joined)
-            made = tensor.InsertOp.create(operands=[stored, result, *at], result_types=[result.type])
-            return [joined, made.results[0]]
+            return [joined, tensor.InsertOp(stored, result, at).result]
 
-        start = scalars.constant(KINDS[op.kind.data].start(scalars))
+        start = scalars.constant(kind.start(scalars))
         return row_loops.counted_loop(count, [start, *outputs], step)[1:]
 
     before = [extent(dim, rewriter) for dim in dims[:axis]]

@@ -42,7 +42,29 @@ _KEYS, _RANKS = Scalars(i32), Scalars(i64)
 
 
 @dataclass(frozen=True)
-class Rounds:
+class TopKRow:
+    """The first k elements along the axis of an op, in one row."""
+
+    op: graph.TopKOp
+    rewriter: PatternRewriter
+
+    @property
+    def axis(self) -> int:
+        """The axis that is searched."""
+        return self.op.axis.value.data
+
+    @property
+    def scalars(self) -> Scalars:
+        """Emitters for the element type."""
+        return Scalars(element_of_value(self.op.input))
+
+    def at(self, outer: Sequence[SSAValue], index: SSAValue) -> list[SSAValue]:
+        """The indices of an element: `index` along the axis, `outer` along all others."""
+        return [*outer[: self.axis], index, *outer[self.axis :]]
+
+
+@dataclass(frozen=True)
+class Rounds(TopKRow):
     """
     The first `k` elements of rows, by a tournament of their ranks.
 
@@ -62,9 +84,7 @@ class Rounds:
     ```
     """
 
-    op: graph.TopKOp
     block: int
-    rewriter: PatternRewriter
 
     def row(self, outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Both results for a row, filled by k rounds."""
@@ -74,7 +94,7 @@ class Rounds:
         tops = generic(
             [(blocks, identity(2))], write, loops, lambda s: _RANKS.maximum(s[1], s[0]), self.rewriter
         )
-        steps = extent(dims_of(self.op.chosen.type)[self._axis], self.rewriter)
+        steps = extent(dims_of(self.op.chosen.type)[self.axis], self.rewriter)
 
         def step(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             *outputs, tops = carried
@@ -99,32 +119,25 @@ class Rounds:
         position = self._emitted(lambda: _position(best))
         index = self._emitted(lambda: index_of(position))
         block = self._emitted(lambda: arith.DivUIOp(index, INDICES.constant(size)).result)
-        element = tensor.ExtractOp.create(
-            operands=[self.op.input, *self._at(outer, index)],
-            result_types=[signless(element_of_value(self.op.input))],
-        )
-        value = self.rewriter.insert(element).results[0]
+        stored = signless(element_of_value(self.op.input))
+        value = self.rewriter.insert(tensor.ExtractOp(self.op.input, self.at(outer, index), stored)).result
 
         # The greatest rank of that block among those that remain.
         def left(rank: SSAValue) -> SSAValue:
             return _RANKS.select(_RANKS.compare("lt", rank, best), rank, _RANKS.constant(_RANKS.lowest()))
 
         top = self._greatest((layer_of(blocks, {0: block}, self.rewriter), identity(2)), left)
-        at = self._at(outer, slot)
+        at = self.at(outer, slot)
         stores = zip((value, position, top), (*outputs, tops), (at, at, [block]), strict=True)
-        return [
-            self.rewriter.insert(
-                tensor.InsertOp.create(operands=[new, into, *where], result_types=[into.type])
-            ).results[0]
-            for new, into, where in stores
-        ]
+        return [self.rewriter.insert(tensor.InsertOp(*store)).result for store in stores]
 
     def _blocks(self, outer: Sequence[SSAValue]) -> SSAValue:
         """The ranks of a row as a matrix with one block in each row, padded with the lowest rank."""
-        source, axis, rewriter = self.op.input, self._axis, self.rewriter
+        source, axis, rewriter = self.op.input, self.axis, self.rewriter
         dims = dims_of(source.type)
-        layer = layer_of(source, dict(zip(self._others, outer, strict=True)), rewriter)
-        scalars, largest = Scalars(element_of_value(source)), bool(self.op.largest.value.data)
+        others = [i for i in range(len(dims)) if i != axis]
+        layer = layer_of(source, dict(zip(others, outer, strict=True)), rewriter)
+        scalars, largest = self.scalars, bool(self.op.largest.value.data)
         zero = AffineExpr.constant(0)
         along = tuple(AffineExpr.dimension(0) if i == axis else zero for i in range(len(dims)))
         count, size = _blocks_of(dims[axis], self.block), self.block
@@ -150,25 +163,11 @@ class Rounds:
             lambda s: _RANKS.maximum(s[1], rank(s[0])),
             self.rewriter,
         )
-        return self.rewriter.insert(tensor.ExtractOp.create(operands=[found], result_types=[i64])).results[0]
+        return self.rewriter.insert(tensor.ExtractOp(found, [], i64)).result
 
     def _emitted(self, emit: Callable[[], Emitted]) -> Emitted:
         """The result of an emitter of scalar ops, inserted at the rewriter's insertion point."""
         return inserted(emit, self.rewriter)
-
-    def _at(self, outer: Sequence[SSAValue], index: SSAValue) -> list[SSAValue]:
-        """The indices of an element: `index` along the axis, `outer` along all others."""
-        return [*outer[: self._axis], index, *outer[self._axis :]]
-
-    @property
-    def _others(self) -> list[int]:
-        """All axes but the searched one."""
-        return [i for i in range(len(dims_of(self.op.input.type))) if i != self._axis]
-
-    @property
-    def _axis(self) -> int:
-        """The axis that is searched."""
-        return self.op.axis.value.data
 
 
 def _blocks_of(row: Dim, size: int) -> Dim:

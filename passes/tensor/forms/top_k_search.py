@@ -12,7 +12,6 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.linalg_builder.row_loops import RowBody, counted_loop
 from stepwell.dialects.linalg_builder.scalars import Scalars, signless
 from stepwell.dialects.linalg_builder.slices import INDICES, layer_of
@@ -28,7 +27,7 @@ from stepwell.dialects.linalg_builder.support import (
 from stepwell.dialects.linalg_builder.support import counted_loop as inserted_loop
 from stepwell.dialects.sched import PARALLEL as INDEPENDENT
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
-from stepwell.passes.tensor.forms.top_k_rounds import Rounds
+from stepwell.passes.tensor.forms.top_k_rounds import Rounds, TopKRow
 from stepwell.runtime.dims import Dim
 
 
@@ -36,7 +35,7 @@ def top_k_by_rounds(
     op: graph.TopKOp, inits: Sequence[SSAValue], sizes: Mapping[str, int], rewriter: PatternRewriter
 ) -> Sequence[SSAValue]:
     """Loops over all other axes around the rounds of one row."""
-    return _over_rows(op, inits, lambda _: Rounds(op, sizes["block"], rewriter).row, rewriter)
+    return _over_rows(op, inits, lambda _: Rounds(op, rewriter, sizes["block"]).row, rewriter)
 
 
 def top_k_by_search(
@@ -49,7 +48,7 @@ def top_k_by_search(
     none of them comes before the k-th so far; otherwise its elements are compared one by one, and one that
     comes before the k-th shifts all that come after it.
     """
-    return _over_rows(op, inits, lambda k: _Search(op, k(), sizes.get("block"), rewriter).row, rewriter)
+    return _over_rows(op, inits, lambda k: _Search(op, rewriter, k(), sizes.get("block")).row, rewriter)
 
 
 def _over_rows(
@@ -92,34 +91,22 @@ class _Order:
         return arith.AndIOp(beyond, arith.CmpfOp(lesser, lesser, "ord").result).result
 
 
-@dataclass
-class _Search:
+@dataclass(frozen=True)
+class _Search(TopKRow):
     """The search for the first k elements along one axis, row by row."""
 
-    op: graph.TopKOp
     k: SSAValue
     block: int | None
     """The elements that are compared at once with the k-th; None where they are not neighbours in memory."""
-    rewriter: PatternRewriter
-
-    @property
-    def _scalars(self) -> Scalars:
-        """Emitters for the element type."""
-        return Scalars(element_of_value(self.op.input))
 
     @property
     def _order(self) -> _Order:
         """The order in which elements are searched."""
-        return _Order(self._scalars, bool(self.op.largest.value.data))
-
-    @property
-    def _axis(self) -> int:
-        """The axis that is searched."""
-        return self.op.axis.value.data
+        return _Order(self.scalars, bool(self.op.largest.value.data))
 
     def row(self, outer: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Both results for a row: the first k elements are inserted, then blocks of the rest are searched."""
-        k, size = dims_of(self.op.chosen.type)[self._axis], dims_of(self.op.input.type)[self._axis]
+        k, size = dims_of(self.op.chosen.type)[self.axis], dims_of(self.op.input.type)[self.axis]
         kept = self._visit_all(outer, Dim.of(0), k, outputs)
         if (searched := self.block) is None:
             return self._visit_all(outer, k, size - k, kept)
@@ -145,11 +132,11 @@ class _Search:
         self, outer: Sequence[SSAValue], base: SSAValue, kept: SSAValue, searched: int
     ) -> SSAValue:
         """Whether any element of a block comes before the k-th so far."""
-        axis, rewriter = self._axis, self.rewriter
+        axis, rewriter = self.axis, self.rewriter
         last = inserted(
             lambda: self._read(kept, outer, INDICES.subtract(self.k, INDICES.constant(1))), rewriter
         )
-        at = dict(enumerate(self._indices(outer, base)))
+        at = dict(enumerate(self.at(outer, base)))
         block = layer_of(self.op.input, at, rewriter, {axis: searched})
         order, zero = self._order, AffineExpr.constant(0)
         positions = [AffineExpr.dimension(1) if i == axis else zero for i in range(len(dims_of(block.type)))]
@@ -161,7 +148,7 @@ class _Search:
             rewriter,
         )
         at = extent(Dim.of(0), rewriter)
-        return rewriter.insert(tensor.ExtractOp.create(operands=[some, at], result_types=[i1])).results[0]
+        return rewriter.insert(tensor.ExtractOp(some, at, i1)).result
 
     def _visit_all(
         self, outer: Sequence[SSAValue], first: Dim, count: Dim, kept: Sequence[SSAValue]
@@ -209,7 +196,7 @@ class _Search:
         (position,) = counted_loop(filled_slots, [INDICES.constant(0)], count)
         pushed = counted_loop(INDICES.subtract(last, position), kept, push)
         number = arith.IndexCastOp(index, i64).result
-        return self._store([self._scalars.narrow(value), number], pushed, outer, position)
+        return self._store([self.scalars.narrow(value), number], pushed, outer, position)
 
     def _store(
         self,
@@ -219,22 +206,14 @@ class _Search:
         slot: SSAValue,
     ) -> list[SSAValue]:
         """The two results with an element and its index stored at position `slot` of a row."""
-        at = self._indices(outer, slot)
-        return [
-            tensor.InsertOp.create(operands=[element, target, *at], result_types=[target.type]).results[0]
-            for element, target in zip(elements, into, strict=True)
-        ]
+        at = self.at(outer, slot)
+        return [tensor.InsertOp(new, old, at).result for new, old in zip(elements, into, strict=True)]
 
     def _read(self, source: SSAValue, outer: Sequence[SSAValue], index: SSAValue) -> SSAValue:
         """An element of a row in the type to compute in."""
-        return self._scalars.widen(self._element(source, outer, index))
+        return self.scalars.widen(self._element(source, outer, index))
 
     def _element(self, source: SSAValue, outer: Sequence[SSAValue], index: SSAValue) -> SSAValue:
         """An element of a row in its storage type."""
         element = signless(tensor_of(source).element_type)
-        at = self._indices(outer, index)
-        return tensor.ExtractOp.create(operands=[source, *at], result_types=[element]).results[0]
-
-    def _indices(self, outer: Sequence[SSAValue], index: SSAValue) -> list[SSAValue]:
-        """The indices of an element: `index` along the axis, `outer` along all others."""
-        return [*outer[: self._axis], index, *outer[self._axis :]]
+        return tensor.ExtractOp(source, self.at(outer, index), element).result

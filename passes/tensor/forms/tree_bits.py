@@ -23,7 +23,6 @@ from stepwell.passes.tensor.forms.tree_loops import (
     element,
     index_at,
     inserted,
-    loops_of,
 )
 from stepwell.passes.tensor.forms.tree_walk import rows_by_walks
 
@@ -31,7 +30,8 @@ from stepwell.passes.tensor.forms.tree_walk import rows_by_walks
 def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
     """Blocks of rows in lanes; a last one of fewer than `least` rows is walked."""
     block, least = sizes["rows"], sizes["least"]
-    emit, trees = loops_of(op, constants)
+    emit = IRBuilder.before(op, constants)
+    trees = TreeLoops.of(op, emit)
     padded = emit.times(emit.quotient(emit.plus(trees.rows, block - least), block), block)
 
     def of_block(emit: IRBuilder, first: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:

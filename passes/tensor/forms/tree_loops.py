@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.dialects.tensor_ir.reshapes import collapse
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
@@ -32,14 +32,12 @@ MOST_TARGETS = 64
 def element(emit: IRBuilder, source: SSAValue, *at: Index) -> SSAValue:
     """An element of a tensor."""
     indices = [emit.materialize(index) for index in at]
-    return emit.value(
-        tensor.ExtractOp.create(operands=[source, *indices], result_types=[tensor_element(source)])
-    )
+    return emit.value(tensor.ExtractOp(source, indices, tensor_element(source)))
 
 
 def inserted(emit: IRBuilder, scalar: SSAValue, into: SSAValue, *at: SSAValue) -> SSAValue:
     """A tensor with an element replaced."""
-    return emit.value(tensor.InsertOp.create(operands=[scalar, into, *at], result_types=[into.type]))
+    return emit.value(tensor.InsertOp(scalar, into, at))
 
 
 def index_at(emit: IRBuilder, source: SSAValue, *at: Index) -> SSAValue:
@@ -124,9 +122,3 @@ class TreeLoops:
         if self.targets > 1:
             return write(emit, joined, result, [row, column], (1,))
         return inserted(emit, joined, result, row, column)
-
-
-def loops_of(op: TreeEnsembleOp, constants: Constants) -> tuple[IRBuilder, TreeLoops]:
-    """A builder before an op, and the op's tables."""
-    emit = IRBuilder.before(op, constants)
-    return emit, TreeLoops.of(op, emit)

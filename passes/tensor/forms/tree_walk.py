@@ -21,7 +21,6 @@ from stepwell.passes.tensor.forms.tree_loops import (
     TreeLoops,
     element,
     index_at,
-    loops_of,
 )
 
 
@@ -32,7 +31,8 @@ def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Cons
     A tree stays in the first cache for all rows of a block.
     """
     group, block = sizes["rows"], sizes["block"]
-    emit, trees = loops_of(op, constants)
+    emit = IRBuilder.before(op, constants)
+    trees = TreeLoops.of(op, emit)
     whole = emit.rounded_down(trees.rows, group)
 
     def of_block(emit: IRBuilder, first: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:

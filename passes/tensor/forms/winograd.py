@@ -142,15 +142,10 @@ class _Emission:
         tiling = self.tiling
         # Sizes are computed before all loops.
         group = tiling.count.ceildiv(tiling.groups or 1)
-        count, group, samples = (self._size(n) for n in (tiling.count, group, tiling.samples))
-        self._total, self._across = self._size(tiling.total), self._size(tiling.columns.tiles)
-        self._read, self._last = (
-            [self._size(n) for n in sizes]
-            for sizes in (
-                (tiling.rows.read, tiling.columns.read),
-                (tiling.rows.written - 1, tiling.columns.written - 1),
-            )
-        )
+        size, axes = self.emit.size, (tiling.rows, tiling.columns)
+        count, group, samples = (size(n) for n in (tiling.count, group, tiling.samples))
+        self._total, self._across = size(tiling.total), size(tiling.columns.tiles)
+        self._read, self._last = [size(a.read) for a in axes], [size(a.written - 1) for a in axes]
 
         def one_sample(emit: IRBuilder, sample: SSAValue, carried: Carried) -> Carried:
             def one_block(emit: IRBuilder, block: SSAValue, carried: Carried) -> Carried:
@@ -166,10 +161,6 @@ class _Emission:
             return _loop(emit, count, carried, one_block)
 
         return _loop(self.emit, samples, [y], one_sample)[0]
-
-    def _size(self, dim: Dim) -> Index:
-        """A dimension as a number or a value."""
-        return self.emit.size(dim)
 
     def _block(self, emit: IRBuilder, sample: SSAValue, block: SSAValue, y: SSAValue) -> SSAValue:
         """

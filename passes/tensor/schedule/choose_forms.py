@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 
 from stepwell.dialects._xdsl import target_of
-from stepwell.dialects.linalg_ext import (
-    AttentionOp,
-    FormsOp,
-    MatmulNbitsOp,
-    PoolOp,
-    ResizeOp,
-    RnnOp,
-    ScanOp,
-    TopKOp,
-    TreeEnsembleOp,
-    WinogradConvOp,
-    form_of,
-)
+from stepwell.dialects.linalg_ext import FormsOp, form_of
 from stepwell.dialects.sched import SCHEDULE
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.passes.base import FunctionPass
 from stepwell.passes.context import remark
-from stepwell.passes.tensor.schedule.attention import attention_choices
 from stepwell.passes.tensor.schedule.form_choice import Choice
-from stepwell.passes.tensor.schedule.matmul_nbits import nbits_choices
-from stepwell.passes.tensor.schedule.ordering import scan_choices, top_k_choices
-from stepwell.passes.tensor.schedule.pool import pool_choices
-from stepwell.passes.tensor.schedule.recurrent import rnn_choices
-from stepwell.passes.tensor.schedule.resize import resize_choices
-from stepwell.passes.tensor.schedule.trees import tree_choices
+from stepwell.passes.tensor.schedule.form_cycles import CHOICES
 from stepwell.passes.tensor.schedule.tuned import write_tuned
-from stepwell.passes.tensor.schedule.winograd import winograd_choices
 from stepwell.runtime.machine.target import TargetDescription, target_from
-
-_CHOICES: Mapping[type[FormsOp], Callable[[Any, TargetDescription], Sequence[Choice]]] = {
-    AttentionOp: attention_choices,
-    MatmulNbitsOp: nbits_choices,
-    PoolOp: pool_choices,
-    ResizeOp: resize_choices,
-    RnnOp: rnn_choices,
-    ScanOp: scan_choices,
-    TopKOp: top_k_choices,
-    TreeEnsembleOp: tree_choices,
-    WinogradConvOp: winograd_choices,
-}
-"""The legal forms of an op with their sizes for a target, first the chosen one."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +51,7 @@ def choose_forms(func: FuncOp, target: TargetDescription) -> bool:
     ops = [op for op in func.walk() if isinstance(op, FormsOp)]
     write_tuned(func, "forms", ops)
     for op in ops:
-        chosen, *others = _CHOICES[type(op)](op, target)
+        chosen, *others = CHOICES[type(op)](op, target)
         if SCHEDULE in op.attributes:
             form, sizes = form_of(op)
             remark(op, f"form {Choice(form, sizes).text} of its schedule; {_listed(chosen, *others)}")

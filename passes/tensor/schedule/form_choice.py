@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from stepwell.dialects.linalg_ext.forms import FormsOp
 from stepwell.dialects.sched import Schedule
+from stepwell.runtime.machine.target import TargetDescription
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,17 @@ class Choice:
         return f"{self.form} ({', '.join(parts)})" if parts else self.form
 
 
-def choices_of(op: FormsOp, cycles: Callable[[str, Mapping[str, int]], float | None]) -> list[Choice]:
-    """The legal forms of an op in its order, with default sizes, and their estimates by form and sizes."""
-    return [
-        Choice(name, sizes := form.defaults(), cycles(name, sizes))
+OpT = TypeVar("OpT", bound=FormsOp)
+Choices: TypeAlias = Callable[[OpT, TargetDescription], Sequence[Choice]]
+"""The legal forms of an op with their sizes for a target, first the one to choose."""
+
+
+def by_default(
+    cycles: Callable[[OpT, str, Mapping[str, int], TargetDescription], float | None],
+) -> Choices[OpT]:
+    """The legal forms of an op in its order, with default sizes and the cycles by form and sizes."""
+    return lambda op, target: [
+        Choice(name, sizes := form.defaults(), cycles(op, name, sizes, target))
         for name, form in op.forms().items()
         if form.refusal is None
     ]

@@ -83,8 +83,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
     "the form of data and code, on which other code relies": """
-        passes/tensor/schedule/attention.py _PASSES
-        passes/tensor/schedule/resize.py _LOADS
+        passes/tensor/schedule/form_cycles.py _PASSES _LOADS
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL
         passes/analysis/channel_parts.py _GAINS

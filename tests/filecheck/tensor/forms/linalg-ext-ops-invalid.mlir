@@ -9,7 +9,7 @@ func.func private @tables(%x: tensor<8x2xf32>, %n: tensor<6x4xi64>, %t: tensor<2
 // -----
 
 func.func private @result(%x: tensor<8x2xf32>, %n: tensor<6x4xi32>, %t: tensor<2x5xi32>, %w: tensor<4x1xf32>, %e: tensor<8x2xf32>) {
-  // expected-error: the result must be tensor<8x1xf32>, found tensor<8x2xf32>
+  // expected-error: result and init must be (8, 1) of f32, found tensor<8x2xf32> and tensor<8x2xf32>
   %y = linalg_ext.tree_ensemble %x, %n, %t, %w into %e depth 1 leaves 2 largest 0 aggregate "sum" : (tensor<8x2xf32>, tensor<6x4xi32>, tensor<2x5xi32>, tensor<4x1xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
   func.return
 }
@@ -49,7 +49,7 @@ func.func private @attention_mask(%q: tensor<64x8xf32>, %m: tensor<63xf32>, %e: 
 // -----
 
 func.func private @attention_result(%q: tensor<64x8xf32>, %e: tensor<64x7xf32>) {
-  // expected-error: the result must be (64, 8), found (64, 7)
+  // expected-error: result and init must be (64, 8) of f32, found tensor<64x7xf32> and tensor<64x7xf32>
   %y = linalg_ext.attention %q, %q, %q into %e scale 0.5 : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x7xf32>) -> tensor<64x7xf32>
   func.return
 }
@@ -89,7 +89,7 @@ func.func private @winograd_channels(%x: tensor<1x?x14x14x16xf32>, %u: tensor<36
 // -----
 
 func.func private @winograd_result(%x: tensor<1x2x14x14x16xf32>, %u: tensor<36x1x32x32xf32>, %e: tensor<1x2x14x14x16xf32>) {
-  // expected-error: the result must be f32 (1, 2, 13, 14, 16), found tensor<1x2x14x14x16xf32>
+  // expected-error: result and init must be (1, 2, 13, 14, 16) of f32, found tensor<1x2x14x14x16xf32>
   %y = linalg_ext.winograd_conv %x, %u into %e tile 4 pads [1, 1, 0, 1] : (tensor<1x2x14x14x16xf32>, tensor<36x1x32x32xf32>, tensor<1x2x14x14x16xf32>) -> tensor<1x2x14x14x16xf32>
   func.return
 }
@@ -121,7 +121,7 @@ func.func private @pool_pads(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) {
 // -----
 
 func.func private @pool_windows(%x: tensor<1x8x5x8xf32>, %e: tensor<1x8x5x8xf32>) {
-  // expected-error: the result does not have the windows of the input
+  // expected-error: result and init must be (1, 8, 5, 7) of f32, found tensor<1x8x5x8xf32>
   %y = linalg_ext.pool %x into %e kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 0] : (tensor<1x8x5x8xf32>, tensor<1x8x5x8xf32>) -> tensor<1x8x5x8xf32>
   func.return
 }
@@ -195,7 +195,7 @@ func.func private @nbits_rank(%x: tensor<1x5x32xf32>, %c: tensor<2x4x4xi32>, %s:
 // -----
 
 func.func private @nbits_result(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<4x8xf32>) {
-  // expected-error: the result must be f32 (5, 8), found tensor<4x8xf32>
+  // expected-error: result and init must be (5, 8) of f32, found tensor<4x8xf32>
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   func.return
 }

@@ -27,7 +27,7 @@ from stepwell.lowering.interpret import interpret
 from stepwell.lowering.kernels.kernel import canonical_text
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SCHEDULE_PIPELINE, schedule_steps, text_of
-from stepwell.passes.tensor.schedule.winograd import winograd_choices
+from stepwell.passes.tensor.schedule.form_cycles import CHOICES
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.meaning import Array
@@ -345,6 +345,6 @@ def test_the_form_of_winograd_takes_fewer_cycles_on_two_cores(size: int, chosen:
     target = replace(target_from("x86-64-v3"), cores=2)
     op = op_of(case.module())
     assert isinstance(op, WinogradConvOp)
-    first, second = winograd_choices(op, target)
+    first, second = CHOICES[WinogradConvOp](op, target)
     assert first.form == chosen
     assert first.cycles is not None and second.cycles is not None and first.cycles < second.cycles
