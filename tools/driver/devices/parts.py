@@ -59,7 +59,7 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, d
     with numbered(None), context.active():  # not a part of the host's own code
         own.run("graph", text_of(graph_steps(level, compilation.ctx.target, "off")))
         own.run("graph to linalg", TO_KERNELS)
-        module.attributes[TARGET] = SpecAttr.of(target.with_host(None))
+        module.attributes[TARGET] = SpecAttr.of(device.target.with_host(None))
         _run_on_loops(own)
     return device_part(
         module,
