@@ -33,7 +33,7 @@ _LENGTH_BYTES = 8
 
 
 class NpuBackend(Backend):
-    """Convolutions and sums of bytes, as `requantize-in-integers` writes them."""
+    """Convolutions, products and sums of bytes, as `requantize-in-integers` writes them."""
 
     name = "npu"
     passes = ("requantize-in-integers", "dead-code-elimination")
@@ -49,9 +49,13 @@ class NpuBackend(Backend):
     @property
     def table(self) -> Sequence[Row]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The rows, made when the compiler asks."""
-        from stepwell.lowering.backends.npu.table import ADD, CONV, add, conv2d, supports_add, supports_conv
+        from stepwell.lowering.backends.npu import table
 
-        return ((CONV, conv2d, supports_conv), (ADD, add, supports_add))
+        return (
+            (table.CONV, table.conv2d, table.supports_conv),
+            (table.MATMUL, table.matmul, table.supports_matmul),
+            (table.ADD, table.add, table.supports_add),
+        )
 
     def supports(self, op: Operation) -> bool:
         return False
@@ -123,13 +127,15 @@ class _Layers:
         """Run the layers on each image of the batch. Raises: StepwellError of the simulator."""
         images = [self._image([array[n] for array in inputs]) for n in range(len(inputs[0]))]
         if images:
-            fill(outputs, [np.stack(each) for each in zip(*images, strict=True)])
+            stacked = [np.stack(each) for each in zip(*images, strict=True)]
+            fill(outputs, [a.reshape(output.shape) for a, output in zip(stacked, outputs, strict=True)])
 
     def _image(self, inputs: Sequence[Array]) -> list[Array]:
         """The results of one image."""
         from stepwell.runtime.npu.simulator import Simulator
 
-        values = [packed(image, self._config) for image in inputs]
+        maps = [image if image.ndim == 3 else image.reshape(-1, 1, 1) for image in inputs]
+        values = [packed(image, self._config) for image in maps]
         shapes: dict[int, tuple[int, int, int]] = {}
         for step in self._steps:
             program = step.program
