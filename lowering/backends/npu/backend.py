@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from stepwell.lowering.backends.npu.program_file import Encoded
     from stepwell.runtime.machine.named_target import Target
     from stepwell.runtime.machine.target import TargetDescription
-    from stepwell.runtime.npu.simulator import Report
+    from stepwell.runtime.npu.simulator import Report, Simulator
 
 _LENGTH_BYTES = 8
 
@@ -94,12 +95,13 @@ class NpuBackend(Backend):
 
 @dataclass(frozen=True)
 class _Step:
-    """A layer: program, numbers of inputs, constant arrays, the result's shape."""
+    """A layer: program, numbers of inputs, constant arrays, the result's shape, simulators not in use."""
 
     program: Encoded
     inputs: tuple[int, ...]
     arrays: tuple[Array, ...]
     shape: tuple[int, int, int]
+    simulators: deque[Simulator] = field(default_factory=lambda: deque[Any]())
 
 
 class _Layers:
@@ -140,10 +142,14 @@ class _Layers:
         for step in self._steps:
             program = step.program
             result = np.zeros(program.arguments[-1][0], np.int8)
-            simulator = Simulator(self._config, program.instructions, program.uops)
             begin = perf_counter()
+            try:  # a simulator has the buffers of a single run
+                simulator = step.simulators.pop()
+            except IndexError:
+                simulator = Simulator(self._config, program.instructions, program.uops)
             simulator.run([*(values[number] for number in step.inputs), *step.arrays, result])
             _note(program.name, simulator.report, perf_counter() - begin)
+            step.simulators.append(simulator)
             shapes[len(values)] = step.shape
             values.append(result)
         return [unpacked(values[number], shapes[number], self._config) for number in self._results]
