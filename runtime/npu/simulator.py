@@ -33,7 +33,7 @@ BYTES_A_CYCLE, LATENCY = 8, 20
 """The bytes that a cycle moves to or from memory, and the cycles before the first of them."""
 _EXACT, _BYTE = 1 << 24, 1 << 7
 """The integers that f32 has, and the largest byte."""
-MOST_UOPS_RUN = 1 << 28
+MOST_UOPS_RUN = 1 << 24
 """The most micro-ops of a whole run: a program with more is refused before it runs."""
 
 
