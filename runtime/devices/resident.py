@@ -61,7 +61,7 @@ RESIDENTS: ContextVar[Residents | None] = ContextVar("stepwell_residents", defau
 
 
 def given(value: object) -> object:
-    """An input of a part: the array of the device where it has one."""
+    """An input of a part: the array of the device, or else of the host."""
     residents = RESIDENTS.get()
     if residents is None or isinstance(value, DeviceArray):
         return value

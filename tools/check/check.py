@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from stepwell.frontend.formats import model_suffixes
+from stepwell.runtime.devices.table import PART_BACKENDS
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array
 from stepwell.tools.check.differences import allowed_of_model, relative_difference
 
@@ -27,6 +29,11 @@ _QUANTIZED = re.compile("Quantize|QLinear|Integer")
 def is_quantizing(operators: Iterable[str]) -> bool:
     """Whether one of some ONNX operators, by type, computes on integers that stand for numbers."""
     return any(map(_QUANTIZED.search, operators))
+
+
+def is_requantized(image: ModelImage) -> bool:
+    """Whether an accelerator computes the scales of layers of a model in integers."""
+    return any(callee.kind in PART_BACKENDS for entry in image.functions.values() for callee in entry.callees)
 
 
 def expect_reference(path: Path) -> None:
@@ -59,11 +66,12 @@ class OutputDifference(NamedTuple):
 
 
 def differences_from_reference(
-    path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array]
+    path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array], *, requantized: bool = False
 ) -> list[OutputDifference]:
     """
     Each output compared with that of the reference evaluator, or of the graph in numpy.
 
+    Args: `requantized` is whether an accelerator computed scales in integers (`is_requantized`).
     Raises: StepwellError `no-reference` when `path` is a model that the reference evaluator cannot run.
     """
     if path.suffix == ".onnx":
@@ -75,7 +83,7 @@ def differences_from_reference(
     found: list[OutputDifference] = []
     for (name, array), reference in zip(outputs.items(), references, strict=True):
         wanted = np.asarray(reference)
-        allowed = allowed_of_model(wanted.dtype, quantized=quantized)
+        allowed = allowed_of_model(wanted.dtype, quantized=quantized, requantized=requantized)
         unit = "steps" if wanted.dtype.kind in "biu" else "of the range"
         found.append(OutputDifference(name, relative_difference(array, wanted), allowed, unit))
     return found

@@ -94,12 +94,17 @@ def allowed_difference(
     return max(rounding, _APPROXIMATE) if steps or numerics is Numerics.APPROXIMATE else rounding
 
 
-def allowed_of_model(dtype: np.dtype[np.generic], *, quantized: bool = False) -> float:
+def allowed_of_model(
+    dtype: np.dtype[np.generic], *, quantized: bool = False, requantized: bool = False
+) -> float:
     """
     The greatest `relative_difference` of a model's output from the reference's that rounding explains.
 
-    Args: `quantized` is for a model that rounds to integers itself, whose sums may come out a step apart.
+    Args: `quantized` is for a model that rounds to integers itself, whose sums may come out a step apart;
+    `requantized` for code that computes the scales of a quantized model in integers, as accelerators do: each
+    layer may be a step apart, and later ones have that in all digits.
     """
     if dtype.kind in "iu":
         return float(quantized)
-    return allowed_difference(dtype, of_model=True)
+    numerics = Numerics.QUANTIZED if requantized and quantized else Numerics.ROUNDING
+    return allowed_difference(dtype, numerics, of_model=True)

@@ -13,7 +13,7 @@ from stepwell.runtime.files.whole_files import check_place, write_text
 from stepwell.runtime.interface import Array
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.values.program import LimitedProgram
-from stepwell.tools.check.check import differences_from_reference, expect_reference
+from stepwell.tools.check.check import differences_from_reference, expect_reference, is_requantized
 from stepwell.tools.commands.options import (
     add_compile_options,
     add_model,
@@ -125,7 +125,7 @@ def run(args: Namespace) -> int:
     if args.outputs is not None:
         write_outputs(args.outputs, outputs)
     if args.check:
-        return _check(args, feeds, outputs)
+        return _check(args, feeds, outputs, requantized=is_requantized(model.image))
     return 0
 
 
@@ -178,9 +178,11 @@ def _profile(model: CompiledModel, feeds: Mapping[str, object], args: Namespace)
         print(f"wrote {args.roofline}", file=sys.stderr)
 
 
-def _check(args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, Array]) -> int:
+def _check(
+    args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, Array], *, requantized: bool
+) -> int:
     """Compare with the reference and print; returns the exit status."""
-    differences = differences_from_reference(args.model, feeds, outputs)
+    differences = differences_from_reference(args.model, feeds, outputs, requantized=requantized)
     args.facts["check"] = [d._asdict() | {"ok": d.ok} for d in differences]
     print(*differences, sep="\n")
     if all(difference.ok for difference in differences):

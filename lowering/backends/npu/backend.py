@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
     from stepwell.lowering.backends.npu.program_file import Encoded
     from stepwell.runtime.machine.named_target import Target
     from stepwell.runtime.machine.target import TargetDescription
-    from stepwell.runtime.npu.simulator import Report
+    from stepwell.runtime.npu.simulator import Report, Simulator
 
 _LENGTH_BYTES = 8
 
 
 class NpuBackend(Backend):
-    """Convolutions and sums of bytes, as `requantize-in-integers` writes them."""
+    """Convolutions, products and sums of bytes, as `requantize-in-integers` writes them."""
 
     name = "npu"
     passes = ("requantize-in-integers", "dead-code-elimination")
@@ -49,9 +50,13 @@ class NpuBackend(Backend):
     @property
     def table(self) -> Sequence[Row]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The rows, made when the compiler asks."""
-        from stepwell.lowering.backends.npu.table import ADD, CONV, add, conv2d, supports_add, supports_conv
+        from stepwell.lowering.backends.npu import table
 
-        return ((CONV, conv2d, supports_conv), (ADD, add, supports_add))
+        return (
+            (table.CONV, table.conv2d, table.supports_conv),
+            (table.MATMUL, table.matmul, table.supports_matmul),
+            (table.ADD, table.add, table.supports_add),
+        )
 
     def supports(self, op: Operation) -> bool:
         return False
@@ -90,12 +95,13 @@ class NpuBackend(Backend):
 
 @dataclass(frozen=True)
 class _Step:
-    """A layer: program, numbers of inputs, constant arrays, the result's shape."""
+    """A layer: program, numbers of inputs, constant arrays, the result's shape, simulators not in use."""
 
     program: Encoded
     inputs: tuple[int, ...]
     arrays: tuple[Array, ...]
     shape: tuple[int, int, int]
+    simulators: deque[Simulator] = field(default_factory=lambda: deque[Any]())
 
 
 class _Layers:
@@ -123,21 +129,27 @@ class _Layers:
         """Run the layers on each image of the batch. Raises: StepwellError of the simulator."""
         images = [self._image([array[n] for array in inputs]) for n in range(len(inputs[0]))]
         if images:
-            fill(outputs, [np.stack(each) for each in zip(*images, strict=True)])
+            stacked = [np.stack(each) for each in zip(*images, strict=True)]
+            fill(outputs, [a.reshape(output.shape) for a, output in zip(stacked, outputs, strict=True)])
 
     def _image(self, inputs: Sequence[Array]) -> list[Array]:
         """The results of one image."""
         from stepwell.runtime.npu.simulator import Simulator
 
-        values = [packed(image, self._config) for image in inputs]
+        maps = [image if image.ndim == 3 else image.reshape(-1, 1, 1) for image in inputs]
+        values = [packed(image, self._config) for image in maps]
         shapes: dict[int, tuple[int, int, int]] = {}
         for step in self._steps:
             program = step.program
             result = np.zeros(program.arguments[-1][0], np.int8)
-            simulator = Simulator(self._config, program.instructions, program.uops)
             begin = perf_counter()
+            try:  # a simulator has the buffers of a single run
+                simulator = step.simulators.pop()
+            except IndexError:
+                simulator = Simulator(self._config, program.instructions, program.uops)
             simulator.run([*(values[number] for number in step.inputs), *step.arrays, result])
             _note(program.name, simulator.report, perf_counter() - begin)
+            step.simulators.append(simulator)
             shapes[len(values)] = step.shape
             values.append(result)
         return [unpacked(values[number], shapes[number], self._config) for number in self._results]

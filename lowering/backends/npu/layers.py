@@ -40,49 +40,89 @@ def layer_of(composite: graph.CompositeOp, constants: Constants, config: str, na
     last = composite.body.block.last_op
     assert last is not None
     ops = operations(last.operands[0])
-    conv = next((op for op in ops if isinstance(op, graph.ConvIntegerOp)), None)
     outside: dict[SSAValue, SSAValue] = dict(zip(composite.body.block.args, composite.operands, strict=True))
-    if conv is not None:
-        return _convolution(composite, conv, ops, constants, config, name, outside)
+    for op in ops:
+        if isinstance(op, graph.ConvIntegerOp):
+            return _requantized(composite, ops, _convolution(op, constants), constants, config, name, outside)
+        if isinstance(op, graph.MatmulIntegerOp):
+            return _requantized(composite, ops, _product(op, constants), constants, config, name, outside)
     return _sum(composite, ops, constants, config, name, outside)
 
 
-def _convolution(
+@dataclass(frozen=True)
+class _Products:
+    """The products of a layer as those of a convolution."""
+
+    x: SSAValue
+    weights: Array
+    """Filters by output, input, row and column."""
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    pads: tuple[int, int, int, int]
+    zero: int
+    """The zero point of the inputs."""
+    border: int
+    """The value of padding."""
+
+
+def _convolution(conv: graph.ConvIntegerOp, constants: Constants) -> _Products:
+    zero = _zero_point(conv.x_zero_point, constants)
+    return _Products(
+        conv.x,
+        _array(conv.w, constants),
+        _pair(conv, "strides"),
+        _pair(conv, "dilations"),
+        cast("tuple[int, int, int, int]", tuple(_numbers(conv, "pads"))),
+        zero,
+        zero if conv.x_zero_point is not None else conv.border.value.data,
+    )
+
+
+def _product(product: graph.MatmulIntegerOp, constants: Constants) -> _Products:
+    """A product of rows as a convolution of feature maps of a row and a column."""
+    weights = _array(product.b, constants).T[:, :, None, None]
+    zero = _zero_point(product.a_zero_point, constants)
+    return _Products(product.a, weights, (1, 1), (1, 1), (0, 0, 0, 0), zero, zero)
+
+
+def _zero_point(value: SSAValue | None, constants: Constants) -> int:
+    return 0 if value is None else int(_array(value, constants).item())
+
+
+def _requantized(
     composite: graph.CompositeOp,
-    conv: graph.ConvIntegerOp,
     ops: Sequence[Operation],
+    given: _Products,
     constants: Constants,
     config: str,
     name: str,
     outside: dict[SSAValue, SSAValue],
 ) -> Layer:
-    sizes = config_of(config)
-    weights = _array(conv.w, constants)
-    channels, height, width = _shape(conv.x)
+    """The layer of products with bias and requantization."""
+    sizes, weights = config_of(config), given.weights
+    channels, height, width = _shape(given.x)
     shape = ConvShape(
         blocks(channels, sizes.block_in),
         blocks(len(weights), sizes.block_out),
         height,
         width,
         (weights.shape[2], weights.shape[3]),
-        _pair(conv, "strides"),
-        _pair(conv, "dilations"),
-        cast("tuple[int, int, int, int]", tuple(_numbers(conv, "pads"))),
+        given.strides,
+        given.dilations,
+        given.pads,
     )
     tile = chosen_tile(shape, sizes)
     if tile is None:
-        message = f"no tile of a convolution of {weights.shape} filters has room in the buffers of {config}"
+        message = f"no tile of products by {weights.shape} weights has room in the buffers of {config}"
         raise StepwellError("unsupported", composite, message)
-    zero = 0 if conv.x_zero_point is None else int(_array(conv.x_zero_point, constants).item())
-    border = zero if conv.x_zero_point is not None else conv.border.value.data
     bias, factors, shifts, point = (_array(value, constants).reshape(-1) for value in _scaling(ops))
     every = [np.broadcast_to(each, [len(weights)]) for each in (bias, factors, shifts)]
     # Unsigned bytes are stored less 128, which is as if the zero point were less 128.
     sums = weights.astype(np.int64).sum((1, 2, 3))
-    parameters = packed_channels((every[0] + (OFFSET - zero) * sums, every[1], every[2]), sizes)
-    program = ConvProgram(shape, tile, config, border - OFFSET, int(point[0]) - OFFSET).program(name)
+    parameters = packed_channels((every[0] + (OFFSET - given.zero) * sums, every[1], every[2]), sizes)
+    program = ConvProgram(shape, tile, config, given.border - OFFSET, int(point[0]) - OFFSET).program(name)
     arrays = packed_weights(weights.astype(np.int8), sizes), parameters
-    return Layer(program, (outside[conv.x],), arrays, composite.results[0], _shape(composite.results[0]))
+    return Layer(program, (outside[given.x],), arrays, composite.results[0], _shape(composite.results[0]))
 
 
 def _sum(
@@ -143,9 +183,10 @@ def _array(value: SSAValue, constants: Constants) -> Array:
 
 
 def _shape(value: SSAValue) -> tuple[int, int, int]:
-    """Channels, rows and columns of feature maps."""
-    _, channels, height, width = dims_of(value.type)
-    return channels.value, height.value, width.value
+    """Channels, rows and columns of feature maps; a row has channels alone."""
+    _, channels, *size = dims_of(value.type)
+    height, width = (dim.value for dim in size) if size else (1, 1)
+    return channels.value, height, width
 
 
 def _numbers(op: graph.ConvIntegerOp, name: str) -> Sequence[int]:

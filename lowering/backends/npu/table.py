@@ -1,4 +1,4 @@
-"""The table of the accelerator: convolutions and sums of bytes, requantized in integers."""
+"""The table of the accelerator: convolutions, matrix products and sums of bytes, requantized in integers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,26 @@ from stepwell.patterns import Pattern, is_constant, is_op, wildcard
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.interface import Array
 
-CONV, ADD = "npu.conv2d", "npu.add"
+CONV, MATMUL, ADD = "npu.conv2d", "npu.matmul", "npu.add"
 
 
 def conv2d() -> Pattern:
     """A convolution with bias, multiplier, shift and zero point, as `requantize-in-integers` writes it."""
     conv = is_op("graph.conv_integer")
     sums = conv(wildcard(), is_constant()) | conv(wildcard(), is_constant(), is_constant())
+    return _requantized(sums)
+
+
+def matmul() -> Pattern:
+    """A product of rows by a constant matrix, requantized as a convolution is."""
+    product = is_op("graph.matmul_integer")
+    return _requantized(
+        product(wildcard(), is_constant()) | product(wildcard(), is_constant(), is_constant())
+    )
+
+
+def _requantized(sums: Pattern) -> Pattern:
+    """Sums with bias, multiplier, shift and zero point."""
     biased = is_op("graph.bias_add")(sums, is_constant())
     return _bytes(_shifted(is_op("graph.multiply")(is_op("graph.cast")(biased), is_constant())))
 
@@ -54,6 +67,22 @@ def is_image(value: SSAValue) -> bool:
     return str(_element(value)) == "ui8" and len(dims) == 4 and all(dim.is_static for dim in dims[1:])
 
 
+def is_row(value: SSAValue) -> bool:
+    """Whether a value is a batch of rows of unsigned bytes, of known size but for the batch."""
+    if value.type.name != TensorType.name:
+        return False
+    dims = dims_of(value.type)
+    return str(_element(value)) == "ui8" and len(dims) == 2 and dims[1].is_static
+
+
+def supports_matmul(value: SSAValue) -> bool:
+    """Whether the root of a match of `matmul` is a product that a program computes."""
+    product = next((op for op in operations(value) if isinstance(op, graph.MatmulIntegerOp)), None)
+    if product is None or not is_row(value) or not is_row(product.a):
+        return False
+    return product.b_zero_point is None and str(_element(product.b)) == "i8"
+
+
 def supports_conv(value: SSAValue) -> bool:
     """Whether the root of a match of `conv2d` is a convolution that a program computes."""
     conv = _inner(value, graph.ConvIntegerOp)
@@ -73,7 +102,7 @@ def supports_add(value: SSAValue) -> bool:
 
 
 def operations(value: SSAValue) -> list[Operation]:
-    """The ops that compute a value from feature maps, those of operands first."""
+    """The ops that compute a value from feature maps or rows, those of operands first."""
     found: dict[Operation, None] = {}
 
     def visit(each: SSAValue) -> None:
@@ -81,7 +110,7 @@ def operations(value: SSAValue) -> list[Operation]:
         if not isinstance(op, Operation) or op in found or isinstance(op, graph.ConstantOp):
             return
         for operand in op.operands:
-            if not is_image(operand):
+            if not is_image(operand) and not is_row(operand):
                 visit(operand)
         found[op] = None
 

@@ -57,7 +57,9 @@ class RequantizeInIntegersPass(FunctionPass):
 @dataclass
 class RequantizeSums(RewritePattern):
     """
-    Requantize the sums of a convolution, with its bias, in integers. Class: approximate.
+    Requantize the sums of a convolution, or of a matrix product, with its bias, in integers.
+
+    Class: approximate.
 
     ```mlir
     %s = graph.conv_integer %x, %w … : (…) -> tensor<1x16x4x4xi32>
@@ -85,7 +87,10 @@ class RequantizeSums(RewritePattern):
         numbers = biased.x.owner if isinstance(biased, graph.BiasAddOp) else biased
         if not isinstance(numbers, graph.DequantizeOp) or numbers.zero_point is not None:
             return
-        if not isinstance(sums := numbers.input.owner, graph.ConvIntegerOp):
+        if not isinstance(sums := numbers.input.owner, graph.ConvIntegerOp | graph.MatmulIntegerOp):
+            return
+        rank = len(dims_of(sums.result.type))
+        if isinstance(sums, graph.MatmulIntegerOp) and rank != 2:
             return
         scale, out_scale = constant_of(numbers.scale, self.weights), _scalar(op.scale, self.weights)
         point, channels = _point(op.zero_point, self.weights), dims_of(sums.result.type)[1]
@@ -107,9 +112,10 @@ class RequantizeSums(RewritePattern):
         build = _Builder(rewriter, self.weights)
         biased_sums = graph.BiasAddOp(sums.result, build.constant(added.astype(np.int32)), 1)
         value = rewriter.insert(biased_sums).result
-        value = build.scaled(value, factors.reshape(-1, 1, 1), shifts.reshape(-1, 1, 1))
+        each_channel = (-1, *[1] * (rank - 2))
+        value = build.scaled(value, factors.reshape(each_channel), shifts.reshape(each_channel))
         rewriter.replace(op, build.to_bytes(value, point))
-        count("requantized convolutions")
+        count("requantized products")
 
 
 @dataclass

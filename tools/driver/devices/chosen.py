@@ -31,7 +31,7 @@ _TARGET_OF: Mapping[str, str] = {_INTERPRETER: "cuda", "ptx-interpreter": "cuda"
 
 @dataclass(frozen=True)
 class ChosenDevice:
-    """A device of a program: its name there, the target of its code, and the device that runs the code."""
+    """A device of a program: name, target of the code, and the device that runs the code."""
 
     name: str
     target: Target

@@ -20,8 +20,7 @@ def described_parts(
     calls: Mapping[graph.HostCallOp, str], options: CompileOptions
 ) -> list[Mapping[str, object]]:
     """
-    For each call of a part its device, the device that runs it, the nodes of the model, the arrays that a
-    call copies between it and the host with their bytes, and the reason for the device.
+    The calls of parts, each with device, nodes of the model, bytes copied from and to the host, and reason.
     """
     known = {name: each for each in chosen_devices(options) for name in (each.name, each.backend) if name}
     reasons = {each.name: _reason(each.backend, options) for each in known.values()}

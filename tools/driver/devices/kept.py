@@ -38,7 +38,7 @@ class _Use(NamedTuple):
 
 def keep_on_device(parts: Parts, compilation: Compilation) -> None:
     """
-    Let values that parts of a device read from parts of it stay there, and copy others to it once.
+    Let values between parts of one device stay on the device, and copy other values to the device once.
 
     ```mlir
     %a = graph.host_call "device" "gpu0_0" … (%x) : (tensor<4xf32>) -> tensor<4xf32>
@@ -125,7 +125,7 @@ def _keep_results(op: graph.HostCallOp, parts: Parts, compilation: Compilation) 
 
 
 def _with_output_again(part: DevicePart, number: int) -> DevicePart:
-    """A part that has a result twice, so that the host has it and the device too."""
+    """A part with a result twice: for the host, and for the device."""
     copies = [c for c in part.commands if isinstance(c, CopyOut) and c.number == number]
     commands = [*part.commands, *(copy._replace(number=len(part.outputs)) for copy in copies)]
     return replace(part, outputs=(*part.outputs, part.outputs[number]), commands=tuple(commands))

@@ -14,7 +14,7 @@ from stepwell.tools.driver.options import CompileOptions
 
 def placement_passes(options: CompileOptions) -> Sequence[str]:
     """
-    The passes that pin what rules of placement match, and what accelerators compute; none for a GPU alone.
+    The passes that pin ops to devices by rules of placement and tables of accelerators; none for a GPU alone.
 
     Raises: StepwellError `no-file` for rules that are not there, `bad-option` for a name that no
     pass can read.

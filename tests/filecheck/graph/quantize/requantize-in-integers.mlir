@@ -52,3 +52,21 @@ func.func @unknown(%x: tensor<1x3x4x4xui8>, %w: tensor<2x3x3x3xi8>, %q: tensor<f
   %y = graph.quantize %d, %q to ui8 : (tensor<1x2x4x4xf32>, tensor<f32>) -> tensor<1x2x4x4xui8>
   func.return %y : tensor<1x2x4x4xui8>
 }
+
+// A product of rows by a matrix, whose columns have scales: factors are a row too.
+// CHECK-LABEL: @matmul
+// CHECK: graph.matmul_integer
+// CHECK: graph.bias_add {{.*}} axis 1
+// CHECK: graph.constant dense<1073741824> : tensor<2xi64>
+// CHECK: graph.multiply
+// CHECK: graph.shift_right
+// CHECK: graph.cast {{.*}} to ui8
+// CHECK-NOT: f32
+func.func @matmul(%x: tensor<3x4xui8>, %w: tensor<4x2xi8>) -> tensor<3x2xui8> {
+  %c = graph.constant dense<[0.5, 0.25]> : tensor<2xf32>
+  %q = graph.constant dense<2.0> : tensor<f32>
+  %s = graph.matmul_integer %x, %w : (tensor<3x4xui8>, tensor<4x2xi8>) -> tensor<3x2xi32>
+  %d = graph.dequantize %s, %c axis 1 to f32 : (tensor<3x2xi32>, tensor<2xf32>) -> tensor<3x2xf32>
+  %y = graph.quantize %d, %q to ui8 : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xui8>
+  func.return %y : tensor<3x2xui8>
+}

@@ -238,6 +238,26 @@ def test_fields_that_do_not_fit() -> None:
 
 
 @pytest.mark.parametrize(
+    ("loops", "uops", "said"),
+    [
+        ("65536, 65536", 1, "runs more than 16777216 micro-ops"),
+        ("4095, 4095", 2, "runs more than 16777216 micro-ops"),
+    ],
+)
+def test_loops_without_end_are_refused(loops: str, uops: int, said: str) -> None:
+    listed = ", ".join(["(0, 0, 0)"] * uops)
+    endless = program(
+        f"""npu.program @p(%y: memref<1x1x16xi8>) config "pynq" {{
+          %z = npu.gemm reset uops [{listed}] loops [{loops}] dst [0, 0] src [0, 0] wgt [0, 0]
+          %f = npu.finish after(%z)
+        }}"""
+    )
+    with pytest.raises(StepwellError, match=said) as error:
+        simulate(endless, [np.zeros((1, 1, 16), np.int8)])
+    assert error.value.code == "bad-npu-program"
+
+
+@pytest.mark.parametrize(
     ("kind", "immediate", "given", "wanted"),
     [
         (AluKind.MIN, 3, [5, -5], [3, -5]),

@@ -94,6 +94,36 @@ def test_a_model_has_the_bytes_of_the_reference(tmp_path: Path) -> None:
     )  # steps of the last scale
 
 
+def row_product(path: Path) -> Path:
+    """A model of two products of rows, with zero points and a bias each."""
+    make = Quantized(2)
+    value = make.quantized("x", 0.02, 110)
+    for name, shape in (("first", (40, 37)), ("last", (37, 19))):
+        w = make.constant(f"{name}_w", make.rng.integers(-127, 128, shape).astype(np.int8))
+        scales = make.constant(f"{name}_ws", (make.rng.random(shape[1], np.float32) + 0.5) / 400)
+        zeros = make.constant(f"{name}_wz", np.zeros(shape[1], np.int8))
+        weights = make.node("DequantizeLinear", [w, scales, zeros], f"{name}_wd", axis=1)
+        bias = make.constant(f"{name}_b", make.rng.standard_normal(shape[1], np.float32))
+        product = make.node("Gemm", [value, weights, bias], name)
+        value = make.quantized(product, 0.06, 120)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 40])
+    y = helper.make_tensor_value_info(value, TensorProto.FLOAT, ["N", 19])
+    graph = helper.make_graph(make.nodes, "g", [x], [y], make.weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)
+    return path
+
+
+def test_products_of_rows_have_the_bytes_of_the_reference(tmp_path: Path) -> None:
+    path = row_product(tmp_path / "rows.onnx")
+    x = np.random.default_rng(1).standard_normal((3, 40), np.float32)
+    compiled = sw.compile(path, device="npu", use_cache=False)
+    assert [callee.kind for callee in compiled.image.main.callees] == ["npu"]
+    found = compiled(x)
+    assert isinstance(found, np.ndarray) and len(np.unique(found)) > 20
+    np.testing.assert_array_equal(found, interpreted(path, x))
+    assert np.abs(found - interpreted(path, x, more="")).max() <= 2 * 0.06
+
+
 def test_artifacts_have_the_programs(tmp_path: Path) -> None:
     compiled = sw.compile(block(tmp_path / "block.onnx"), device="npu", use_cache=False)
     compiled.save(tmp_path / "m.stepwell")

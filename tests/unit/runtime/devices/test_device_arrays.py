@@ -1,6 +1,7 @@
 """Arrays on devices: copies, DLPack, models that take and return them, and what is given back."""
 
 import gc
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,32 @@ def test_models_take_and_return_arrays(product: sw.CompiledModel) -> None:
     kept: Any = [product(device.array(x + n), output="device") for n in range(3)]
     for n, each in enumerate(kept):  # each has its own memory
         np.testing.assert_array_equal(each.numpy(), product(x + n))
+
+
+def test_two_models_and_four_threads_on_a_device(
+    product: sw.CompiledModel, path: Path, tmp_path: Path
+) -> None:
+    product.save(tmp_path / "other.stepwell")
+    models = (product, sw.load(tmp_path / "other.stepwell"))
+    device = sw.device(INTERPRETER)
+    wrong: list[object] = []
+
+    def work(number: int) -> None:
+        rng = np.random.default_rng(number)
+        for turn in range(6):
+            x = rng.standard_normal((1 + turn % 3, 4), np.float32)
+            wanted = np.maximum(x @ np.arange(-6, 6, dtype=np.float32).reshape(4, 3), 0)
+            found: Any = models[number % 2](device.array(x), output="device" if turn % 2 else "host")
+            found = found.numpy() if turn % 2 else found
+            if not np.allclose(found, wanted, atol=1e-5):
+                wrong.append((number, turn, found, wanted))
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 def test_arrays_that_the_host_reads_are_copied(tmp_path: Path) -> None:

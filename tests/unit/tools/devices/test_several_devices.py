@@ -9,6 +9,7 @@ import stepwell as sw
 from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.devices.profiling import timed_launches
 from stepwell.runtime.errors import StepwellError
+from stepwell.tools import cli
 from stepwell.tools.report import summary_text
 from tests.unit.lowering.npu.test_npu_models import block
 from tests.unit.tools.devices.test_device_parts import model, one
@@ -62,6 +63,15 @@ def test_an_accelerator_beside_a_gpu(tmp_path: Path) -> None:
     summary = summary_text(beside.image)
     assert 'npu0 on npu: nodes "first_w"' in summary and "layers in the table of npu" in summary
     assert "@npu0_0: copies per call: 2 (447 * N bytes)" in summary
+
+
+def test_a_step_of_an_accelerator_is_no_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An element of the result is a step of its scale apart, 0.7 % of the range."""
+    path = block(tmp_path / "q.onnx")
+    assert cli.main(["run", str(path), "--device", "npu", "--check", "--input-shape", "x=2x3x9x11"]) == 0
+    assert "ok, largest difference 0.0071 of the range" in capsys.readouterr().out
 
 
 def test_arrays_between_parts_stay_on_the_device(tmp_path: Path) -> None:
