@@ -2,7 +2,7 @@
 Models on a GPU, in two steps: `prepare --out DIR` anywhere, `run DIR --json F` where a GPU is present.
 
 `prepare` compiles each model for CUDA at each architecture asked for, and stores samples of outputs.
-`run` needs the runtime alone (no xDSL, no onnx): it compares the outputs, then measures calls, and ends in time
+`run` needs the runtime alone (no xDSL, no onnx): it compares outputs, then measures calls, and ends in time
 with what it has; `--resume F` goes on.
 """
 
