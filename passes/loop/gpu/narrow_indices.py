@@ -80,7 +80,7 @@ def _narrow(kernel: gpu.GPUFuncOp) -> None:
 
 
 def _replace(op: Operation, values: Sequence[SSAValue], narrow: dict[SSAValue, SSAValue]) -> None:
-    """Make an op in 32 bits, and its result an index again for those that need one."""
+    """Replace an op by one in 32 bits, with a cast of the result to an index."""
     at = IRBuilder.before(op)
     wanted = {value: _narrowed(value, op, narrow) for value in values}
     operands = [wanted.get(value, value) for value in op.operands]
@@ -92,7 +92,7 @@ def _replace(op: Operation, values: Sequence[SSAValue], narrow: dict[SSAValue, S
 
 
 def _narrowed(value: SSAValue, user: Operation, narrow: dict[SSAValue, SSAValue]) -> SSAValue:
-    """An index in 32 bits: made where the index is, so that all later users have it."""
+    """An index in 32 bits, made once for all users."""
     if value in narrow:
         return narrow[value]
     owner = value.owner

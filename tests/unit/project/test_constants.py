@@ -55,6 +55,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES
         passes/loop/gpu/map_loops_to_gpu.py _WARP
+        passes/loop/gpu/narrow_indices.py _MOST_ELEMS
         passes/loop/gpu/tile_choices.py _REGISTER_FILE _FEW_THREADS _BYTES
         passes/upstream/arithmetic.py _BITS
         passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES
