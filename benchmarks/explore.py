@@ -26,7 +26,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from benchmarks import explore_services
+from benchmarks.cases import explore_services
 from benchmarks.zoo import REPOSITORY, model_path
 from stepwell.runtime.environment import CACHE
 from tests.explore.browser import BROWSER, selftest

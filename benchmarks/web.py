@@ -35,7 +35,7 @@ SHAPES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "magika": {"bytes": (1, 2048)},
 }
 _TURNS, _ROUNDS = 5, 15
-_SCRIPT = Path(__file__).with_name("web_timing.mjs")
+_SCRIPT = Path(__file__).parent / "cases/web_timing.mjs"
 _RELAXED = "--experimental-wasm-relaxed-simd"
 
 

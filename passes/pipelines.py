@@ -193,6 +193,7 @@ GPU = (
 )
 """From kernels on tensors to kernels of the gpu level, one for each nest of loops."""
 NVVM = (
+    Step("narrow-indices", "computes indices in 32 bits, the width of a GPU, while they are known as such"),
     Step("convert-gpu-to-nvvm", "leaves what threads run, with intrinsics of NVIDIA"),
     Step("convert-loops-to-llvm", "makes branches of loops and addresses of indices"),
     Step("hoist-addresses", "moves arithmetic of addresses out of loops; it is explicit only here"),

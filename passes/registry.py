@@ -241,6 +241,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "gpu-kernel-outlining": ("make kernels of the bodies of launches",),
         "insert-gpu-barriers": ("add barriers where threads touch memory of their block in turn",),
         "map-loops-to-gpu": ("give the iterations of parallel loops to blocks of threads",),
+        "narrow-indices": ("compute indices in 32 bits where buffers are small enough",),
         "pipeline-copies": ("copy the next tiles of operands during the products of the current ones",),
         "tile-to-grid": ("make grids of ops with schedules of blocks and threads",),
         "verify-gpu": ("check kernels against the limits of their target",),

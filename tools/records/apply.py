@@ -15,7 +15,8 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from stepwell import __version__
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.sched import SCHEDULE, TUNED, ScheduleAttr, are_tuned
+from stepwell.dialects.sched import SCHEDULE, TUNED, ScheduleAttr
+from stepwell.dialects.sched_attributes import are_tuned
 from stepwell.dialects.sched_kernel import is_kernel
 from stepwell.lowering.kernels.kernel import canonical_text
 from stepwell.passes.context import remark

@@ -1,4 +1,4 @@
-"""Elementwise ops after another op that compute their element where a thread has that of the other one."""
+"""Chains of elementwise ops after another op, computed by one thread for each element."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Chain:
 
     @staticmethod
     def after(nest: Nest) -> Chain:
-        """The chain of an op, which has one output with an element for each of its points."""
+        """The chain of an op with one output."""
         (output,) = nest.outputs
         count = len(nest.output_maps[0].results)
         read = {root_of(value) for value in nest.inputs if is_buffer(value)}
@@ -159,7 +159,7 @@ def followers(chain: Chain, op: Operation) -> list[Operation]:
 
 
 def sink_fills(ops: Iterable[Operation]) -> None:
-    """Move each fill before the first op that uses its buffer, or a view of it."""
+    """Move each fill before the first access of the filled buffer."""
     for op in list(ops):
         if not isinstance(op, FillOp) or op.results:
             continue

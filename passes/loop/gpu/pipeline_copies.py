@@ -173,7 +173,7 @@ def _clone(at: IRBuilder, ops: Sequence[Operation], values: dict[SSAValue, SSAVa
 
 
 def _needed(copies: _Copies) -> list[Operation]:
-    """What the computation of a step needs of the ops that its copies are computed by."""
+    """The ops of the loads that the computation of a step reads, too."""
     users = {each for op in copies.rest for each in op.walk()}
     found: list[Operation] = []
     for op in reversed(copies.loads):

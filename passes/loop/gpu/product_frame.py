@@ -51,7 +51,7 @@ class Totals(NamedTuple):
 
 @dataclass
 class Frame:
-    """What the threads of a product's grid know."""
+    """The sizes and the indices of a thread in a product's grid."""
 
     product: Product
     tile: Tile

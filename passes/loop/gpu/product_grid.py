@@ -22,7 +22,7 @@ from stepwell.passes.loop.gpu.products import Product
 def build_product(
     before: IRBuilder, product: Product, schedule: Schedule, fill: FillOp | None, chain: Chain
 ) -> None:
-    """Insert the grid of a product, which starts from a fill or from its output, and of the ops after it."""
+    """Insert the grid of a product and of the chain after it; without a fill, sums start from the output."""
     frame, at = Frame.open(before, product, schedule)
     _Thread(frame, chain, at, schedule.on_device.stages).build(fill)
     at.insert(scf.ReduceOp())

@@ -45,7 +45,7 @@ class Limits(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A product: its sizes, None where they are known at run time only, and its operands."""
+    """The sizes of a product, None for unknown ones, and the layout of both operands."""
 
     rows: int | None
     columns: int | None

@@ -60,7 +60,7 @@ def _bound(op: Operation) -> Schedule | None:
 
 
 def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
-    """Replace an op, and those that join it, by a grid. Raises: StepwellError `unsupported`."""
+    """Replace an op and the chain after it by a grid. Raises: StepwellError `unsupported`."""
     nest = Nest.of(op)
     if nest is None or len(nest.outputs) != 1 or not nest.has_extents():
         raise StepwellError("unsupported", op, f"a schedule of blocks and threads for {op.name}")

@@ -55,6 +55,8 @@ OTHERS: Mapping[str, str] = {
         passes/graph/layout/packed_bytes.py PARTS_OF_I32
         passes/graph/legalize/transposed_products.py _WIDE_BYTES
         passes/loop/gpu/map_loops_to_gpu.py _WARP
+        passes/loop/gpu/narrow_indices.py _MOST_ELEMS
+        passes/loop/gpu/tile_choices.py _REGISTER_FILE _FEW_THREADS _BYTES
         passes/upstream/arithmetic.py _BITS
         passes/loop/stream_stores.py _LINE_BYTES _VECTOR_BYTES
         passes/tensor/schedule/tile_product.py _ROWS _COLUMNS
@@ -142,6 +144,11 @@ OTHERS: Mapping[str, str] = {
     "how the tile check and the rates of tiles are measured": """
         runtime/machine/tile_check.py _ROUNDS _STEPS
         runtime/machine/tile_rates.py _STEPS _ROUNDS _ROUND_SECONDS
+    """,
+    "what GPUs wait for: no GPU has measured these yet, `benchmarks/gpu.py` will": """
+        passes/loop/gpu/chains.py _MOST
+        passes/loop/gpu/tile_choices.py _KNOWN_REGISTERS _ENOUGH_BLOCKS _MOST_WASTE _FEWEST
+        passes/loop/gpu/tile_choices.py _ELEMENTWISE_THREADS _ROW_THREADS _SHORT_ROW
     """,
 }
 """The other numbers, by reason: in each line a file and its names."""

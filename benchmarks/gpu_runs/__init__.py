@@ -1,0 +1,1 @@
+"""Parts of `benchmarks.gpu`: what is prepared, and runs of it."""
