@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext.attention import AttentionOp, whole_vectors
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import projection, tensor_shape
@@ -29,7 +29,7 @@ _Range: TypeAlias = tuple[Index, Index]
 """The first row or column, and the number of them."""
 
 
-def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     `scf.for` over groups of blocks of queries, with the three steps inside.
 
@@ -51,7 +51,6 @@ def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], constants: Co
     }
     ```
     """
-    emit = IRBuilder.before(op, constants)
     tiling = _Tiling.of(op, sizes, emit)
     items = reduce(emit.times, [*tiling.batch, tiling.blocks])
     share = emit.ceildiv(items, sizes["groups"])

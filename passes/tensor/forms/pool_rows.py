@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.ir_builder import Constants, Index, IRBuilder, dense_attr
+from stepwell.dialects.ir_builder import Index, IRBuilder, dense_attr
 from stepwell.dialects.linalg_ext.pool import PoolOp
 from stepwell.dialects.tensor_ir.structured import tensor_element
 from stepwell.dialects.tensor_ir.tiles import dim_size
@@ -24,7 +24,7 @@ from stepwell.dialects.tensor_ir.vector_values import greater
 from stepwell.dialects.tensor_ir.window_axis import WindowAxis
 
 
-def pool_by_rows(op: PoolOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def pool_by_rows(op: PoolOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     The maxima or means of a pool, plane by plane.
 
@@ -41,7 +41,6 @@ def pool_by_rows(op: PoolOp, sizes: Mapping[str, int], constants: Constants) -> 
     ```
     `strips` vectors of `lanes` columns go down a plane together; up to `unrolled` rows are written out.
     """
-    emit = IRBuilder.before(op, constants)
     samples, channels = (dim_size(emit, op.init, d) for d in (0, 1))
     firsts, most = _starts(op.axes[1].count, sizes["lanes"]), sizes["strips"]
 

@@ -8,7 +8,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import SelectOp
-from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.structured import tensor_element
@@ -27,10 +27,9 @@ from stepwell.passes.tensor.forms.tree_loops import (
 from stepwell.passes.tensor.forms.tree_walk import rows_by_walks
 
 
-def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """Blocks of rows in lanes; a last one of fewer than `least` rows is walked."""
     block, least = sizes["rows"], sizes["least"]
-    emit = IRBuilder.before(op, constants)
     trees = TreeLoops.of(op, emit)
     padded = emit.times(emit.quotient(emit.plus(trees.rows, block - least), block), block)
 

@@ -8,7 +8,7 @@ from functools import reduce
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.passes.tensor.forms.tree_loops import (
     DEPTH,
@@ -24,14 +24,13 @@ from stepwell.passes.tensor.forms.tree_loops import (
 )
 
 
-def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     Blocks of rows, for each tree groups of rows in lock step; then the rows left over, by groups of trees.
 
     A tree stays in the first cache for all rows of a block.
     """
     group, block = sizes["rows"], sizes["block"]
-    emit = IRBuilder.before(op, constants)
     trees = TreeLoops.of(op, emit)
     whole = emit.rounded_down(trees.rows, group)
 
