@@ -55,16 +55,14 @@ def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], emit: IRBuild
     items = reduce(emit.times, [*tiling.batch, tiling.blocks])
     share = emit.ceildiv(items, sizes["groups"])
 
-    def one_group(emit: IRBuilder, group: SSAValue, carried: Carried) -> Carried:
+    def one_item(emit: IRBuilder, item: SSAValue, y: SSAValue) -> SSAValue:
+        return _Block(op, tiling, emit, _BlockPosition.of(emit, item, tiling)).run(y)
+
+    def one_group(emit: IRBuilder, group: SSAValue, y: SSAValue) -> SSAValue:
         start = emit.times(group, share)
-        stop = emit.least(emit.plus(start, share), items)
+        return emit.fold(start, emit.least(emit.plus(start, share), items), 1, y, one_item)
 
-        def one_item(emit: IRBuilder, item: SSAValue, carried: Carried) -> Carried:
-            return [_Block(op, tiling, emit, _BlockPosition.of(emit, item, tiling)).run(carried[0])]
-
-        return emit.loop(start, stop, 1, carried, one_item)
-
-    return emit.loop(0, sizes["groups"], 1, [op.init], one_group, parallel=True)[0]
+    return emit.fold(0, sizes["groups"], 1, op.init, one_group, parallel=True)
 
 
 @dataclass(frozen=True)
