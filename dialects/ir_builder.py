@@ -367,6 +367,23 @@ class IRBuilder(Builder):
             loop.attributes[PARALLEL] = UnitAttr()
         return self.insert(loop).results
 
+    def fold(
+        self,
+        start: Index,
+        stop: Index,
+        step: int,
+        value: SSAValue,
+        body: Callable[[Self, SSAValue, SSAValue], SSAValue],
+        *,
+        parallel: bool = False,
+    ) -> SSAValue:
+        """A `loop` that carries one value."""
+
+        def carried(emit: Self, index: SSAValue, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return [body(emit, index, values[0])]
+
+        return self.loop(start, stop, step, [value], carried, parallel=parallel)[0]
+
     def _once(self, op_type: type[Operation], a: Index, b: Index) -> SSAValue:
         """The result of a binary op, remembered if it is of that kind."""
         if op_type is not self.REMEMBERED:

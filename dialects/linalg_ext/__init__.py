@@ -13,7 +13,6 @@ from stepwell.dialects.linalg_ext.forms import Size as Size
 from stepwell.dialects.linalg_ext.forms import bad_schedule as bad_schedule
 from stepwell.dialects.linalg_ext.forms import form_of as form_of
 from stepwell.dialects.linalg_ext.forms import scheduled_ops as scheduled_ops
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp as GraphFormsOp
 from stepwell.dialects.linalg_ext.matmul_nbits import MatmulNbitsOp as MatmulNbitsOp
 from stepwell.dialects.linalg_ext.ordering import ScanOp as ScanOp
 from stepwell.dialects.linalg_ext.ordering import TopKOp as TopKOp

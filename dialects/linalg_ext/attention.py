@@ -13,8 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.costs.layouts import ATTENTION
 from stepwell.dialects.graph.attention import AttentionOp as GraphAttentionOp
 from stepwell.dialects.graph.relations import element_of_value
-from stepwell.dialects.linalg_ext.forms import Form, Size
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.machine.target import F32_BYTES
@@ -28,7 +27,7 @@ MOST_SCORES = 1 << 26
 
 
 @irdl_op_definition
-class AttentionOp(GraphFormsOp):
+class AttentionOp(FormsOp):
     """
     `graph.attention` into a tensor, all of whose elements it writes.
 

@@ -20,8 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.costs.layouts import NBITS
 from stepwell.dialects.graph.nbits_products import U8
 from stepwell.dialects.graph.nbits_products import MatmulNbitsOp as GraphMatmulNbitsOp
-from stepwell.dialects.linalg_ext.forms import Form, Size
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.dialects.types import dims_of, int_attr
 from stepwell.runtime.dims import Dim
@@ -31,7 +30,7 @@ MOST_CHAINS, MOST_FEW, MOST_GROUPS, MOST_DEPTH, MOST_ROWS, MOST_PAIRS = 4, 64, 6
 
 
 @irdl_op_definition
-class MatmulNbitsOp(GraphFormsOp):
+class MatmulNbitsOp(FormsOp):
     """
     `graph.matmul_nbits` of a matrix into a tensor, all of whose elements it writes.
 

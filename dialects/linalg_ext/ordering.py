@@ -22,8 +22,7 @@ from stepwell.dialects.graph.ordering import TopKOp as GraphTopKOp
 from stepwell.dialects.graph.reduction import ScanOp as GraphScanOp
 from stepwell.dialects.graph.reduction import ScanProperties
 from stepwell.dialects.linalg_builder.scalars import Scalars
-from stepwell.dialects.linalg_ext.forms import Form, Size
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.tensor_ir.structured import tensor_element
 from stepwell.dialects.types import dims_attr, dims_of, element_bytes
 from stepwell.runtime.dims import Dim
@@ -35,7 +34,7 @@ LAST_POSITION = (1 << 32) - 1
 
 
 @irdl_op_definition
-class TopKOp(GraphFormsOp):
+class TopKOp(FormsOp):
     """
     `graph.top_k` into tensors for the elements and for their indices, whose size along the axis is k.
 
@@ -122,7 +121,7 @@ def rank_block(row: Dim) -> int:
 
 
 @irdl_op_definition
-class ScanOp(ScanProperties, GraphFormsOp):
+class ScanOp(ScanProperties, FormsOp):
     """
     `graph.scan` into a tensor, all of whose elements it writes.
 

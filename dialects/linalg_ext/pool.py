@@ -12,8 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.kernels import POOLS
 from stepwell.dialects.graph.window import PoolOp as GraphPoolOp
-from stepwell.dialects.linalg_ext.forms import Form, Size
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
 from stepwell.dialects.tensor_ir.window_axis import WindowAxis
 from stepwell.dialects.types import bool_attr, dims_of
@@ -26,7 +25,7 @@ LEAST_LANES, MOST_LANES, MOST_STRIPS, MOST_ROWS = 4, 32, 16, 64
 
 
 @irdl_op_definition
-class PoolOp(GraphFormsOp):
+class PoolOp(FormsOp):
     """
     A `graph.pool` of two spatial axes into a tensor, all of whose elements it writes.
 

@@ -21,8 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.costs.kernels import CELLS
 from stepwell.dialects.graph.recurrent import GATES, RnnProperties
 from stepwell.dialects.graph.recurrent import RnnOp as GraphRnnOp
-from stepwell.dialects.linalg_ext.forms import Form, Size
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.tensor_ir.sizes import size_of
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.machine.target import F32_BYTES
@@ -32,7 +31,7 @@ MOST_STEPS = 1 << 16
 
 
 @irdl_op_definition
-class RnnOp(RnnProperties, GraphFormsOp):
+class RnnOp(RnnProperties, FormsOp):
     """
     `graph.rnn` into tensors: the outputs of all steps, the last states and, of an LSTM, the last cells.
 

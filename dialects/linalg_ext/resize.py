@@ -12,8 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
 from stepwell.dialects.graph.resize import ResizeOp as GraphResizeOp
 from stepwell.dialects.graph.resize import ResizeProperties
-from stepwell.dialects.linalg_ext.forms import Form
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.linalg_ext.forms import Form, FormsOp
 from stepwell.dialects.tensor_ir.sizes import size_through_views
 from stepwell.dialects.tensor_ir.structured import tensor_element
 from stepwell.dialects.types import dims_attr, dims_of
@@ -25,7 +24,7 @@ MAX_NEIGHBOURS = 64
 
 
 @irdl_op_definition
-class ResizeOp(ResizeProperties, GraphFormsOp):
+class ResizeOp(ResizeProperties, FormsOp):
     """
     A `graph.resize` of a known density into a tensor, whose sizes are those of the result.
 
@@ -68,7 +67,7 @@ class ResizeOp(ResizeProperties, GraphFormsOp):
     def sizes(self) -> tuple[list[Dim], list[Dim]]:
         """The dimensions of the input, and those of the result."""
         source = self.input
-        if isinstance(source, OpResult) and isinstance(before := source.op, GraphFormsOp):
+        if isinstance(source, OpResult) and isinstance(before := source.op, FormsOp):
             source = before.written[source.index]
         input, result = (
             [size_through_views(value, d) or dims_of(value.type)[d] for d in range(len(dims_of(value.type)))]

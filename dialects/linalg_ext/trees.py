@@ -11,15 +11,14 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, var_operand_d
 from stepwell.dialects.costs.kernels import TREES
 from stepwell.dialects.graph.trees import MOST_LEAVES, TreeProperties
 from stepwell.dialects.graph.trees import TreeEnsembleOp as GraphTreeEnsembleOp
-from stepwell.dialects.linalg_ext.forms import Form, Size
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 
 MOST_WALKS, MOST_BLOCK, MOST_LANES = 64, 1 << 16, 256
 """The most walks in lock step, rows of a block, and rows in lanes: code is written out for each."""
 
 
 @irdl_op_definition
-class TreeEnsembleOp(TreeProperties, GraphFormsOp):
+class TreeEnsembleOp(TreeProperties, FormsOp):
     """
     `graph.tree_ensemble` into a tensor, all of whose elements it writes.
 

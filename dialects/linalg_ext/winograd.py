@@ -12,8 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.costs.layouts import WINOGRAD
 from stepwell.dialects.graph.winograd import WinogradConvOp as GraphWinogradConvOp
-from stepwell.dialects.linalg_ext.forms import Form, Size
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.linalg_ext.forms import Form, FormsOp, Size
 from stepwell.dialects.tensor_ir.structured import tensor_shape
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.dims import Dim
@@ -24,7 +23,7 @@ MOST_TILES, MOST_GROUPS = 1024, 64
 
 
 @irdl_op_definition
-class WinogradConvOp(GraphFormsOp):
+class WinogradConvOp(FormsOp):
     """
     `graph.winograd_conv` into a tensor, all of whose elements it writes.
 

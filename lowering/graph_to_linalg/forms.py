@@ -16,17 +16,17 @@ from stepwell.dialects.linalg_builder.scalars import Scalars
 from stepwell.dialects.linalg_builder.slices import copied
 from stepwell.dialects.linalg_builder.support import elementwise, empty, empty_like, is_returned
 from stepwell.dialects.linalg_builder.views import join_dims, split_dims
-from stepwell.dialects.linalg_ext import GraphFormsOp, LinalgExt
+from stepwell.dialects.linalg_ext import FormsOp, LinalgExt
 from stepwell.dialects.linalg_ext.resize import neighbour_offsets, sampled_axes
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_linalg.pool_windows import Windows
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
-_FORMS = {form.GRAPH_OP: form for form in LinalgExt.operations if issubclass(form, GraphFormsOp)}
+_FORMS = {form.GRAPH_OP: form for form in LinalgExt.operations if issubclass(form, FormsOp)}
 
 
-def _into_empty(op: GraphOp, rewriter: PatternRewriter) -> GraphFormsOp:
+def _into_empty(op: GraphOp, rewriter: PatternRewriter) -> FormsOp:
     """The op of `linalg_ext` that writes the results of a graph op into empty tensors, not inserted."""
     return _FORMS[type(op)].writing(op, [empty_like(result, rewriter) for result in op.results])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepwell.dialects.graph.base import plain
-from stepwell.dialects.linalg_ext import GraphFormsOp, LinalgExt
+from stepwell.dialects.linalg_ext import FormsOp, LinalgExt
 from stepwell.dialects.types import dtype_of
 from stepwell.lowering.interpret.engine import Step, Value, implements, packed
 from stepwell.runtime.dims import Dim
@@ -11,7 +11,7 @@ from stepwell.runtime.meaning import evaluate
 
 
 @implements(*(op.name for op in LinalgExt.operations))
-def prepare_graph_op(op: GraphFormsOp) -> Step:
+def prepare_graph_op(op: FormsOp) -> Step:
     """The results of the graph op, as new arrays; elements that are stored as another type are views."""
     at = {value: position for position, value in enumerate(op.operands)}
     slots = [None if v is None else (at[v], dtype_of(op.element_of(name, v))) for name, v in op.slots()]

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext.attention import AttentionOp, whole_vectors
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import projection, tensor_shape
@@ -29,7 +29,7 @@ _Range: TypeAlias = tuple[Index, Index]
 """The first row or column, and the number of them."""
 
 
-def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     `scf.for` over groups of blocks of queries, with the three steps inside.
 
@@ -51,21 +51,18 @@ def attention_by_blocks(op: AttentionOp, sizes: Mapping[str, int], constants: Co
     }
     ```
     """
-    emit = IRBuilder.before(op, constants)
     tiling = _Tiling.of(op, sizes, emit)
     items = reduce(emit.times, [*tiling.batch, tiling.blocks])
     share = emit.ceildiv(items, sizes["groups"])
 
-    def one_group(emit: IRBuilder, group: SSAValue, carried: Carried) -> Carried:
+    def one_item(emit: IRBuilder, item: SSAValue, y: SSAValue) -> SSAValue:
+        return _Block(op, tiling, emit, _BlockPosition.of(emit, item, tiling)).run(y)
+
+    def one_group(emit: IRBuilder, group: SSAValue, y: SSAValue) -> SSAValue:
         start = emit.times(group, share)
-        stop = emit.least(emit.plus(start, share), items)
+        return emit.fold(start, emit.least(emit.plus(start, share), items), 1, y, one_item)
 
-        def one_item(emit: IRBuilder, item: SSAValue, carried: Carried) -> Carried:
-            return [_Block(op, tiling, emit, _BlockPosition.of(emit, item, tiling)).run(carried[0])]
-
-        return emit.loop(start, stop, 1, carried, one_item)
-
-    return emit.loop(0, sizes["groups"], 1, [op.init], one_group, parallel=True)[0]
+    return emit.fold(0, sizes["groups"], 1, op.init, one_group, parallel=True)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
-from stepwell.dialects.ir_builder import Constants
+from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.linalg_ext import (
     AttentionOp,
     FormsOp,
@@ -40,7 +40,7 @@ from stepwell.passes.tensor.forms.tree_bits import trees_by_bits
 from stepwell.passes.tensor.forms.tree_walk import trees_by_walks
 from stepwell.passes.tensor.forms.winograd import winograd_by_blocks
 
-_Expansion = Callable[[Any, Mapping[str, int], Constants], SSAValue | Sequence[SSAValue]]
+_Expansion = Callable[[Any, Mapping[str, int], IRBuilder], SSAValue | Sequence[SSAValue]]
 """Emits the loops of an op before it, with the sizes of its form; returns the results."""
 
 EXPANSIONS: Mapping[type[FormsOp], Mapping[str, _Expansion]] = {
@@ -83,11 +83,11 @@ class ExpandFormsPass(FunctionPass):
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         ops = [op for op in func.walk() if isinstance(op, FormsOp)]
-        constants = Constants(func) if ops else None
+        if not ops:
+            return
+        constants = Constants(func)
         for op in ops:
-            assert constants is not None
             form, sizes = form_of(op)
-            results = EXPANSIONS[type(op)][form](op, sizes, constants)
+            results = EXPANSIONS[type(op)][form](op, sizes, IRBuilder.before(op, constants))
             Rewriter.replace_op(op, [], [results] if isinstance(results, SSAValue) else results)
-        if ops:
-            drop_names(func)
+        drop_names(func)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from stepwell.dialects.ir_builder import Constants, IRBuilder
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.sched_kernel import symbols_of
 from stepwell.dialects.tensor_ir.sizes import size_through_views
 from stepwell.dialects.tensor_ir.tiles import dim_size
@@ -15,7 +15,7 @@ from stepwell.runtime.dims import Dim
 class Extents:
     """The sizes of the operands of an op, and a builder before the op that knows the value of each symbol."""
 
-    def __init__(self, op: Operation, constants: Constants):
+    def __init__(self, op: Operation, emit: IRBuilder):
         parent = op.parent_op()
         while not isinstance(parent, FuncOp):
             assert parent is not None, "ops of level 2 are inside functions"
@@ -23,7 +23,7 @@ class Extents:
         names = symbols_of(parent)
         values = parent.args[len(parent.args) - len(names) :]
         self.symbols: dict[str, SSAValue] = dict(zip(names, values, strict=True))
-        self.emit = IRBuilder.before(op, constants, self.symbols)
+        self.emit = IRBuilder.before(op, emit.constants, self.symbols)
 
     def of(self, value: SSAValue, position: int) -> Dim:
         """The size of a dimension: an expression over symbols of the kernel, else a symbol of its own."""

@@ -11,17 +11,17 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.ir_builder import Constants, IRBuilder
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.linalg_builder.plain_types import plain_type
 from stepwell.dialects.linalg_builder.support import SymbolRewriter
-from stepwell.dialects.linalg_ext.graph_forms import GraphFormsOp
+from stepwell.dialects.linalg_ext.forms import FormsOp
 from stepwell.dialects.locations import adopt_location
 from stepwell.passes.tensor.forms.extents import Extents
 
 _Sizes: TypeAlias = Mapping[str, int]
 Emission: TypeAlias = Callable[[Any, Sequence[SSAValue], _Sizes, PatternRewriter], Sequence[SSAValue]]
 """Emits the loops of a graph op, which write into tensors, with the sizes of a form; returns the results."""
-Expansion: TypeAlias = Callable[[Any, _Sizes, Constants], Sequence[SSAValue]]
+Expansion: TypeAlias = Callable[[Any, _Sizes, IRBuilder], Sequence[SSAValue]]
 
 
 def by_graph_op(emit: Emission) -> Expansion:
@@ -31,10 +31,10 @@ def by_graph_op(emit: Emission) -> Expansion:
     While the loops are written, casts give operands their types of level 1; then all types are plain again.
     """
 
-    def expand(op: GraphFormsOp, sizes: _Sizes, constants: Constants) -> Sequence[SSAValue]:
-        extents = Extents(op, constants)
+    def expand(op: FormsOp, sizes: _Sizes, builder: IRBuilder) -> Sequence[SSAValue]:
+        extents = Extents(op, builder)
         graph_op, casts = op.graph_op(extents.of)
-        IRBuilder.before(op).insert([*casts, graph_op])
+        builder.insert([*casts, graph_op])
         inits = [cast.results[0] for cast in casts[len(casts) - len(op.written) :]]
         rewriter, made = SymbolRewriter(graph_op, extents.symbols), list[Operation]()
         rewriter.operation_insertion_handler.append(made.append)

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from stepwell.dialects.arith import SelectOp
 from stepwell.dialects.graph.nbits_products import LEAST_BLOCK
-from stepwell.dialects.ir_builder import Constants, IRBuilder
+from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.tensor_ir.transfers import read, vector_type
@@ -19,7 +19,7 @@ from stepwell.passes.tensor.forms.nbits_panels import all_by_panels
 from stepwell.passes.tensor.forms.nbits_registers import rows_in_registers
 
 
-def nbits_by_rows(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def nbits_by_rows(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     `scf.if` at most `few` rows, which are finite: the loops of the form `registers`, else those of `panels`.
 
@@ -33,7 +33,6 @@ def nbits_by_rows(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Consta
     ```
     Zero points meet sums in registers, where infinity less infinity would be NaN.
     """
-    emit = IRBuilder.before(op, constants)
     rows, few = emit.materialize(dim_size(emit, op.x, 0)), emit.materialize(sizes["few"])
     is_few = emit.compare("sle", rows, few)
     seen = emit.value(SelectOp(is_few, rows, emit.materialize(0)))

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import DotBytesOp, DotPairsOp, DotShortsOp
 from stepwell.dialects.costs.layouts import NBITS
-from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
@@ -27,7 +27,7 @@ Carried: TypeAlias = Sequence[SSAValue]
 _ONE_BYTES, _ONE_SHORTS = 0x01010101, 0x00010001
 
 
-def nbits_of_bytes(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def nbits_of_bytes(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     `scf.for` over panels, groups of rows and columns of a panel; a vector has an element of each column.
 
@@ -46,7 +46,6 @@ def nbits_of_bytes(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Const
     ```
     With a size `pairs` so many `arith.dot_pairs` add up in 16 bits before an `arith.dot_shorts`.
     """
-    emit = IRBuilder.before(op, constants)
     panel = tensor_shape(op.codes)[-1]
     rows, most = dim_size(emit, op.x, 0), sizes["rows"]
     if isinstance(rows, int):

@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice, insert_slice
 from stepwell.dialects.tensor_ir.structured import projection, tensor_element, tensor_shape
@@ -23,7 +23,7 @@ from stepwell.runtime.meaning.packed_codes import codes_in_element
 Carried: TypeAlias = Sequence[SSAValue]
 
 
-def nbits_by_panels(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def nbits_by_panels(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     `scf.for` over groups of panels, panels, and parts of the steps; the product is a `linalg.generic`.
 
@@ -38,7 +38,6 @@ def nbits_by_panels(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Cons
     }
     ```
     """
-    emit = IRBuilder.before(op, constants)
     return all_by_panels(emit, op, sizes["depth"], sizes["groups"], op.init)
 
 

@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import vector_form
 from stepwell.dialects.graph.nbits_products import LEAST_BLOCK
-from stepwell.dialects.ir_builder import Constants, IRBuilder, dense_attr
+from stepwell.dialects.ir_builder import IRBuilder, dense_attr
 from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.structured import tensor_element, tensor_shape
@@ -31,7 +31,7 @@ from stepwell.runtime.meaning.packed_codes import ELEMENT_BITS, codes_in_element
 Carried: TypeAlias = Sequence[SSAValue]
 
 
-def nbits_in_registers(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def nbits_in_registers(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     `scf.for` over rows and panels of columns; a vector has an element of each column of the panel.
 
@@ -52,7 +52,6 @@ def nbits_in_registers(op: MatmulNbitsOp, sizes: Mapping[str, int], constants: C
     }
     ```
     """
-    emit = IRBuilder.before(op, constants)
     return rows_in_registers(emit, op, sizes["chains"], op.init)
 
 

@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.ir_builder import Constants, Index, IRBuilder, dense_attr
+from stepwell.dialects.ir_builder import Index, IRBuilder, dense_attr
 from stepwell.dialects.linalg_ext.pool import PoolOp
 from stepwell.dialects.tensor_ir.structured import tensor_element
 from stepwell.dialects.tensor_ir.tiles import dim_size
@@ -24,7 +24,7 @@ from stepwell.dialects.tensor_ir.vector_values import greater
 from stepwell.dialects.tensor_ir.window_axis import WindowAxis
 
 
-def pool_by_rows(op: PoolOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def pool_by_rows(op: PoolOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     The maxima or means of a pool, plane by plane.
 
@@ -41,26 +41,18 @@ def pool_by_rows(op: PoolOp, sizes: Mapping[str, int], constants: Constants) -> 
     ```
     `strips` vectors of `lanes` columns go down a plane together; up to `unrolled` rows are written out.
     """
-    emit = IRBuilder.before(op, constants)
     samples, channels = (dim_size(emit, op.init, d) for d in (0, 1))
     firsts, most = _starts(op.axes[1].count, sizes["lanes"]), sizes["strips"]
 
-    def of_channel(emit: IRBuilder, plane: Sequence[SSAValue], result: SSAValue) -> SSAValue:
-        for start in range(0, len(firsts), most):
-            result = _Strips(op, sizes, tuple(plane), firsts[start : start + most]).run(emit, result)
-        return result
+    def of_sample(emit: IRBuilder, sample: SSAValue, result: SSAValue) -> SSAValue:
+        def of_channel(emit: IRBuilder, channel: SSAValue, result: SSAValue) -> SSAValue:
+            for start in range(0, len(firsts), most):
+                result = _Strips(op, sizes, (sample, channel), firsts[start : start + most]).run(emit, result)
+            return result
 
-    def of_sample(emit: IRBuilder, sample: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return emit.loop(
-            0,
-            channels,
-            1,
-            carried,
-            lambda emit, channel, inner: [of_channel(emit, [sample, channel], inner[0])],
-            parallel=True,
-        )
+        return emit.fold(0, channels, 1, result, of_channel, parallel=True)
 
-    return emit.loop(0, samples, 1, [op.init], of_sample, parallel=True)[0]
+    return emit.fold(0, samples, 1, op.init, of_sample, parallel=True)
 
 
 def _starts(columns: int, lanes: int) -> list[int]:

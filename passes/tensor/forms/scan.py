@@ -88,26 +88,18 @@ def scan_by_columns(
 
     # Loops over the dimensions before the axis, then over whole blocks of columns, then the remainder.
     def of_layers(emit: IRBuilder, outer: Sequence[SSAValue], result: SSAValue) -> SSAValue:
+        def of_layer(emit: IRBuilder, i: SSAValue, result: SSAValue) -> SSAValue:
+            return of_layers(emit, [*outer, i], result)
+
+        def of_block(emit: IRBuilder, first: SSAValue, result: SSAValue) -> SSAValue:
+            return walk.down(emit, outer, first, block, result)
+
         if len(outer) < len(before):
-            return emit.loop(
-                0,
-                before[len(outer)],
-                1,
-                [result],
-                lambda emit, i, carried: [of_layers(emit, [*outer, i], carried[0])],
-                parallel=True,
-            )[0]
+            return emit.fold(0, before[len(outer)], 1, result, of_layer, parallel=True)
         if columns <= block:
             return walk.down(emit, outer, 0, columns, result)
         if whole:
-            result = emit.loop(
-                0,
-                whole,
-                block,
-                [result],
-                lambda emit, first, carried: [walk.down(emit, outer, first, block, carried[0])],
-                parallel=True,
-            )[0]
+            result = emit.fold(0, whole, block, result, of_block, parallel=True)
         return walk.down(emit, outer, whole, columns - whole, result) if columns > whole else result
 
     result = of_layers(emit, [], result)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from xdsl.dialects import arith, math
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.arith import SelectOp
-from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.dialects.tensor_ir.pieces import broadcast
 from stepwell.dialects.tensor_ir.structured import tensor_element
@@ -27,34 +27,33 @@ from stepwell.passes.tensor.forms.tree_loops import (
 from stepwell.passes.tensor.forms.tree_walk import rows_by_walks
 
 
-def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def trees_by_bits(op: TreeEnsembleOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """Blocks of rows in lanes; a last one of fewer than `least` rows is walked."""
     block, least = sizes["rows"], sizes["least"]
-    emit = IRBuilder.before(op, constants)
     trees = TreeLoops.of(op, emit)
     padded = emit.times(emit.quotient(emit.plus(trees.rows, block - least), block), block)
 
-    def of_block(emit: IRBuilder, first: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def of_block(emit: IRBuilder, first: SSAValue, result: SSAValue) -> SSAValue:
         count = emit.least(emit.minus(trees.rows, first), block)
         columns = _columns(emit, trees, first, count, block)
 
-        def of_tree(emit: IRBuilder, tree: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def of_tree(emit: IRBuilder, tree: SSAValue, result: SSAValue) -> SSAValue:
             left = _leaves_left(emit, trees, tree, columns, block)
             base = trees.of_tree(emit, tree, FIRST_LEAF)
 
-            def of_row(emit: IRBuilder, i: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            def of_row(emit: IRBuilder, i: SSAValue, result: SSAValue) -> SSAValue:
                 zeros = emit.value(math.CountLeadingZerosOp(element(emit, left, i)))
                 leaf = emit.plus(emit.value(arith.IndexCastOp(zeros, INDEX)), base)
                 row = emit.materialize(emit.plus(first, i))
-                return [trees.join(emit, carried[0], row, [emit.materialize(leaf)])]
+                return trees.join(emit, result, row, [emit.materialize(leaf)])
 
-            return emit.loop(0, count, 1, carried, of_row)
+            return emit.fold(0, count, 1, result, of_row)
 
-        return emit.loop(0, trees.count, 1, carried, of_tree)
+        return emit.fold(0, trees.count, 1, result, of_tree)
 
     result = trees.start(emit)
     if padded != 0:
-        (result,) = emit.loop(0, padded, block, [result], of_block, parallel=True)
+        result = emit.fold(0, padded, block, result, of_block, parallel=True)
     return rows_by_walks(emit, trees, emit.least(padded, trees.rows), result, sizes["trees"])
 
 
@@ -63,20 +62,20 @@ def _columns(emit: IRBuilder, trees: TreeLoops, first: SSAValue, count: Index, b
     features, flips = trees.columns, trees.op.flips is not None
     columns = emit.empty(trees.number, [emit.times(features, 2) if flips else features, block])
 
-    def of_row(emit: IRBuilder, i: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def of_row(emit: IRBuilder, i: SSAValue, columns: SSAValue) -> SSAValue:
         row = emit.materialize(emit.plus(first, i))
 
-        def of_feature(emit: IRBuilder, f: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def of_feature(emit: IRBuilder, f: SSAValue, columns: SSAValue) -> SSAValue:
             number = element(emit, trees.op.x, row, f)
-            made = inserted(emit, number, carried[0], f, i)
+            made = inserted(emit, number, columns, f, i)
             if flips:
                 there = emit.materialize(emit.plus(f, features))
                 made = inserted(emit, emit.value(arith.NegfOp(number)), made, there, i)
-            return [made]
+            return made
 
-        return emit.loop(0, features, 1, carried, of_feature)
+        return emit.fold(0, features, 1, columns, of_feature)
 
-    return emit.loop(0, count, 1, [columns], of_row)[0]
+    return emit.fold(0, count, 1, columns, of_row)
 
 
 def _leaves_left(
@@ -86,14 +85,14 @@ def _leaves_left(
     cuts, masks = trees.op.bit_vectors
     bits = tensor_element(masks)
 
-    def of_cut(emit: IRBuilder, cut: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def of_cut(emit: IRBuilder, cut: SSAValue, left: SSAValue) -> SSAValue:
         at = [index_at(emit, cuts, cut, FEATURE), emit.materialize(0)]
         numbers = read(emit, columns, at, vector_type(trees.number, (block,)), (1,))
         bits = arith.BitcastOp(element(emit, cuts, cut, THRESHOLD), trees.number)
         above = emit.compare("ugt", numbers, broadcast(emit, emit.value(bits), block))
-        left = emit.value(arith.AndIOp(carried[0], broadcast(emit, element(emit, masks, cut), block)))
-        return [emit.value(SelectOp(above, left, carried[0]))]
+        cleared = emit.value(arith.AndIOp(left, broadcast(emit, element(emit, masks, cut), block)))
+        return emit.value(SelectOp(above, cleared, left))
 
     first, end = (trees.of_tree(emit, tree, column) for column in (FIRST_CUT, END_OF_CUTS))
-    (left,) = emit.loop(first, end, 1, [emit.number(-1, vector_type(bits, (block,)))], of_cut)
+    left = emit.fold(first, end, 1, emit.number(-1, vector_type(bits, (block,))), of_cut)
     return write(emit, left, emit.empty(bits, [block]), [emit.materialize(0)], (0,))

@@ -88,10 +88,10 @@ class TreeLoops:
             return emit.insert(FillOp([zero], [self.op.init])).res[0]
 
         # No vector: LLVM's pipeline, which walks on scalars need, is for code without any.
-        def of_row(emit: IRBuilder, row: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return [inserted(emit, zero, carried[0], row, emit.materialize(0))]
+        def of_row(emit: IRBuilder, row: SSAValue, result: SSAValue) -> SSAValue:
+            return inserted(emit, zero, result, row, emit.materialize(0))
 
-        return emit.loop(0, self.rows, 1, [self.op.init], of_row)[0]
+        return emit.fold(0, self.rows, 1, self.op.init, of_row)
 
     def of_tree(self, emit: IRBuilder, tree: Index, column: int) -> SSAValue:
         """A number of the table of trees."""

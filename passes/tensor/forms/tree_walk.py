@@ -8,7 +8,7 @@ from functools import reduce
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from stepwell.dialects.ir_builder import INDEX, Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
 from stepwell.dialects.linalg_ext import TreeEnsembleOp
 from stepwell.passes.tensor.forms.tree_loops import (
     DEPTH,
@@ -24,37 +24,35 @@ from stepwell.passes.tensor.forms.tree_loops import (
 )
 
 
-def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def trees_by_walks(op: TreeEnsembleOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     Blocks of rows, for each tree groups of rows in lock step; then the rows left over, by groups of trees.
 
     A tree stays in the first cache for all rows of a block.
     """
     group, block = sizes["rows"], sizes["block"]
-    emit = IRBuilder.before(op, constants)
     trees = TreeLoops.of(op, emit)
     whole = emit.rounded_down(trees.rows, group)
 
-    def of_block(emit: IRBuilder, first: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def of_block(emit: IRBuilder, first: SSAValue, result: SSAValue) -> SSAValue:
         end = emit.least(emit.plus(first, block), whole)
 
-        def of_tree(emit: IRBuilder, tree: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def of_tree(emit: IRBuilder, tree: SSAValue, result: SSAValue) -> SSAValue:
             root, depth = (trees.of_tree(emit, tree, column) for column in (ROOT, DEPTH))
 
-            def of_rows(emit: IRBuilder, row: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            def of_rows(emit: IRBuilder, row: SSAValue, result: SSAValue) -> SSAValue:
                 rows = [emit.materialize(emit.plus(row, i)) for i in range(group)]
-                (result,) = carried
                 for row, leaf in zip(rows, walk(emit, trees, rows, [root] * group, depth), strict=True):
                     result = trees.join(emit, result, row, [leaf])
-                return [result]
+                return result
 
-            return emit.loop(first, end, group, carried, of_rows)
+            return emit.fold(first, end, group, result, of_rows)
 
-        return emit.loop(0, trees.count, 1, carried, of_tree)
+        return emit.fold(0, trees.count, 1, result, of_tree)
 
     result = trees.start(emit)
     if whole != 0:
-        (result,) = emit.loop(0, whole, block, [result], of_block, parallel=True)
+        result = emit.fold(0, whole, block, result, of_block, parallel=True)
     return rows_by_walks(emit, trees, whole, result, sizes["trees"])
 
 
@@ -63,7 +61,7 @@ def rows_by_walks(emit: IRBuilder, trees: TreeLoops, first: Index, result: SSAVa
     if first == trees.rows:
         return result
 
-    def of_row(emit: IRBuilder, row: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def of_row(emit: IRBuilder, row: SSAValue, result: SSAValue) -> SSAValue:
         def of_trees(emit: IRBuilder, tree: Index, result: SSAValue, count: int) -> SSAValue:
             numbers = [emit.plus(tree, i) for i in range(count)]
             roots = [trees.of_tree(emit, number, ROOT) for number in numbers]
@@ -72,18 +70,11 @@ def rows_by_walks(emit: IRBuilder, trees: TreeLoops, first: Index, result: SSAVa
             return trees.join(emit, result, row, walk(emit, trees, [row] * count, roots, depth))
 
         whole = trees.count // group * group
-        (result,) = carried
         if whole:
-            (result,) = emit.loop(
-                0,
-                whole,
-                group,
-                [result],
-                lambda emit, tree, carried: [of_trees(emit, tree, carried[0], group)],
-            )
-        return [of_trees(emit, whole, result, trees.count - whole) if whole < trees.count else result]
+            result = emit.fold(0, whole, group, result, lambda emit, tree, y: of_trees(emit, tree, y, group))
+        return of_trees(emit, whole, result, trees.count - whole) if whole < trees.count else result
 
-    return emit.loop(first, trees.rows, 1, [result], of_row, parallel=True)[0]
+    return emit.fold(first, trees.rows, 1, result, of_row, parallel=True)
 
 
 def walk(

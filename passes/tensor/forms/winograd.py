@@ -20,7 +20,7 @@ from xdsl.dialects.tensor import ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from stepwell.dialects.ir_builder import Constants, Index, IRBuilder
+from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.linalg_ext.winograd import WinogradConvOp
 from stepwell.dialects.tensor_ir.reshapes import consecutive_groups
 from stepwell.dialects.tensor_ir.structured import tensor_shape
@@ -35,7 +35,7 @@ Carried: TypeAlias = Sequence[SSAValue]
 """Tensors carried by loops."""
 
 
-def winograd_by_blocks(op: WinogradConvOp, sizes: Mapping[str, int], constants: Constants) -> SSAValue:
+def winograd_by_blocks(op: WinogradConvOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
     `scf.for` over samples and blocks of tiles, with the three steps inside.
 
@@ -48,7 +48,7 @@ def winograd_by_blocks(op: WinogradConvOp, sizes: Mapping[str, int], constants: 
     ```
     Without a size `groups` the loops over channels are the parallel ones.
     """
-    extents = Extents(op, constants)
+    extents = Extents(op, emit)
     tiling = _Tiling.of(op, sizes, extents)
     return _Emission(tiling, op.x, _in_blocks(extents.emit, op.u, tiling), extents.emit).run(op.init)
 
