@@ -19,6 +19,7 @@ from pathlib import Path
 from socket import create_connection
 from statistics import median
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -36,7 +37,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         onnx.save(onnx.parser.parse_model(ONE), folder / "one.onnx")
-        print(f"one operator, binary, {_CLIENTS} clients: {rate(folder / 'one.onnx', [16]):.0f} requests/s")
+        one = served(folder / "one.onnx", [16])
+        about = f"{one.rate:.0f} requests/s, {one.cpu_ms:.2f} ms of the core each"
+        print(f"one operator, binary, {_CLIENTS} clients: {about}")
         mlp(folder / "mlp.onnx", 4096)
         # Four instances: as many requests may wait as there are clients.
         single = rate(folder / "mlp.onnx", [1, 4096], "--max-batch", "1", "--instances", "4")
@@ -58,8 +61,22 @@ def mlp(path: Path, width: int) -> None:
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 19)]), path)
 
 
+class Served(NamedTuple):
+    """A measured server."""
+
+    rate: float
+    """Answers a second; the median of rounds."""
+    cpu_ms: float
+    """The time of a core for an answer in milliseconds: it depends less on other programs."""
+
+
 def rate(model: Path, shape: Sequence[int], *options: str) -> float:
     """The answers a second of a server on one core; the median of rounds."""
+    return served(model, shape, *options).rate
+
+
+def served(model: Path, shape: Sequence[int], *options: str) -> Served:
+    """A server on one core, asked by its clients."""
     cores = sorted(os.sched_getaffinity(0))
     command = [
         sys.executable,
@@ -82,10 +99,23 @@ def rate(model: Path, shape: Sequence[int], *options: str) -> float:
         message = _message(model.stem, shape)
         with Pool(2, os.sched_setaffinity, (0, cores[1:] or cores)) as pool:
             share = _CLIENTS // 2
-            return median(sum(pool.starmap(_ask, [(port, message, share)] * 2)) for _ in range(_ROUNDS))
+            before, rates = _cpu_ms(server.pid), list[float]()
+            for _ in range(_ROUNDS):
+                rates.append(sum(pool.starmap(_ask, [(port, message, share)] * 2)))
+            answers = sum(rates) * _SECONDS
+            return Served(median(rates), (_cpu_ms(server.pid) - before) / answers)
     finally:
         server.terminate()
         server.wait()
+
+
+def _cpu_ms(process: int) -> float:
+    """The time that the threads of a process have had a core."""
+    threads = os.listdir(f"/proc/{process}/task")
+    return (
+        sum(int(Path(f"/proc/{process}/task/{each}/schedstat").read_text().split()[0]) for each in threads)
+        / 1e6
+    )
 
 
 def _message(model: str, shape: Sequence[int]) -> bytes:

@@ -247,7 +247,7 @@ CODES: dict[str, ErrorCode] = {
     "type-mismatch": ErrorCode("a value has another element type, or another class, than expected",
         "Convert it first, for example with `x.astype('float32')`."),
     "undefined-symbol": ErrorCode("an exported file would call a function that it cannot define",
-        "A .stepwell file runs the model, or for C source an object or library: they have `f64` and sines."),
+        "A .stepwell file runs the model."),
     "undefined-value": ErrorCode("a node reads a value that nothing defines",
         "Export the model again: a node or an initializer is missing."),
     "uninitialized-read": ErrorCode("a thread reads memory of its block or its own that was not written",

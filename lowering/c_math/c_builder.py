@@ -36,7 +36,7 @@ class CFunction(Function):
 
     @property
     def stack_bytes(self) -> int:
-        """The bytes of its values, of a compiler that keeps each in a place of its own."""
+        """An upper bound of the bytes on the stack: a word for each value."""
         return _VALUE_BYTES * (len(self.lines) + self.arguments)
 
     def argument(self, number: int = 0) -> Value:

@@ -259,7 +259,7 @@ HELPERS = _split()
 
 
 def helper_texts(called: Iterable[str], text: str = "") -> str:
-    """The helpers of some names and those that a text calls, with all callees, which come first."""
+    """The helpers of some names, of a text and of each other, callees first."""
     needed: set[str] = set()
     waiting = [*called, *(name for name in _CALL.findall(text) if name in HELPERS)]
     while waiting:

@@ -15,7 +15,7 @@ from stepwell.runtime.interface import TensorSpec
 _SHOWN = 8  # values of an output
 _HEAD = """\
 /* Calls the model once, with zeros and ones and open sizes of 1, and prints the begin of its outputs. */
-#include "@NAME@.h"
+#include "@FILE@.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +36,12 @@ _WEIGHTS = """\
   FILE *file = argc > 1 ? fopen(argv[1], "rb") : NULL;
   void *weights = allocate(NULL, 0, @UPPER@_WEIGHT_BYTES);
   if (file == NULL || fread(weights, 1, @UPPER@_WEIGHT_BYTES, file) != @UPPER@_WEIGHT_BYTES)
-    return failed("expected the path of @NAME@.weights");
-  if (@NAME@_check_weights(weights, @UPPER@_WEIGHT_BYTES) != STEPWELL_OK)
+    return failed("expected the path of @FILE@.weights");
+  if (@FILE@_check_weights(weights, @UPPER@_WEIGHT_BYTES) != STEPWELL_OK)
     return failed("these are the weights of another model");
 """
 _CALL = """\
-  if (!@NAME@_supported()) return failed("this CPU lacks what the code needs");
+  if (!@FILE@_supported()) return failed("this CPU lacks what the code needs");
   if (bytes < 0) return failed(@NAME@_message((int32_t)bytes));
   memset(&call, 0, sizeof call);
   call.workspace = allocate(NULL, 0, bytes);
@@ -50,8 +50,12 @@ _CALL = """\
 """
 
 
-def example_program(name: str, entry: Entry, weights: str) -> str:
-    """The program of a model. Args: `weights` is their place, `embed` or `file`."""
+def example_program(name: str, entry: Entry, weights: str, file: str) -> str:
+    """
+    The program of a function.
+
+    Args: `weights` is their place, `embed` or `file`; `file` is the name of header and weights.
+    """
     interface, symbols = entry.interface, caller_symbols(entry)
     inputs = identifiers([spec.name for spec in interface.inputs])
     outputs = identifiers([spec.name for spec in interface.outputs])
@@ -87,7 +91,7 @@ def example_program(name: str, entry: Entry, weights: str) -> str:
             "}\n",
         ]
     )
-    return text.replace("@NAME@", name).replace("@UPPER@", name.upper())
+    return text.replace("@NAME@", name).replace("@FILE@", file).replace("@UPPER@", file.upper())
 
 
 def _arrays(

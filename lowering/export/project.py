@@ -36,12 +36,13 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 @LIBRARY@
-
-add_executable(@NAME@_example example/main.c)
-target_link_libraries(@NAME@_example @NAME@)
+"""
+_EXAMPLE = """
+add_executable(@EXAMPLE@_example @SOURCE@)
+target_link_libraries(@EXAMPLE@_example @NAME@)
 if(NOT CMAKE_CROSSCOMPILING)
-  add_custom_command(TARGET @NAME@_example POST_BUILD
-    COMMAND @NAME@_example ${CMAKE_CURRENT_SOURCE_DIR}/@NAME@.weights)
+  add_custom_command(TARGET @EXAMPLE@_example POST_BUILD
+    COMMAND @EXAMPLE@_example ${CMAKE_CURRENT_SOURCE_DIR}/@NAME@.weights)
 endif()
 """
 _FROM_SOURCE = """\
@@ -63,16 +64,19 @@ def export_image(
     Args: `relaxed` is the same model for WebAssembly with relaxed SIMD, which a package of npm contains too.
     Raises: StepwellError; nothing is left half written.
     """
-    if image.is_library:
+    is_project = Path(path).suffix == PROJECT_SUFFIX
+    if image.is_library and not (is_project and image.functions):
         return export_library(image, path, options)
-    if Path(path).suffix != PROJECT_SUFFIX:
+    if not is_project:
         return files.export_image(image, path, options, relaxed)
-    entry, triple = image.main, image.main.variants[0].triple
 
     def write(inner: Path, chosen: ExportOptions) -> Exported:
-        return files.export_image(image, inner, chosen)
+        export = export_library if image.is_library else files.export_image
+        return export(image, inner, chosen)
 
-    return _export(Path(path), triple, entry, options, write, ".a")
+    entries = image.functions if image.is_library else {"": image.main}
+    triple = next(iter(entries.values())).variants[0].triple
+    return _export(Path(path), triple, entries, options, write, ".a")
 
 
 def export_source(program: CProgram, path: str | Path, options: ExportOptions) -> Exported:
@@ -83,18 +87,24 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     def write(inner: Path, chosen: ExportOptions) -> Exported:
         return c_source.export_source(program, inner, chosen)
 
-    return _export(Path(path), program.triple, program.entry, options, write, ".c")
+    return _export(Path(path), program.triple, {"": program.entry}, options, write, ".c")
 
 
 def _export(
     path: Path,
     triple: str,
-    entry: Entry,
+    entries: Mapping[str, Entry],
     options: ExportOptions,
     write: Callable[[Path, ExportOptions], Exported],
     suffix: str,
 ) -> Exported:
-    """Write a project. Args: `write` exports the model to a file of the suffix. Raises: StepwellError."""
+    """
+    Write a project.
+
+    Args: `entries` by the name of the function, empty for a model that is no library; `write` exports them to
+    a file of the suffix.
+    Raises: StepwellError.
+    """
     check_place(path)
     files.expect_no_pools(options)
     if options.weights == "extern" or options.host_calls != "refuse":
@@ -105,9 +115,11 @@ def _export(
         done = write(Path(folder) / f"{name}{suffix}", options._replace(name=name))
         contents = {_place(file, name): file.read_bytes() for file in done.files}
     sources = sorted(each for each in contents if each.endswith(".c"))
-    contents["CMakeLists.txt"] = _cmake(name, sources).encode()
-    contents["example/main.c"] = example_program(name, entry, options.weights).encode()
-    contents["manifest.json"] = _manifest(name, triple, entry, done, contents).encode()
+    contents["CMakeLists.txt"] = _cmake(name, sources, list(entries)).encode()
+    for function, entry in entries.items():
+        text = example_program(_joined(name, function), entry, options.weights, name)
+        contents[_example(function)] = text.encode()
+    contents["manifest.json"] = _manifest(name, triple, entries, done, contents).encode()
     write_files({path: [_archive({f"{name}/{each}": data for each, data in contents.items()})]})
     return done._replace(files=(path,))
 
@@ -118,19 +130,39 @@ def _place(file: Path, name: str) -> str:
     return places.get(file.suffix, file.name)
 
 
-def _cmake(name: str, sources: Sequence[str]) -> str:
+def _joined(name: str, function: str) -> str:
+    """The name with which the functions in C of a function of the model begin."""
+    return f"{name}_{function}" if function else name
+
+
+def _example(function: str) -> str:
+    """The place of the example of a function."""
+    return f"example/{function or 'main'}.c"
+
+
+def _cmake(name: str, sources: Sequence[str], functions: Sequence[str]) -> str:
     text = _CMAKE.replace("@LIBRARY@", _FROM_SOURCE if sources else _FROM_ARCHIVE)
+    for function in functions:
+        example = _EXAMPLE.replace("@EXAMPLE@", _joined(name, function))
+        text += example.replace("@SOURCE@", _example(function))
     return text.replace("@SOURCES@", " ".join(sources)).replace("@NAME@", name)
 
 
-def _manifest(name: str, triple: str, entry: Entry, done: Exported, contents: Mapping[str, bytes]) -> str:
-    interface = entry.interface
+def _sides(entry: Entry) -> dict[str, object]:
+    """The inputs and outputs of a function by name, with their types."""
+    sides = {"inputs": entry.interface.inputs, "outputs": entry.interface.outputs}
+    return {side: {spec.name: str(spec) for spec in specs} for side, specs in sides.items()}
+
+
+def _manifest(
+    name: str, triple: str, entries: Mapping[str, Entry], done: Exported, contents: Mapping[str, bytes]
+) -> str:
+    sides = {function: _sides(entry) for function, entry in entries.items()}
     about = {
         "schema": SCHEMA,
         "name": name,
         "target": triple,
-        "inputs": {spec.name: str(spec) for spec in interface.inputs},
-        "outputs": {spec.name: str(spec) for spec in interface.outputs},
+        **(sides[""] if "" in sides else {"functions": sides}),
         "workspace_bytes": done.workspace,
         "stack_bytes": done.stack_bytes,
         "code_bytes": done.code_bytes,

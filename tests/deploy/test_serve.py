@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Generator
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from time import sleep
@@ -122,3 +125,40 @@ def test_a_signal_ends_the_server_after_what_has_begun(server: Server) -> None:
     connection.send(body[20:])
     assert json.load(connection.getresponse())["outputs"][1]["data"] == [1, 4, 9]
     assert server.process.wait(timeout=30) in (0, -signal.SIGTERM)
+
+
+def resident(process: int) -> int:
+    """The memory of a process in bytes."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_noise_ends_its_connection_and_memory_does_not_grow(server: Server) -> None:
+    host, port = server.address.split(":")
+    infer = b"POST /v2/models/sum/infer HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    heads = [
+        b"",
+        b"\x16\x03\x01",
+        b"GET /v2 HTTP/1.1\r\nHost: localhost\r\nX: ",
+        infer + b"Content-Length: 10737418240\r\n\r\n",
+        infer + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFF\r\n",
+    ]
+    before = resident(server.process.pid)
+    for head in heads:
+        with socket.create_connection((host, int(port)), timeout=5) as noise, suppress(OSError):
+            noise.sendall(head)  # an error: the server has closed it
+            for _ in range(80):
+                noise.sendall(os.urandom(1 << 20))
+    assert resident(server.process.pid) - before < 100 << 20
+    connection = HTTPConnection(server.address, timeout=30)
+    connection.request("GET", "/v2/health/live")
+    assert connection.getresponse().status == 200 and server.process.poll() is None
+
+
+def test_a_port_has_one_server(server: Server, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "stepwell", "serve", str(tmp_path / "sum.onnx"), "--port"]
+    second = subprocess.run(
+        [*command, server.address.split(":")[1]], capture_output=True, text=True, timeout=60
+    )
+    assert second.returncode == 1 and "error[cannot-serve]" in second.stderr and "in use" in second.stderr
+    assert "Traceback" not in second.stderr

@@ -64,8 +64,8 @@ def add_compile_options(parser: ArgumentParser) -> None:
     group_of["target"].add_argument(
         "--target",
         metavar="TARGET",
-        help="an LLVM triple, or a device: webgpu, opencl, cuda{arch=sm_90}, nvidia/h200 (this CPU); "
-        "`compile` puts the code for several, separated by commas, into one .stepwell file",
+        help="an LLVM triple, or a device: webgpu, opencl, cuda{arch=sm_90}, nvidia/h200 (default: this CPU)"
+        "; `compile` puts the code for several, separated by commas, into one .stepwell file",
     )
     group_of["device"].add_argument(
         "--device",

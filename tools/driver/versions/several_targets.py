@@ -1,4 +1,4 @@
-"""Models for several targets in one file, of which loading takes the first that the machine runs."""
+"""Models for several targets in a file: loading takes the first target that the machine runs."""
 
 from __future__ import annotations
 

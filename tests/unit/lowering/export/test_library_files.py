@@ -163,7 +163,7 @@ def test_what_cannot_be_one_file(models: dict[str, CompiledModel], tmp_path: Pat
         ({"A": one, "a": one}, "m.so", "bad-name"),
         ({"a": one, "b": other}, "m.so", "bad-option"),
         ({"a": one}, "m.c", "bad-option"),
-        ({"a": one}, "m.tar", "bad-option"),
+        ({}, "m.tar", "bad-option"),
         ({"a": one}, "m.wasm", "bad-option"),
         ({}, "m.so", "bad-option"),
         ({"a": one, "b": words}, "m.so", "unsupported-interface"),

@@ -93,3 +93,28 @@ def test_cmake_builds_it_and_runs_the_example(tmp_path: Path, target: str | None
     assert ("j: 0 -1" if rows == 2 else "j: 0") in shown
     source = ["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I", "include"]
     subprocess.run([*source, "example/main.c"], cwd=tmp_path / "small", check=True)
+
+
+@pytest.mark.parametrize("weights", ["embed", "file"])
+def test_a_project_of_a_library_has_an_example_for_each_function(tmp_path: Path, weights: Any) -> None:
+    text = '<ir_version: 8, opset_import: ["" : 18]> g (float[2, 3] x) => (float[2, 3] y) {{ y = {} (x, w) }}'
+    parts: dict[str, Any] = {}
+    for name, op in (("more", "Add"), ("less", "Sub")):
+        proto = onnx.parser.parse_model(text.format(op))
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(np.full((2, 3), 5, np.float32), "w"))
+        parts[name] = stepwell.compile(proto)
+    stepwell.export(stepwell.Library(parts), tmp_path / "both.tar", weights=weights)
+    found = contents(tmp_path / "both.tar")
+    functions = json.loads(found["both/manifest.json"])["functions"]
+    assert functions["more"] == functions["less"] and list(functions["more"]["inputs"]) == ["x"]
+    assert {"both/example/more.c", "both/example/less.c", "both/lib/libboth.a", "both/include/both.h"} <= set(
+        found
+    )
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    with tarfile.open(tmp_path / "both.tar") as archive:
+        archive.extractall(tmp_path, filter="data")
+    subprocess.run(["cmake", "-B", "b"], cwd=tmp_path / "both", check=True, capture_output=True)
+    command = ["cmake", "--build", "b"]
+    shown = subprocess.run(command, cwd=tmp_path / "both", check=True, capture_output=True, text=True).stdout
+    assert "y: 5 6 5 6 5 6" in shown and "y: -5 -4 -5 -4 -5 -4" in shown

@@ -70,7 +70,8 @@ def test_a_session_takes_the_target_of_its_machine(model: Path) -> None:
     with stepwell.rpc.local() as session:
         there = session.load(model.with_suffix(".stepwell"), threads=1)
         x = RNG.standard_normal((3, 300)).astype(np.float32)
-        np.testing.assert_allclose(there(x), x @ TABLE, rtol=1e-4, atol=1e-4)
+        found = np.asarray(there(x), np.float64)
+        np.testing.assert_allclose(found, x @ TABLE, rtol=1e-4, atol=1e-4)
 
 
 def test_a_machine_of_none_of_the_targets(model: Path) -> None:
