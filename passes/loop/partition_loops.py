@@ -32,7 +32,7 @@ class _Guard(NamedTuple):
 
 class PartitionLoopsPass(Pass):
     """
-    Split a loop of step 1 where a comparison of its index changes, so that each part has it decided.
+    Split a loop of step 1 at the bound of a comparison of the index, which both parts have decided then.
 
     ```mlir
     scf.for %i = %c0 to %n step %c1 {

@@ -125,7 +125,7 @@ class Stage:
         self._take(f"sched.inside {_values(loops)}")
 
     def compute_at(self, consumer: Stage, loop: Loop | None = None) -> None:
-        """Compute the stage in the parallel loops of another one, or in its loops down to one."""
+        """Compute the stage in the parallel loops of a consumer, or in the loops down to a given loop."""
         for stage in (self, consumer):
             stage._open()
         at = "" if loop is None else f" at %{loop.value}"
@@ -139,7 +139,7 @@ class Stage:
         self._take_values(lambda steps: f"sched.compute_inline %{steps.stages.pop(self.name)}")
 
     def reverse_compute_inline(self) -> None:
-        """Compute the stage in the body of the one that it reads."""
+        """Compute the stage in the body of its producer."""
         self._name()
         self._take_values(lambda steps: f"sched.reverse_compute_inline %{steps.stages[self.name]}")
 

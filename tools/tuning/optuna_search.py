@@ -1,4 +1,4 @@
-"""Proposals by Optuna's TPE: asked and told in memory, from the history of trials."""
+"""Proposals by Optuna's TPE in memory, from the history of trials."""
 
 from __future__ import annotations
 
