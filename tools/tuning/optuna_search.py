@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stepwell.dialects.sched import Schedule
 from stepwell.runtime.packages import needed
-from stepwell.tools.tuning.candidate import Candidate, TiledOp
+from stepwell.tools.tuning.candidate import Candidate, TiledOp, Tried
 from stepwell.tools.tuning.space import Space, steps_of, with_step
-
-if TYPE_CHECKING:
-    from stepwell.tools.tuning.search import Tried
 
 _MOST_ASKED = 200
 _FAILED = -10.0

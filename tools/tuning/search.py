@@ -10,7 +10,7 @@ import numpy as np
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.tools.tuning.candidate import Candidate
+from stepwell.tools.tuning.candidate import Candidate, Tried
 from stepwell.tools.tuning.cost_model import CostModel
 from stepwell.tools.tuning.features import features_of
 from stepwell.tools.tuning.optuna_search import proposals
@@ -24,14 +24,6 @@ _RANDOM_SHARE = 0.1
 _POOL = 6
 """Evolution makes so many times the candidates that are proposed; the cost model ranks them."""
 _MOST_ATTEMPTS = 40
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A candidate that was tried, with all decisions taken; the ratio is None for one that failed."""
-
-    candidate: Candidate
-    ratio: float | None
 
 
 @dataclass
