@@ -251,10 +251,13 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.loop": {
         "bound-stack": ("move large arrays of kernels from the stack to scratch memory",),
         "hoist-addresses": ("move address arithmetic out of loops",),
+        "hoist-conditions": ("test conditions that no iteration changes before the loop",),
+        "partition-loops": ("split loops where a comparison of the index changes",),
         "prefetch-rows": ("prefetch the next row of an operand during the current one",),
         "simplify-indices": ("replace arithmetic of indices that ranges of loops decide",),
         "stream-stores": ("store large results past the caches",),
         "time-kernels": ("record the start and end time of each kernel in @main",),
+        "unroll-loops": ("write short loops out",),
     },
     "passes.graph.functions": {
         "defunctionalize": ("make data of function values", "Defunctionalization"),

@@ -61,7 +61,7 @@ class ComputeInlineOp(RewriteOp):
 @irdl_op_definition
 class ReverseComputeInlineOp(RewriteOp):
     """
-    A stage is computed in the body of the one whose result it reads, and takes its place.
+    A stage is computed in the body of its producer, in place of both.
 
     ```mlir
     sched.reverse_compute_inline %c
@@ -129,7 +129,7 @@ class CacheReadOp(RewriteOp):
 @irdl_op_definition
 class CacheWriteOp(RewriteOp):
     """
-    The stage that computes what a stage then copies out: the result is the new one.
+    A new stage computes, and the old stage copies the result out.
 
     ```mlir
     %w = sched.cache_write %c

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from stepwell.dialects.schedule_script import ARENA
 from stepwell.dialects.tensor_ir.structured import Structured
+from stepwell.passes.analysis.scripts.nest import Nest
 from stepwell.passes.analysis.scripts.replay import names_of_loops
 from stepwell.passes.analysis.scripts.stages import stages_of
 from stepwell.runtime.errors import StepwellError
 
 if TYPE_CHECKING:
     from stepwell.frontend.te.tensors import Tensor
-    from stepwell.tools.api.schedules import Schedule
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,38 @@ class Steps:
         return f'sched.script @{self.kernel}_schedule for "{self.kernel}" {{\n{body}}}\n'
 
 
+class Recorder(Protocol):
+    """A schedule to the stages of it: steps are taken there, and looked up."""
+
+    def take(self, stage: str, kernel: FuncOp, step: Callable[[Steps], None]) -> None:
+        """Take a step of a stage, if it is legal."""
+        ...
+
+    def take_named(self, stage: str, kernel: FuncOp) -> None:
+        """Name a stage in the script, once."""
+        ...
+
+    def nest(self, stage: str, kernel: FuncOp) -> tuple[Nest, dict[str, str]] | None:
+        """The nest of a stage, and the values of the loops by name."""
+        ...
+
+    def now(self, kernel: FuncOp) -> FuncOp:
+        """A kernel after the steps so far."""
+        ...
+
+    def name_of(self, value: str, kernel: FuncOp) -> str:
+        """The name of the stage of a value."""
+        ...
+
+    def note_stage(self, kernel: FuncOp, stage: str, value: str) -> None:
+        """Note the value of a stage that a step has made."""
+        ...
+
+
 class Stage:
     """A stage of a schedule: the op that computes a tensor, and the steps about its loops."""
 
-    def __init__(self, schedule: Schedule, name: str, kernel: FuncOp):
+    def __init__(self, schedule: Recorder, name: str, kernel: FuncOp):
         self._schedule, self.name, self._kernel = schedule, name, kernel
 
     @property
@@ -125,7 +153,7 @@ class Stage:
         self._take(f"sched.inside {_values(loops)}")
 
     def compute_at(self, consumer: Stage, loop: Loop | None = None) -> None:
-        """Compute the stage in the parallel loops of another one, or in its loops down to one."""
+        """Compute the stage in the parallel loops of a consumer, or in the loops down to a given loop."""
         for stage in (self, consumer):
             stage._open()
         at = "" if loop is None else f" at %{loop.value}"
@@ -139,7 +167,7 @@ class Stage:
         self._take_values(lambda steps: f"sched.compute_inline %{steps.stages.pop(self.name)}")
 
     def reverse_compute_inline(self) -> None:
-        """Compute the stage in the body of the one that it reads."""
+        """Compute the stage in the body of its producer."""
         self._name()
         self._take_values(lambda steps: f"sched.reverse_compute_inline %{steps.stages[self.name]}")
 

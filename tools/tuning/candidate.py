@@ -139,3 +139,11 @@ def formed_op_from(row: Mapping[str, Any]) -> FormedOp:
         for name, sizes in row["forms"].items()
     }
     return FormedOp(_schedule_from(row["chosen"]), cast(Any, forms))
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate that was tried, with all decisions taken; the ratio is None for one that failed."""
+
+    candidate: Candidate
+    ratio: float | None

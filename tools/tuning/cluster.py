@@ -135,7 +135,7 @@ class Cluster:
         return Answer(number, script, measured, machine, target)
 
     def _nonsense(self, measured: Measured, machine: str, task: str) -> str | None:
-        """What is wrong with the times of a worker; None where nothing is."""
+        """The fault of the times of a worker; None where nothing is."""
         if measured.ratio is None:
             return None
         times = (*measured.ratio, measured.us, measured.base_us)

@@ -10,12 +10,13 @@ import numpy as np
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.tools.tuning.candidate import Candidate
+from stepwell.tools.tuning.candidate import Candidate, Tried
 from stepwell.tools.tuning.cost_model import CostModel
 from stepwell.tools.tuning.features import features_of
+from stepwell.tools.tuning.optuna_search import proposals
 from stepwell.tools.tuning.space import Space
 
-SEARCHES = ("evolve", "random", "grid", "genetic")
+SEARCHES = ("evolve", "random", "grid", "genetic", "optuna")
 BATCH = 8
 _FIRST = 16
 _POPULATION = 32
@@ -23,14 +24,6 @@ _RANDOM_SHARE = 0.1
 _POOL = 6
 """Evolution makes so many times the candidates that are proposed; the cost model ranks them."""
 _MOST_ATTEMPTS = 40
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A candidate that was tried, with all decisions taken; the ratio is None for one that failed."""
-
-    candidate: Candidate
-    ratio: float | None
 
 
 @dataclass
@@ -61,10 +54,10 @@ class Proposer:
             "random": lambda: self._random(rng),
             "genetic": lambda: self._evolved(history, rng),
             "evolve": lambda: self._evolved(history, rng),
+            "optuna": lambda: proposals(self.space, history, int(rng.integers(1 << 31))),
         }
-        first = (
-            self._first(rng) if self.search not in ("grid", "random") and len(history) < _FIRST else iter(())
-        )
+        begins_near = self.search in ("evolve", "genetic") and len(history) < _FIRST
+        first = self._first(rng) if begins_near else iter(())
         found = _new(first, count, seen)
         is_ranked = self.model is not None and self.search == "evolve"
         wanted = (count - len(found)) * (_POOL if is_ranked else 1)

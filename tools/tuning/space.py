@@ -93,8 +93,8 @@ def _schedules_near(op: TiledOp, schedule: Schedule) -> Iterator[tuple[str, Sche
     for changed in _orders(schedule):
         yield "order", changed
     for loop in range(op.rank):
-        for step in _steps(op, schedule, loop):
-            changed = _with_step(op, schedule, loop, step)
+        for step in steps_of(op, schedule, loop):
+            changed = with_step(op, schedule, loop, step)
             if changed is not None and is_small(op, changed):
                 yield "lanes" if loop == schedule.vectorize else "tile", changed
 
@@ -115,7 +115,7 @@ def _ordered(tile: Sequence[int], order: Sequence[int], shared: set[int], lanes:
     return Schedule(tuple(tile), (*parallel, *rest), parallel, lanes)
 
 
-def _steps(op: TiledOp, schedule: Schedule, loop: int) -> Sequence[int]:
+def steps_of(op: TiledOp, schedule: Schedule, loop: int) -> Sequence[int]:
     """The steps to try for a loop; 0 for its whole extent."""
     extent, now = op.extents[loop], schedule.tile[loop]
     if extent == 1:
@@ -137,7 +137,7 @@ def _steps(op: TiledOp, schedule: Schedule, loop: int) -> Sequence[int]:
     return sorted(legal - {now})
 
 
-def _with_step(op: TiledOp, schedule: Schedule, loop: int, step: int) -> Schedule | None:
+def with_step(op: TiledOp, schedule: Schedule, loop: int, step: int) -> Schedule | None:
     """The schedule with another step of a loop, which joins the order or leaves it."""
     tile = [step if d == loop else t for d, t in enumerate(schedule.tile)]
     shared, order = set(schedule.parallel), [d for d in schedule.loops() if tile[d]]

@@ -1,4 +1,4 @@
-"""Templates: functions that make a formula and its schedule from decisions, which tuning chooses."""
+"""Templates: functions from decisions to a formula with a schedule; tuning chooses the decisions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class Template:
-    """A function of a `Space` and arguments, which returns inputs and a schedule of what they give."""
+    """A function of a `Space` and arguments, which returns inputs and a schedule."""
 
     name: str
     function: Callable[..., object]
@@ -71,7 +71,7 @@ def template(name: str) -> Callable[[Callable[..., object]], Template]:
 
 @dataclass
 class TemplateReport:
-    """What tuning a template found."""
+    """The results of tuning a template."""
 
     digest: str
     counts: dict[str, int]
@@ -239,7 +239,7 @@ class _TemplateRun:
         return next(index for index in range(size) if index not in self._ratios)
 
     def _try(self, base: _Base, index: int) -> tuple[Trial, _Base | None]:
-        """The record of a choice, with its code where it has one."""
+        """The record of a choice, with the code if any."""
         choice = self._space[index]
         try:
             inputs, schedule = self._made(Space(choice), *self._arguments)

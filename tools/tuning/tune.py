@@ -21,6 +21,7 @@ from stepwell.tools.tuning.fleet import Failed, LocalRunner
 from stepwell.tools.tuning.graph_plan import search_plan
 from stepwell.tools.tuning.in_model import WholeModel
 from stepwell.tools.tuning.measuring import Measured
+from stepwell.tools.tuning.optuna_search import load_optuna
 from stepwell.tools.tuning.report import TaskReport, TuningReport
 from stepwell.tools.tuning.search import SEARCHES
 from stepwell.tools.tuning.space import Space
@@ -120,6 +121,8 @@ def _checked(
         if not is_legal:
             raise StepwellError("bad-option", None, f"{name} must be {expected}, found {value!r}")
     new_model(cost_model)
+    if search == "optuna":
+        load_optuna()
     return time
 
 

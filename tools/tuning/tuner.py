@@ -16,7 +16,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
 from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import LEAST_GAIN, TaskRecord, Trial
-from stepwell.tools.tuning.candidate import Candidate, candidate_of
+from stepwell.tools.tuning.candidate import Candidate, Tried, candidate_of
 from stepwell.tools.tuning.cluster import Cluster
 from stepwell.tools.tuning.cost_model import (
     LEAST_CORRELATION,
@@ -28,7 +28,7 @@ from stepwell.tools.tuning.cost_model import (
 from stepwell.tools.tuning.features import features_of
 from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner
 from stepwell.tools.tuning.measuring import Measured, Measurement
-from stepwell.tools.tuning.search import BATCH, Proposer, Tried
+from stepwell.tools.tuning.search import BATCH, Proposer
 from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import Task
 

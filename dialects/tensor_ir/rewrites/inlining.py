@@ -83,7 +83,7 @@ def _join(body: Region, position: int, computed: Region, at: AffineMap) -> None:
 
 
 def _count_as(op: IndexOp, at: AffineMap) -> None:
-    """Replace an index of the inlined op by the one at which the reader reads its result."""
+    """Replace an index of the inlined op by the index of the read element."""
     emit = IRBuilder.before(op)
     expr = at.results[op.dim.value.data]
     dims = [emit.value(IndexOp(d)) if d in expr.used_dims() else 0 for d in range(at.num_dims)]

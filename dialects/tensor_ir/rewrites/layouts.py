@@ -171,7 +171,7 @@ def split_loop(view: Structured, split: LoopSplit) -> linalg.GenericOp:
 
 
 def _groups(map: AffineMap, split: LoopSplit) -> list[list[int]]:
-    """The dimensions of a split tensor, those of one dimension before in one group."""
+    """The dimensions of a split tensor, in a group for each dimension of the whole tensor."""
     groups: list[list[int]] = []
     at = 0
     for index in map.results:

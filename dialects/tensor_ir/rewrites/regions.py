@@ -95,7 +95,7 @@ class ComputedInside:
         return {loop.dim: loop.step for loop in self.loops}
 
     def box(self, steps: Mapping[int, int]) -> list[_Box] | None:
-        """What tiles of some steps read, a box that moves with the loops; None where it is none."""
+        """The box read by tiles of some steps, which moves with the loops; None where it is none."""
         rank = len(self.producer.init_maps[0].results)
         boxes = [self._along(axis, steps) for axis in range(rank)]
         known = [box for box in boxes if box is not None]
@@ -126,7 +126,7 @@ class ComputedInside:
 
     @property
     def times(self) -> float:
-        """How often an element is computed, in the mean: 1 for each element once."""
+        """The computations of an element, in the mean: 1 for each element once."""
         (boxes, shape), tiles = (self.box(self.steps), tensor_shape(self.producer.op.results[0])), 1
         for loop in self.loops:
             tiles *= -(-(self.reader.extents[loop.dim] or loop.step) // loop.step)
@@ -201,7 +201,7 @@ class ComputedInside:
     def _within(
         self, emit: IRBuilder, read: Read, local: SSAValue, boxes: Sequence[_Box], steps: Mapping[int, int]
     ) -> SSAValue:
-        """What a tile reads by an operand, as a slice of the box."""
+        """The part of the box read by an operand, as a slice."""
         map = self.reader.maps[read.position]
         operand = self.reader.inputs[read.position]
         still = {dim: Tile(0, step) for dim, step in steps.items()}

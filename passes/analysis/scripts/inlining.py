@@ -42,7 +42,7 @@ def compute_inline(target: Target) -> None:
 
 
 def reverse_compute_inline(target: Target) -> None:
-    """Compute a stage in the body of the one that it reads."""
+    """Compute a stage in the body of its producer."""
     target.expect_fresh("reverse_compute_inline")
     op = generic_of(target)
     for position, value in enumerate(op.inputs):

@@ -177,7 +177,7 @@ def fuse(target: Target, outer: Loop, inner: Loop) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """A producer and a loop of its reader, inside of which it is to be computed."""
+    """A producer, and a loop of the reader to compute the producer in."""
 
     producer: Target
     reader: Target

@@ -18,7 +18,7 @@ from stepwell.tools.commands.options import (
 from stepwell.tools.commands.tune.databases import add_database_arguments, chosen_work
 from stepwell.tools.driver.options import check_suffix, expect_source
 
-SEARCHES = ("evolve", "random", "grid", "genetic")
+SEARCHES = ("evolve", "random", "grid", "genetic", "optuna")
 COST_MODELS = ("ridge", "xgboost", "none")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")

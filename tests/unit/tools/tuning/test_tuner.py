@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Generator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,27 @@ def test_equal_runs_write_equal_files_and_resuming_repeats_nothing(
     scripts = Counter(trial.script for trial in content.trials if not trial.confirmed)
     assert sum(again.counts.values()) == 2 and max(scripts.values()) == 1 and len(scripts) == 5
     assert not content.bad and not content.torn
+
+
+@pytest.mark.skipif(find_spec("optuna") is None, reason="needs optuna: pip install 'stepwell[tune]'")
+@pytest.mark.sample(0)
+def test_optuna_proposes_the_same_again(tmp_path: Path, runner: LocalRunner) -> None:
+    files = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    for file in files:
+        report = tune(product(), db=file, trials=12, runner=runner, search="optuna", seed=3)
+        assert sum(report.counts.values()) == 12
+    assert files[0].read_bytes() == files[1].read_bytes()
+    trials = [trial for trial in Database(files[0]).read().trials if not trial.confirmed]
+    assert len({trial.script for trial in trials}) == 12
+
+
+def test_a_search_whose_package_is_missing(
+    tmp_path: Path, runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(StepwellError, match="--search optuna needs optuna") as refused:
+        tune(product(), db=tmp_path / "t.jsonl", trials=1, runner=runner, search="optuna")
+    assert refused.value.code == "missing-package"
 
 
 def test_faults_of_candidates_are_statuses_and_the_run_goes_on(tmp_path: Path) -> None:
