@@ -13,6 +13,11 @@ _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)", re.ASCII | re.DOTALL)
 _COMMA = re.compile(r",(?![^{}]*\})")
 
 
+def at_commas(text: str) -> list[str]:
+    """The parts of a text between commas that are in no braces."""
+    return _COMMA.split(text)
+
+
 def is_several(text: str) -> bool:
     """Whether a text names devices: `NAME=TARGET`."""
     return _NAMED.fullmatch(text) is not None
@@ -26,7 +31,7 @@ def several(text: str, what: str = "target") -> Mapping[str, str]:
     Raises: StepwellError `bad-target`.
     """
     found: dict[str, str] = {}
-    for each in _COMMA.split(text):
+    for each in at_commas(text):
         if (named := _NAMED.fullmatch(each)) is None or not named[2].strip():
             raise _bad(f"expected NAME={what.upper()}, found {each!r}")
         if named[1] in found:

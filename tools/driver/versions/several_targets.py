@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import TARGET, ModelImage
+from stepwell.runtime.targets.several import at_commas, is_several
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.versions.fixed_sizes import with_function
 
@@ -15,17 +16,12 @@ def targets_of(text: str | None) -> tuple[str, ...]:
     """
     The targets of a text such as `x86-64-v3,aarch64`, whose commas in braces are those of a target.
 
+    Several devices of one model, `gpu0=cuda,npu0=npu`, are one target.
     Raises: StepwellError `bad-option` for a target that is given twice, or an empty one.
     """
-    if text is None:
-        return ()
-    targets, depth = [""], 0
-    for char in text:
-        depth += {"{": 1, "}": -1}.get(char, 0)
-        if char == "," and not depth:
-            targets.append("")
-        else:
-            targets[-1] += char
+    if text is None or is_several(text):
+        return () if text is None else (text,)
+    targets = at_commas(text)
     if len(targets) > 1 and (len(set(targets)) < len(targets) or not all(targets)):
         message = f"targets are separated by commas, each once, found {text!r}"
         raise StepwellError("bad-option", None, message)

@@ -104,3 +104,4 @@ def test_what_one_file_cannot_be(
 def test_commas_in_braces_are_the_targets_own() -> None:
     assert targets_of("cpu{mcpu=aarch64, cores=4},x86-64-v2") == ("cpu{mcpu=aarch64, cores=4}", "x86-64-v2")
     assert targets_of("aarch64") == ("aarch64",) and targets_of(None) == ()
+    assert targets_of("gpu0=cuda{arch=sm_90},npu0=npu") == ("gpu0=cuda{arch=sm_90},npu0=npu",)
