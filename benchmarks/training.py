@@ -1,7 +1,7 @@
 """
 Steps of training against torch: `python -m benchmarks.training`.
 
-Two networks on batches of 64 pictures of 8 x 8, Adam, one thread: 64-128-10, and two convolutions with pools.
+Two networks on batches of 64 inputs of 8 x 8, Adam, one thread: 64-128-10, and two convolutions with pools.
 Printed are the median microseconds of a step and its share of torch's time (Adam for each parameter, and
 fused), measured in turn, where torch is installed; and the seconds of the first step, which compiles.
 """

@@ -158,7 +158,7 @@ class LocatingParser(ExactParser):
     def _place_of(self, error: ParseError) -> Span[str]:
         """The span of an error; the first use of an undefined value or block, which upstream reports late."""
         if isinstance(error, MultipleSpansParseError) and self.forward_block_references:
-            return cast("Span[str]", next(iter(self.forward_block_references.values()))[0])
+            return next(iter(self.forward_block_references.values()))[0]
         if (undefined := _UNDEFINED.match(error.msg)) is None:
             return cast("Span[str]", error.span)
         name = re.compile(rf"{re.escape(undefined[1])}(?![\w$.-])")

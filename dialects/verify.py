@@ -23,7 +23,7 @@ _OWN_CODES = ("bad-kind", "too-large", "type-mismatch", "unknown-symbol", "unmat
 
 
 class InnerViolation(VerifyException):
-    """A constraint of an op on those inside, and the one that violates it: the location of the error."""
+    """A violated constraint of an op on an inner op, which is the location of the error."""
 
     def __init__(self, op: Operation, message: str):
         super().__init__(message)

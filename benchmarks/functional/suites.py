@@ -17,7 +17,7 @@ from benchmarks.zoo import REPOSITORY
 
 FILES, MOST_S, MOST_GIB = 2_000, 10.0, 1.0
 RIGHT, EPOCHS = 97.0, 30
-"""The least share of held-out digits, in percent."""
+"""The least share of right answers on test digits, in percent."""
 
 
 def suite_rows(folder: Path) -> Iterator[Row]:
@@ -59,7 +59,7 @@ def _damaged_files(folder: Path) -> Row:
 
 
 def _digits(folder: Path) -> Row:
-    """Held-out digits after training by the example."""
+    """The accuracy on test digits after training by the example."""
     what, bound = f"digits, 64-128-10, Adam, {EPOCHS} epochs", f"> {RIGHT} % of those held out"
     if importlib.util.find_spec("sklearn") is None:
         return Row(what, "not measured: scikit-learn is not installed", bound, None)

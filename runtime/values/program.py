@@ -23,6 +23,14 @@ from stepwell.runtime.vm.program_states import interface_of_signature
 from stepwell.runtime.vm.steps import PackedFunction
 
 
+class _Names(SimpleNamespace):
+    """Data types, or the constructors of one, by name; the error for another name has the near ones."""
+
+    def __getattr__(self, name: str) -> Any:
+        known = list(vars(self))
+        raise AttributeError(f"no {name}: {did_you_mean(name, known)}there are {', '.join(known)}")
+
+
 class ProgramModel:
     """
     A program ready to run: call it to run `@main`, or `run` for another public function.
@@ -33,9 +41,7 @@ class ProgramModel:
     def __init__(self, machine: Executor) -> None:
         self.machine = machine
         self._converter = Converter(self.machine)
-        self.data = SimpleNamespace(
-            **{name: SimpleNamespace(**classes) for name, classes in self._converter.classes.items()}
-        )
+        self.data = _Names(**{name: _Names(**classes) for name, classes in self._converter.classes.items()})
         """The data types by name, with a class for each constructor: `model.data.Tree.Rose(x, [])`."""
         self._states = self.new_states({}) if self._has_states() else None
 

@@ -92,6 +92,10 @@ def test_trees_are_matched_by_the_classes_of_their_constructors() -> None:
     assert repr(model(tree=rose(x, []))) == "Rose([1., 1., 1., 1.], [])"
     with pytest.raises(StepwellError, match="Rose has 2 fields, found 1"):
         rose(x)
+    with pytest.raises(AttributeError, match="no Tre: did you mean Tree"):
+        _ = model.data.Tre
+    with pytest.raises(AttributeError, match="no Roze: did you mean Rose"):
+        _ = model.data.Tree.Roze
 
 
 def test_errors_name_the_position_inside_of_a_value() -> None:
