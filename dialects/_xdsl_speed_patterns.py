@@ -10,13 +10,35 @@ from types import FunctionType
 from typing import Any, cast
 
 from xdsl import pattern_rewriter
+from xdsl.builder import InsertOpInvT, _current_builder
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects._xdsl_speed import replace_uses
+from stepwell.dialects._xdsl_speed_objects import replace_uses
 
 _Method = Callable[[Any, Operation, PatternRewriter], None]
+
+
+def _insert(
+    self: PatternRewriter, op: InsertOpInvT, insertion_point: InsertPoint | None = None
+) -> InsertOpInvT:
+    """`PatternRewriter.insert` without the calls between; all ops are inserted before handlers see them."""
+    self.has_done_action = True
+    if self._name_hint is not None or _current_builder.builder is not None:
+        return _insert_named(self, op, insertion_point)
+    ops = (op,) if isinstance(op, Operation) else op
+    point = self.insertion_point if insertion_point is None else insertion_point
+    block, following = point.block, point.insert_before
+    for new in ops:
+        if following is None:
+            block.add_op(new)
+        else:
+            block.insert_op_before(new, following)
+    for new in ops:
+        for handler in self.operation_insertion_handler:
+            handler(new)
+    return op
 
 
 def _replace_op(
@@ -100,10 +122,11 @@ def _named_types(func: FunctionType) -> list[type[Operation]] | None:
 
 
 _decorate = pattern_rewriter.op_type_rewrite_pattern
-_replace_watched = PatternRewriter.replace
+_replace_watched, _insert_named = PatternRewriter.replace, PatternRewriter.insert
 
 
 def replace_pattern_functions() -> None:
     """Put the functions of this file in the places of xDSL's."""
     PatternRewriter.replace, PatternRewriter.__init__ = _replace_op, _init_rewriter
+    PatternRewriter.insert = _insert
     pattern_rewriter.op_type_rewrite_pattern = _typed_pattern
