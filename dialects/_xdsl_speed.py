@@ -275,7 +275,7 @@ def _check_of(constraint: AttrConstraint) -> Callable[[object], bool] | None:
 
 
 def _classes_of(constraint: AttrConstraint) -> tuple[type, ...] | None:
-    """The classes of which any instance satisfies a constraint, and no other object; None where there are none."""
+    """The classes whose instances, and no other objects, satisfy a constraint; None where there are none."""
     if type(constraint) is AnyAttr:
         return (object,)
     if type(constraint) is BaseAttr:
@@ -300,8 +300,8 @@ def _arguments(
             found.append(arg)
             sizes.append(1)
         elif isinstance(arg, (list, tuple)) and type(definition) in _VARIADIC:
-            found += arg
-            sizes.append(len(arg))
+            found += (values := cast("Sequence[Any]", arg))
+            sizes.append(len(values))
         else:
             return _argument_list(construct, args, defs, prefix)
     return found, sizes
@@ -343,7 +343,7 @@ def _accessed_segment(self: BaseAttrAccessor, op: Operation, objtype: type | Non
         bounds = vars(sizes)[_BOUNDS] = _bounds(cast("tuple[int, ...]", _values(sizes)))
     begin, end = bounds[self.idx]
     if (kind := type(self)) is VariadicAttrAccessor:
-        return SSAValues(_tuple_item(args, slice(begin, end)))
+        return SSAValues(cast("tuple[SSAValue, ...]", _tuple_item(args, slice(begin, end))))
     return _tuple_item(args, begin) if begin < end or kind is SingleAttrAccessor else None
 
 

@@ -11,10 +11,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, MemRefType, TensorType, VectorType
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    BlockOps,
+    Operation,
+    OpResult,
+    Region,
+    SSAValue,
+    SSAValues,
+    Use,
+)
 from xdsl.ir.core import IRWithName, OpOperands
 from xdsl.rewriter import InsertPoint
 
@@ -34,7 +45,7 @@ def init_op(
     self._operand_uses = _uses(self, values)
     results: list[OpResult] = []
     for index, type in enumerate(result_types):
-        result = cast("OpResult", _new(OpResult))
+        result = _new(OpResult)
         result._type, result.op, result.index = type, self, index
         results.append(result)
     self.results = SSAValues(results)
@@ -108,7 +119,7 @@ def _get_value(arg: SSAValue | Operation, *, type: Any = Attribute) -> SSAValue:
     if type is Attribute:
         if isinstance(arg, SSAValue):
             return arg
-        if isinstance(arg, Operation) and len(arg.results) == 1:
+        if len(arg.results) == 1:
             (result,) = arg.results
             return result
     return _value_of_type(arg, type=type)
@@ -209,6 +220,22 @@ def _add_op(self: Block, operation: Operation) -> None:
     operation._prev_op, operation._next_op, last._next_op, self._last_op = last, None, operation, operation
 
 
+def _count_ops(self: BlockOps) -> int:
+    """`BlockOps.__len__` without an iterator: `list(block.ops)` asks for it."""
+    count, op = 0, self.block._first_op
+    while op is not None:
+        count, op = count + 1, op._next_op
+    return count
+
+
+def _shape(self: _Shaped) -> tuple[int, ...]:
+    """The shape of a tensor, vector or memref, which its array of sizes remembers."""
+    known = vars(self.shape)
+    if (shape := known.get(_SHAPE)) is None:
+        shape = known[_SHAPE] = tuple([size.data for size in self.shape.data])
+    return shape
+
+
 def _before(op: Operation) -> InsertPoint:
     """`InsertPoint.before`, whose op is known to be in the block."""
     if (block := op.parent) is None:
@@ -224,9 +251,15 @@ def _at_end(block: Block) -> InsertPoint:
     return point
 
 
+_Shaped: TypeAlias = TensorType[Any] | VectorType[Any] | MemRefType[Any]
+_SHAPE = "stepwell_shape"
 _new, _set = object.__new__, object.__setattr__
 _value_of_type, _erase_used, _attach_checked = SSAValue.get, SSAValue.erase, Block._attach_op
-_insert_checked_before, _add_checked, _checked_before = Block.insert_op_before, Block.add_op, InsertPoint.before
+_insert_checked_before, _add_checked, _checked_before = (
+    Block.insert_op_before,
+    Block.add_op,
+    InsertPoint.before,
+)
 _FIELDS: Sequence[tuple[type, str, str]] = (
     (SSAValue, "type", "_type"),
     (OpResult, "owner", "op"),
@@ -258,6 +291,8 @@ def replace_object_methods() -> None:
         (SSAValue, "get", staticmethod(_get_value)),
         (SSAValue, "replace_all_uses_with", replace_uses),
         (SSAValue, "erase", _erase_value),
+        *((cls, "get_shape", _shape) for cls in (TensorType, VectorType, MemRefType)),
+        (BlockOps, "__len__", _count_ops),
         (Block, "_attach_op", _attach),
         (Block, "insert_op_before", _insert_op_before),
         (Block, "add_op", _add_op),
