@@ -251,7 +251,7 @@ def _is_verified(cls: type[Attribute]) -> bool:
 
 
 def _verify_parameters(self: ParamAttrDef, attr: ParametrizedAttribute) -> None:
-    """`ParamAttrDef.verify` by plain functions where constraints have them; the others word the error."""
+    """`ParamAttrDef.verify` by plain functions where constraints have them; xDSL's own raises the error."""
     if (checks := vars(self).get(_CHECKS)) is None:
         checks = vars(self)[_CHECKS] = [(name, _check_of(each.constr)) for name, each in self.parameters]
     values = vars(attr)

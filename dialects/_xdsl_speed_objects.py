@@ -115,7 +115,7 @@ def _set_operand(self: OpOperands, index: int, value: SSAValue) -> None:
 
 
 def _get_value(arg: SSAValue | Operation, *, type: Any = Attribute) -> SSAValue:
-    """`SSAValue.get`, which describes the type of its result to nobody."""
+    """`SSAValue.get` without the generic type of its result, which is evaluated for a type checker."""
     if type is Attribute:
         if isinstance(arg, SSAValue):
             return arg

@@ -96,8 +96,8 @@ class _LatePoint:
 
 def _process_worklist(self: PatternRewriteWalker, listener: PatternRewriterListener) -> bool:
     """
-    `PatternRewriteWalker._process_worklist`, which makes no insertion points, and passes over ops for which
-    the pattern's method `has_pattern`, if there is one, has no class of patterns.
+    `PatternRewriteWalker._process_worklist` without insertion points. A pattern's optional method
+    `has_pattern` says whether an op may match; other ops are passed over.
     """
     worklist, pattern, changed = self._worklist, self.pattern, False
     is_wanted: Callable[[Operation], object] = getattr(pattern, "has_pattern", _is_operation)
