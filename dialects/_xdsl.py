@@ -26,6 +26,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 
 from stepwell.dialects._xdsl_speed import replace_methods
+from stepwell.dialects._xdsl_speed_objects import replace_object_methods
 from stepwell.dialects._xdsl_speed_patterns import replace_pattern_functions
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -111,6 +112,7 @@ def _format_of(text: str, op_def: OpDef) -> FormatProgram | LateFormat:
 
 setattr(FormatProgram, "from_str", staticmethod(_format_of))  # noqa: B010  # it has another type
 replace_methods()
+replace_object_methods()
 replace_pattern_functions()
 
 

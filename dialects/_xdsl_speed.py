@@ -14,14 +14,13 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any, cast
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, LocationAttr
+from xdsl.dialects.builtin import ArrayAttr, ArrayOfConstraint, DenseArrayBase, IntegerType
 from xdsl.ir import (
     Attribute,
     Block,
     BlockOps,
     Data,
     Operation,
-    OpResult,
     ParametrizedAttribute,
     Region,
     SSAValue,
@@ -29,7 +28,23 @@ from xdsl.ir import (
     Use,
 )
 from xdsl.ir.core import _IRNode
-from xdsl.irdl import IRDLOperation, OpDef, OptionalDef, operations
+from xdsl.irdl import (
+    AnyAttr,
+    AnyOf,
+    AttrConstraint,
+    BaseAttr,
+    IRDLOperation,
+    OpDef,
+    OptionalDef,
+    ParamAttrDef,
+    RangeOf,
+    TypeVarConstraint,
+    VarOperandDef,
+    VarRegionDef,
+    VarResultDef,
+    VarSuccessorDef,
+    operations,
+)
 from xdsl.irdl.operations import (
     BaseAccessor,
     BaseAttrAccessor,
@@ -40,6 +55,8 @@ from xdsl.irdl.operations import (
     VarIRConstruct,
     get_op_constructs,
 )
+
+from stepwell.dialects._xdsl_speed_objects import init_op
 
 
 class _PlainABC(ABCMeta):
@@ -101,8 +118,16 @@ def _walk_op(self: Operation, *, reverse: bool = False, region_first: bool = Fal
 
 
 def _blocks_in(op: Operation, reverse: bool) -> Iterator[Block]:
-    for region in reversed(op.regions) if reverse else op.regions:
-        yield from reversed(region.blocks) if reverse else region.blocks
+    if reverse:
+        for region in reversed(op.regions):
+            yield from reversed(region.blocks)
+        return
+    for region in op.regions:
+        block = region._first_block
+        while block is not None:
+            following = block._next_block
+            yield block
+            block = following
 
 
 def _walk_blocks(blocks: Iterator[Block], reverse: bool, region_first: bool) -> Iterator[Operation]:
@@ -158,38 +183,6 @@ def _item(self: SSAValues, index: int | slice) -> object:
     return SSAValues(cast("tuple[SSAValue, ...]", found)) if type(index) is slice else found
 
 
-def _init_op(
-    self: Operation,
-    *,
-    operands: Sequence[SSAValue] = (),
-    result_types: Sequence[Attribute] = (),
-    properties: Mapping[str, Attribute] = {},  # noqa: B006  # copied
-    attributes: Mapping[str, Attribute] = {},  # noqa: B006  # copied
-    location: LocationAttr | None = None,
-    successors: Sequence[Block] = (),
-    regions: Sequence[Region] = (),
-) -> None:
-    """`Operation.__init__` without the setters, which first give up earlier operands and successors."""
-    self._operands = values = SSAValues(operands)
-    uses: list[Use] = []
-    for index, value in enumerate(values):
-        use = Use(self, index)
-        if (first := value.first_use) is not None:
-            use._next_use, first._prev_use = first, use
-        value.first_use = use
-        uses.append(use)
-    self._operand_uses = tuple(uses)
-    self.results = SSAValues([OpResult(type, self, index) for index, type in enumerate(result_types)])
-    self.properties, self.attributes = dict(properties), dict(attributes)
-    self.location = UNKNOWN_LOC if location is None else location
-    if successors:
-        self.successors = successors
-    self.regions = ()
-    for region in regions:
-        self.add_region(region)
-    self.__post_init__()
-
-
 def _fill_in_defaults(self: IRDLOperation) -> None:
     """`IRDLOperation.__post_init__`, which looks for classes with defaults once."""
     for known, name, value in _defaults(type(self)):
@@ -231,12 +224,12 @@ def _init_irdl_op(
         and all([isinstance(operand, SSAValue) for operand in operands])
         and all([isinstance(type, Attribute) for type in result_types])
     ):
-        Operation.__init__(
+        init_op(
             self,
-            operands=cast("Sequence[SSAValue]", operands),
-            result_types=cast("Sequence[Attribute]", result_types),
-            properties={name: value for name, value in properties.items() if value is not None},
-            attributes={name: value for name, value in attributes.items() if value is not None},
+            operands,  # pyright: ignore[reportArgumentType]  # a value each
+            result_types,  # pyright: ignore[reportArgumentType]
+            {name: value for name, value in properties.items() if value is not None},
+            {name: value for name, value in attributes.items() if value is not None},
         )
         return
     rest: dict[str, Any] = {"properties": properties, "attributes": attributes, **nested}
@@ -257,11 +250,61 @@ def _is_verified(cls: type[Attribute]) -> bool:
     return (cls._verify, cls.verify) != (Attribute._verify, Attribute.verify)
 
 
+def _verify_parameters(self: ParamAttrDef, attr: ParametrizedAttribute) -> None:
+    """`ParamAttrDef.verify` by plain functions where constraints have them; xDSL's own raises the error."""
+    if (checks := vars(self).get(_CHECKS)) is None:
+        checks = vars(self)[_CHECKS] = [(name, _check_of(each.constr)) for name, each in self.parameters]
+    values = vars(attr)
+    for name, check in checks:
+        if check is None or not check(values[name]):
+            _verify_all(self, attr)
+            return
+
+
+def _check_of(constraint: AttrConstraint) -> Callable[[object], bool] | None:
+    """Whether an attribute satisfies a constraint, for constraints of frequent kinds; None for others."""
+    if (classes := _classes_of(constraint)) is not None:
+        return lambda value: isinstance(value, classes)
+    if type(constraint) is ArrayOfConstraint and type(items := constraint.elem_range_constraint) is RangeOf:
+        if (of_items := _classes_of(items.constr)) is not None:
+            return lambda value: (
+                isinstance(value, ArrayAttr)
+                and all([isinstance(item, of_items) for item in cast("ArrayAttr[Attribute]", value).data])
+            )
+    return None
+
+
+def _classes_of(constraint: AttrConstraint) -> tuple[type, ...] | None:
+    """The classes whose instances, and no other objects, satisfy a constraint; None where there are none."""
+    if type(constraint) is AnyAttr:
+        return (object,)
+    if type(constraint) is BaseAttr:
+        return (constraint.attr,)
+    if type(constraint) is TypeVarConstraint:
+        return _classes_of(constraint.base_constraint)
+    if type(constraint) is AnyOf:
+        parts = [_classes_of(part) for part in constraint.attr_constrs]
+        return None if None in parts else tuple(cls for part in parts for cls in part or ())
+    return None
+
+
 def _arguments(
     construct: VarIRConstruct, args: Sequence[Any], defs: Sequence[tuple[str, Any]], prefix: str = ""
 ) -> tuple[list[Any], list[int]]:
-    """The operands, results, regions or successors of a new op; mostly it has none of some kinds."""
-    return _argument_list(construct, args, defs, prefix) if args or defs else ([], [])
+    """The operands, results, regions or successors of a new op: those of variadic ones are in a list."""
+    found, sizes = list[Any](), list[int]()
+    if len(args) != len(defs):
+        return _argument_list(construct, args, defs, prefix)
+    for (_, definition), arg in zip(defs, args, strict=True):
+        if isinstance(arg, (Attribute, SSAValue, Region, Block)):
+            found.append(arg)
+            sizes.append(1)
+        elif isinstance(arg, (list, tuple)) and type(definition) in _VARIADIC:
+            found += (values := cast("Sequence[Any]", arg))
+            sizes.append(len(values))
+        else:
+            return _argument_list(construct, args, defs, prefix)
+    return found, sizes
 
 
 def _accessed(self: BaseAccessor, op: Operation, objtype: type | None = None) -> object:
@@ -294,12 +337,14 @@ def _accessed_segment(self: BaseAttrAccessor, op: Operation, objtype: type | Non
     option = self.option
     sizes = (op.properties if option.as_property else op.attributes)[option.attribute_name]
     args = op._operands if self.construct is _OPERAND else get_op_constructs(op, self.construct)
+    if type(args) is not SSAValues:
+        return self.index(cast("tuple[int, ...]", _values(sizes)), args)
     if (bounds := vars(sizes).get(_BOUNDS)) is None:
         bounds = vars(sizes)[_BOUNDS] = _bounds(cast("tuple[int, ...]", _values(sizes)))
     begin, end = bounds[self.idx]
     if (kind := type(self)) is VariadicAttrAccessor:
-        return args[begin:end]
-    return args[begin] if begin < end or kind is SingleAttrAccessor else None
+        return SSAValues(cast("tuple[SSAValue, ...]", _tuple_item(args, slice(begin, end))))
+    return _tuple_item(args, begin) if begin < end or kind is SingleAttrAccessor else None
 
 
 def _bounds(sizes: Sequence[int]) -> list[tuple[int, int]]:
@@ -308,43 +353,16 @@ def _bounds(sizes: Sequence[int]) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends, strict=False))
 
 
-def replace_uses(self: SSAValue, value: SSAValue) -> None:
-    """`SSAValue.replace_all_uses_with` without a view of the operands for each use."""
-    if value is self:
-        return
-    for use in tuple(self.uses):
-        self.remove_use(use)
-        value.add_use(use)
-        operands = list(use._operation._operands)
-        operands[use._index] = value
-        use._operation._operands = SSAValues(operands)
-    if self._name is not None and value._name is None:
-        value.name_hint = self._name
-
-
-def _erase_value(self: SSAValue, safe_erase: bool = True) -> None:
-    """`SSAValue.erase`, which makes no erased value where there are no uses."""
-    if self.first_use is not None:
-        _erase_used(self, safe_erase)
-
-
-def _attach(self: Block, operation: Operation) -> None:
-    """`Block._attach_op`, which looks for the op among the blocks around only if it contains any."""
-    if operation.parent or operation.regions:
-        _attach_checked(self, operation)
-    else:
-        operation.parent = self
-
-
-_VALUES, _BOUNDS = "stepwell_values", "stepwell_bounds"
+_VALUES, _BOUNDS, _CHECKS = "stepwell_values", "stepwell_bounds", "stepwell_checks"
+_VARIADIC = (VarOperandDef, VarResultDef, VarRegionDef, VarSuccessorDef)
 _BY_IDENTITY = (_IRNode, IRDLOperation, SSAValue, Use)
 _OPERAND, _RESULT = VarIRConstruct.OPERAND, VarIRConstruct.RESULT
 _tuple_item = cast("Callable[[object, int | slice], object]", vars(tuple)["__getitem__"])
 _unpack = cast("Callable[[object], object]", vars(DenseArrayBase)["get_values"])
 _pack = cast("Callable[[Any, Any], DenseArrayBase]", DenseArrayBase.from_list)
 _argument_list, _build_op = operations.irdl_build_arg_list, operations.irdl_op_init
+_verify_all = ParamAttrDef.verify
 _access = cast("Callable[[object, object, object], object]", vars(BaseAccessor)["__get__"])
-_erase_used, _attach_checked = SSAValue.erase, Block._attach_op
 
 
 def replace_methods() -> None:
@@ -360,17 +378,14 @@ def replace_methods() -> None:
         (DenseArrayBase, "get_values", _values),
         (DenseArrayBase, "from_list", staticmethod(_array)),
         (SSAValues, "__getitem__", _item),
-        (Operation, "__init__", _init_op),
         (IRDLOperation, "__post_init__", _fill_in_defaults),
         (operations, "irdl_build_arg_list", _arguments),
         (operations, "irdl_op_init", _init_irdl_op),
         (Attribute, "__post_init__", _verify_new),
+        (ParamAttrDef, "verify", _verify_parameters),
         (BaseAccessor, "__get__", _accessed),
         (BeforeVariadicSingleAccessor, "__get__", _accessed_single),
         (UniqueVariadicAccessor, "__get__", _accessed_last),
         (BaseAttrAccessor, "__get__", _accessed_segment),
-        (SSAValue, "replace_all_uses_with", replace_uses),
-        (SSAValue, "erase", _erase_value),
-        (Block, "_attach_op", _attach),
     ):
         setattr(owner, name, faster)

@@ -10,13 +10,35 @@ from types import FunctionType
 from typing import Any, cast
 
 from xdsl import pattern_rewriter
-from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.builder import InsertOpInvT, _current_builder
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker
 from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects._xdsl_speed import replace_uses
+from stepwell.dialects._xdsl_speed_objects import replace_uses
 
 _Method = Callable[[Any, Operation, PatternRewriter], None]
+
+
+def _insert(
+    self: PatternRewriter, op: InsertOpInvT, insertion_point: InsertPoint | None = None
+) -> InsertOpInvT:
+    """`PatternRewriter.insert` without the calls between; all ops are inserted before handlers see them."""
+    self.has_done_action = True
+    if self._name_hint is not None or _current_builder.builder is not None:
+        return _insert_named(self, op, insertion_point)
+    ops = (op,) if isinstance(op, Operation) else op
+    point = self.insertion_point if insertion_point is None else insertion_point
+    block, following = point.block, point.insert_before
+    for new in ops:
+        if following is None:
+            block.add_op(new)
+        else:
+            block.insert_op_before(new, following)
+    for new in ops:
+        for handler in self.operation_insertion_handler:
+            handler(new)
+    return op
 
 
 def _replace_op(
@@ -56,9 +78,60 @@ def _init_rewriter(self: PatternRewriter, insert_point: Operation | InsertPoint)
     self.operation_removal_handler, self.operation_modification_handler = [], []
     self.operation_replacement_handler = []
     self._name_hint = None
-    is_op = isinstance(insert_point, Operation)
-    self._current_operation = insert_point if is_op else None
-    self.insertion_point = InsertPoint.before(insert_point) if is_op else insert_point
+    if isinstance(insert_point, Operation):
+        self._current_operation = insert_point  # `_LatePoint` makes the insertion point
+    else:
+        self._current_operation, self.insertion_point = None, insert_point
+
+
+class _LatePoint:
+    """The insertion point of a rewriter, before its op, made when a pattern first asks: most do not."""
+
+    def __get__(self, rewriter: PatternRewriter, owner: type) -> InsertPoint:
+        op = rewriter._current_operation
+        assert op is not None, "the rewriter has no op"
+        rewriter.insertion_point = point = InsertPoint.before(op)
+        return point
+
+
+def _process_worklist(self: PatternRewriteWalker, listener: PatternRewriterListener) -> bool:
+    """
+    `PatternRewriteWalker._process_worklist` without insertion points. A pattern's optional method
+    `has_pattern` says whether an op may match; other ops are passed over.
+    """
+    worklist, pattern, changed = self._worklist, self.pattern, False
+    is_wanted: Callable[[Operation], object] = getattr(pattern, "has_pattern", _is_operation)
+    rewriter: PatternRewriter | None = None
+    while worklist:
+        op = worklist.pop()
+        if not is_wanted(op):
+            continue
+        if rewriter is None:
+            rewriter = PatternRewriter(op)
+            rewriter.extend_from_listener(listener)
+        else:
+            vars(rewriter).pop("insertion_point", None)
+            rewriter._current_operation, rewriter._name_hint = op, None
+        rewriter.has_done_action = False
+        try:
+            pattern.match_and_rewrite(op, rewriter)
+        except Exception as error:
+            op.emit_error(f"Error while applying pattern: {error}", underlying_error=error)
+        changed |= rewriter.has_done_action
+    return changed
+
+
+def _is_operation(op: Operation) -> bool:
+    return True
+
+
+def _populate_worklist(self: PatternRewriteWalker, op: Operation | Region | Block) -> None:
+    """`PatternRewriteWalker._populate_worklist` in the usual order, by a walk forwards that is reversed."""
+    if self.walk_reverse or self.walk_regions_first:
+        _populate(self, op)
+        return
+    for inner in reversed(list(op.walk())):
+        self._worklist.push(inner)
 
 
 def _typed_pattern(func: _Method) -> _Method:
@@ -99,11 +172,16 @@ def _named_types(func: FunctionType) -> list[type[Operation]] | None:
     return found
 
 
+_populate = PatternRewriteWalker._populate_worklist
 _decorate = pattern_rewriter.op_type_rewrite_pattern
-_replace_watched = PatternRewriter.replace
+_replace_watched, _insert_named = PatternRewriter.replace, PatternRewriter.insert
 
 
 def replace_pattern_functions() -> None:
     """Put the functions of this file in the places of xDSL's."""
     PatternRewriter.replace, PatternRewriter.__init__ = _replace_op, _init_rewriter
+    PatternRewriter.insert = _insert
+    setattr(PatternRewriter, "insertion_point", _LatePoint())  # noqa: B010  # it has another type
+    PatternRewriteWalker._process_worklist = _process_worklist
+    PatternRewriteWalker._populate_worklist = _populate_worklist
     pattern_rewriter.op_type_rewrite_pattern = _typed_pattern

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     TensorType,
     UnitAttr,
+    UnknownLoc,
     VectorType,
     i1,
     i64,
@@ -201,17 +202,21 @@ class IRBuilder(Builder):
     def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
         """Insert an op, or several in order; returns its argument."""
         point = self.insertion_point if insertion_point is None else insertion_point
+        location, block, following = self.location, point.block, point.insert_before
         for new in (op,) if isinstance(op, Operation) else op:
-            if self.location is not None:
-                adopt_location(new, self.location)
+            if location is not None:
+                if new.regions:
+                    adopt_location(new, location)
+                elif type(new.location) is UnknownLoc:
+                    new.location = location
             if self._ops is not None:
                 self._ops.append(new)
             elif self._through is not None:
                 self._through(new, point)
-            elif point.insert_before is None:
-                point.block.add_op(new)
+            elif following is None:
+                block.add_op(new)
             else:
-                point.block.insert_op_before(new, point.insert_before)
+                block.insert_op_before(new, following)
         return op
 
     def value(self, op: Operation) -> SSAValue:

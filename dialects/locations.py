@@ -14,6 +14,15 @@ def adopt_location(op: Operation, location: LocationAttr) -> None:
             inner.location = location
 
 
+def adopt_locations(ops: Sequence[Operation], location: LocationAttr) -> None:
+    """Give a location to new ops and the ops inside, unless they have one."""
+    for op in ops:
+        if op.regions:
+            adopt_location(op, location)
+        elif type(op.location) is UnknownLoc:
+            op.location = location
+
+
 def fused_location(ops: Sequence[Operation]) -> LocationAttr:
     """The fused location of several ops, without repetitions."""
     parts: dict[LocationAttr, None] = {}

@@ -23,7 +23,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from stepwell.dialects._xdsl import plugged_in_dialects
-from stepwell.dialects.foreign.model_dialect import MODEL_DIALECTS
 from stepwell.dialects.type_variables import VarType
 from stepwell.lowering.main_to_buffers import error_row
 from stepwell.runtime.errors import InternalError, StepwellError, describe_location
@@ -100,6 +99,8 @@ class _Prepared(NamedTuple):
 
 def _conversion_of(op: Operation) -> str | None:
     """The help for an op of a dialect that a pass converts to level 1, where the interpreter begins."""
+    from stepwell.dialects.foreign.model_dialect import MODEL_DIALECTS
+
     dialect = op.name.partition(".")[0]
     if dialect in MODEL_DIALECTS:
         return f"run convert-{dialect}-to-graph first"

@@ -62,10 +62,9 @@ def _constant(value: SSAValue) -> int | None:
 def _lanes(op: Operation) -> int:
     """The elements of an op's widest vector; 1 for scalars."""
     most = 1
-    for values in (op.results, op.operands):
-        for value in values:
-            if isinstance(type := value.type, VectorType):
-                most = max(most, prod(type.get_shape()))
+    for value in (*op.results, *op.operands):
+        if isinstance(type := value.type, VectorType):
+            most = max(most, prod(type.get_shape()))
     return most
 
 

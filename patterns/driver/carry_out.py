@@ -11,7 +11,7 @@ from typing import Protocol
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
-from stepwell.dialects.locations import adopt_location, fused_location
+from stepwell.dialects.locations import adopt_locations, fused_location
 from stepwell.patterns.driver.lineage import Lineage, name_of
 
 
@@ -135,8 +135,8 @@ def carry_out(
                 break
     finally:
         rewriter.operation_insertion_handler.pop()
-        for new in () if located else made:
-            adopt_location(new, location)
+        if not located:
+            adopt_locations(made, location)
     if done is None:
         return None
     if changed is not None:

@@ -57,6 +57,10 @@ class _Walked(RewritePattern):
         self._patterns = patterns
         self._lineage = lineage
 
+    def has_pattern(self, op: Operation) -> bool:
+        """Whether any pattern may match an op; the walker passes over the others."""
+        return op.parent is not None and bool(self._patterns.of(type(op)))
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         patterns = self._patterns.of(type(op))
         if patterns and op.parent is not None:

@@ -29,7 +29,7 @@ from stepwell.runtime.files.model_cache import ModelCache, digest_of
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.runtime.plugins import UNKEYED
-from stepwell.tools.records.lookup import database_files
+from stepwell.tools.records.files import database_files
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions, Model

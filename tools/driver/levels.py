@@ -13,8 +13,6 @@ from stepwell.passes.pipelines import (
 )
 from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.driver.compilation import Compilation, is_lowered, passes_to_level_1
-from stepwell.tools.driver.devices.chosen import declare_devices, default_device
-from stepwell.tools.driver.devices.placement import placement_passes
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends, passes_of
 from stepwell.tools.driver.resized import resizing
@@ -26,6 +24,8 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
     """
     if is_lowered(compilation.module):
         return
+    from stepwell.tools.driver.devices.chosen import declare_devices
+
     context = chosen_passes(options).at_level(options.opt_level)
     with context.active():
         to_graph(compilation)
@@ -51,6 +51,9 @@ def chosen_passes(options: CompileOptions) -> PassContext:
 
 def steps_of(options: CompileOptions, target: TargetDescription, context: PassContext) -> list[Step]:
     """The passes of level 1 that options and the pass context ask for."""
+    from stepwell.tools.driver.devices.chosen import default_device  # a first answer needs no devices
+    from stepwell.tools.driver.devices.placement import placement_passes
+
     return graph_steps(
         options.opt_level,
         target,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from stepwell.lowering.kernels.pool import workers_for
 from stepwell.lowering.kernels.worker import started
 from stepwell.passes.pass_limit import numbered
+from stepwell.passes.reproducer import Reproducer
 from stepwell.runtime.child import Child
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.files.weights import WeightStore
@@ -61,7 +62,11 @@ def _lowered(
     Args: `weights` is a store for those of a model; `children` are processes for workers.
     Raises: StepwellError.
     """
+    from stepwell.frontend.source import Source
+
     compilation = start(model, options, weights)
+    if isinstance(model, Source):  # read again after a failure: a copy takes 15 us an op, and its memory
+        compilation.reproducer = Reproducer(lambda: start(model, options, compilation.ctx.weights).module)
     if options.executor == "vm" or is_bytecode(compilation.module) or is_functional(compilation.module):
         from stepwell.tools.driver.functional import compile_functional, without_functions  # seldom needed
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from stepwell.dialects import graph, onnx, torch
+from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.passes import run_pipeline
 from stepwell.passes.pipelines import SHARE
@@ -60,6 +60,8 @@ def start(model: Model | Source, options: CompileOptions, weights: WeightStore |
         with compilation.timed("import"):
             compilation.module = read_module(model, ctx)
     if options.unsupported != "error":
+        from stepwell.dialects import torch
+
         compilation.module.attributes[torch.UNSUPPORTED] = StringAttr(options.unsupported)
     if is_lowered(compilation.module):
         _expect_defaults(options, compilation.module)

@@ -9,7 +9,6 @@ from stepwell.lowering.backends import Backend
 from stepwell.passes.context import remark
 from stepwell.runtime.backends import find_backend
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools.driver.devices.chosen import backend_of_device
 from stepwell.tools.driver.options import CompileOptions
 
 
@@ -20,6 +19,8 @@ def available_backends(options: CompileOptions) -> Sequence[str]:
     Raises: StepwellError `unknown-backend`, `missing-package`; with `--fallback` a missing one is left out,
     and a remark says so.
     """
+    from stepwell.tools.driver.devices.chosen import backend_of_device
+
     missing = expect_backends(options)
     for error in missing.values():
         remark(None, f"goes on without a backend: {error.message}")

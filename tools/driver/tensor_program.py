@@ -23,7 +23,7 @@ from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.schedules.replay_scripts import apply_schedules
 from stepwell.tools.driver.versions.fixed_sizes import sizes_of_versions, version_of, with_version
-from stepwell.tools.records.lookup import database_files
+from stepwell.tools.records.files import database_files
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import CompileOptions

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from stepwell.runtime.environment import TUNING_DB
 from stepwell.tools.records.database import best_of, file_bytes, live_trials, parsed
 from stepwell.tools.records.record import TaskRecord, Trial
 
 _TRIAL = b'{"v":1,"kind":"trial","task":"'
 _DIGEST_CHARS = 32
 _CONFIRMED = b'"confirmed":true'
-
-
-def database_files(given: Sequence[str]) -> tuple[Path, ...]:
-    """The databases of a compilation: from the options, else from the environment."""
-    if given:
-        return tuple(map(Path, given))
-    text = TUNING_DB.value()
-    return () if text is None else tuple(Path(part) for part in text.split(os.pathsep) if part)
 
 
 class Lookup:

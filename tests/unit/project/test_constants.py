@@ -108,7 +108,9 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/script/raising/dependences.py _FEW
         passes/tensor/script/raising/races.py _FEW
         passes/analysis/integers/bijections.py _MOST_POINTS
+        passes/loop/hoist_conditions.py _MOST_OPS
         passes/loop/simplify_indices.py _MOST_DEPTH
+        passes/loop/unroll_loops.py _MOST_OPS
         passes/analysis/integers/inequalities.py MOST_INEQUALITIES
         passes/analysis/integers/intervals.py _MOST_STEPS
         passes/tensor/tile/tile_and_fuse.py _MOST_COPIES

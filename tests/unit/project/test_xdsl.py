@@ -1,4 +1,4 @@
-"""Private names of xDSL: used in three files alone, and listed on the page about xDSL with their reasons."""
+"""Private names of xDSL: used in four files alone, and listed on the page about xDSL with their reasons."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from tests.support.imports import LAYERS, ROOT
 ALLOWED = {
     "dialects/_xdsl.py",  # all of them, but those of the next file
     "dialects/_xdsl_speed.py",  # methods in the places of xDSL's
+    "dialects/_xdsl_speed_objects.py",  # construction and erasure of ops
     "dialects/_xdsl_speed_patterns.py",  # functions of patterns
     "runtime/dims.py",  # no name of xDSL's: functions beside the class whose parts they read
 }
@@ -37,7 +38,7 @@ PAGE = (ROOT / "docs" / "xdsl.md").read_text(encoding="utf-8")
 _IGNORED = re.compile(r"pyright: (ignore\[.*)?reportPrivateUsage")
 
 
-def test_private_names_are_used_in_three_files() -> None:
+def test_private_names_are_used_in_few_files() -> None:
     """Elsewhere pyright reports them, unless a comment says that it shall not."""
     files = (file for layer in LAYERS for file in (ROOT / layer).rglob("*.py"))
     found = {
@@ -53,7 +54,7 @@ def _is_private(name: str) -> bool:
 
 
 def test_the_page_lists_them() -> None:
-    files = (ROOT / "dialects" / name for name in ("_xdsl.py", "_xdsl_speed.py", "_xdsl_speed_patterns.py"))
+    files = (ROOT / name for name in ALLOWED if name.startswith("dialects/"))
     trees = (ast.parse(file.read_text(encoding="utf-8")) for file in files)
     private = {
         node.attr
