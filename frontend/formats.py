@@ -88,6 +88,7 @@ FORMATS: Sequence[Format] = (
         classes=("torch.export.exported_program.ExportedProgram",),
         keywords=TORCH_KEYWORDS,
     ),
+    Format("a Keras archive", "stepwell.tools.keras_archive:read_archive", (".keras",)),
     Format(
         "a Keras model",
         "stepwell.frontend.keras:read_keras",
@@ -111,10 +112,6 @@ NOT_READ: Mapping[str, tuple[str, str]] = {
     ".pth": _PICKLED,
     ".ckpt": _PICKLED,
     ".caffemodel": ("a model of Caffe", "convert it to ONNX"),
-    ".keras": (
-        "a Keras archive, which can run code when it is loaded",
-        "load it with keras, and compile the model",
-    ),
     ".gguf": ("weights without a graph", "export the program itself with torch.export"),
 }
 """Kinds of files that are recognized and not read: a description, and the help."""

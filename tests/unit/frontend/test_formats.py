@@ -40,7 +40,7 @@ class Mine(Module):
 def test_files_are_found_by_suffix() -> None:
     assert format_of("a/m.pt2").name == "an exported PyTorch program"
     assert format_of(Path("m.onnx")) is FORMATS[0] and format_of("unknown.x") is FORMATS[0]
-    known = ".onnx .stablehlo .mlpackage .mlmodel -symbol.json .json .tflite .pt2"
+    known = ".onnx .stablehlo .mlpackage .mlmodel -symbol.json .json .tflite .pt2 .keras"
     assert list(model_suffixes()) == known.split()
     assert format_of("a/m-symbol.json").name == "an MXNet symbol"
     assert format_of("a/inference.json").name == "a Paddle program"
