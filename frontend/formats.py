@@ -112,6 +112,10 @@ NOT_READ: Mapping[str, tuple[str, str]] = {
     ".pth": _PICKLED,
     ".ckpt": _PICKLED,
     ".caffemodel": ("a model of Caffe", "convert it to ONNX"),
+    ".pdmodel": (
+        "a program of Paddle before version 3",
+        "save the layer with Paddle 3, which writes a .json file: paddle.jit.save(layer, path)",
+    ),
     ".gguf": ("weights without a graph", "export the program itself with torch.export"),
 }
 """Kinds of files that are recognized and not read: a description, and the help."""

@@ -74,13 +74,21 @@ def test_keywords_of_programs_of_python_are_refused_for_files() -> None:
     assert with_keywords("m.onnx", {"example_inputs": None}) == "m.onnx"
 
 
-@pytest.mark.parametrize("name", ["m.pt", "m.pth", "m.gguf"])
-def test_files_that_are_recognized_and_not_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "help"),
+    [
+        ("m.pt", "torch.export"),
+        ("m.pth", "torch.export"),
+        ("m.gguf", "torch.export"),
+        ("m.pdmodel", "Paddle 3"),
+    ],
+)
+def test_files_that_are_recognized_and_not_read(name: str, help: str) -> None:
     for attempt in (lambda: stepwell.compile(name), lambda: stepwell.read(name)):
         with pytest.raises(stepwell.StepwellError, match=f"ends in .{name.partition('.')[2]}") as caught:
             attempt()
         assert caught.value.code == "unknown-file-type"
-        assert "torch.export" in caught.value.render()
+        assert help in caught.value.render()
 
 
 @pytest.fixture
