@@ -91,6 +91,14 @@ def test_files_that_are_recognized_and_not_read(name: str, help: str) -> None:
         assert help in caught.value.render()
 
 
+def test_a_model_of_tensorflow_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "saved_model.pb").write_bytes(b"")
+    for attempt in (stepwell.compile, stepwell.read):
+        with pytest.raises(stepwell.StepwellError, match="folder with saved_model.pb") as caught:
+            attempt(tmp_path)
+        assert caught.value.code == "unknown-file-type" and "TFLiteConverter" in caught.value.render()
+
+
 @pytest.fixture
 def plugged_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A kind of model that another package adds."""
