@@ -1,5 +1,5 @@
 """
-Keras archives (`.keras`), which Keras reads in a process of its own: loading one can run code.
+Keras archives (`.keras`), read by Keras in a separate process: loading an archive can run code.
 
 The process writes level 0 as text with a file of weights, which is read here. An archive is to be trusted as
 a program is, although Keras reads it in its safe mode.
@@ -68,13 +68,13 @@ def _environment() -> Mapping[str, str]:
 def _error(path: Path, status: int, output: str) -> StepwellError:
     """The error that the process reported on its last line."""
     try:
-        code, message, help = json.loads(output.rstrip().rpartition("\n")[2])
+        found = json.loads(output.rstrip().rpartition("\n")[2])
     except ValueError:
         ended = signal.Signals(-status).name if status < 0 else f"status {status}"
         return StepwellError(
             "invalid-model", str(path), f"Keras ended with {ended} while it read the archive"
         )
-    return StepwellError(code, str(path), message, help=help)
+    return StepwellError(found["code"], str(path), found["message"], help=found["help"])
 
 
 def _main(path: str, written: str) -> None:
@@ -101,5 +101,5 @@ if __name__ == "__main__":
     try:
         _main(*sys.argv[1:])
     except StepwellError as error:
-        print(json.dumps([error.code, error.message, error.help]))
+        print(json.dumps({"code": error.code, "message": error.message, "help": error.help}))
         sys.exit(1)
