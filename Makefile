@@ -120,9 +120,9 @@ test-runtime: .venv/with-test
 	$(PIP) install --editable '.[$*]'
 	touch $@
 
-# Without what it depends on: torchvision would bring another torch.
+# Beside the torch that is there: the newest torchvision, which timm needs, would bring another one.
 .venv/with-timm: .venv/with-torch .venv/with-frontends
-	$(PIP) install --no-deps timm torchvision
+	$(PIP) install timm "torch==$$($(BIN)/python -c 'import torch; print(torch.__version__.partition("+")[0])')"
 	touch $@
 
 # The packages of node that those tests use; without npm they are skipped, and counted.

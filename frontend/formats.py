@@ -88,6 +88,7 @@ FORMATS: Sequence[Format] = (
         classes=("torch.export.exported_program.ExportedProgram",),
         keywords=TORCH_KEYWORDS,
     ),
+    Format("a Keras archive", "stepwell.tools.keras_archive:read_archive", (".keras",)),
     Format(
         "a Keras model",
         "stepwell.frontend.keras:read_keras",
@@ -106,14 +107,20 @@ _PICKLED = (
     "a pickle of weights or TorchScript, neither of which is read",
     'write `torch.export.save(torch.export.export(module, args), "m.pt2")`',
 )
+SAVED_MODEL = "saved_model.pb"
+"""The file in the folder of a model of TensorFlow."""
+_SAVED = (
+    "a SavedModel of TensorFlow, of which only TFLite files are read",
+    "convert it: tf.lite.TFLiteConverter.from_saved_model(folder).convert() gives a .tflite file's bytes",
+)
 NOT_READ: Mapping[str, tuple[str, str]] = {
     ".pt": _PICKLED,
     ".pth": _PICKLED,
     ".ckpt": _PICKLED,
     ".caffemodel": ("a model of Caffe", "convert it to ONNX"),
-    ".keras": (
-        "a Keras archive, which can run code when it is loaded",
-        "load it with keras, and compile the model",
+    ".pdmodel": (
+        "a program of Paddle before version 3",
+        "save the layer with Paddle 3, which writes a .json file: paddle.jit.save(layer, path)",
     ),
     ".gguf": ("weights without a graph", "export the program itself with torch.export"),
 }
@@ -164,10 +171,14 @@ def is_onnx(model: object) -> bool:
 
 def expect_not_refused(path: Path) -> None:
     """Refuse a file of a kind that is recognized and not read. Raises: StepwellError `unknown-file-type`."""
-    if (refused := NOT_READ.get(path.suffix)) is not None:
-        note, help = refused
-        message = f"a file that ends in {path.suffix} cannot be compiled"
-        raise StepwellError("unknown-file-type", str(path), message, note=f"it is {note}", help=help)
+    if (path / SAVED_MODEL).is_file():
+        (note, help), kind = _SAVED, f"folder with {SAVED_MODEL}"
+    elif (refused := NOT_READ.get(path.suffix)) is not None:
+        (note, help), kind = refused, f"file that ends in {path.suffix}"
+    else:
+        return
+    message = f"a {kind} cannot be compiled"
+    raise StepwellError("unknown-file-type", str(path), message, note=f"it is {note}", help=help)
 
 
 def read_model(model: object, ctx: object, keywords: Mapping[str, object] | None = None) -> Any:

@@ -103,7 +103,7 @@ class _Parser:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
 
     def take(self, wanted: str = "") -> str:
-        """The next token, which is `wanted` where it is given. Raises: UnknownExpression."""
+        """The next token, `wanted` if given. Raises: UnknownExpression."""
         found = self.peek()
         if not found or (wanted and found != wanted):
             raise UnknownExpression(f"expected {wanted or 'more'!r}, found {found or 'the end'!r}")

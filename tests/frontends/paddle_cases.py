@@ -217,8 +217,8 @@ def expected(case: Case) -> list[Array]:
     return [np.asarray(each.numpy()) for each in (made if isinstance(made, tuple | list) else [made])]
 
 
-def write(case: Case, folder: Path, *, old: bool = False) -> Path:
-    """Write a case as `NAME.json`, or in the format before version 3 as `NAME.pdmodel`; returns the file."""
+def write(case: Case, folder: Path) -> Path:
+    """Write a case as `NAME.json`; returns the file."""
     paddle: Any = import_module("paddle")
     specs = [
         paddle.static.InputSpec(
@@ -228,9 +228,5 @@ def write(case: Case, folder: Path, *, old: bool = False) -> Path:
         )
         for i, each in enumerate(case.inputs)
     ]
-    if old:
-        with import_module("paddle.pir_utils").OldIrGuard():
-            paddle.jit.save(as_layer(case), str(folder / case.name), input_spec=specs)
-        return folder / f"{case.name}.pdmodel"
     paddle.jit.save(as_layer(case), str(folder / case.name), input_spec=specs)
     return folder / f"{case.name}.json"

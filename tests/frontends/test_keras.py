@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from tests.support.components import needs
+from tests.support.imports import ROOT
 
 os.environ.setdefault("KERAS_BACKEND", "numpy")  # without tensorflow, the default
 needs("keras")
@@ -69,3 +71,40 @@ def test_models_give_what_keras_gives(backend: str) -> None:
     program = [sys.executable, "-c", textwrap.dedent(MODELS), backend]
     found = subprocess.run(program, capture_output=True, text=True, check=False)
     assert found.stdout.strip() == "equal", found.stderr
+
+
+ARCHIVES = """
+    import os, sys
+    os.environ["KERAS_BACKEND"] = sys.argv[1]
+    import keras, numpy as np
+    import stepwell
+
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, "relu"), keras.layers.Dense(2)])
+    model.save("m.keras")
+    x = np.arange(20, dtype=np.float32).reshape(5, 4)
+    found = stepwell.compile("m.keras", executor="interpreter")(x)
+    wanted = keras.ops.convert_to_numpy(model(x))
+    np.testing.assert_allclose(np.asarray(found).reshape(5, 2), wanted, rtol=1e-4, atol=1e-5)
+
+    keras.Sequential([keras.Input((4,)), keras.layers.Lambda(lambda x: x + 1)]).save("l.keras")
+    try:
+        stepwell.read("l.keras")
+    except stepwell.StepwellError as error:
+        print(error.code)
+"""
+
+
+@pytest.mark.parametrize("backend", ["torch", "jax"])
+def test_archives_are_read_by_keras_in_a_process(backend: str, tmp_path: Path) -> None:
+    needs(backend)
+    program = [sys.executable, "-c", textwrap.dedent(ARCHIVES), backend]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    found = subprocess.run(
+        program,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert found.stdout.strip() == "unsafe-file", found.stderr

@@ -15,20 +15,19 @@ from tests.frontends.sample_files import arrays
 FOLDER = Path(__file__).resolve().parents[1] / "models" / "paddle"
 
 
-def add(archive: zipfile.ZipFile, case: Case, *, old: bool) -> None:
+def add(archive: zipfile.ZipFile, case: Case) -> None:
     """Add a case to an archive: its program, its parameters, its inputs and results."""
-    name = f"{case.name}.old" if old else case.name
     with TemporaryDirectory() as folder:
-        program = write(case, Path(folder), old=old)
+        program = write(case, Path(folder))
         archive.writestr(
-            zipfile.ZipInfo(f"{name}{program.suffix}"), program.read_bytes(), zipfile.ZIP_DEFLATED
+            zipfile.ZipInfo(f"{case.name}{program.suffix}"), program.read_bytes(), zipfile.ZIP_DEFLATED
         )
         parameters = program.with_suffix(".pdiparams")
         if parameters.exists():
-            info = zipfile.ZipInfo(f"{name}.pdiparams")
+            info = zipfile.ZipInfo(f"{case.name}.pdiparams")
             archive.writestr(info, parameters.read_bytes(), zipfile.ZIP_DEFLATED)
     data = arrays(case.inputs, expected(case))
-    archive.writestr(zipfile.ZipInfo(f"{name}.npz"), data, zipfile.ZIP_DEFLATED)
+    archive.writestr(zipfile.ZipInfo(f"{case.name}.npz"), data, zipfile.ZIP_DEFLATED)
 
 
 def main() -> None:
@@ -36,7 +35,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with zipfile.ZipFile(FOLDER / "operators.zip", "w", compresslevel=9) as archive:
         for case in cases():
-            add(archive, case, old=False)
+            add(archive, case)
     for case in models():
         write(case, FOLDER)
         (FOLDER / f"{case.name}.npz").write_bytes(arrays(case.inputs, expected(case)))

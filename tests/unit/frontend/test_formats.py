@@ -40,7 +40,7 @@ class Mine(Module):
 def test_files_are_found_by_suffix() -> None:
     assert format_of("a/m.pt2").name == "an exported PyTorch program"
     assert format_of(Path("m.onnx")) is FORMATS[0] and format_of("unknown.x") is FORMATS[0]
-    known = ".onnx .stablehlo .mlpackage .mlmodel -symbol.json .json .tflite .pt2"
+    known = ".onnx .stablehlo .mlpackage .mlmodel -symbol.json .json .tflite .pt2 .keras"
     assert list(model_suffixes()) == known.split()
     assert format_of("a/m-symbol.json").name == "an MXNet symbol"
     assert format_of("a/inference.json").name == "a Paddle program"
@@ -74,13 +74,29 @@ def test_keywords_of_programs_of_python_are_refused_for_files() -> None:
     assert with_keywords("m.onnx", {"example_inputs": None}) == "m.onnx"
 
 
-@pytest.mark.parametrize("name", ["m.pt", "m.pth", "m.gguf"])
-def test_files_that_are_recognized_and_not_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "help"),
+    [
+        ("m.pt", "torch.export"),
+        ("m.pth", "torch.export"),
+        ("m.gguf", "torch.export"),
+        ("m.pdmodel", "Paddle 3"),
+    ],
+)
+def test_files_that_are_recognized_and_not_read(name: str, help: str) -> None:
     for attempt in (lambda: stepwell.compile(name), lambda: stepwell.read(name)):
         with pytest.raises(stepwell.StepwellError, match=f"ends in .{name.partition('.')[2]}") as caught:
             attempt()
         assert caught.value.code == "unknown-file-type"
-        assert "torch.export" in caught.value.render()
+        assert help in caught.value.render()
+
+
+def test_a_model_of_tensorflow_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "saved_model.pb").write_bytes(b"")
+    for attempt in (stepwell.compile, stepwell.read):
+        with pytest.raises(stepwell.StepwellError, match="folder with saved_model.pb") as caught:
+            attempt(tmp_path)
+        assert caught.value.code == "unknown-file-type" and "TFLiteConverter" in caught.value.render()
 
 
 @pytest.fixture

@@ -199,7 +199,9 @@ def test_files_cut_off_are_refused(tmp_path: Path) -> None:
         refused(tmp_path / "cut.pt2")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(i, marks=[] if i < 4 else pytest.mark.slow) for i in range(42)]
+)
 def test_damaged_bytes_give_an_error_or_a_module(tmp_path: Path, seed: int) -> None:
     numbers = random.Random(seed)
     data = (SAMPLES / "cnn.pt2").read_bytes()
