@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -311,7 +311,7 @@ def _verify_uses(function: FuncOp, program: ProgramAttr) -> None:
     slots, sizes = program.slots.data, len(program.symbols) + len(program.published)
     first, arena = program.inputs.data + program.outputs.data, program.arena_bytes
     limits = list(program.pool_bytes.values()) or ([arena.value] if arena.is_static else [])
-    bytes_of = dict(zip(function.body.block.args[first:], limits, strict=False))
+    bytes_of: dict[SSAValue, int] = dict(zip(function.body.block.args[first:], limits, strict=False))
     for op in function.body.walk():
         if isinstance(op, AllocateOp) and op.slot.value.data >= slots:
             raise VerifyException(f"slot {op.slot.value.data} is allocated, and there are {slots}")

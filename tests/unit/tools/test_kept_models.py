@@ -6,6 +6,7 @@ import json
 import struct
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -78,7 +79,7 @@ def test_another_weight_is_another_model(tmp_path: Path, external: bool) -> None
 
 def mxnet_model(path: Path, factor: float) -> Path:
     """Writes `y = x * factor` as a symbol of MXNet, with its parameters in the file beside it."""
-    variables = [{"op": "null", "name": name, "inputs": []} for name in ("x", "w")]
+    variables: list[dict[str, Any]] = [{"op": "null", "name": name, "inputs": []} for name in ("x", "w")]
     variables[0]["attrs"] = {"__shape__": "(4,)"}
     product = {"op": "broadcast_mul", "name": "y", "inputs": [[0, 0, 0], [1, 0, 0]]}
     symbol = {"nodes": [*variables, product], "arg_nodes": [0, 1], "heads": [[2, 0, 0]]}
