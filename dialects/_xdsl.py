@@ -25,9 +25,9 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 
-from stepwell.dialects._xdsl_speed import replace_methods
-from stepwell.dialects._xdsl_speed_objects import replace_object_methods
-from stepwell.dialects._xdsl_speed_patterns import replace_pattern_functions
+from stepwell.dialects._xdsl_speed.methods import replace_methods
+from stepwell.dialects._xdsl_speed.objects import replace_object_methods
+from stepwell.dialects._xdsl_speed.patterns import replace_pattern_functions
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.machine.target import TargetDescription, host_target

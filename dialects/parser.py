@@ -160,7 +160,7 @@ class LocatingParser(ExactParser):
         if isinstance(error, MultipleSpansParseError) and self.forward_block_references:
             return next(iter(self.forward_block_references.values()))[0]
         if (undefined := _UNDEFINED.match(error.msg)) is None:
-            return error.span
+            return cast("Span[str]", error.span)
         name = re.compile(rf"{re.escape(undefined[1])}(?![\w$.-])")
         used = name.search(self._text, self._first_user(undefined[1][1:])) or name.search(self._text)
         return Span(*used.span(), self.lexer.input) if used else cast("Span[str]", error.span)

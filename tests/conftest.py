@@ -108,6 +108,12 @@ def kernel_workers() -> Generator[None]:
         yield
 
 
+@pytest.fixture
+def small_heap() -> None:
+    """`gc.collect()` looks at what a test makes alone: all that other tests left would take it a second."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def models_folder() -> Path:
     """The folder of big test models; tests that need it are skipped, and counted, where it is not set."""

@@ -243,8 +243,8 @@ class CompileKeywords(TypedDict, total=False):
     mcpu: str
     target: str | Target | Mapping[str, object] | None
     device: str | Mapping[str, str] | None
-    strict_device: bool
     place: str | Path | None
+    strict_device: bool
     opt_level: int
     input_shapes: Mapping[str, Sequence[int]]
     states: str | Sequence[str]

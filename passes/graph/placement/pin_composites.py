@@ -41,10 +41,10 @@ class PinCompositesPass(Pass):
 
     name = "pin-composites"
 
+    table: str
+    """The backend whose table made the composites."""
     device: str = HOST
     """The device: one of the module's."""
-    table: str = ""
-    """The backend whose table made the composites."""
     pinned: bool = False
     """Whether only composites with an op that is pinned to the device stay."""
 

@@ -24,6 +24,7 @@ _LEFT_OUT = (
     "append-loss",
     "append-optimizer",
     "count-draws",
+    "collect-statistics{of=",
     "dead-code-elimination{ignore-effects}",
 )
 # A million iterations each, at several levels.

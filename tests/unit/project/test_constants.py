@@ -85,6 +85,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/fuse_into_writes.py _BITS_A_BYTE
     """,
     "the form of data and code, on which other code relies": """
+        passes/loop/partition_loops.py _BELOW _UP_TO _ABOVE _FROM
         passes/tensor/schedule/form_cycles.py _PASSES _LOADS
         lowering/kernels/fingerprint.py _KEY_BYTES
         passes/context.py DEFAULT_OPT_LEVEL

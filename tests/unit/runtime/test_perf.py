@@ -104,7 +104,7 @@ def test_without_the_variable_unwinding_ends_there(monkeypatch: pytest.MonkeyPat
         assert not MAP.exists()
 
 
-@pytest.mark.usefixtures("perf")
+@pytest.mark.usefixtures("perf", "small_heap")
 def test_frames_are_forgotten_with_the_memory() -> None:
     """Code that came and went leaves tables that nobody may read: an unwinder would follow them."""
     code = nested()

@@ -15,11 +15,11 @@ func.func @other_type() {
   func.return
 }
 // -----
-// expected-error: argument 0 of @g is tensor<4xi64>, which has no derivative
 func.func @g(%x: tensor<4xi64>) -> tensor<4xi64> {
   func.return %x : tensor<4xi64>
 }
 func.func @of_integers() {
+  // expected-error: argument 0 of @g is tensor<4xi64>, which has no derivative
   %v = graph.gradient @g wrt [0] : (tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi64>)
   func.return
 }

@@ -23,6 +23,7 @@ from tests.support.devices.fake_cuda import FakeCuda
 from tests.support.devices.recording_device import RecordingDevice
 from tests.unit.tools.devices.test_device_parts import model
 
+pytestmark = pytest.mark.usefixtures("small_heap")
 INTERPRETER = "gpu-interpreter"
 Call = Callable[..., Any]
 

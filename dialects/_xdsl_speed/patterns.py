@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, PatternRewriteWalker
 from xdsl.rewriter import InsertPoint
 
-from stepwell.dialects._xdsl_speed_objects import replace_uses
+from stepwell.dialects._xdsl_speed.objects import replace_uses
 
 _Method = Callable[[Any, Operation, PatternRewriter], None]
 

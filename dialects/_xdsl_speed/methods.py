@@ -56,7 +56,7 @@ from xdsl.irdl.operations import (
     get_op_constructs,
 )
 
-from stepwell.dialects._xdsl_speed_objects import init_op
+from stepwell.dialects._xdsl_speed.objects import init_op
 
 
 class _PlainABC(ABCMeta):
