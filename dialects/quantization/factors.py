@@ -11,12 +11,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from stepwell.runtime.errors import StepwellError
+from stepwell.dialects.quantization.json_files import VERSION, read_json
 from stepwell.runtime.files.whole_files import write_text
 from stepwell.runtime.json_values import as_list, as_mapping
 
 FORMAT = "stepwell-channel-factors"
-VERSION = 1
 MAX_FILE_BYTES = 256 << 20
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
@@ -30,19 +29,12 @@ def write_factors(path: Path, factors: Mapping[str, Doubles]) -> None:
 
 def read_factors(path: Path) -> dict[str, Doubles]:
     """The factors by the name of the node. Raises: StepwellError `no-file`, `bad-data`."""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ValueError(f"it has more than {MAX_FILE_BYTES >> 20} MiB")
-        about = as_mapping(json.loads(path.read_bytes()))
-        if about.get("format") != FORMAT or about.get("version") != VERSION:
-            raise ValueError(f'"format" must be "{FORMAT}" and "version" {VERSION}')
-        factors = as_mapping(about.get("factors"))
-        return {name: np.array([_factor(one) for one in as_list(each)]) for name, each in factors.items()}
-    except OSError as error:
-        message = f"cannot read the factors: {error.strerror or error}"
-        raise StepwellError("no-file", str(path), message) from None
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise StepwellError("bad-data", str(path), f"this is no file of channel factors: {error}") from None
+    return read_json(path, FORMAT, MAX_FILE_BYTES, "file of channel factors", _factors)
+
+
+def _factors(about: Mapping[str, object]) -> dict[str, Doubles]:
+    by_node = as_mapping(about.get("factors"))
+    return {name: np.array([_factor(one) for one in as_list(each)]) for name, each in by_node.items()}
 
 
 def _factor(value: object) -> float:

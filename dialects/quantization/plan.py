@@ -13,12 +13,12 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from stepwell.dialects.quantization.json_files import VERSION, read_json
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import write_text
 from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_text
 
 FORMAT = "stepwell-quantization-plan"
-VERSION = 1
 MAX_FILE_BYTES = 256 << 20
 RESULT = "result"
 """The operand of an entry that is of a node's first output."""
@@ -114,19 +114,11 @@ def write_plan(path: Path, entries: Sequence[PlanEntry]) -> None:
 
 def read_plan(path: Path) -> list[PlanEntry]:
     """The entries of a plan. Raises: StepwellError `no-file`, `bad-data`."""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ValueError(f"it has more than {MAX_FILE_BYTES >> 20} MiB")
-        about = as_mapping(json.loads(path.read_bytes()))
-        if about.get("format") != FORMAT or about.get("version") != VERSION:
-            raise ValueError(f'"format" must be "{FORMAT}" and "version" {VERSION}')
+
+    def entries(about: Mapping[str, object]) -> list[PlanEntry]:
         return [_entry(as_mapping(each)) for each in as_list(about.get("entries"))]
-    except OSError as error:
-        raise StepwellError(
-            "no-file", str(path), f"cannot read the plan: {error.strerror or error}"
-        ) from None
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise StepwellError("bad-data", str(path), f"this is no plan of quantization: {error}") from None
+
+    return read_json(path, FORMAT, MAX_FILE_BYTES, "plan of quantization", entries)
 
 
 def _entry(about: Mapping[str, object]) -> PlanEntry:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 
+from stepwell.dialects.quantization.json_files import VERSION, read_json
 from stepwell.dialects.quantization.ranges import Statistics
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.whole_files import write_text
 from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_size, as_text
 
 FORMAT = "stepwell-calibration"
-VERSION = 1
 MAX_FILE_BYTES = 64 << 20
 MAX_KEYS = 100_000
 MAX_BINS = 65_536
@@ -47,24 +47,16 @@ class CalibrationTable:
 
 def read_table(path: Path) -> CalibrationTable:
     """A table from a file. Raises: StepwellError `no-file`, `bad-data`."""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ValueError(f"it has more than {MAX_FILE_BYTES >> 20} MiB")
-        about = as_mapping(json.loads(path.read_bytes()))
-        if about.get("format") != FORMAT or about.get("version") != VERSION:
-            raise ValueError(f'"format" must be "{FORMAT}" and "version" {VERSION}')
-        values = as_mapping(about.get("values"))
-        if len(values) > MAX_KEYS:
-            raise ValueError(f"it has more than {MAX_KEYS} keys")
-        statistics = {key: _statistics(key, as_mapping(each)) for key, each in values.items()}
-        return CalibrationTable(statistics, as_text(about.get("model", "")), as_size(about.get("samples", 0)))
-    except OSError as error:
-        message = f"cannot read the calibration: {error.strerror or error}"
-        raise StepwellError("no-file", str(path), message) from None
-    except (ValueError, TypeError, RecursionError) as error:
-        message = f"this is no calibration file: {error}"
-        help = "`stepwell quantize MODEL --write-calibration F.json` writes one"
-        raise StepwellError("bad-data", str(path), message, help=help) from None
+    help = "`stepwell quantize MODEL --write-calibration F.json` writes one"
+    return read_json(path, FORMAT, MAX_FILE_BYTES, "calibration file", _table, help)
+
+
+def _table(about: Mapping[str, object]) -> CalibrationTable:
+    values = as_mapping(about.get("values"))
+    if len(values) > MAX_KEYS:
+        raise ValueError(f"it has more than {MAX_KEYS} keys")
+    statistics = {key: _statistics(key, as_mapping(each)) for key, each in values.items()}
+    return CalibrationTable(statistics, as_text(about.get("model", "")), as_size(about.get("samples", 0)))
 
 
 def _json_of(statistics: Statistics) -> dict[str, object]:

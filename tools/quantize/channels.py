@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.passes import ModulePass
 
+from stepwell.runtime.interface import Array
 from stepwell.tools.quantize.data import Feed
 from stepwell.tools.quantize.source import Source, made_pass
 
@@ -30,11 +31,8 @@ def channels_of(
     source: Source, annotate: ModulePass, keys: Sequence[str], feeds: Sequence[Feed], threads: int | None
 ) -> dict[str, Channels]:
     """The statistics of the channels of activations by key, over samples."""
-    collect = made_pass("collect-statistics", of="channels", keys=tuple(keys))
-    model = source.compiled(source.level_1(annotate, collect), threads)
     found: dict[str, Channels] = {}
-    for feed in feeds:
-        outputs = model.run(feed)
+    for outputs in _runs(source, annotate, "channels", keys, feeds, threads):
         for key in keys:
             each = Channels(*(outputs[f"{kind} {key}"].astype(np.float64) for kind in Channels._fields))
             known = found.get(key, Channels(*(np.zeros_like(each.greatest) for _ in Channels._fields)))
@@ -50,15 +48,27 @@ def moments_of(
     source: Source, annotate: ModulePass, keys: Sequence[str], feeds: Sequence[Feed], threads: int | None
 ) -> dict[str, Doubles]:
     """The sums of products of each two channels of activations by key, over samples."""
-    collect = made_pass("collect-statistics", of="moments", keys=tuple(keys))
-    model = source.compiled(source.level_1(annotate, collect), threads)
     found: dict[str, Doubles] = {}
-    for feed in feeds:
-        outputs = model.run(feed)
+    for outputs in _runs(source, annotate, "moments", keys, feeds, threads):
         for key in keys:
             each = outputs[f"moments {key}"].astype(np.float64)
             found[key] = found[key] + each if key in found else each
     return found
+
+
+def _runs(
+    source: Source,
+    annotate: ModulePass,
+    of: str,
+    keys: Sequence[str],
+    feeds: Sequence[Feed],
+    threads: int | None,
+) -> Iterator[Mapping[str, Array]]:
+    """The outputs of a model with statistics, for each sample."""
+    collect = made_pass("collect-statistics", of=of, keys=tuple(keys))
+    model = source.compiled(source.level_1(annotate, collect), threads)
+    for feed in feeds:
+        yield model.run(feed)
 
 
 def in_parts(sizes: Iterable[tuple[str, int]]) -> list[list[str]]:
