@@ -3,13 +3,55 @@
 from __future__ import annotations
 
 import faulthandler
+import os
+import signal
 import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.plugins import plugin_error
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells have it."""
+
+
+GRACE_SECONDS = 1.0
+"""The time that a call has to end after Ctrl-C."""
+
+
+@contextmanager
+def ending_when_interrupted() -> Generator[None]:
+    """
+    A block with calls of native code, which Ctrl-C does not reach: the process ends when it is still inside a
+    second later. Only on the main thread of POSIX, and where nothing else waits for signals.
+    """
+    if os.name != "posix" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    left = threading.Event()
+    watcher = threading.Thread(target=_end_after_interrupt, args=(read, left), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        left.set()
+        signal.set_wakeup_fd(before)
+        os.close(write)
+        watcher.join()
+        os.close(read)
+
+
+def _end_after_interrupt(read: int, left: threading.Event) -> None:
+    """Wait for Ctrl-C, whose number comes through a pipe, and end the process if that does not."""
+    while number := os.read(read, 1):
+        if number[0] == signal.SIGINT and not left.wait(GRACE_SECONDS):
+            print("interrupted in native code", file=sys.stderr, flush=True)
+            os._exit(INTERRUPTED)
 
 
 def say_interrupted(stop: KeyboardInterrupt) -> int:

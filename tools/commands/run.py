@@ -30,6 +30,7 @@ from stepwell.tools.commands.options import (
 from stepwell.tools.commands.run_emulated import add_emulation, run_emulated
 from stepwell.tools.commands.run_program import add_program_arguments, run_program
 from stepwell.tools.devices.run_kernel import is_kernel_run, run_kernel
+from stepwell.tools.failure import ending_when_interrupted
 from stepwell.tools.inputs import FILLS, by_input, completed_inputs, made_up_sizes, read_arrays
 from stepwell.tools.measure.host_time import described, is_device_part, milliseconds_on_host, seconds_on_host
 from stepwell.tools.shown_outputs import show_outputs, write_outputs
@@ -97,9 +98,15 @@ def run(args: Namespace) -> int:
     profile = args.profile
     args.profile |= args.json is not None and args.model.suffix != ".stepwell" and args.start == "full"
     model = ready_model(args)
-    if isinstance(model, LimitedProgram):
-        args.profile = profile
-        return run_program(model, args)
+    with ending_when_interrupted():
+        if isinstance(model, LimitedProgram):
+            args.profile = profile
+            return run_program(model, args)
+        return _run_ready(model, arrays, args)
+
+
+def _run_ready(model: CompiledModel, arrays: Mapping[str, Array], args: Namespace) -> int:
+    """Run a compiled model; returns the exit status: 1 when `--check` finds a difference."""
     shapes = dict(args.input_shape)
     feeds = completed_inputs(model.interface, arrays, args.seed, shapes, args.fill)
     begin = perf_counter()

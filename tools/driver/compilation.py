@@ -22,6 +22,7 @@ from stepwell.dialects.type_variables import types_inside
 from stepwell.dialects.types import Tensor, check_extents, dims_of
 from stepwell.lowering.main_to_buffers import inputs_of
 from stepwell.passes import run_pipeline
+from stepwell.passes.analysis.call_graph import call_graph, recursive_functions
 from stepwell.passes.pipelines import FROM_MODELS, STATES_PIPELINE
 from stepwell.passes.reproducer import Reproducer
 from stepwell.passes.trace_events import span
@@ -161,8 +162,18 @@ def is_bytecode(module: ModuleOp) -> bool:
 
 
 def is_functional(module: ModuleOp) -> bool:
-    """Whether a module of level 1 has calls, function values, data, cells, tuples of branches, or holes."""
-    return has_holes(module) or any(map(_is_functional, module.walk()))
+    """
+    Whether a module of level 1 has calls, function values, data, cells, tuples of branches, holes, or
+    recursion.
+    """
+    if has_holes(module):
+        return True
+    has_calls = False
+    for op in module.walk():
+        if _is_functional(op):
+            return True
+        has_calls = has_calls or isinstance(op, func.CallOp)
+    return has_calls and bool(recursive_functions(call_graph(module)))
 
 
 def _is_functional(op: Operation) -> bool:
