@@ -120,7 +120,10 @@ def test_an_emulator_that_is_not_there(
 @pytest.mark.parametrize(
     ("code", "package"),
     [
-        ("from stepwell import rpc; rpc.connect('rpc://127.0.0.1:1')", "stepwell[rpc]"),
+        (
+            "from stepwell import rpc; rpc.connect('rpc://127.0.0.1:1', token='t', fingerprint='0' * 64)",
+            "stepwell[rpc]",
+        ),
         ("from stepwell import ffi; ffi.names()", "stepwell[ffi]"),
         ("from stepwell.tools import cli; sys.exit(cli.main(['serve', 'm.onnx']))", "stepwell[serve]"),
     ],
