@@ -23,6 +23,9 @@ from stepwell.passes.loop.gpu.row_chains import RowChain
 from stepwell.passes.loop.gpu.row_grid import build_rows
 from stepwell.runtime.errors import StepwellError
 
+_MOST_STAGES = 2
+"""`pipeline-copies` makes two tiles of each buffer."""
+
 
 @dataclass(frozen=True)
 class TileToGridPass(FunctionPass):
@@ -61,6 +64,7 @@ def _bound(op: Operation) -> Schedule | None:
 
 def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
     """Replace an op and the chain after it by a grid. Raises: StepwellError `unsupported`."""
+    _expect_carried_out(op, schedule)
     nest = Nest.of(op)
     if nest is None or len(nest.outputs) != 1 or not nest.has_extents():
         raise StepwellError("unsupported", op, f"a schedule of blocks and threads for {op.name}")
@@ -83,6 +87,19 @@ def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
         raise StepwellError("unsupported", op, "a schedule of blocks and threads for this reduction")
     for each in reversed(joined):
         Rewriter.erase_op(each)
+
+
+def _expect_carried_out(op: Operation, schedule: Schedule) -> None:
+    """Refuse what a schedule may ask for and no grid has yet. Raises: StepwellError `unsupported`."""
+    on_device = schedule.on_device
+    for asked, is_asked, help in (
+        (f"stages = {on_device.stages}", on_device.stages > _MOST_STAGES, f"at most {_MOST_STAGES} stages"),
+        (f'intrinsic = "{on_device.intrinsic}"', bool(on_device.intrinsic), "leave the intrinsic out"),
+        (f"split = {on_device.split}", on_device.split > 1, "leave the split out"),
+    ):
+        if is_asked:
+            message = f"{asked} in a schedule of blocks and threads is not carried out"
+            raise StepwellError("unsupported", op, message, help=help)
 
 
 def _after(last: Operation, op: Operation, constants: Constants) -> IRBuilder:

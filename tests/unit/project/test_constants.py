@@ -109,6 +109,7 @@ OTHERS: Mapping[str, str] = {
         passes/tensor/script/raising/dependences.py _FEW
         passes/tensor/script/raising/races.py _FEW
         passes/analysis/integers/bijections.py _MOST_POINTS
+        passes/loop/gpu/tile_to_grid.py _MOST_STAGES
         passes/loop/hoist_conditions.py _MOST_OPS
         passes/loop/simplify_indices.py _MOST_DEPTH
         passes/loop/unroll_loops.py _MOST_OPS
