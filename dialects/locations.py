@@ -45,3 +45,8 @@ def node_names(location: Attribute) -> list[str]:
         parts = cast("Sequence[Attribute]", location.locations)
         return [name for part in parts for name in node_names(part)]
     return []
+
+
+def node_name(op: Operation) -> str:
+    """The first of the names of the model's nodes that an op is for; `""` without any."""
+    return next(iter(node_names(op.location)), "")

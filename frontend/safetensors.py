@@ -14,6 +14,7 @@ import numpy as np
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.interface import MAX_TENSOR_BYTES, Array, dtype_from_name
+from stepwell.runtime.json_values import as_sizes
 
 MAX_HEADER_BYTES = 100_000_000
 _ELEMENTS: Mapping[str, str] = {
@@ -96,27 +97,25 @@ class _File:
 
     def _array(self, tensor: str, entry: object) -> tuple[int, int, Array]:
         fields = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
-        shape, offsets = _numbers(fields.get("shape")), _numbers(fields.get("data_offsets"))
         element = _ELEMENTS.get(str(fields.get("dtype")))
-        if shape is None or offsets is None or len(offsets) != 2 or len(shape) > _MAX_RANK:
-            raise _invalid(self._name, f"the shape or the offsets of {tensor!r} cannot be read")
+        try:
+            shape = as_sizes(fields.get("shape"))
+            begin, end = as_sizes(fields.get("data_offsets"), 2)
+            if len(shape) > _MAX_RANK:
+                raise ValueError
+        except (TypeError, ValueError):
+            message = f"the shape or the offsets of {tensor!r} cannot be read"
+            raise _invalid(self._name, message) from None
         if element is None:
             raise _invalid(self._name, f"the element type {fields.get('dtype')!r} of {tensor!r} is unknown")
         dtype = dtype_from_name(element)
-        (begin, end), nbytes = offsets, prod(shape) * dtype.itemsize
+        nbytes = prod(shape) * dtype.itemsize
         if not begin <= end <= len(self._data) or nbytes != end - begin or nbytes > MAX_TENSOR_BYTES:
             message = (
                 f"{tensor!r} of shape {list(shape)} takes {nbytes} bytes, and has those from {begin} to {end}"
             )
             raise _invalid(self._name, message, note=f"the file has {len(self._data)} bytes of tensors")
         return begin, end, np.frombuffer(self._data[begin:end], dtype).reshape(shape)
-
-
-def _numbers(value: object) -> Sequence[int] | None:
-    """A list of numbers that are not negative; None for another value."""
-    items = cast("list[object]", value) if isinstance(value, list) else [None]
-    known = [item for item in items if isinstance(item, int) and not isinstance(item, bool) and item >= 0]
-    return known if len(known) == len(items) else None
 
 
 def _json(name: str, data: memoryview) -> dict[str, object]:

@@ -47,7 +47,7 @@ _KERNELS: Mapping[str, tuple[str, Sequence[Sequence[int]], int]] = {
 
 
 def prepare_all(out: Path, names: Sequence[str] | None, archs: Sequence[str], batches: Sequence[int]) -> int:
-    """Prepare models, one after the other; those that are there stay. Returns the exit code."""
+    """Compile models for GPUs into a folder, but those that it has; returns the exit code."""
     out.mkdir(parents=True, exist_ok=True)
     known = {case.key: case for case in Case.read_all(out)}
     for source in _sources(out, names, batches):

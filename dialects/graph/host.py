@@ -22,7 +22,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def, va
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.constants import array_of
+from stepwell.dialects.constants import array_of, constant_attr
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph.control_flow import ControlFlowOp
 from stepwell.dialects.graph.loops import LoopOp
@@ -154,6 +154,11 @@ def _named_dtype(value: object) -> object:
     if isinstance(value, np.dtype):
         return {"dtype": cast("np.dtype[np.generic]", value).name}
     raise TypeError(f"{value!r} is no attribute of a host function")
+
+
+def code_payload(code: bytes, name: str, weights: WeightStore) -> Attribute:
+    """The payload of code for the loader of a callee, which `payload_bytes` returns."""
+    return constant_attr(np.frombuffer(code, np.uint8), name, weights)
 
 
 def payload_bytes(op: HostCallOp, weights: WeightStore) -> bytes:

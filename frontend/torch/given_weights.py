@@ -149,9 +149,7 @@ def _is_unset(value: Any, torch: Any) -> bool:
 
 def _expect_values(tensors: list[_Tensor], new: Mapping[str, Any], path: object) -> None:
     """Require a value for each tensor. Raises: StepwellError `bad-model`."""
-    lost = [
-        each.names[0] for each in tensors if each.value.device.type == "meta" and each.names[0] not in new
-    ]
+    lost = [each.names[0] for each in tensors if _is_meta(each.value) and each.names[0] not in new]
     if not lost:
         return
     if path is None:

@@ -26,8 +26,9 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def identifier(name: str) -> str:
     """
-    A name in which each character that C's do not have is `_`; a digit gets one before it, a keyword one
-    after it.
+    An identifier of C for any name.
+
+    `_` replaces each other character, and is put before a first digit and after a keyword.
     """
     text = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name) or "_"
     text = f"_{text}" if text[0].isdigit() else text

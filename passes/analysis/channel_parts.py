@@ -54,7 +54,7 @@ def scalable_products(main: FuncOp, weights: WeightStore) -> list[list[Operation
 
 def parts_before(value: SSAValue, channels: int, weights: WeightStore) -> list[Part] | None:
     """
-    The initializers that divide a value when they are divided; None where there is no such set.
+    The initializers to divide by factors of channels, so that a value is divided; None if there are none.
 
     Args: `channels` is the size of the value's last dimension.
     """

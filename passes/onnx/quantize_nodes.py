@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.locations import adopt_location, node_names
+from stepwell.dialects.locations import adopt_location, node_name
 from stepwell.dialects.onnx.constants import constant_of
 from stepwell.dialects.onnx.marks import INITIALIZER, NODE
 from stepwell.dialects.quantization.codes import codes_of
@@ -88,7 +88,7 @@ def _name_of(op: Operation) -> str | None:
     """The name of a node; None for initializers and the end of the graph."""
     if INITIALIZER in op.attributes or isinstance(op, ReturnOp):
         return None
-    return next(iter(node_names(op.location)), None)
+    return node_name(op) or None
 
 
 @dataclass

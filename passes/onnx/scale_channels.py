@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from stepwell.dialects._xdsl import weights_of
-from stepwell.dialects.locations import node_names
+from stepwell.dialects.locations import node_name
 from stepwell.dialects.onnx.constants import constant_of
 from stepwell.dialects.quantization.factors import Doubles, read_factors
 from stepwell.passes.analysis.channel_parts import (
@@ -64,12 +64,12 @@ class ScaleChannelsPass(Pass):
 def _scale(main: FuncOp, factors: Mapping[str, Doubles], weights: WeightStore) -> None:
     """Scale the activations of a function. Raises: StepwellError `bad-data`."""
     replaced: list[SSAValue] = []
-    known_names = {_name(each) for each in main.body.block.ops}
+    known_names = {node_name(each) for each in main.body.block.ops}
     for name in factors.keys() - known_names:
         help = did_you_mean(name, known_names) or None
         raise StepwellError("bad-data", main, f"@main has no node {name!r}", help=help)
     for products in scalable_products(main, weights):
-        names = [_name(each) for each in products]
+        names = [node_name(each) for each in products]
         known = [factors[name] for name in names if name in factors]
         if not known:
             continue
@@ -102,7 +102,3 @@ def _replace(part: Part, factor: Doubles, main: FuncOp, weights: WeightStore) ->
     made = (array.astype(np.float64) * spread).astype(np.float32)
     part.node.operands[part.operand] = insert_initializer(main, made, f"{value_name(old)}_scaled", weights)
     return old
-
-
-def _name(node: Operation) -> str:
-    return next(iter(node_names(node.location)), "")

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.host import is_opaque
-from stepwell.dialects.locations import node_names
+from stepwell.dialects.locations import node_name, node_names
 from stepwell.dialects.types import Tensor, dims_of, dtype_of
 from stepwell.frontend.graphs import hint_of
 from stepwell.lowering.main_to_buffers import VIEWS
@@ -59,7 +59,7 @@ def values_of(main: FuncOp) -> list[NodeValue]:
 def results_of(main: FuncOp) -> Iterator[tuple[NodeValue, OpResult]]:
     """The values of an imported model, as `values_of` has them, each with the result that it is."""
     for op in main.body.walk():
-        node = next(iter(node_names(op.location)), "")
+        node = node_name(op)
         if not op.results or not node or isinstance(op, _AROUND):
             continue
         names = op.attributes.get(_VALUES)

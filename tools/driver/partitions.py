@@ -13,8 +13,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
-from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.dev.devices import DeviceOp
+from stepwell.dialects.graph.host import code_payload
 from stepwell.dialects.graph_ir.annotations import BACKEND
 from stepwell.dialects.graph_ir.dissolve import open_regions
 from stepwell.dialects.locations import adopt_location
@@ -91,8 +91,7 @@ def compile_partitions(compilation: Compilation, options: CompileOptions) -> Non
     if refused:
         raise RefusedPart([each for error in refused for each in error.errors])
     keep_on_device(parts, compilation)
-    known = {name for each in chosen_devices(options) for name in (each.name, each.backend)}
-    made_by = {call: name for call, name in {**parts, **on_backends}.items() if name in known}
+    made_by = parts | on_backends
     in_order = [op for op in module.walk() if isinstance(op, graph.HostCallOp) and op in made_by]
     compilation.parts = described_parts({op: made_by[op] for op in in_order}, options)
     if calls:
@@ -271,7 +270,7 @@ def _inline(op: graph.ExternalOp, func: FuncOp) -> None:
 def _call(op: graph.ExternalOp, kind: str, code: bytes, compilation: Compilation) -> graph.HostCallOp:
     """Replace the call of a partition by a host call with the backend's code, and return it."""
     name = op.callee.string_value()
-    payload = constant_attr(np.frombuffer(code, np.uint8), name, compilation.ctx.weights)
+    payload = code_payload(code, name, compilation.ctx.weights)
     call = graph.HostCallOp(kind, name, payload, list(op.arguments), list(op.result_types))
     adopt_location(call, op.location)
     Rewriter.replace_op(op, call)

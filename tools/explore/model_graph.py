@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, StringAtt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from stepwell.dialects import graph, onnx
-from stepwell.dialects.locations import node_names
+from stepwell.dialects.locations import node_name, node_names
 from stepwell.dialects.types import Tensor, WeightAttr, dims_of, dtype_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.explore.kernel_steps import Data
@@ -59,7 +59,7 @@ class ModelGraph:
                         value |= _type_data(type)
 
     def _node(self, op: Operation) -> None:
-        name = next(iter(node_names(op.location)), "") or f"{op.name}_{len(self.nodes)}"
+        name = node_name(op) or f"{op.name}_{len(self.nodes)}"
         id = f"n{len(self.nodes)}"
         self.ids.setdefault(name, id)
         inputs = [self._value(value, None, None) for value in op.operands]
@@ -89,7 +89,7 @@ class ModelGraph:
         return data
 
     def _weight(self, op: Operation) -> None:
-        hint = next(iter(node_names(op.location)), None) or op.results[0].name_hint
+        hint = node_name(op) or op.results[0].name_hint
         value = self._value(op.results[0], hint, None)
         held = next((v for v in op.properties.values() if isinstance(v, WeightAttr)), None)
         facts = {key: value[key] for key in ("name", "shape", "bytes")}

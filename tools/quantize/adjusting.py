@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.quantization.codes import Scales, dequantized
@@ -16,7 +17,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.tools.quantize.channels import channels_of, in_parts, moments_of
 from stepwell.tools.quantize.data import Feed
 from stepwell.tools.quantize.options import QuantizeOptions
-from stepwell.tools.quantize.planning import channel_axis, initializer, sum_axis
+from stepwell.tools.quantize.planning import channel_axis, initializer, product_rows, sum_axis
 from stepwell.tools.quantize.source import Source, operator_of
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -36,26 +37,26 @@ def gptq_arrays(
 
     Raises: StepwellError `too-large` for a product of too many terms.
     """
-    weights = {f"{each.node}:0": each for each in entries if each.block}
-    weights = {key: each for key, each in weights.items() if _array(source, each).ndim == 2}
-    sizes = [(key, _rows(source, entry).shape[0]) for key, entry in weights.items()]
-    for key, size in sizes:
-        if size > MAX_SUM:
-            message = f'node "{weights[key].node}" sums {size} products, and gptq takes {MAX_SUM}'
+    nodes = source.nodes()
+    by_key = {f"{each.node}:0": each for each in entries if each.block}
+    arrays = {key: _array(nodes[entry.node], source) for key, entry in by_key.items()}
+    rows = {
+        key: product_rows(nodes[by_key[key].node], source.weights)
+        for key, array in arrays.items()
+        if array.ndim == 2
+    }
+    for key, weight in rows.items():
+        if len(weight) > MAX_SUM:
+            message = f'node "{by_key[key].node}" sums {len(weight)} products, and gptq takes {MAX_SUM}'
             raise StepwellError("too-large", source.name, message, help="--method mse, which needs no data")
     found: Arrays = {}
-    for part in in_parts(sizes):
+    for part in in_parts((key, len(weight)) for key, weight in rows.items()):
         moments = moments_of(source, annotate, part, feeds, how.threads)
         for key in part:
-            entry = weights[key]
-            made = gptq_weight(
-                _rows(source, entry),
-                moments[key],
-                _scales_of(entry, _array(source, entry).shape),
-                entry.block,
-                by_diagonal=how.act_order,
-            )
-            found[f"{entry.node}:1"] = np.ascontiguousarray(made if _is_by_rows(source, entry) else made.T)
+            entry = by_key[key]
+            scales = _scales_of(entry, arrays[key].shape)
+            made = gptq_weight(rows[key], moments[key], scales, entry.block, by_diagonal=how.act_order)
+            found[f"{entry.node}:1"] = np.ascontiguousarray(made if entry.axis == 0 else made.T)
     return found
 
 
@@ -72,48 +73,39 @@ def corrected_biases(
     Source: Nagel et al., Data-Free Quantization, 2019, section 4.2, with means of samples.
     """
     weights = {each.node: each for each in entries if each.role == "weight"}
-    nodes = [each.node for each in entries if each.role == "bias" and each.node in weights]
-    statistics = channels_of(source, annotate, [f"{name}:0" for name in nodes], feeds, how.threads)
+    names = [each.node for each in entries if each.role == "bias" and each.node in weights]
+    means = channels_of(source, annotate, [f"{name}:0" for name in names], feeds, how.threads)
+    nodes = source.nodes()
     found: Arrays = {}
-    for name in nodes:
-        error = _mean_error(source, weights[name], statistics[f"{name}:0"].average)
-        bias = initializer(source.nodes()[name].operands[2], source.weights)
+    for name in names:
+        error = _mean_error(
+            nodes[name], _array(nodes[name], source), weights[name], means[f"{name}:0"].average
+        )
+        bias = initializer(nodes[name].operands[2], source.weights)
         if bias is not None and error.shape == bias.shape:  # not of transposed convolutions in groups
             found[f"{name}:2"] = (bias - error).astype(np.float32)
     return found
 
 
-def _mean_error(source: Source, entry: PlanEntry, average: npt.NDArray[np.float64]) -> Floats:
+def _mean_error(
+    node: Operation, weight: Floats, entry: PlanEntry, average: npt.NDArray[np.float64]
+) -> Floats:
     """The mean error of each output channel: the sum of errors of weights times means of activations."""
-    node = source.nodes()[entry.node]
-    array = _array(source, entry)
-    error = dequantized(array, entry) - array
-    channel = channel_axis(node, array.ndim)
+    error = dequantized(weight, entry) - weight
     if operator_of(node) in ("Gemm", "MatMul"):
-        return np.tensordot(error, average, axes=([sum_axis(node, array.ndim)], [0])).astype(np.float32)
-    taps = error.sum(axis=tuple(range(2, array.ndim)))
-    taps = taps if channel == 0 else taps.T
+        return np.tensordot(error, average, axes=([sum_axis(node, weight.ndim)], [0])).astype(np.float32)
+    taps = error.sum(axis=tuple(range(2, weight.ndim)))
+    taps = taps if channel_axis(node, weight.ndim) == 0 else taps.T
     groups = max(len(average) // taps.shape[1], 1)
     means = np.repeat(average.reshape(groups, -1), len(taps) // groups, axis=0)
     return (taps * means).sum(axis=1).astype(np.float32)
 
 
-def _array(source: Source, entry: PlanEntry) -> Floats:
-    """The weight of an entry."""
-    array = initializer(source.nodes()[entry.node].operands[1], source.weights)
+def _array(node: Operation, source: Source) -> Floats:
+    """The weight of a node."""
+    array = initializer(node.operands[1], source.weights)
     assert array is not None
     return array
-
-
-def _is_by_rows(source: Source, entry: PlanEntry) -> bool:
-    """Whether rows of a weight are summed over."""
-    return sum_axis(source.nodes()[entry.node], 2) == 0
-
-
-def _rows(source: Source, entry: PlanEntry) -> Floats:
-    """The weight of a product as [K, N]."""
-    array = _array(source, entry)
-    return array if _is_by_rows(source, entry) else array.T
 
 
 def _scales_of(entry: PlanEntry, shape: Sequence[int]) -> Scales:

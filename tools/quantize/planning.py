@@ -143,6 +143,13 @@ def sum_axis(node: Operation, rank: int) -> int:
     return 2 * rank - 3 - channel_axis(node, rank)
 
 
+def product_rows(node: Operation, weights: WeightStore) -> Floats:
+    """The initializer of a product with a weight of two dimensions, as [K, N]."""
+    array = initializer(node.operands[1], weights)
+    assert array is not None
+    return array if sum_axis(node, array.ndim) == 0 else array.T
+
+
 def _bias(node: Operation, channels: int, weights: WeightStore) -> Floats | None:
     """The bias of a node that is a number a channel; None where there is none, or one to scale first."""
     if len(node.operands) < 3:
@@ -156,4 +163,4 @@ def _bias(node: Operation, channels: int, weights: WeightStore) -> Floats | None
 def initializer(value: SSAValue, weights: WeightStore) -> Floats | None:
     """The array of an initializer in f32; None for another value."""
     array = constant_of(value, weights)
-    return None if array is None or array.dtype != np.float32 else array.astype(np.float32)
+    return None if array is None or array.dtype != np.float32 else array.astype(np.float32, copy=False)

@@ -9,10 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from stepwell.dialects.locations import node_names
+from stepwell.dialects.locations import node_name
 from stepwell.dialects.quantization.codes import dequantized, weight_entry
 from stepwell.dialects.quantization.factors import write_factors
 from stepwell.dialects.quantization.gptq import product_error
@@ -21,7 +20,7 @@ from stepwell.tools.driver.compilation import main_of
 from stepwell.tools.quantize.channels import channels_of, in_parts, moments_of
 from stepwell.tools.quantize.data import Feed
 from stepwell.tools.quantize.options import QuantizeOptions
-from stepwell.tools.quantize.planning import initializer, sum_axis
+from stepwell.tools.quantize.planning import product_rows
 from stepwell.tools.quantize.source import Source
 
 Doubles: TypeAlias = npt.NDArray[np.float64]
@@ -42,9 +41,9 @@ def rescaled(
     Products whose activation cannot be divided before stay as they are.
     """
     groups = [
-        [_name(node) for node in group]
+        [node_name(node) for node in group]
         for group in scalable_products(main_of(source.level_0().module), source.weights)
-        if all(_name(node) in layers for node in group)
+        if all(node_name(node) in layers for node in group)
     ]
     factors = (
         _smooth(source, how, annotate, groups, feeds)
@@ -72,11 +71,12 @@ def _smooth(
     Source: Xiao et al., SmoothQuant, 2022, equation 4.
     """
     assert how.smooth is not None
+    nodes = source.nodes()
     keys = [f"{names[0]}:0" for names in groups]
     statistics = channels_of(source, annotate, keys, feeds, how.threads)
     found: Factors = []
     for names, key in zip(groups, keys, strict=True):
-        weights = [_rows(source, name) for name in names]
+        weights = [product_rows(nodes[name], source.weights) for name in names]
         greatest = np.max([np.abs(each).max(axis=1) for each in weights], axis=0).astype(np.float64)
         activation = statistics[key].greatest
         is_used = (activation > _LEAST) & (greatest > _LEAST)
@@ -94,13 +94,14 @@ def _activation_aware(
 
     Source: Lin et al., AWQ, 2023, section 3.2.
     """
+    nodes = source.nodes()
     by_key = {f"{names[0]}:0": names for names in groups}
     statistics = channels_of(source, annotate, list(by_key), feeds, how.threads)
     found: Factors = []
-    for part in in_parts((key, len(_rows(source, names[0]))) for key, names in by_key.items()):
+    for part in in_parts((key, len(each.magnitude)) for key, each in statistics.items()):
         moments = moments_of(source, annotate, part, feeds, how.threads)
         for key in part:
-            weights = [_rows(source, name) for name in by_key[key]]
+            weights = [product_rows(nodes[name], source.weights) for name in by_key[key]]
             factor = _best_factor(weights, statistics[key].magnitude, moments[key], how)
             found.append((by_key[key], factor))
     return found
@@ -125,15 +126,3 @@ def _error(weight: Floats, factor: Doubles, moments: Doubles, how: QuantizeOptio
     scaled = (weight * factor[:, None]).astype(np.float32)
     rounded = dequantized(scaled, weight_entry("", scaled, how.weight_type, 0, block=how.block))
     return product_error(rounded / factor[:, None] - weight, moments)
-
-
-def _rows(source: Source, name: str) -> Floats:
-    """The weight of a product as [K, N]."""
-    node = source.nodes()[name]
-    array = initializer(node.operands[1], source.weights)
-    assert array is not None
-    return array if sum_axis(node, array.ndim) == 0 else array.T
-
-
-def _name(node: Operation) -> str:
-    return next(iter(node_names(node.location)), "")

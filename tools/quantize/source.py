@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import StepwellContext
-from stepwell.dialects.locations import node_names
+from stepwell.dialects.locations import node_name
 from stepwell.dialects.onnx.marks import INITIALIZER
 from stepwell.frontend import export_onnx, import_onnx
 from stepwell.passes import run_pipeline
@@ -106,7 +106,7 @@ class Source:
 
     def nodes(self) -> Mapping[str, Operation]:
         """The nodes of the main graph by name; those that share a name with another are left out."""
-        found = [(next(iter(node_names(op.location)), ""), op) for op in main_of(self._module).body.block.ops]
+        found = [(node_name(op), op) for op in main_of(self._module).body.block.ops]
         nodes = [(name, op) for name, op in found if name and INITIALIZER not in op.attributes]
         counts = Counter(name for name, _ in nodes)
         return {name: op for name, op in nodes if counts[name] == 1}
@@ -143,8 +143,7 @@ def _expect_floats(module: ModuleOp) -> None:
     if found:
         kind = operator_of(found[0])
         count = sum(operator_of(op) == kind for op in found)
-        first = next(iter(node_names(found[0].location)), "")
-        message = f'{count} {kind} nodes, first "{first}"'
+        message = f'{count} {kind} nodes, first "{node_name(found[0])}"'
         raise StepwellError("already-quantized", found[0], message, help="compile it as it is")
 
 

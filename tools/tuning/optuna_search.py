@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from math import log
 from typing import Any
 
 from stepwell.dialects.sched import Schedule
@@ -51,8 +52,6 @@ def proposals(space: Space, history: Sequence[Tried], seed: int) -> Iterator[Can
 
 
 def _value(ratio: float | None) -> float:
-    from math import log
-
     return _FAILED if ratio is None or ratio <= 0 else log(ratio)
 
 

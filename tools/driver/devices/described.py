@@ -20,13 +20,15 @@ def described_parts(
     calls: Mapping[graph.HostCallOp, str], options: CompileOptions
 ) -> list[Mapping[str, object]]:
     """
-    The calls of parts, each with device, nodes of the model, bytes copied from and to the host, and reason.
+    The calls of parts of devices, each with device, nodes of the model, bytes copied from and to the host,
+    and reason.
     """
     known = {name: each for each in chosen_devices(options) for name in (each.name, each.backend) if name}
     reasons = {each.name: _reason(each.backend, options) for each in known.values()}
     described: list[Mapping[str, object]] = []
     for call, name in calls.items():
-        device = known[name]
+        if (device := known.get(name)) is None:
+            continue  # of a backend that no option chose as a device
         sizes = [*_bytes(value.type for value in (*call.arguments, *call.values))]
         is_copy = call.callee.data.startswith(f"{device.name}_copy")
         nodes = [] if is_copy else list(dict.fromkeys(node_names(call.location)))

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias, cast
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.constants import constant_attr
 from stepwell.dialects.dev import ArrayType
-from stepwell.dialects.graph.host import payload_bytes
+from stepwell.dialects.graph.host import code_payload, payload_bytes
 from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.locations import adopt_location
 from stepwell.dialects.types import Tensor, dims_of, dtype_of
@@ -83,7 +81,7 @@ def _note_interface(parts: Parts, compilation: Compilation) -> None:
         if reads or makes:
             part = DevicePart.from_bytes(payload_bytes(op, compilation.ctx.weights))
             noted = replace(part, from_main=reads, to_main=makes)
-            op.payload = _payload(noted, compilation)
+            op.payload = code_payload(noted.to_bytes(), noted.name, compilation.ctx.weights)
 
 
 def _by_device(value: SSAValue, parts: Parts) -> dict[str, list[_Use]]:
@@ -168,10 +166,5 @@ def _call(
     part: DevicePart, arguments: Sequence[SSAValue], types: Sequence[Attribute], compilation: Compilation
 ) -> graph.HostCallOp:
     """The call of a part."""
-    return graph.HostCallOp(DEVICE, part.name, _payload(part, compilation), list(arguments), types)
-
-
-def _payload(part: DevicePart, compilation: Compilation) -> Attribute:
-    """The bytes of a part as a constant."""
-    code = np.frombuffer(part.to_bytes(), np.uint8)
-    return constant_attr(code, part.name, compilation.ctx.weights)
+    payload = code_payload(part.to_bytes(), part.name, compilation.ctx.weights)
+    return graph.HostCallOp(DEVICE, part.name, payload, list(arguments), types)
