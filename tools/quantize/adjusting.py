@@ -11,11 +11,11 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from stepwell.dialects.quantization.codes import Scales, dequantized
-from stepwell.dialects.quantization.gptq import MAX_SUM, gptq_weight
+from stepwell.dialects.quantization.gptq import MAX_SUM, gptq_weight, product_error
 from stepwell.dialects.quantization.plan import PlanEntry
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.quantize.channels import channels_of, in_parts, moments_of
-from stepwell.tools.quantize.data import Feed
+from stepwell.tools.quantize.data import Samples
 from stepwell.tools.quantize.options import QuantizeOptions
 from stepwell.tools.quantize.planning import channel_axis, initializer, product_rows, sum_axis
 from stepwell.tools.quantize.source import Source, operator_of
@@ -26,15 +26,13 @@ Arrays: TypeAlias = dict[str, Floats]
 
 
 def gptq_arrays(
-    source: Source,
-    how: QuantizeOptions,
-    annotate: ModulePass,
-    entries: Sequence[PlanEntry],
-    feeds: Sequence[Feed],
+    source: Source, how: QuantizeOptions, annotate: ModulePass, entries: Sequence[PlanEntry], samples: Samples
 ) -> Arrays:
     """
     Weights for the entries of a plan that change the products of samples least.
 
+    A weight whose products of the samples that do not calibrate are no better than by rounding is left out:
+    few samples do not tell its channels apart.
     Raises: StepwellError `too-large` for a product of too many terms.
     """
     nodes = source.nodes()
@@ -51,21 +49,23 @@ def gptq_arrays(
             raise StepwellError("too-large", source.name, message, help="--method mse, which needs no data")
     found: Arrays = {}
     for part in in_parts((key, len(weight)) for key, weight in rows.items()):
-        moments = moments_of(source, annotate, part, feeds, how.threads)
+        moments, others = (
+            moments_of(source, annotate, part, feeds, how.threads)
+            for feeds in (samples.for_calibration, samples.others)
+        )
         for key in part:
             entry = by_key[key]
             scales = _scales_of(entry, arrays[key].shape)
             made = gptq_weight(rows[key], moments[key], scales, entry.block, by_diagonal=how.act_order)
-            found[f"{entry.node}:1"] = np.ascontiguousarray(made if entry.axis == 0 else made.T)
+            rounded = dequantized(arrays[key], entry)
+            rounded = rounded if entry.axis == 0 else rounded.T
+            if product_error(made - rows[key], others[key]) < product_error(rounded - rows[key], others[key]):
+                found[f"{entry.node}:1"] = np.ascontiguousarray(made if entry.axis == 0 else made.T)
     return found
 
 
 def corrected_biases(
-    source: Source,
-    how: QuantizeOptions,
-    annotate: ModulePass,
-    entries: Sequence[PlanEntry],
-    feeds: Sequence[Feed],
+    source: Source, how: QuantizeOptions, annotate: ModulePass, entries: Sequence[PlanEntry], samples: Samples
 ) -> Arrays:
     """
     Biases without the mean error that the codes of weights cause, for the entries of a plan.
@@ -74,7 +74,9 @@ def corrected_biases(
     """
     weights = {each.node: each for each in entries if each.role == "weight"}
     names = [each.node for each in entries if each.role == "bias" and each.node in weights]
-    means = channels_of(source, annotate, [f"{name}:0" for name in names], feeds, how.threads)
+    means = channels_of(
+        source, annotate, [f"{name}:0" for name in names], samples.for_calibration, how.threads
+    )
     nodes = source.nodes()
     found: Arrays = {}
     for name in names:

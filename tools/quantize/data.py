@@ -38,6 +38,11 @@ class Samples:
         count = len(self.feeds)
         return self.feeds if count < FEW else self.feeds[: -(-count // 2)]
 
+    @property
+    def others(self) -> Sequence[Feed]:
+        """Those that do not calibrate; all where there are few."""
+        return self.feeds[len(self.for_calibration) :] or self.feeds
+
     def some(self, count: int) -> list[int]:
         """The numbers of at most so many samples, spread over all."""
         return sorted({int(i) for i in np.linspace(0, len(self.feeds) - 1, min(count, len(self.feeds)))})

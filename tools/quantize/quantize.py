@@ -174,7 +174,7 @@ class _Quantization:
         if make is corrected_biases and not self.how.bias_correction:
             return {}
         entries = self._plan(self.source.level_1(self._annotate()))
-        return make(self.source, self.how, self._observing_all(), entries, self.samples.for_calibration)
+        return make(self.source, self.how, self._observing_all(), entries, self.samples)
 
     def _pass(self, **options: object) -> ModulePass:
         """The pass that observes what the scheme quantizes."""

@@ -146,3 +146,15 @@ def test_refusals() -> None:
         with pytest.raises(StepwellError) as caught:
             stepwell.quantize(model, given, scheme, threads=1, **options)
         assert caught.value.code == code, caught.value.render()
+
+
+def test_gptq_of_few_samples() -> None:
+    """Six samples of 48 channels say nothing of others: codes that fit these alone are not taken."""
+    rng = np.random.default_rng(5)
+    model = _norm_model(rng)
+    x = rng.standard_normal((12, 48)).astype(np.float32)
+    gptq, mse = (
+        _ratio(stepwell.quantize(model, {"x": x}, "w4", method=method, symmetric=True, block=16, threads=1))
+        for method in ("gptq", "mse")
+    )
+    assert gptq >= mse
