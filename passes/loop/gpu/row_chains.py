@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IntegerType
+from xdsl.dialects.builtin import AnyFloat, IntegerType, i1
 from xdsl.dialects.linalg.ops import FillOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.structured import projected_permutation
 from stepwell.passes.loop.gpu.chains import next_in_effect
 from stepwell.passes.loop.gpu.nests import Nest, is_buffer, root_of
 
-_NEUTRAL: Mapping[type[Operation], float] = {
-    arith.AddfOp: 0.0,
-    arith.MulfOp: 1.0,
-    arith.MaximumfOp: -inf,
-    arith.MaxnumfOp: -inf,
-    arith.MinimumfOp: inf,
-    arith.MinnumfOp: inf,
-    arith.AddiOp: 0,
-    arith.MuliOp: 1,
-    arith.OrIOp: 0,
-    arith.XOrIOp: 0,
-    arith.AndIOp: -1,
-}
-"""What changes no other number: ops that may combine elements in any order."""
+_UNSIGNED = (CombiningKindFlag.MAXUI, CombiningKindFlag.MINUI)
+"""Kinds that are reduced by a thread for each row."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +35,11 @@ class Reduction:
         if len(nest.outputs) != 1 or all(nest.parallel):
             return None
         body = nest.op.body.block
-        total, last = body.args[-1], body.last_op
-        combine = last.operands[0].owner if last is not None else None
-        uses = list(total.uses)
-        if not isinstance(combine, Operation) or len(uses) != 1 or uses[0].operation is not combine:
+        found, total = combiner_of(body), body.args[-1]
+        is_number = total.type != i1 and isinstance(total.type, AnyFloat | IntegerType)
+        if found is None or not is_number or found.kind in _UNSIGNED:
             return None
-        neutral = _neutral(combine, total.type)
-        return None if neutral is None else Reduction(combine, total, neutral)
-
-
-def _neutral(combine: Operation, type: Attribute) -> float | None:
-    """The neutral number of an op on a type; None without one."""
-    if isinstance(combine, arith.MaxSIOp | arith.MinSIOp) and isinstance(type, IntegerType):
-        half = 1 << (int(type.width.data) - 1)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        return -half if isinstance(combine, arith.MaxSIOp) else half - 1
-    if not isinstance(type, AnyFloat | IntegerType) or type == IntegerType(1):
-        return None
-    return _NEUTRAL.get(combine.__class__)
+        return Reduction(found.op, total, found.neutral)
 
 
 @dataclass(frozen=True)

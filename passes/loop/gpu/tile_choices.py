@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
 
@@ -149,12 +149,8 @@ def product_tile(shape: Shape, limits: Limits) -> ProductTile | None:
 def _staged(tile: ProductTile, shape: Shape) -> Iterator[ProductTile]:
     """The tile with copies of the next sums during products of these, then without."""
     if shape.sums is None or shape.sums > tile.sums:
-        yield ProductTile(*_fields(tile), stages=2)
+        yield replace(tile, stages=2)
     yield tile
-
-
-def _fields(tile: ProductTile) -> Sequence[int]:
-    return tile.rows, tile.columns, tile.sums, tile.thread_rows, tile.thread_columns
 
 
 _ELEMENTWISE_THREADS = 256
