@@ -31,8 +31,8 @@ def gptq_arrays(
     """
     Weights for the entries of a plan that change the products of samples least.
 
-    A weight whose products of the samples that do not calibrate are no better than by rounding is left out:
-    few samples do not tell its channels apart.
+    A weight is left out if its error on the samples that do not calibrate is no less than that of rounding:
+    the codes fit the other samples alone.
     Raises: StepwellError `too-large` for a product of too many terms.
     """
     nodes = source.nodes()
