@@ -59,7 +59,7 @@ from xdsl.irdl.operations import (
 from stepwell.dialects._xdsl_speed.objects import init_op
 
 
-class _PlainABC(ABCMeta):
+class PlainABC(ABCMeta):
     """
     The metaclass of abstract classes without registered subclasses, of which instances are found as fast as
     of others.
@@ -72,9 +72,9 @@ class _PlainABC(ABCMeta):
 
 
 def _make_plain(cls: type) -> None:
-    """Give a class and its subclasses, those of the future too, the metaclass `_PlainABC`."""
+    """Give a class and its subclasses, those of the future too, the metaclass `PlainABC`."""
     if type(cls) is ABCMeta:
-        cls.__class__ = _PlainABC
+        cls.__class__ = PlainABC
     for subclass in type.__subclasses__(cls):
         _make_plain(subclass)
 

@@ -209,7 +209,7 @@ def __getattr__(name: str) -> object:
     if name == "OPS":
         names_in_order = [each for names in _FILES.values() for each in names.split()]
         classes: list[type[Operation]] = [getattr(sys.modules[__name__], each) for each in names_in_order]
-        value: object = [cls for cls in classes if "name" in vars(cls)]  # others are bases
+        value: object = [cls for cls in classes if hasattr(cls, "name")]  # others are bases
     elif name == "Graph":
         value = Dialect(
             "graph", sys.modules[__name__].OPS, [DimsAttr, WeightAttr, VarType, HoleType, ParamsAttr]

@@ -16,7 +16,6 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     AttrSizedRegionSegments,
     AttrSizedResultSegments,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -28,6 +27,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 
+from stepwell.dialects._xdsl_speed.definitions import define_late
 from stepwell.dialects.onnx.base import (
     FLOATS,
     INTS,
@@ -113,22 +113,26 @@ def _union(what: str, versions: list[tuple[Parameter, ...]]) -> Iterator[tuple[s
 
 @cache
 def op_class(op_name: str) -> type[OnnxOp]:
-    """The op class of an operator (`"onnx.Conv"`). Raises: KeyError."""
+    """The op class of an operator (`"onnx.Conv"`), whose fields are made at its first use. Raises: KeyError."""
     title, domain = op_name.rpartition(".")[2], domain_of(op_name)
     since = ", ".join(str(row[0]) for row in VERSIONS[op_name])
-    body: dict[str, Any] = {
+    body = {
         "__doc__": f"ONNX `{title}`{domain and f' of `{domain}`'}, since {since}.",
         "__module__": __name__.replace("op_class", "ops"),
         "name": op_name,
     }
+    return define_late(type(f"{title}Op", (OnnxOp,), body), _add_fields)
+
+
+def _add_fields(cls: type[OnnxOp]) -> None:
+    """Add the definitions of an op class's operands, results, attributes and regions."""
     groups = dict.fromkeys(_SEGMENTS, 0)
-    for name, (kind, attribute) in fields_of(op_name).items():
+    for name, (kind, attribute) in fields_of(cls.name).items():
         if attribute:
             given = {"prop_name": attribute} if attribute != name else {}
-            body[name] = opt_prop_def(*filter(None, [_CONSTRAINTS.get(kind)]), **given)
+            setattr(cls, name, opt_prop_def(*filter(None, [_CONSTRAINTS.get(kind)]), **given))
             continue
-        body[name] = _DEFINITIONS[kind]()
+        setattr(cls, name, _DEFINITIONS[kind]())
         size, _, what = kind.rpartition("_")
         groups[what] += bool(size)
-    options = tuple(option for what, option in _SEGMENTS.items() if groups[what] > 1)
-    return irdl_op_definition(type(f"{title}Op", (OnnxOp,), body | {"irdl_options": options}))
+    cls.irdl_options = tuple(option for what, option in _SEGMENTS.items() if groups[what] > 1)
