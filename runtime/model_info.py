@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self, cast
 
 import numpy as np
@@ -139,6 +138,8 @@ class ModelInfo(ABC):
 
     def _repr_html_(self) -> str:
         """The facts of `summary` as a table, for notebooks."""
+        from html import escape
+
         rows = [(f"input {info.name}", info.type) for info in self.inputs]
         rows += [(f"output {info.name}", info.type) for info in self.outputs]
         facts = {"target": self.target, "threads": self.threads, **self.image.summary}

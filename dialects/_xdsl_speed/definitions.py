@@ -12,9 +12,9 @@ from xdsl.irdl import IRDLOperation, operations
 from stepwell.dialects._xdsl_speed.methods import PlainABC
 
 _OURS = ("stepwell.", "xdsl.")
-"""The packages whose tests use each op class. Mistakes in a class of others are reported where it is written."""
+"""The packages whose op classes have tests; a mistake in another class is reported where it is written."""
 _COMMON = frozenset(
-    ("name", "__name__", "__qualname__", "__module__", "__doc__", "__mro__", "__bases__", "__class__", "__hash__")
+    ("name", *(f"__{name}__" for name in ("name", "qualname", "module", "doc", "mro", "class")))
 )
 """The attributes that a class has before its definition."""
 _LOCK = RLock()
@@ -23,7 +23,7 @@ _waiting: dict[type[IRDLOperation], _Fill | None] = {}
 
 
 class UndefinedOp(PlainABC):
-    """The metaclass of an op class until it is defined, which its first instance or other use brings about."""
+    """The metaclass of an op class until its first instance or another use, by which it is defined."""
 
     def __getattribute__(cls, name: str) -> Any:
         """An attribute of the class; all but a few need the definition."""
@@ -64,12 +64,12 @@ def define_late(cls: type[IRDLOperation], fill: _Fill | None = None) -> Any:
 
     `fill` adds the fields of a class that has none yet.
     """
-    if type(cls) is not PlainABC or not cls.__module__.startswith(_OURS):
+    if cast(type, type(cls)) is not PlainABC or not cls.__module__.startswith(_OURS):
         if fill is not None:
             fill(cls)
         return _define_now(cls)
     _waiting[cls] = fill
-    cls.__class__ = UndefinedOp
+    type.__setattr__(cls, "__class__", UndefinedOp)
     return cls
 
 

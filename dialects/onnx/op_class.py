@@ -113,7 +113,7 @@ def _union(what: str, versions: list[tuple[Parameter, ...]]) -> Iterator[tuple[s
 
 @cache
 def op_class(op_name: str) -> type[OnnxOp]:
-    """The op class of an operator (`"onnx.Conv"`), whose fields are made at its first use. Raises: KeyError."""
+    """The op class of an operator (`"onnx.Conv"`); its fields are made at its first use. Raises: KeyError."""
     title, domain = op_name.rpartition(".")[2], domain_of(op_name)
     since = ", ".join(str(row[0]) for row in VERSIONS[op_name])
     body = {
@@ -135,4 +135,5 @@ def _add_fields(cls: type[OnnxOp]) -> None:
         setattr(cls, name, _DEFINITIONS[kind]())
         size, _, what = kind.rpartition("_")
         groups[what] += bool(size)
-    cls.irdl_options = tuple(option for what, option in _SEGMENTS.items() if groups[what] > 1)
+    options = tuple(option for what, option in _SEGMENTS.items() if groups[what] > 1)
+    setattr(cls, "irdl_options", options)  # noqa: B010  # xDSL reads it from the class

@@ -14,11 +14,11 @@ from stepwell.dialects.graph.relations import is_float, is_unsigned
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
-from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS, UNARY
+from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS, UNARY, unary_op
 
 # Ops of one operand and no attribute, the inverse of the import's table; `not` is two operators.
 PLAIN_UNARY: Mapping[type[Operation], type[onnx.OnnxOp]] = {
-    target: onnx.op_class(f"onnx.{source}") for source, target in UNARY.items() if target is not graph.NotOp
+    unary_op(title): onnx.op_class(f"onnx.{title}") for title, target in UNARY.items() if target != "NotOp"
 }
 BINARY: Mapping[type[Operation], type[onnx.OnnxOp]] = {
     graph.AddOp: onnx.AddOp,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
-from stepwell.dialects import dev, graph
+from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, operand_slots, plain_properties
 from stepwell.dialects.graph.structure import constant_array
 from stepwell.dialects.types import DimsAttr
@@ -27,6 +27,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import evaluate, has_meaning
 
 if TYPE_CHECKING:
+    from stepwell.dialects import dev
     from stepwell.lowering.interpret.machine import Observer
 
 

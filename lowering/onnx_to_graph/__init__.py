@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
@@ -22,7 +21,7 @@ from stepwell.dialects.types import dims_of, tensor_of, tensor_type
 from stepwell.lowering.onnx_to_graph.agreement import check_agreement
 from stepwell.lowering.onnx_to_graph.contrib import DOMAIN as CONTRIB
 from stepwell.lowering.onnx_to_graph.declared import check_declared
-from stepwell.lowering.onnx_to_graph.elementwise_tables import UNARY
+from stepwell.lowering.onnx_to_graph.elementwise_tables import UNARY, unary_op
 from stepwell.lowering.onnx_to_graph.host import FUNCTIONS
 from stepwell.lowering.onnx_to_graph.host.string_movement import move_strings
 from stepwell.lowering.onnx_to_graph.pattern_files import FILES, OnnxPatterns, operators_of, patterns_in_file
@@ -39,6 +38,7 @@ __all__ = [
     "FUNCTIONS",
     "ELEMENT_NUMBERS",
     "UNARY",
+    "unary_op",
     "ConvertOnnxToGraphPass",
     "contrib_on_host",
     "converted_operators",
@@ -120,6 +120,8 @@ def _hint(op: Operation) -> str:
         return f"; the plugin's pattern does not rewrite it: {described(operator.defined)}"
     if not isinstance(op, onnx.CallOp):
         return ""
+    from difflib import get_close_matches  # for an error only
+
     if (prefix := onnx.PREFIXES.get(op.domain.data)) is None:
         near = get_close_matches(op.title, [f"{key.domain}.{key.name}" for key in OPERATORS], n=1)
         return f"; did you mean {near[0]}, which a plugin has registered?" if near else ""

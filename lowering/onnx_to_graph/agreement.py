@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.channel_norm import ChannelNormOp
-from stepwell.dialects.graph.norm import RowNormOp
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.onnx_to_graph.builder import builder
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
+
+if TYPE_CHECKING:
+    from stepwell.dialects.graph.channel_norm import ChannelNormOp
+    from stepwell.dialects.graph.norm import RowNormOp
 
 Need = tuple[Dim, Dim, str]
 """Two sizes that must be equal, and their description for the message."""
@@ -43,44 +46,53 @@ def check_agreement(function: FuncOp) -> None:
 
 def _needs(op: Operation) -> Iterator[Need]:
     """The sizes that an op needs to be equal."""
-    match op:
-        case graph.MatmulOp() | graph.MatmulIntegerOp():
-            yield from _of_product(op)
-        case graph.EinsumOp():
-            yield from _of_einsum(op)
-        case graph.ConvOp() | graph.ConvIntegerOp():
-            channels = dims_of(op.w.type)[1] * op.groups.value.data
-            yield dims_of(op.x.type)[1], channels, "channels of input and weight"
-        case graph.ConvTransposeOp():
-            yield dims_of(op.x.type)[1], dims_of(op.w.type)[0], "channels of input and weight"
-        case graph.RnnOp():
-            x, w = dims_of(op.x.type), dims_of(op.w.type)
-            yield x[-1], w[2], "sizes of a step and of the weight"
-        case graph.BatchNormOp():
-            channels = dims_of(op.input.type)[op.axis.value.data]
-            yield from _of_vectors(channels, [op.mean, op.variance, op.scale, op.bias])
-        case ChannelNormOp():
-            yield from _of_vectors(dims_of(op.input.type)[1], [op.scale, op.bias])
-        case RowNormOp():
-            for vector in (op.scale, op.bias):
-                yield from _that_broadcast(op.input, vector)
-        case graph.GatherElementsOp() | graph.ScatterElementsOp():
-            dims, axis = dims_of(op.input.type), op.axis.value.data
-            for i, (size, many) in enumerate(zip(dims, dims_of(op.indices.type), strict=True)):
-                if i != axis:
-                    yield from _at_most(many, size, f"indices in dimension {i} and its size")
-        case graph.NonMaxSuppressionOp():
-            (batch, count, width), scores = dims_of(op.boxes.type), dims_of(op.scores.type)
-            yield batch, scores[0], "batch sizes of boxes and scores"
-            yield count, scores[2], "numbers of boxes and of scores"
-            yield width, Dim.of(4), "numbers of a box and 4"
-        case graph.TopKOp():
-            (k,) = op.k.get()
-            yield from _at_most(
-                k, dims_of(op.input.type)[op.axis.value.data], "k and the size of the dimension"
-            )
-        case _:
-            return
+    return iter(()) if (needs := _NEEDS.get(op.name)) is None else needs(op)
+
+
+def _of_convolution(op: graph.ConvOp | graph.ConvIntegerOp) -> Iterator[Need]:
+    channels = dims_of(op.w.type)[1] * op.groups.value.data
+    yield dims_of(op.x.type)[1], channels, "channels of input and weight"
+
+
+def _of_transposed_convolution(op: graph.ConvTransposeOp) -> Iterator[Need]:
+    yield dims_of(op.x.type)[1], dims_of(op.w.type)[0], "channels of input and weight"
+
+
+def _of_recurrence(op: graph.RnnOp) -> Iterator[Need]:
+    yield dims_of(op.x.type)[-1], dims_of(op.w.type)[2], "sizes of a step and of the weight"
+
+
+def _of_batch_norm(op: graph.BatchNormOp) -> Iterator[Need]:
+    channels = dims_of(op.input.type)[op.axis.value.data]
+    yield from _of_vectors(channels, [op.mean, op.variance, op.scale, op.bias])
+
+
+def _of_channel_norm(op: ChannelNormOp) -> Iterator[Need]:
+    yield from _of_vectors(dims_of(op.input.type)[1], [op.scale, op.bias])
+
+
+def _of_row_norm(op: RowNormOp) -> Iterator[Need]:
+    for vector in (op.scale, op.bias):
+        yield from _that_broadcast(op.input, vector)
+
+
+def _of_positions(op: graph.GatherElementsOp | graph.ScatterElementsOp) -> Iterator[Need]:
+    dims, axis = dims_of(op.input.type), op.axis.value.data
+    for i, (size, many) in enumerate(zip(dims, dims_of(op.indices.type), strict=True)):
+        if i != axis:
+            yield from _at_most(many, size, f"indices in dimension {i} and its size")
+
+
+def _of_boxes(op: graph.NonMaxSuppressionOp) -> Iterator[Need]:
+    (batch, count, width), scores = dims_of(op.boxes.type), dims_of(op.scores.type)
+    yield batch, scores[0], "batch sizes of boxes and scores"
+    yield count, scores[2], "numbers of boxes and of scores"
+    yield width, Dim.of(4), "numbers of a box and 4"
+
+
+def _of_top_k(op: graph.TopKOp) -> Iterator[Need]:
+    (k,) = op.k.get()
+    yield from _at_most(k, dims_of(op.input.type)[op.axis.value.data], "k and the size of the dimension")
 
 
 def _of_product(op: graph.MatmulOp | graph.MatmulIntegerOp) -> Iterator[Need]:
@@ -125,3 +137,24 @@ def _at_most(size: Dim, limit: Dim, what: str) -> Iterator[Need]:
     if size.is_static and limit.is_static or size == limit or size.is_unknown or limit.is_unknown:
         return
     yield size.minimum(limit), size, what
+
+
+_NEEDS: Mapping[str, Callable[[Any], Iterator[Need]]] = {
+    "graph.batch_norm": _of_batch_norm,
+    "graph.conv": _of_convolution,
+    "graph.conv_integer": _of_convolution,
+    "graph.conv_transpose": _of_transposed_convolution,
+    "graph.einsum": _of_einsum,
+    "graph.gather_elements": _of_positions,
+    "graph.group_norm": _of_channel_norm,
+    "graph.instance_norm": _of_channel_norm,
+    "graph.layer_norm": _of_row_norm,
+    "graph.matmul": _of_product,
+    "graph.matmul_integer": _of_product,
+    "graph.non_max_suppression": _of_boxes,
+    "graph.rms_norm": _of_row_norm,
+    "graph.rnn": _of_recurrence,
+    "graph.scatter_elements": _of_positions,
+    "graph.top_k": _of_top_k,
+}
+"""The needs of ops by name, so that only the files of ops that a model has are imported."""

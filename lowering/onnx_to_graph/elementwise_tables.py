@@ -1,66 +1,78 @@
-"""The operators of ONNX, by name, that are an op or a chain of ops of `graph`."""
+"""
+The operators of ONNX, by name, that are an op or a chain of ops of `graph`: the names of its classes.
+
+Classes are looked up when an operator is met: the tables would import five files that few models need.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.binary import BinaryOp
-from stepwell.dialects.graph.elementwise import UnaryOp
 
-UNARY: Mapping[str, type[UnaryOp]] = {
-    "Abs": graph.AbsOp,
-    "Acos": graph.AcosOp,
-    "Acosh": graph.AcoshOp,
-    "Asin": graph.AsinOp,
-    "Asinh": graph.AsinhOp,
-    "Atan": graph.AtanOp,
-    "Atanh": graph.AtanhOp,
-    "BitwiseNot": graph.NotOp,
-    "Ceil": graph.CeilOp,
-    "Cos": graph.CosOp,
-    "Cosh": graph.CoshOp,
-    "Erf": graph.ErfOp,
-    "Exp": graph.ExpOp,
-    "Floor": graph.FloorOp,
-    "IsNaN": graph.IsNanOp,
-    "Log": graph.LogOp,
-    "Neg": graph.NegOp,
-    "Not": graph.NotOp,
-    "Relu": graph.ReluOp,
-    "Round": graph.RoundOp,
-    "Sigmoid": graph.SigmoidOp,
-    "Sign": graph.SignOp,
-    "Sin": graph.SinOp,
-    "Sinh": graph.SinhOp,
-    "Softplus": graph.SoftplusOp,
-    "Sqrt": graph.SqrtOp,
-    "Tan": graph.TanOp,
-    "Tanh": graph.TanhOp,
+if TYPE_CHECKING:
+    from stepwell.dialects.graph.binary import BinaryOp
+    from stepwell.dialects.graph.elementwise import UnaryOp
+
+UNARY: Mapping[str, str] = {
+    "Abs": "AbsOp",
+    "Acos": "AcosOp",
+    "Acosh": "AcoshOp",
+    "Asin": "AsinOp",
+    "Asinh": "AsinhOp",
+    "Atan": "AtanOp",
+    "Atanh": "AtanhOp",
+    "BitwiseNot": "NotOp",
+    "Ceil": "CeilOp",
+    "Cos": "CosOp",
+    "Cosh": "CoshOp",
+    "Erf": "ErfOp",
+    "Exp": "ExpOp",
+    "Floor": "FloorOp",
+    "IsNaN": "IsNanOp",
+    "Log": "LogOp",
+    "Neg": "NegOp",
+    "Not": "NotOp",
+    "Relu": "ReluOp",
+    "Round": "RoundOp",
+    "Sigmoid": "SigmoidOp",
+    "Sign": "SignOp",
+    "Sin": "SinOp",
+    "Sinh": "SinhOp",
+    "Softplus": "SoftplusOp",
+    "Sqrt": "SqrtOp",
+    "Tan": "TanOp",
+    "Tanh": "TanhOp",
 }
 
-BINARY: Mapping[str, type[BinaryOp]] = {
-    "Add": graph.AddOp,
-    "And": graph.AndOp,
-    "BitwiseAnd": graph.AndOp,
-    "BitwiseOr": graph.OrOp,
-    "BitwiseXor": graph.XorOp,
-    "Div": graph.DivideOp,
-    "Equal": graph.EqualOp,
-    "Less": graph.LessOp,
-    "LessOrEqual": graph.LessEqualOp,
-    "Mul": graph.MultiplyOp,
-    "Or": graph.OrOp,
-    "Pow": graph.PowerOp,
-    "Sub": graph.SubtractOp,
-    "Xor": graph.XorOp,
+BINARY: Mapping[str, str] = {
+    "Add": "AddOp",
+    "And": "AndOp",
+    "BitwiseAnd": "AndOp",
+    "BitwiseOr": "OrOp",
+    "BitwiseXor": "XorOp",
+    "Div": "DivideOp",
+    "Equal": "EqualOp",
+    "Less": "LessOp",
+    "LessOrEqual": "LessEqualOp",
+    "Mul": "MultiplyOp",
+    "Or": "OrOp",
+    "Pow": "PowerOp",
+    "Sub": "SubtractOp",
+    "Xor": "XorOp",
 }
 
-SWAPPED: Mapping[str, type[BinaryOp]] = {"Greater": graph.LessOp, "GreaterOrEqual": graph.LessEqualOp}
+SWAPPED: Mapping[str, str] = {"Greater": "LessOp", "GreaterOrEqual": "LessEqualOp"}
 
-CHAINS: Mapping[str, type[BinaryOp]] = {
-    "Max": graph.MaximumOp,
-    "Mean": graph.AddOp,
-    "Min": graph.MinimumOp,
-    "Sum": graph.AddOp,
-}
+CHAINS: Mapping[str, str] = {"Max": "MaximumOp", "Mean": "AddOp", "Min": "MinimumOp", "Sum": "AddOp"}
+
+
+def unary_op(title: str) -> type[UnaryOp]:
+    """The class of `graph` for an operator in `UNARY`."""
+    return getattr(graph, UNARY[title])
+
+
+def binary_op(title: str) -> type[BinaryOp]:
+    """The class of `graph` for an operator in `BINARY`, `SWAPPED` or `CHAINS`."""
+    return getattr(graph, (BINARY.get(title) or SWAPPED.get(title)) or CHAINS[title])

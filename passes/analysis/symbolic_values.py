@@ -138,28 +138,28 @@ def _results(op: GraphOp, operands: list[Array | None]) -> tuple[Array, ...] | N
     given = [array for array in operands if array is not None]
     if not any(array.dtype == np.object_ for array in given):
         return evaluate(op.name, operands, plain_properties(op))
-    if isinstance(op, _MOVES):
+    if op.name in _MOVES:
         if any(array.dtype == np.object_ for array in given[1:]):
             return None
         results = evaluate(op.name, operands, plain_properties(op))
         return tuple(np.asarray(result, np.object_) for result in results)
-    evaluated = _EVALUATED.get(type(op))
+    evaluated = _EVALUATED.get(op.name)
     result = None if evaluated is None else evaluated(op, given)
     return None if result is None else (result,)
 
 
 _MOVES = (
-    graph.ReshapeOp,
-    graph.ExpandDimsOp,
-    graph.SqueezeOp,
-    graph.TransposeOp,
-    graph.SplitOp,
-    graph.SliceOp,
-    graph.GatherOp,
-    graph.BroadcastToOp,
-    graph.FullOp,
-    graph.TileOp,
-    graph.ReverseOp,
+    "graph.reshape",
+    "graph.expand_dims",
+    "graph.squeeze",
+    "graph.transpose",
+    "graph.split",
+    "graph.slice",
+    "graph.gather",
+    "graph.broadcast_to",
+    "graph.full",
+    "graph.tile",
+    "graph.reverse",
 )
 """Ops whose numpy meaning only moves elements of the first operand, and so works on arrays of `Dim` too."""
 
@@ -243,23 +243,23 @@ def _reduced(op: GraphOp, operands: list[Array]) -> Array | None:
     return np.array(reduce(combine, elements), np.object_).reshape(shape)
 
 
-_EVALUATED: Mapping[type[GraphOp], Callable[[Any, list[Array]], Array | None]] = {
-    graph.AddOp: _elementwise(Dim.__add__),
-    graph.SubtractOp: _elementwise(Dim.__sub__),
-    graph.MultiplyOp: _elementwise(Dim.__mul__),
-    graph.NegOp: _elementwise(Dim.__neg__),
-    graph.MaximumOp: _elementwise(Dim.maximum),
-    graph.MinimumOp: _elementwise(Dim.minimum),
-    graph.DivideOp: _divided,
-    graph.EqualOp: _compared,
-    graph.WhereOp: _selected,
-    graph.ConcatOp: _concatenated,
-    graph.ReduceOp: _reduced,
+_EVALUATED: Mapping[str, Callable[[Any, list[Array]], Array | None]] = {
+    "graph.add": _elementwise(Dim.__add__),
+    "graph.subtract": _elementwise(Dim.__sub__),
+    "graph.multiply": _elementwise(Dim.__mul__),
+    "graph.neg": _elementwise(Dim.__neg__),
+    "graph.maximum": _elementwise(Dim.maximum),
+    "graph.minimum": _elementwise(Dim.minimum),
+    "graph.divide": _divided,
+    "graph.equal": _compared,
+    "graph.where": _selected,
+    "graph.concat": _concatenated,
+    "graph.reduce": _reduced,
     # Whole numbers stay what they are; to i1 or to f16 they might not.
-    graph.CastOp: lambda op, operands: operands[0] if _keeps_whole_numbers(op) else None,
-    graph.FloorOp: lambda op, operands: operands[0],
-    graph.CeilOp: lambda op, operands: operands[0],
-    graph.RoundOp: lambda op, operands: operands[0],
+    "graph.cast": lambda op, operands: operands[0] if _keeps_whole_numbers(op) else None,
+    "graph.floor": lambda op, operands: operands[0],
+    "graph.ceil": lambda op, operands: operands[0],
+    "graph.round": lambda op, operands: operands[0],
 }
 
 

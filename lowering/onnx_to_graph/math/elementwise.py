@@ -8,7 +8,14 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.lowering.onnx_to_graph.broadcasting import agreeing, legacy_broadcast
-from stepwell.lowering.onnx_to_graph.elementwise_tables import BINARY, CHAINS, SWAPPED, UNARY
+from stepwell.lowering.onnx_to_graph.elementwise_tables import (
+    BINARY,
+    CHAINS,
+    SWAPPED,
+    UNARY,
+    binary_op,
+    unary_op,
+)
 from stepwell.lowering.onnx_to_graph.support import OnnxLowering, element_of, emit, has_strings
 
 
@@ -20,7 +27,7 @@ class UnaryLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
         """Replace the op by its counterpart in `UNARY`."""
-        rewriter.replace(op, UNARY[op.op_type](op.operands[0]))
+        rewriter.replace(op, unary_op(op.op_type)(op.operands[0]))
 
 
 class BinaryLowering(OnnxLowering):
@@ -37,7 +44,7 @@ class BinaryLowering(OnnxLowering):
         """
         if has_strings(op):
             return
-        target = BINARY.get(op.op_type) or SWAPPED[op.op_type]
+        target = binary_op(op.op_type)
         lhs, rhs = op.operands
         lhs, rhs = agreeing(op, [lhs, legacy_broadcast(op, lhs, rhs, rewriter)], self, rewriter)
         rewriter.replace(op, target(rhs, lhs) if op.op_type in SWAPPED else target(lhs, rhs))
@@ -53,7 +60,7 @@ class ChainLowering(OnnxLowering):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: onnx.OnnxOp, rewriter: PatternRewriter) -> None:
         """Fold the operands from left to right; a `Mean` is divided by their number."""
-        target = CHAINS[op.op_type]
+        target = binary_op(op.op_type)
         operands = agreeing(op, op.operands, self, rewriter)
         result = reduce(lambda a, b: emit(target(a, b), rewriter), operands)
         if isinstance(op, onnx.MeanOp) and len(op.operands) > 1:
