@@ -25,6 +25,13 @@ _waiting: dict[type[IRDLOperation], _Fill | None] = {}
 class UndefinedOp(PlainABC):
     """The metaclass of an op class until its first instance or another use, by which it is defined."""
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **named: Any) -> Any:
+        """A subclass, which extends the definitions of its bases."""
+        for base in bases:
+            for cls in base.__mro__:
+                _define(cls)
+        return PlainABC(name, bases, body, **named)
+
     def __getattribute__(cls, name: str) -> Any:
         """An attribute of the class; all but a few need the definition."""
         if name not in _COMMON:

@@ -89,3 +89,10 @@ def test_fields_of_operators_of_onnx() -> None:
     definition = onnx.op_class("onnx.Conv").get_irdl_definition()
     assert [name for name, _ in definition.operands] == ["X", "W", "B"]
     assert {"group", "strides"} <= definition.properties.keys()
+
+
+def test_a_subclass_has_a_defined_base() -> None:
+    base = _op_class("stepwell.late", **_fields())
+    cls = type("Special", (base,), {})
+    assert not _is_late(cls) and not _is_late(base)
+    assert cls.get_irdl_definition() is base.get_irdl_definition()
