@@ -1,4 +1,4 @@
-"""Kernels as source text with what a launch passes to them, as JSON: WGSL, OpenCL C."""
+"""Kernels as source text with what a launch passes to them, as JSON: WGSL, OpenCL C, MSL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of the `gpu` level as source text: WGSL and OpenCL C."""
+"""Kernels of the `gpu` level as source text: WGSL, OpenCL C, MSL."""
 
 from stepwell.lowering.emit_source.kernel import LANGUAGES, SourceKernel, emit_kernels
 

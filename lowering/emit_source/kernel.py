@@ -14,6 +14,7 @@ from stepwell.dialects.gpu.limits import expect_within_limits
 from stepwell.dialects.gpu.nodes import node_lines
 from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.emit_source.language import BufferParameter, Language, Parts, ScalarParameter
+from stepwell.lowering.emit_source.msl import Msl
 from stepwell.lowering.emit_source.opencl import OpenCl
 from stepwell.lowering.emit_source.views import View, dense, root_of
 from stepwell.lowering.emit_source.walk import Walk
@@ -21,7 +22,7 @@ from stepwell.lowering.emit_source.wgsl import Wgsl
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
-LANGUAGES: Mapping[str, type[Language]] = {language.kind: language for language in (Wgsl, OpenCl)}
+LANGUAGES: Mapping[str, type[Language]] = {language.kind: language for language in (Wgsl, OpenCl, Msl)}
 """The language of each kind of target that takes source text."""
 _INDEX = IndexType()
 
@@ -63,7 +64,7 @@ def emit_kernels(
     language_class = LANGUAGES.get(target.kind)
     if language_class is None:
         message = f"there is no source text for {target.kind}"
-        help = f"source text is for {' and '.join(LANGUAGES)}: --target {next(iter(LANGUAGES))}"
+        help = f"source text is for {', '.join(LANGUAGES)}: --target {next(iter(LANGUAGES))}"
         raise StepwellError("unsupported-target", None, message, help=help)
     language = language_class(target)
     kernels = [op for op in module.walk() if isinstance(op, gpu.GPUFuncOp) and op.kernel is not None]

@@ -42,7 +42,7 @@ def emit_for_device(model: Path, options: CompileOptions, level: str, output: Pa
         return
     target = _target(options)
     if target is None and level != _GPU:
-        message = "--emit source is for a device: --target webgpu or opencl"
+        message = "--emit source is for a device: --target webgpu, opencl or metal"
         raise StepwellError("bad-option", None, message, help="`stepwell targets` lists the kinds")
     module, ctx = kernels_of(model, options)
     text = _text(module, level, target)
@@ -182,5 +182,5 @@ def _target(options: CompileOptions) -> Target | None:
     target = Target(options.target)
     if _GPU not in target.keys:
         message = f"--emit gpu and source are for GPUs, and the target is {target}"
-        raise StepwellError("bad-option", None, message, help="--target webgpu, opencl or cuda")
+        raise StepwellError("bad-option", None, message, help="--target webgpu, opencl, metal or cuda")
     return target

@@ -1,4 +1,4 @@
-"""Launchers for source text of kernels: OpenCL C by the system's C compiler, WGSL by wgpu."""
+"""Launchers for source text of kernels: OpenCL C and MSL by the system's C and C++ compiler, WGSL by wgpu."""
 
 from __future__ import annotations
 
@@ -53,8 +53,14 @@ def _driver(kernel: SourceKernel) -> str:
     parameters = head.partition("(")[2].removesuffix(")")
     names = ", ".join(parameter.split()[-1].lstrip("*") for parameter in parameters.split(", "))
     x, y, z = kernel.block
+    loops = _LOOPS.format(x=x, y=y, z=z)
     return f"""
-void run_{kernel.name}(const int *grid, {parameters}) {{
+void run_{kernel.name}(const int *grid, {parameters}) {{{loops}    {kernel.name}({names});
+}}
+"""
+
+
+_LOOPS = """
   for (int i = 0; i < 3; i++) sw_groups[i] = grid[i];
   for (sw_group[2] = 0; sw_group[2] < grid[2]; sw_group[2]++)
   for (sw_group[1] = 0; sw_group[1] < grid[1]; sw_group[1]++)
@@ -62,7 +68,47 @@ void run_{kernel.name}(const int *grid, {parameters}) {{
   for (sw_local[2] = 0; sw_local[2] < {z}; sw_local[2]++)
   for (sw_local[1] = 0; sw_local[1] < {y}; sw_local[1]++)
   for (sw_local[0] = 0; sw_local[0] < {x}; sw_local[0]++)
-    {kernel.name}({names});
+"""
+
+# MSL as C++: attributes are unknown ones, which a C++ compiler passes over.
+_METAL = """
+#include <cmath>
+#include <cstring>
+typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint;
+typedef unsigned long ulong;
+struct uint3 { uint x, y, z; };
+static int sw_group[3], sw_local[3], sw_groups[3];
+#define kernel static
+#define device
+#define threadgroup static
+#define constant const
+namespace metal {
+using std::ceil; using std::fabs; using std::floor; using std::fma; using std::max; using std::min;
+using std::rint; using std::sqrt; using std::trunc;
+template <typename T, typename U> T as_type(U x) { T n; memcpy(&n, &x, sizeof n); return n; }
+}
+"""
+
+
+def _metal_driver(kernel: SourceKernel) -> str:
+    """A C++ function that runs a kernel for each thread of a grid; it gets the numbers as a structure."""
+    head = kernel.text[kernel.text.index(f"void {kernel.name}(") :].partition(") {")[0]
+    parameters = [each.partition(" [[")[0] for each in head.partition("(")[2].split(", ")]
+    pointers = [each for each in parameters if "*" in each]
+    names = [each.split("*")[1] for each in pointers]
+    numbers = "params" if kernel.scalars else "nothing"
+    type = f"{kernel.name}_params" if kernel.scalars else "char"
+    ids = {"thread_id": "sw_local", "block_id": "sw_group", "grid_dim": "sw_groups"}
+    arguments = [*names, *(["*params"] if kernel.scalars else [])]
+    arguments += [
+        f"uint3{{(uint){ids[name]}[0], (uint){ids[name]}[1], (uint){ids[name]}[2]}}"
+        for name in (each.split()[-1] for each in parameters if each.startswith("uint3 "))
+    ]
+    x, y, z = kernel.block
+    loops = _LOOPS.format(x=x, y=y, z=z)
+    declared = ", ".join(["const int *grid", *pointers, f"const {type} *{numbers}"])
+    return f"""
+extern "C" void run_{kernel.name}({declared}) {{{loops}    {kernel.name}({", ".join(arguments)});
 }}
 """
 
@@ -70,37 +116,66 @@ void run_{kernel.name}(const int *grid, {parameters}) {{
 def opencl_by_c(module: ModuleOp, folder: Path) -> Launcher:
     """A launcher of the module's kernels as OpenCL C, compiled as C."""
     needs_program("gcc")
-    kernels = emit_kernels(module, Target("opencl"))
-    libraries: dict[str, tuple[SourceKernel, ctypes.CDLL]] = {}
-    for kernel in kernels:
-        source, library = folder / f"{kernel.name}.c", folder / f"{kernel.name}.so"
-        source.write_text(_PRELUDE + kernel.text + _driver(kernel))
-        line = [
-            "gcc",
-            "-O1",
-            "-ffp-contract=off",
-            "-shared",
-            "-fPIC",
-            "-w",
-            str(source),
-            "-o",
-            str(library),
-            "-lm",
-        ]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        libraries[kernel.name] = kernel, ctypes.CDLL(str(library))
+    libraries = {
+        kernel.name: (kernel, _library("gcc", _PRELUDE + kernel.text + _driver(kernel), folder, kernel.name))
+        for kernel in emit_kernels(module, Target("opencl"))
+    }
 
     def launch(function: Operation, grid: Sequence[int], values: Sequence[Any]) -> None:
-        kernel, library = libraries[function.properties["sym_name"].data]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
-        arrays = [ctypes.c_void_p(values[number].ctypes.data) for number in kernel.buffers]
-        numbers = [
-            _number(values[s.argument] if s.dim is None else values[s.argument].shape[s.dim])
-            for s in kernel.scalars
-        ]
-        getattr(library, f"run_{kernel.name}")((ctypes.c_int * 3)(*grid), *arrays, *numbers)
+        kernel, library = libraries[_name(function)]
+        getattr(library, f"run_{kernel.name}")(
+            (ctypes.c_int * 3)(*grid), *_pointers(kernel, values), *_numbers(kernel, values)
+        )
 
     return launch
+
+
+def msl_by_cpp(module: ModuleOp, folder: Path) -> Launcher:
+    """A launcher of the module's kernels as MSL, compiled as C++."""
+    needs_program("g++")
+    (folder / "metal_stdlib").write_text(_METAL)
+    libraries = {
+        kernel.name: (kernel, _library("g++", kernel.text + _metal_driver(kernel), folder, kernel.name))
+        for kernel in emit_kernels(module, Target("metal"))
+    }
+
+    def launch(function: Operation, grid: Sequence[int], values: Sequence[Any]) -> None:
+        kernel, library = libraries[_name(function)]
+        numbers = b"".join(bytes(number) for number in _numbers(kernel, values))
+        getattr(library, f"run_{kernel.name}")(
+            (ctypes.c_int * 3)(*grid), *_pointers(kernel, values), ctypes.c_char_p(numbers)
+        )
+
+    return launch
+
+
+def _library(compiler: str, text: str, folder: Path, name: str) -> ctypes.CDLL:
+    """A shared library of a C or C++ text."""
+    source = folder / f"{name}.{'c' if compiler == 'gcc' else 'cpp'}"
+    library = source.with_suffix(".so")
+    source.write_text(text)
+    options = ["-O1", "-ffp-contract=off", "-shared", "-fPIC", "-w", f"-I{folder}"]
+    line = [compiler, *options, str(source), "-o", str(library), "-lm"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library))
+
+
+def _name(function: Operation) -> str:
+    return function.properties["sym_name"].data  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+
+
+def _pointers(kernel: SourceKernel, values: Sequence[Any]) -> list[ctypes.c_void_p]:
+    """The addresses of a kernel's buffers."""
+    return [ctypes.c_void_p(values[number].ctypes.data) for number in kernel.buffers]
+
+
+def _numbers(kernel: SourceKernel, values: Sequence[Any]) -> list[Any]:
+    """The numbers that a kernel gets, of four bytes each."""
+    return [
+        _number(values[each.argument] if each.dim is None else values[each.argument].shape[each.dim])
+        for each in kernel.scalars
+    ]
 
 
 def _number(value: Any) -> Any:

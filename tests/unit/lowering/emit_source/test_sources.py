@@ -13,7 +13,7 @@ from stepwell.lowering.emit_source import emit_kernels
 from stepwell.lowering.interpret import interpret
 from stepwell.runtime.errors import StepwellError
 from tests.support.devices.gpu_models import MODELS, agree, small_model
-from tests.support.devices.shaders import opencl_by_c
+from tests.support.devices.shaders import msl_by_cpp, opencl_by_c
 from tests.support.imports import ROOT
 
 
@@ -21,6 +21,12 @@ from tests.support.imports import ROOT
 @pytest.mark.parametrize("name", MODELS)
 def test_opencl_c_computes_small_models(name: str, tmp_path: Path) -> None:
     agree(*small_model(name, tmp_path), lambda module: opencl_by_c(module, tmp_path))
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("name", MODELS)
+def test_msl_computes_small_models(name: str, tmp_path: Path) -> None:
+    agree(*small_model(name, tmp_path), lambda module: msl_by_cpp(module, tmp_path))
 
 
 @pytest.mark.slow
@@ -114,10 +120,34 @@ func.func @main(%x: memref<8xindex>) {
     program = parse_module(StepwellContext(), str(module.body.block.first_op) + main)
     expected = interpret(program, StepwellContext(), "main", [np.arange(8)])[0]
     assert list(expected) == [0, 1, 1, 2, 3, 5, 6, 7]
-    launch = opencl_by_c(program, tmp_path)
-    numbers = np.arange(8, dtype=np.int32)
-    launch(next(op for op in module.walk() if op.name == "gpu.func"), (1, 1, 1), [numbers])
-    np.testing.assert_array_equal(numbers, expected)
+    for launcher in (opencl_by_c, msl_by_cpp):
+        numbers = np.arange(8, dtype=np.int32)
+        launch = launcher(program, tmp_path)
+        launch(next(op for op in module.walk() if op.name == "gpu.func"), (1, 1, 1), [numbers])
+        np.testing.assert_array_equal(numbers, expected)
+
+
+def test_parts_of_a_kernel_in_msl() -> None:
+    space = "#gpu.address_space<workgroup>"
+    body = f"""%t = gpu.thread_id y
+    %b = gpu.block_id z
+    %n = arith.constant 0x7fc00000 : f32
+    memref.store %n, %s[%t] : memref<8xf32, {space}>
+    gpu.barrier
+    %a = memref.load %x[%b] : memref<?xf32>
+    %m = arith.maximumf %a, %n : f32
+    memref.store %m, %y[%count] : memref<8xf32>"""
+    arguments = "%x: memref<?xf32>, %y: memref<8xf32>, %count: index"
+    (emitted,) = emit_kernels(
+        kernel(body, arguments, f" workgroup(%s: memref<8xf32, {space}>)"), Target("metal")
+    )
+    text = emitted.text
+    assert "device const float *x [[buffer(0)]], device float *y [[buffer(1)]]" in text
+    assert "struct k_params {\n  int count;\n};" in text and "constant k_params &params [[buffer(2)]]" in text
+    assert "uint3 thread_id [[thread_position_in_threadgroup]]" in text and "grid_dim" not in text
+    assert "const int t = (int)thread_id.y;" in text and "const int b = (int)block_id.z;" in text
+    assert "threadgroup float s[8];" in text and "threadgroup_barrier(mem_flags::mem_threadgroup" in text
+    assert "s[t] = as_float(0x7fc00000u);" in text and "[[max_total_threads_per_threadgroup(8)]]" in text
 
 
 @pytest.mark.parametrize(
@@ -129,6 +159,8 @@ func.func @main(%x: memref<8xindex>) {
         ("", "%x: memref<8xi1>", "webgpu", "webgpu has no buffers of i1"),
         ("%e = math.exp %x : f32", "%x: f32", "opencl", "opencl has no spelling of math.exp"),
         ("%e = math.tanh %x : f32", "%x: f32", "webgpu", "wgsl has no spelling of math.tanh"),
+        ("", "%x: memref<8xf64>", "metal", "metal has no values of f64"),
+        ("%e = math.exp %x : f32", "%x: f32", "metal", "msl has no spelling of math.exp"),
     ],
 )
 def test_what_a_language_lacks_is_refused(body: str, arguments: str, kind: str, message: str) -> None:
