@@ -76,6 +76,7 @@ MODELS: dict[str, tuple[tuple[str, str, str, str], tuple[int, ...], tuple[int, .
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_call_that_does_not_fit(name: str) -> None:
     (x, results, weights, node), good, bad = MODELS[name]

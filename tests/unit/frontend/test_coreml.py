@@ -84,6 +84,7 @@ def test_a_model_is_compiled(name: str) -> None:
     assert_like_torch(name, [np.asarray(model(*arrays_of(SAMPLES / f"{name}.npz", "in")))])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", ["scaled", "tables", "blocks", "grouped"])
 def test_weights_of_few_bits_are_the_numbers_that_they_stand_for(kind: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(SAMPLES / "compressed.zip") as archive:

@@ -146,6 +146,7 @@ def cases_of(op_name: str) -> list[TestCase]:
     return list({case.name: case for case in chosen if not case.name.endswith("_expanded")}.values())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("op_name", BY_BODY)
 def test_bodies_of_schemas_pass_the_cases(op_name: str) -> None:
     """Expanded at the types of each case, they give its outputs."""

@@ -38,6 +38,7 @@ def interpreted(path: Path, inputs: Sequence[Array]) -> list[Array]:
     return [np.asarray(each) for each in Program(module, context, quick=True)(inputs)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_results_are_those_of_jax(name: str) -> None:
     found = interpreted(SAMPLES / f"{name}.stablehlo", arrays_of(name, "in"))

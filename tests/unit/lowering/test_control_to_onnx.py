@@ -76,6 +76,7 @@ def _results(model: onnx.ModelProto, feed: Mapping[str, object]) -> list[npt.NDA
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_a_written_model_computes_the_same(name: str) -> None:
     text, feeds = CASES[name]

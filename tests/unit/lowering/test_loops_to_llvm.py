@@ -215,6 +215,7 @@ PARALLEL = kernel(
 )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("shape", [(0, 4), (1, 1), (3, 7), (50, 31)])
 def test_parallel_loops(threads: int, shape: tuple[int, int]) -> None:

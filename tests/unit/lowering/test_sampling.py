@@ -37,6 +37,7 @@ def inputs_of(text: str) -> Sequence[Array]:
     return inputs_of_function(next(iter(parse_module(ctx, text).ops)))  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", ["vector", "loops"])
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_a_sample_has_the_same_elements(name: str, level: str) -> None:

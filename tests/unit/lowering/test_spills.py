@@ -31,6 +31,7 @@ func.func @main(%x: tensor<{rows}x96xf32>, %w: tensor<24x96x32xf32>, %b: tensor<
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("activation", "option"), [("relu", ""), ("gelu", 'approximate "none" '), ("tanh", "")]
 )

@@ -123,6 +123,7 @@ def close(results: object, wanted: Sequence[Array]) -> None:
         )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chosen", [["tanh"], ["reference"], ["onnxruntime"], ["tanh", "reference"]])
 @pytest.mark.parametrize("opt_level", [0, 2])
 def test_a_model_is_split_and_saved(chosen: Sequence[str], opt_level: int, tmp_path: Path) -> None:

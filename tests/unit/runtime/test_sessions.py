@@ -177,6 +177,7 @@ def test_artifacts_and_copies_begin_with_the_initial_values(tmp_path: Path):
         np.testing.assert_array_equal(same(X), 2 * (BEGIN + 2 * X))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", ["graph", "linalg", "loops", "llvm"])
 def test_the_text_of_each_level_has_the_states(tmp_path: Path, level: str):
     from stepwell.tools import cli

@@ -217,6 +217,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("command", REFUSED)
 def test_a_command_that_judges_nothing(
     command: str, model: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch

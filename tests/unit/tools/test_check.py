@@ -28,6 +28,7 @@ def one_node(op_type: str, opset: int, shape: list[int]) -> ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
 @pytest.mark.parametrize("opset", [11, 13])
 def test_rows_mean_what_the_opset_says(

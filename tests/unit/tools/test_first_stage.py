@@ -53,6 +53,7 @@ g (int64 n, bool c, float[N] x) => (float[N] y) {
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("text", "inputs"),
     [

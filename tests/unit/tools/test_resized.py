@@ -43,6 +43,7 @@ LOOP = """g (float[1, 2, 4] x) => (float[1, 2, 4] y) <int64 n = {3}, bool go = {
 }"""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("made", "expected"),
     [

@@ -119,6 +119,7 @@ def codes_of(small: np.dtype[Any]) -> Any:
     return np.arange(1 << bits, dtype=np.uint8).view(small)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("small", SMALL, ids=str)
 def test_cast_of_small_types(small: np.dtype[Any]) -> None:
     codes = codes_of(small)

@@ -89,6 +89,7 @@ def test_reduce_with_symbols() -> None:
     expect_lowering(lambda a: graph.LayerNormOp(a, axis=1), [x], [["N", "S", 5]], tolerance=2e-5)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("op", [graph.ArgmaxOp, graph.ArgminOp])
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=str)
 def test_arg_reduce(op: type[ArgReduceOp], dtype: np.dtype[Any]) -> None:
@@ -139,6 +140,7 @@ def expect_norm(build: Any, arrays: Sequence[Any]) -> None:
     expect_lowering(build, arrays, tolerance=NORM_TOLERANCES[arrays[0].dtype.itemsize])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_rows(dtype: np.dtype[Any]) -> None:
     x = floats(dtype, 3, 4, 5)
@@ -159,6 +161,7 @@ def test_softmax_far_from_zero() -> None:
     expect_lowering(lambda a: graph.LogSoftmaxOp(a, 1), [x])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_norms(dtype: np.dtype[Any]) -> None:
     x, scale, bias = floats(dtype, 2, 6, 4), floats(dtype, 6, seed=1), floats(dtype, 6, seed=2)

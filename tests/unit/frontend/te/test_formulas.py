@@ -39,6 +39,7 @@ def test_sum_of_vectors_of_any_length_is_compiled_once() -> None:
         np.testing.assert_array_equal(compiled(x, y), x + y)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("shape", [(17, 19, 23), (1, 1, 1), (5, 0, 3), (0, 4, 2)])
 def test_product_of_odd_and_empty_matrices(shape: tuple[int, int, int]) -> None:
     m, k, n = (te.var(name) for name in "mkn")

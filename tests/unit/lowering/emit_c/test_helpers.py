@@ -60,6 +60,7 @@ def numbers(dtype: str) -> Array:
         return np.concatenate([np.array(special, np.float64), halves, random]).astype(dtype)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("name", "meaning"),
@@ -91,6 +92,7 @@ def test_halves_round_away_from_0(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, [-3, -2, -1, 1, 2, 3, 0, 0, 8388609])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
 def test_casts_to_integers_end_at_the_limits(kind: str, tmp_path: Path) -> None:
     x, limits = numbers("float32"), np.iinfo(kind)

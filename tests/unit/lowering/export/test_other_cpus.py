@@ -30,6 +30,7 @@ FOREIGN = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", FOREIGN)
 def test_an_export_for_another_cpu_has_its_machine_and_nothing_undefined(mcpu: str, tmp_path: Path) -> None:
     row, model = cpu_rows()[mcpu], onnx.parser.parse_model(RELU)

@@ -189,6 +189,7 @@ KINDS: list[tuple[str, Options]] = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("shape", "kernel", "options"), POOLS)
 @pytest.mark.parametrize(("kind", "more"), KINDS)
 def test_pool(shape: Shape, kernel: Sequence[int], options: Options, kind: str, more: Options) -> None:

@@ -263,6 +263,7 @@ def test_convolutions_of_bytes_are_exact(
     np.testing.assert_array_equal(compiled.run({"x0": x})["y"], expected)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
 @pytest.mark.parametrize("groups", [1, 6])
 def test_a_convolution_with_a_zero_point_that_is_known_at_run_time(dtype: npt.DTypeLike, groups: int) -> None:

@@ -28,6 +28,7 @@ def _rows(*shape: int) -> Floats:
     return x
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
 @pytest.mark.parametrize("size, columns", [(203, "203"), (203, "n"), (1000, "1000")])
 def test_softmax(mcpu: str, size: int, columns: str) -> None:
@@ -139,6 +140,7 @@ def test_short_rows_of_an_upsampled_image(mcpu: str, element: str, factor: int, 
     np.testing.assert_array_equal(y, x.repeat(factor, 1).repeat(factor, 2) + added)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
 @pytest.mark.parametrize("block", [2, 3])
 def test_depth_to_space(mcpu: str, block: int) -> None:
@@ -149,6 +151,7 @@ def test_depth_to_space(mcpu: str, block: int) -> None:
     np.testing.assert_array_equal(y, pixels.reshape(1, 2, 3 * block, 37 * block))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("place", ["half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "asymmetric"])
 @pytest.mark.parametrize("factor", [2, 3])
 def test_rounded_places_of_an_upsampled_image(place: str, factor: int) -> None:
@@ -173,6 +176,7 @@ def test_scatter_of_rows_whose_sizes_have_two_names() -> None:
     np.testing.assert_array_equal(y, x)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])
 @pytest.mark.parametrize("type, index", [("float", "int64"), ("uint8", "int32"), ("float16", "int64")])
 def test_elements_at_positions_in_data(mcpu: str, type: str, index: str) -> None:

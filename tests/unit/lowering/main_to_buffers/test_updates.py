@@ -142,6 +142,7 @@ func.func @main(%x: tensor<?x4xf32, #graph.dims<["N", 4]>>, %new: tensor<2x4xf32
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("executor", ["auto", "native", "vm", "interpreter"])
 def test_an_update_of_an_intermediate_is_not_written_outside(tmp_path: Path, executor: Any):
     (tmp_path / "m.mlir").write_text(ANYWHERE)

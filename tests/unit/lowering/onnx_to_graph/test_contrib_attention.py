@@ -77,6 +77,7 @@ ROTARY: list[tuple[list[Array | None], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("inputs", "attributes"), ROTARY)
 def test_rotary_embedding(inputs: list[Array | None], attributes: dict[str, Any]) -> None:
     agree(model_of("RotaryEmbedding", inputs, [2, 3], **attributes), inputs)

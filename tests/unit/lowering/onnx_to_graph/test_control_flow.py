@@ -135,6 +135,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("ends", [ALWAYS, PASS_ON], ids=["always", "passed-on"])
 @pytest.mark.parametrize("count", [0, 1, 3])
 @pytest.mark.parametrize("constant", [True, False])
@@ -204,6 +205,7 @@ def test_the_iteration_has_the_shape_that_the_body_declares() -> None:
     np.testing.assert_array_equal(run(model([const("m", 4), node], [value("x", F, [4])], ["y"]), X)[0], X + 6)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("backward", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("length", ["L", 5])

@@ -93,6 +93,7 @@ def test_classifier(made: onnx.ModelProto) -> None:
     agree(made, X)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("weights", "classes", "transform"),
     [(numbers(12), 3, "NONE"), (numbers(12), 3, "SOFTMAX"), (numbers(8), 2, "NONE"), ([0.1] * 8, 2, "NONE")],

@@ -121,6 +121,7 @@ BY_DATA: list[tuple[int, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("argument", "options"), BY_DATA)
 def test_numbers_that_are_data(argument: int, options: dict[str, Any]) -> None:
     check_node("Resize", tolerance=2e-5, names={argument: options["inputs"][argument].shape}, **options)

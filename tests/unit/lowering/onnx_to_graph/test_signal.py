@@ -23,6 +23,7 @@ def pairs(x: npt.NDArray[np.complex128]) -> Array:
     return np.stack([x.real, x.imag], -1).astype(np.float32)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("onesided", [0, 1])
 @pytest.mark.parametrize("length", [None, 4, 10])
 def test_forward(length: int | None, onesided: int) -> None:

@@ -105,6 +105,7 @@ def walked(attributes: dict[str, Any], x: npt.NDArray[np.float32], targets: int)
     return sums
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("modes", [*([mode] for mode in COMPARE), list(COMPARE)], ids=lambda m: m[0][7:])
 def test_modes(modes: Sequence[str]) -> None:
     attributes = nodes(3, modes)

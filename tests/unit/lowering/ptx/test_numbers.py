@@ -100,6 +100,7 @@ def special(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     return list(compiled(SPECIAL[None], SPECIAL[None, ::-1].copy()))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NODES)
 def test_special_numbers(name: str, special: list[Any]) -> None:
     with np.errstate(all="ignore"):

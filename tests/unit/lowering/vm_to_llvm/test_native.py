@@ -55,6 +55,7 @@ def machine_of(text: str, tmp_path: Path, **limits: Any) -> Any:
     return model.with_limits(**limits) if limits else model
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("type", "lines", "inputs", "expected"),
     [
@@ -119,6 +120,7 @@ vm.func @main ({count}) registers {count + 2} : ({", ".join([N] * count)}) -> {N
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("count", [2, 5, 6, 12])
 def test_arguments_beyond_the_registers_of_a_call(count: int, tmp_path: Path) -> None:
     """Each argument is another power of two: a sum tells one that is lost or doubled."""
@@ -320,6 +322,7 @@ def test_threads_have_calls_of_their_own(tmp_path: Path) -> None:
     assert sorted(found) == [30_000 + n for n in range(6)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("type", "lines", "input", "code", "message"),
     [

@@ -80,6 +80,7 @@ def test_dequantized_operands() -> None:
     np.testing.assert_allclose(found, x.astype(np.int64) @ w.astype(np.int64), rtol=1e-3, atol=DEPTH)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("known", [DEPTH, "K"])
 @pytest.mark.parametrize("columns", [(), (3,)])
 def test_qlinear_matmul(known: int | str, columns: tuple[int, ...]) -> None:
@@ -105,6 +106,7 @@ def test_qlinear_matmul_of_vectors_and_row_scales() -> None:
     np.testing.assert_array_equal(found, quantized(halves))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("by_filter", [False, True])
 @pytest.mark.parametrize("zero", [0, 100])
 def test_qlinear_conv(by_filter: bool, zero: int) -> None:

@@ -36,6 +36,7 @@ def model(
     return made, codes.astype(np.float32) * scales.repeat(BLOCK, 0)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("dtype", "bits"),
     [
@@ -57,6 +58,7 @@ def test_artifact_holds_packed_weights(dtype: type, bits: int, tmp_path: Path) -
     assert np.allclose(stepwell.load(paths[0])(x), x @ weights, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("rows", [1, 3, 4, 7])
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v2"])
 def test_few_rows_compute_weights_as_they_read_them(rows: int, mcpu: str) -> None:

@@ -13,6 +13,7 @@ import stepwell
 CASES = [((3,), 29, 13, 33), ((), 5, 70, 17), ((2, 2), 1, 9, 40), ((2,), 40, 1, 21)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("batch", "rows", "columns", "steps"), CASES)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_results(batch: tuple[int, ...], rows: int, columns: int, steps: int, threads: int) -> None:

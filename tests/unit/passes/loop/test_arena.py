@@ -72,6 +72,7 @@ def test_symbolic_buffers_take_larger_slots_where_they_provably_fit() -> None:
     assert plan.offsets[0] == plan.offsets[1] != plan.offsets[2]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("size", [Dim.of(256), N * 256])
 @pytest.mark.parametrize("together", [True, False])
 def test_thousands_of_buffers(size: Dim, together: bool) -> None:

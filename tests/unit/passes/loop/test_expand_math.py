@@ -35,6 +35,7 @@ def test_error_over_all_of_f32(function: str, mcpu: str) -> None:
     check_errors(function, compiled, samples())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", RUNNABLE)
 @pytest.mark.parametrize("least, limit", [(-20, 1.5), (-110, 4.6)])
 def test_error_of_exp_not_positive(least: float, limit: float, mcpu: str) -> None:

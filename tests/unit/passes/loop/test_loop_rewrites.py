@@ -60,6 +60,7 @@ def results(text: str, passes: str) -> tuple[str, list[int]]:
     return str(module), found
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("predicate", PREDICATES)
 @pytest.mark.parametrize("operands", ["%i, %m", "%m, %i"])
 def test_a_guarded_loop_is_two_loops(predicate: str, operands: str) -> None:

@@ -69,6 +69,7 @@ def _product(a: npt.NDArray[np.generic], b: npt.NDArray[np.generic], *, constant
     return [np.asarray(y).astype(np.float64) for y in found]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("m", "n", "k", "constant"),
     [(64, 64, 96, True), (37, 83, 50, False), (40, 48, 33, True), (33, 32, 2, False)],

@@ -295,6 +295,7 @@ def test_legal_choices_compile(family: str, data: st.DataObject) -> None:
     case.expect(results if isinstance(results, tuple) else [results])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "resize"])  # which has none
 @settings(max_examples=4, deadline=None)
 @given(data=st.data())

@@ -27,6 +27,7 @@ func.func private @k(%x: tensor<40x70xf32>, %w: tensor<NxF>) -> tensor<NxF> attr
 """  # noqa: E501
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("text", "part"),
     [

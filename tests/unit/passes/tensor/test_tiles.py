@@ -77,6 +77,7 @@ def _words(rng: np.random.Generator, *shape: int) -> Array:
     return rng.integers(-(2**31), 2**31, shape, np.int64).astype(np.int32)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("m", "panels", "width", "k"), SHAPES)
 def test_sums_are_exact(m: int, panels: int, width: int, k: int) -> None:
     rng = np.random.default_rng(k)
@@ -112,6 +113,7 @@ WHOLE = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("text", "shape", "weights", "tiles"), WHOLE)
 def test_models_run_in_tiles_or_in_vectors(
     text: str, shape: Sequence[int], weights: Sequence[int], tiles: bool

@@ -124,6 +124,7 @@ def test_ptx_that_the_driver_refuses(parts: Parts) -> None:
     assert "line 5: .version 7.0" in error.value.render()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("target", "arch", "said"),
     [

@@ -75,6 +75,7 @@ def greedy(kind: str, prompt: list[int], count: int) -> list[int]:
     return found
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_caches_masks_and_positions_leave_the_interface(kind: str):
     model = compiled(kind)
@@ -88,6 +89,7 @@ def test_caches_are_written_in_place():
     assert [each.is_in_place for each in states] == [True, True, False]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_three_calls_give_the_logits_of_explicit_caches(kind: str):
     session, loop = compiled(kind).session(), explicit(kind)

@@ -75,6 +75,7 @@ def test_the_pipeline_of_a_level_is_text(tmp_path: Path) -> None:
     assert m.run(sw.pipelines.llvm()).level == "llvm"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", LEVELS)
 def test_to_a_level_is_what_emit_prints(level: str, tmp_path: Path) -> None:
     path = small_file(tmp_path)
@@ -84,6 +85,7 @@ def test_to_a_level_is_what_emit_prints(level: str, tmp_path: Path) -> None:
     assert m.verify() is m
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", ("onnx", *LEVELS))
 def test_each_level_compiles_and_stays(level: str, tmp_path: Path) -> None:
     m = sw.read(small_file(tmp_path))

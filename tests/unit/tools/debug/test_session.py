@@ -181,6 +181,7 @@ FUSED = onnx_model("""g (float[N, 8] x, float[8, 8] w) => (float[N, 8] y) {
 }""")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("opt_level", [0, 2])
 @pytest.mark.parametrize(("name", "reader"), [("a", "Relu#1"), ("r", "Tanh#2"), ("b", "Sigmoid#4")])
 def test_a_run_goes_on_with_another_value_inside_of_a_kernel(name: str, reader: str, opt_level: int) -> None:

@@ -121,6 +121,7 @@ def called(text: str, passes: str, executor: str, tmp_path: Path) -> Callable[..
     return model
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_gives_the_same_everywhere(name: str, executor: str, tmp_path: Path) -> None:

@@ -167,6 +167,7 @@ def test_a_command_says_what_is_interesting(tmp_path: Path, capfd: pytest.Captur
     assert found["command"] == "grep -q Erf small.onnx"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -220,6 +221,7 @@ def test_a_case_whose_pass_never_returns_is_given_up(tmp_path: Path) -> None:
     assert small(tmp_path) == ["Exp", "Sub"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "shape", "dtype", "code"),
     [

@@ -63,6 +63,7 @@ def test_orders_keep_what_they_are_told() -> None:
         space.require(False)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("ask", "words"),
     [

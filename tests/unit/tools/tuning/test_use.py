@@ -104,6 +104,7 @@ def test_a_record_decides_the_code_and_not_the_result(tmp_path: Path) -> None:
     assert codes[0] != codes[1] == codes[2]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("script", "words"),
     [
@@ -195,6 +196,7 @@ def test_a_large_database_is_read_at_once(tmp_path: Path) -> None:
     assert process_time() - begin < 0.12
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("rows", "columns", "count"), [(80, 24, 1), (80, 48, 1), (200, 96, 0), (1, 24, 0)])
 def test_a_record_is_transferred_to_near_sizes_if_asked(
     tmp_path: Path, rows: int, columns: int, count: int

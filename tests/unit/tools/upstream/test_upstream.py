@@ -31,6 +31,7 @@ def _module(level: str = "linalg") -> Module:
     return stepwell.read(onnx_model(TEXT)).to(level)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", LEVELS)
 def test_upstream_verifies_the_text(level: str) -> None:
     verify(mlir.to_upstream(_module(level)))

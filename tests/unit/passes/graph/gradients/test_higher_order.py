@@ -136,6 +136,7 @@ def test_gradients_of_gradients_with_cells():
     assert error(WRITES + gradient("slope", "writes", f"{F}; {N}", F, F), "slope") < BOUND
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("text", "function", "wrt", "gradients"),
     [

@@ -78,6 +78,7 @@ def expanded(source: str, options: str, ctx: StepwellContext) -> Any:
 OPTIONS = ("", "{checkpoint=none}", '{checkpoint="every:3"}', "{tape=list}")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("loop", [FOR, WHILE])
 @pytest.mark.parametrize("count", ["%n", "dense<7>"])
@@ -94,6 +95,7 @@ def test_all_tapes_give_the_same(loop: str, count: str, options: str):
             np.testing.assert_allclose(np.asarray(value, np.float64), wanted, rtol=1e-12)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_compiled_code_of_all_tapes(tmp_path: Path, options: str):
     loop = WHILE if "list" in options else FOR

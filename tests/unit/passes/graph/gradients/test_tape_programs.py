@@ -161,6 +161,7 @@ func.func @twice(%p: tuple<{F}, {L}>) -> {F} {{
 }}"""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("text", "function"),
     [

@@ -252,6 +252,7 @@ def error(text: str, function: str, *wrt: int) -> float:
     return GradientCheck(module, ctx, function, list(wrt) or None, seed=1).function().error
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("text", "function", "wrt"),
     [
@@ -284,6 +285,7 @@ def as_lists(value: Any) -> Any:
     return tuple(map(as_lists, value)) if isinstance(value, tuple) else value
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("text", "function", "wrt", "gradients"),
     [

@@ -48,6 +48,7 @@ def _compiled(text: str) -> stepwell.CompiledModel:
     return stepwell.parse(text, name="m.mlir").compile(target="x86-64-v3", threads=1)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("rows", "columns"), [(4, 16), (1, 8), (7, 3), (64, 32)])
 def test_a_kernel_computes_what_its_op_means(rows: int, columns: int) -> None:
     """Sizes that divide the dimensions, that do not, and larger ones; the second product is not wanted."""

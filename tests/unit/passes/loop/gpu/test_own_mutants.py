@@ -81,6 +81,7 @@ def is_reported(case: Case, module: ModuleOp, barrier: int | None) -> bool:
     return False
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("barrier", [0, 1])
 @pytest.mark.parametrize(
     "case", [ProductCase((5, 4, 9), (4, 8, 4), (1, 2), 2), RowCase(2, 33, 8)], ids=["product", "rows"]
