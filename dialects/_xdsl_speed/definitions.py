@@ -23,7 +23,7 @@ _waiting: dict[type[IRDLOperation], _Fill | None] = {}
 
 
 class UndefinedOp(PlainABC):
-    """The metaclass of an op class until its first instance or another use, by which it is defined."""
+    """The metaclass of op classes without a definition: the first instance, or another use, makes it."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **named: Any) -> Any:
         """A subclass, which extends the definitions of its bases."""

@@ -1,4 +1,4 @@
-"""What OpenCL C and the Metal Shading Language have in common."""
+"""The common base of OpenCL C and the Metal Shading Language: types and operators of C."""
 
 from __future__ import annotations
 
