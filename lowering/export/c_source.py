@@ -70,7 +70,7 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
         weight_bytes,
         stack,
         options.host_calls == "callback",
-        is_source=True,
+        threads=False,
         pools=program.pools,
     )
     header = target.with_suffix(".h")

@@ -19,8 +19,8 @@ from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.link.elf import ObjectFile
 from stepwell.runtime.link.linker import FlatCode, UndefinedSymbols, flat_link
 from stepwell.runtime.link.relinked import as_object, read_paired
-from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import described
+from stepwell.runtime.targets.triples import arch_of, has_threads, system_of
 
 _ENTRY = ("workspace_bytes", "run", "message", "json", "main")
 _FILE = ("json", "check_weights")
@@ -80,7 +80,7 @@ def elf_parts(
     names = list(dict.fromkeys([*names, *(f"{name}_{suffix}" for suffix in _FILE)]))
     symbols = [ExportedSymbol(function) for function in names if function in code.symbols]
     links, is_weak = pool_links(name, functions[0].variant.triple)
-    places = {link: code.symbols[own] for link, own in zip(links, POOL_FUNCTIONS, strict=True)}
+    places = {link: code.symbols[own] for link, own in zip(links, POOL_FUNCTIONS, strict=False)}
     code = code._replace(symbols={**code.symbols, **places})
     symbols += [ExportedSymbol(link, is_weak) for link in links]
     imports = IMPORTS_SYMBOL if ffi else ""
@@ -104,8 +104,11 @@ def pool_links(name: str, triple: str) -> tuple[Sequence[str], bool]:
     The link names of the functions of a pool, and whether they are weak.
 
     Files of one program may all have the weak functions of ELF. Elsewhere weak ones need a section each, and
-    code is in one piece: there the names are the model's, and its header's macros have them.
+    code is in one piece: there the names are the model's, and its header's macros have them. There are none
+    on machines without threads.
     """
+    if not has_threads(arch_of(triple)):
+        return (), False
     if system_of(triple) == "linux":
         return POOL_FUNCTIONS, True
     return [f"{name}_{function.removeprefix(POOL_PREFIX)}" for function in POOL_FUNCTIONS], False

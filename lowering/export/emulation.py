@@ -22,9 +22,9 @@ from stepwell.runtime.abi import CallField as Field
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array, Binding, Interface, checked_input
-from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import described
 from stepwell.runtime.targets.cpu import level_of
+from stepwell.runtime.targets.triples import arch_of, system_of
 
 _NAME = "model"
 _HEAP_BYTES = 1 << 26

@@ -34,8 +34,8 @@ from stepwell.runtime.files.exported import (
 from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array
-from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import TargetDescription, described
+from stepwell.runtime.targets.triples import arch_of, has_threads, system_of
 
 MAX_EMBEDDED_BYTES = 1 << 31
 """The limit of weights in a file of code, whose instructions have distances of 32 bits with a sign."""
@@ -106,10 +106,12 @@ def export_image(
     expect_stack(parts.stack_bytes, options)
     weight_bytes = sum(map(len, weight_chunks(parts.weights or tuple(arrays))))
     host = options.host_calls == "callback"
-    facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host)
+    threads = has_threads(arch_of(variant.triple))
+    facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host, threads)
     files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, variant.triple, target)}
     files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
-    files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
+    if threads:
+        files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(arrays)
     write_files(files)

@@ -236,7 +236,7 @@ def freestanding_code(arch: str, pointer_bytes: int) -> str:
     text = _TEXT.substitute(size=f"i{8 * pointer_bytes}")
     if arch == "wasm32":
         return text + f32_functions_code() + _PRODUCT
-    if arch != "armv7":
+    if arch not in ("armv7", "thumb"):
         return text
     return (
         text

@@ -61,8 +61,8 @@ class HeaderFacts:
     weight_bytes: int
     stack_bytes: int
     host_calls: bool
-    is_source: bool = False
-    """Whether the code is C."""
+    threads: bool = True
+    """Whether the code has a pool for threads: C source and code for microcontrollers have none."""
     stacks: Mapping[str, int] = field(default_factory=dict[str, int])
     """The most stack of each function of a library, by its name in C."""
     pools: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -104,7 +104,7 @@ def _whole(parts: Sequence[str], triple: str, features: Sequence[str], facts: He
         f"/* {name}: made by stepwell for {triple}. */",
         f"#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>",
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        COMMON if facts.is_source else COMMON + _pool(name, triple),
+        COMMON + _pool(name, triple) if facts.threads else COMMON,
     ]
     last = [CPUID] if needs_cpuid(triple, features) else []
     last += [supported_function(name, triple, features), "#ifdef __cplusplus\n}\n#endif\n#endif"]
@@ -183,7 +183,7 @@ def _comment(spec: TensorSpec, name: str) -> str:
 
 def _call(name: str, facts: HeaderFacts) -> str:
     weights = f"their address, aligned to {ARENA_ALIGNMENT}" if facts.weights == "file" else "unused"
-    pool = "unused" if facts.is_source else "NULL: the calling thread alone"
+    pool = "NULL: the calling thread alone" if facts.threads else "unused"
     pools = f"  void *memories[{len(facts.pools)}]; /* {', '.join(facts.pools)} */\n" if facts.pools else ""
     return f"""\
 typedef struct {{ /* set it to zero, then fill in what you need */

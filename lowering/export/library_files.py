@@ -37,6 +37,7 @@ from stepwell.runtime.files.exported import CODE_SUFFIXES, LIBRARY_SUFFIX
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.machine.target import described
+from stepwell.runtime.targets.triples import arch_of, has_threads
 
 
 def export_library(image: ModelImage, path: str | Path, options: ExportOptions) -> Exported:
@@ -66,10 +67,12 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, triple, target)}
     weight_bytes = sum(map(len, weight_chunks(image.weights)))
     host = options.host_calls == "callback"
-    facts = HeaderFacts(name, options.weights, weight_bytes, 0, host, stacks=parts.stacks)
+    threads = has_threads(arch_of(triple))
+    facts = HeaderFacts(name, options.weights, weight_bytes, 0, host, threads, parts.stacks)
     header = library_header_text(image.functions, triple, features, facts)
     files[target.with_suffix(".h")] = [header.encode()]
-    files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
+    if threads:
+        files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(image.weights)
     write_files(files)
