@@ -13,7 +13,7 @@ from stepwell.lowering.export.code_file import code_file, support_of_system
 from stepwell.lowering.export.description import description
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
 from stepwell.lowering.export.emulated import driver_code, system_object
-from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
+from stepwell.lowering.export.entry_object import entry_module, entry_object, pool_object
 from stepwell.lowering.export.ffi import FfiEntry, ffi_code, is_function
 from stepwell.lowering.export.header import HeaderFacts, header_text
 from stepwell.lowering.export.names import caller_symbols, checked_name, default_name
@@ -165,7 +165,7 @@ def _parts(
     offsets = weight_offsets([array.nbytes for array in arrays])
     about = description(name, entry, variant.triple, variant.features, arrays, options.weights, facts)
     function = EntryCode(name, variant, entry_code(name, entry, offsets, about, options, machine))
-    support = [*support_objects(machine), *check_objects(name, arrays, options, machine)]
+    support = [pool_object(machine), *check_objects(name, arrays, options, machine)]
     own = arrays if options.weights == "embed" else ()
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
     if not is_program:

@@ -10,7 +10,7 @@ from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.lowering.export.code_file import code_file, support_of_system
 from stepwell.lowering.export.description import description, library_description, text_code
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
-from stepwell.lowering.export.entry_object import support_objects
+from stepwell.lowering.export.entry_object import pool_object
 from stepwell.lowering.export.ffi import FfiEntry
 from stepwell.lowering.export.files import (
     THREADS_NAME,
@@ -99,7 +99,7 @@ def _parts(
     about = library_description(name, image.functions, triple, features, image.weights, options.weights)
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
     shown = compile_to_object(text_code(f"{name}_json", text), machine, optimize=False)
-    support = [shown, *support_objects(machine), *check_objects(name, image.weights, options, machine)]
+    support = [shown, pool_object(machine), *check_objects(name, image.weights, options, machine)]
     own_weights = image.weights if options.weights == "embed" else ()
     outside = ffi_object(ffi, options, machine) if is_shared else b""
     return elf_parts(name, functions, support, own_weights, text, support_of_system(triple), ffi=outside)

@@ -122,6 +122,11 @@ class TargetDescription:
         return self.arch == "aarch64" or any(name in self.features for name in _FMA.get(self.arch, ()))
 
     @property
+    def has_double(self) -> bool:
+        """Whether instructions compute f64: a Cortex-M4 has those of f32 alone."""
+        return self.arch != "thumb"
+
+    @property
     def has_half(self) -> bool:
         """Whether f16 converts to and from f32 in hardware."""
         return self.arch == "aarch64" or "f16c" in self.features

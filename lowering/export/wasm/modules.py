@@ -9,7 +9,8 @@ from functools import cache
 
 from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.lowering.c_math import MATH_FUNCTIONS, math_code
-from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
+from stepwell.lowering.export.c_library import library_code, library_functions
+from stepwell.lowering.export.entry_object import entry_module, entry_object, pool_object
 from stepwell.lowering.export.parts import Chunk, weight_chunks
 from stepwell.lowering.export.wasm.allocation import ALLOCATOR, allocation_code
 from stepwell.lowering.export.wasm.linker import LinkedModule, link_module
@@ -107,8 +108,10 @@ def wasm_code(
 @cache
 def _support(target: TargetDescription) -> tuple[WasmObject, ...]:
     """The objects that are the same for all models."""
-    allocation = compile_to_object(allocation_code(), target, optimize=False)
-    return tuple(map(read_object, (*support_objects(target), allocation)))
+    machine = target.arch, target.pointer_bytes
+    texts = library_code(library_functions(*machine), *machine), allocation_code()
+    own = (compile_to_object(text, target, optimize=False) for text in texts)
+    return tuple(map(read_object, (pool_object(target), *own)))
 
 
 def _mathematics(objects: Sequence[WasmObject], target: TargetDescription) -> list[WasmObject]:

@@ -6,6 +6,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import onnx.parser
 import pytest
 
@@ -58,6 +59,34 @@ def test_an_export_for_another_cpu_has_its_machine_and_nothing_undefined(mcpu: s
     assert all(name.startswith(own) for name in set(found) - set(IMPORTS))
     with pytest.raises(StepwellError, match="wrong-cpu"):
         stepwell.load(tmp_path / "m.so")
+
+
+# Roundings, divisions, and casts by i64, for which some CPUs have no instructions.
+CALLING = """
+<ir_version: 9, opset_import: ["" : 19]>
+m (float[N, 7] x, int32[N, 7] i) => (float[N, 7] y, int32[N, 7] j) {
+  f = Floor (x) s = Sin (f) d = Cast <to = 11> (s) l = Cast <to = 7> (x) k = Cast <to = 11> (l)
+  p = Mul (d, k) r = Round (p) y = Cast <to = 1> (r)
+  three = Constant <value_int = 3> () q = Cast <to = 6> (three)
+  m = Add (i, q) j = Div (i, m)
+}
+"""
+
+
+@pytest.mark.parametrize("mcpu", ["x86-64", "armv7", "cortex-m4"])
+def test_files_define_what_a_cpu_has_no_instructions_for(mcpu: str, tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(CALLING)
+    stepwell.export(model, tmp_path / "m.o", mcpu=mcpu)
+    names = {s.name for s in read_object((tmp_path / "m.o").read_bytes()).symbols}
+    assert ("__aeabi_dmul" in names) == (mcpu == "cortex-m4") and "__aeabi_ddiv" not in names
+    assert ("__aeabi_l2d" in names) == (mcpu != "x86-64") and "floorf" in names and "memmove" not in names
+    if mcpu == "x86-64":
+        stepwell.export(model, tmp_path / "m.so", mcpu=mcpu)
+        x = np.array([[-2.5, -1.0, 0.4, 3.7, 1e3, -7.9, 0.0]], np.float32)
+        i = np.array([[-9, 0, 1, 5, 100, -4, 7]], np.int32)
+        wanted, found = (m(x, i) for m in (stepwell.compile(model), stepwell.load(tmp_path / "m.so")))
+        np.testing.assert_allclose(found[0], wanted[0], rtol=1e-6)
+        assert np.array_equal(found[1], wanted[1])
 
 
 @pytest.mark.filterwarnings("ignore::stepwell.runtime.machine.target.TargetWarning")

@@ -12,7 +12,7 @@ import pytest
 
 import stepwell
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
-from stepwell.lowering.export.entry_object import support_objects
+from stepwell.lowering.export.entry_object import pool_object
 from stepwell.lowering.export.files import ExportOptions, export_image
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
@@ -67,7 +67,7 @@ def test_code_that_calls_what_nobody_defines() -> None:
         target.triple, (), ObjectFiles((compile_to_object(text, target, optimize=False),)), "main"
     )
     with pytest.raises(StepwellError, match=r"undefined-symbol.*the code calls nobody"):
-        elf_parts("m", [EntryCode("m", variant, entry)], support_objects(target), (), "")
+        elf_parts("m", [EntryCode("m", variant, entry)], [pool_object(target)], (), "")
 
 
 def test_weights_that_code_cannot_reach(tmp_path: Path) -> None:
