@@ -23,6 +23,6 @@ def has_threads(arch: str) -> bool:
     """
     Whether there may be several threads, and stacks of megabytes.
 
-    C source has no atomic words, and a microcontroller none of 64 bits.
+    Atomic integers of 64 bits are missing in C99 and on microcontrollers.
     """
     return arch not in ("c", "thumb")

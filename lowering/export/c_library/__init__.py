@@ -46,7 +46,7 @@ def library_functions(arch: str, pointer_bytes: int) -> Mapping[str, str]:
 
 
 def library_code(names: Iterable[str], arch: str, pointer_bytes: int) -> str:
-    """The IR of some functions, and of those that they call."""
+    """The IR of some functions and of their callees."""
     known = library_functions(arch, pointer_bytes)
     wanted, waiting = dict[str, str](), [name for name in names if name in known]
     while waiting:

@@ -1,4 +1,4 @@
-"""Roundings and extrema that LLVM calls where a CPU has no instruction, as LLVM IR: those of f32 and f64."""
+"""Roundings and extrema of f32 and f64 for CPUs without an instruction, as LLVM IR."""
 
 from __future__ import annotations
 
