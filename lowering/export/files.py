@@ -95,7 +95,7 @@ def export_image(
     expect_suffix(target, variant)
     if target.suffix in WASM_SUFFIXES:
         expect_stack(0, options)
-        return _export_wasm(image, relaxed, target, name, options)
+        return export_wasm(image, relaxed, target, name, options)
     expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
@@ -123,18 +123,20 @@ def export_image(
 
 def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
     """A model for WebAssembly. Raises: StepwellError, where a module cannot run it."""
-    entry = image.main
     if options.host_calls != "refuse":
         message = "a module of WebAssembly imports its memory alone, and no function for host calls"
         raise StepwellError("bad-option", None, message, help="leave --host-calls out")
-    expect_exportable(entry, options)
+    functions = image.functions if image.is_library else {"": image.main}
+    for function, entry in functions.items():
+        expect_function(function, entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
-    arrays = tuple(image.weights[number] for number in entry.weights)
-    return WasmModel(entry, variant_of(entry), arrays, image.summary)
+    arrays = image.weights if image.is_library else [image.weights[n] for n in image.main.weights]
+    coded = {name: (entry, variant_of(entry)) for name, entry in functions.items()}
+    return WasmModel(coded, tuple(arrays), {} if image.is_library else image.summary)
 
 
-def _export_wasm(
+def export_wasm(
     image: ModelImage, relaxed: ModelImage | None, path: Path, name: str, options: ExportOptions
 ) -> Exported:
     """Write a module or package of WebAssembly."""
@@ -145,8 +147,14 @@ def _export_wasm(
         check_place(file)
     write_files(done.files)
     weight_bytes = sum(map(len, weight_chunks(model.arrays)))
-    workspace = str(model.entry.interface.arena_bytes)
+    workspace = workspace_text(model.entries)
     return Exported(tuple(done.files), done.exports, workspace, 0, done.code_bytes, weight_bytes)
+
+
+def workspace_text(functions: Mapping[str, Entry]) -> str:
+    """The bytes of the workspace of each function."""
+    sizes = [(name, str(entry.interface.arena_bytes)) for name, entry in functions.items()]
+    return ", ".join(f"{name}: {size}" if name else size for name, size in sizes)
 
 
 def _parts(
@@ -282,6 +290,14 @@ def expect_exportable(entry: Entry, options: ExportOptions) -> None:
             note=[f"at {where}" for where in places],
             help="--host-calls callback gives them to a function of yours; a .stepwell file runs them",
         )
+
+
+def expect_function(function: str, entry: Entry, options: ExportOptions) -> None:
+    """Refuse a function that programs in C cannot call, by its name in a library."""
+    try:
+        expect_exportable(entry, options)
+    except StepwellError as error:
+        raise (error.at(f"function {function!r} of the library") if function else error) from None
 
 
 def expect_stack(stack: int, options: ExportOptions) -> None:

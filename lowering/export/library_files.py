@@ -18,13 +18,15 @@ from stepwell.lowering.export.files import (
     ExportOptions,
     check_objects,
     entry_code,
-    expect_exportable,
+    expect_function,
     expect_no_pools,
     expect_room,
     expect_stack,
     expect_suffix,
+    export_wasm,
     ffi_object,
     variant_of,
+    workspace_text,
     write_files,
 )
 from stepwell.lowering.export.header import HeaderFacts, library_header_text
@@ -33,31 +35,34 @@ from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import CODE_SUFFIXES, LIBRARY_SUFFIX
+from stepwell.runtime.files.exported import LIBRARY_SUFFIX, WASM_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.machine.target import described
 from stepwell.runtime.targets.triples import arch_of, has_threads
 
 
-def export_library(image: ModelImage, path: str | Path, options: ExportOptions) -> Exported:
+def export_library(
+    image: ModelImage, path: str | Path, options: ExportOptions, relaxed: ModelImage | None = None
+) -> Exported:
     """
     Write the functions of a library to one file, and one header: `llm_decode_run` of `decode` in `llm.so`.
 
+    Args: `relaxed` is the same library for WebAssembly with relaxed SIMD, which a package contains too.
     Raises: StepwellError `bad-option`, `bad-name`, …, as `export_image`; nothing is left half written.
     """
     target = Path(path)
     check_place(target)
     expect_no_pools(options)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
-    if target.suffix not in CODE_SUFFIXES:
-        message = f"a library of several functions is written as {', '.join(CODE_SUFFIXES)}"
-        raise StepwellError("bad-option", str(path), message, help="export its models one by one")
     variants = {function: variant_of(entry) for function, entry in image.functions.items()}
     triple, features = _common_target(variants)
     expect_suffix(target, next(iter(variants.values())))
+    if target.suffix in WASM_SUFFIXES:
+        expect_stack(0, options)
+        return export_wasm(image, relaxed, target, name, options)
     for function, entry in image.functions.items():
-        _expect_function(function, entry, options)
+        expect_function(function, entry, options)
     _expect_names_of_c(image.functions)
     if image.weight_check is not None:
         image.weight_check.wait()
@@ -76,7 +81,7 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(image.weights)
     write_files(files)
-    workspace = ", ".join(f"{f}: {entry.interface.arena_bytes}" for f, entry in image.functions.items())
+    workspace = workspace_text(image.functions)
     symbols, code_bytes = tuple(symbol.name for symbol in parts.symbols), len(parts.code.contents)
     return Exported(tuple(files), symbols, workspace, parts.stack_bytes, code_bytes, weight_bytes)
 
@@ -113,14 +118,6 @@ def _common_target(variants: Mapping[str, Variant]) -> tuple[str, tuple[str, ...
         raise StepwellError("bad-option", None, message, help="compile them for one target")
     features = {feature for variant in variants.values() for feature in variant.features}
     return triples.pop(), tuple(sorted(features))
-
-
-def _expect_function(function: str, entry: Entry, options: ExportOptions) -> None:
-    """Refuse a function that programs in C cannot call, by its name."""
-    try:
-        expect_exportable(entry, options)
-    except StepwellError as error:
-        raise error.at(f"function {function!r} of the library") from None
 
 
 def _expect_names_of_c(functions: Mapping[str, Entry]) -> None:

@@ -24,6 +24,11 @@ RESERVED = "stepwell"
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+def joined_name(name: str, function: str) -> str:
+    """The beginning of the names in C for a function of a library; a model has the name of the file."""
+    return f"{name}_{function}" if function else name
+
+
 def identifier(name: str) -> str:
     """
     An identifier of C for any name.

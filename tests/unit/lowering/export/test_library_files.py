@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,25 @@ def test_a_library_for_another_cpu(mcpu: str, tmp_path: Path) -> None:
     assert {"llm_a_run", "llm_b_run", "llm_c_run"} <= set(done.symbols)
     one = stepwell.export(stepwell.Library({"a": parts["a"]}), tmp_path / "one.so")
     assert done.weight_bytes == one.weight_bytes
+
+
+def test_a_module_of_webassembly_has_all_functions_and_equal_kernels_once(tmp_path: Path) -> None:
+    texts = {"a": PREFILL, "b": PREFILL, "c": DECODE}
+    parts = {name: stepwell.compile(proto(text), mcpu="wasm32") for name, text in texts.items()}
+    done = stepwell.export(stepwell.Library(parts), tmp_path / "llm.wasm")
+    assert {file.name for file in done.files} == {"llm.wasm"}
+    wanted = {f"llm_{name}_{each}" for name in parts for each in ("workspace_bytes", "run", "message")}
+    assert set(done.symbols) == wanted
+    two = {name: parts[name] for name in ("a", "c")}
+    less = stepwell.export(stepwell.Library(two), tmp_path / "two.wasm")
+    one = stepwell.export(stepwell.Library({"a": parts["a"]}), tmp_path / "one.wasm")
+    assert done.weight_bytes == one.weight_bytes
+    # Another function with a kernel that is there costs its entry alone.
+    assert done.code_bytes - less.code_bytes < one.code_bytes // 2
+    stepwell.export(stepwell.Library(parts), tmp_path / "llm.tgz")
+    with tarfile.open(tmp_path / "llm.tgz") as archive:
+        names = archive.getnames()
+    assert {"package/llm.wasm", "package/llm.threads.wasm", "package/llm.weights"} <= set(names)
 
 
 def test_what_cannot_be_one_file(models: dict[str, CompiledModel], tmp_path: Path) -> None:
