@@ -342,7 +342,7 @@ def expect_room(path: Path, weights: Sequence[Array], options: ExportOptions) ->
 def expect_no_pools(options: ExportOptions) -> None:
     """Refuse memory pools for what is no C source alone. Raises: StepwellError `bad-option`."""
     if options.memory_pools is not None:
-        message = "memory pools are for C source, whose compiler and linker know the memories"
+        message = "memory pools are for C source of one model, whose compiler and linker know the memories"
         raise StepwellError("bad-option", None, message, help="write FILE.c, or leave --memory-pools out")
 
 

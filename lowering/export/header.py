@@ -79,7 +79,7 @@ def _pool(name: str, triple: str) -> str:
 def header_text(entry: Entry, triple: str, features: Sequence[str], facts: HeaderFacts) -> str:
     """The header of a function's code for a target; C source has no threads."""
     constants = [*_constants(entry, facts), *_weights_constants(facts)]
-    parts = ["\n".join(constants) + "\n", *_function(entry, facts)]
+    parts = ["\n".join(constants) + "\n", *_function(entry, facts, _call(facts.name, facts))]
     parts[-1] += _check_function(facts)
     return _whole(parts, triple, features, facts)
 
@@ -89,10 +89,11 @@ def library_header_text(
 ) -> str:
     """The header of a library, whose functions have the stacks `facts.stacks`."""
     name = facts.name
-    parts = ["".join(f"{line}\n" for line in _weights_constants(facts))]
+    parts = ["".join(f"{line}\n" for line in _weights_constants(facts)) + _call(name, facts) + "\n"]
     for function, entry in functions.items():
         own = replace(facts, name=f"{name}_{function}", stack_bytes=facts.stacks[f"{name}_{function}"])
-        parts += ["\n".join([f"/* {function} */", *_constants(entry, own)]) + "\n", *_function(entry, own)]
+        parts += ["\n".join([f"/* {function} */", *_constants(entry, own)]) + "\n"]
+        parts += _function(entry, own, f"typedef {name}_call {own.name}_call;")
     about = f"const char *{name}_json(void); /* the description of the library */\n"
     return _whole([*parts, about + _check_function(facts)], triple, features, facts)
 
@@ -111,8 +112,8 @@ def _whole(parts: Sequence[str], triple: str, features: Sequence[str], facts: He
     return "\n".join([*first, *parts, *last]) + "\n"
 
 
-def _function(entry: Entry, facts: HeaderFacts) -> list[str]:
-    """The types and functions of a function of the model."""
+def _function(entry: Entry, facts: HeaderFacts, call: str) -> list[str]:
+    """The types and functions of a function of the model; `call` declares the struct of a call."""
     name, interface, symbols = facts.name, entry.interface, caller_symbols(entry)
     parts: list[str] = []
     if symbols:
@@ -123,7 +124,7 @@ def _function(entry: Entry, facts: HeaderFacts) -> list[str]:
         parts.append(f"typedef struct {{{members} }} {name}_shapes; /* of outputs, after a call */")
     parts.append(_struct(f"{name}_inputs", interface.inputs, "const {type} *{name}"))
     allocated = ["{type} *" + "*" * is_allocated(spec, interface) + "{name}" for spec in interface.outputs]
-    parts += [_struct(f"{name}_outputs", interface.outputs, allocated), _call(name, facts), ""]
+    parts += [_struct(f"{name}_outputs", interface.outputs, allocated), call, ""]
     return [*parts, _functions(entry, facts, symbols)]
 
 

@@ -87,7 +87,7 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     def write(inner: Path, chosen: ExportOptions) -> Exported:
         return c_source.export_source(program, inner, chosen)
 
-    return _export(Path(path), program.triple, {"": program.entry}, options, write, ".c")
+    return _export(Path(path), program.triple, program.functions, options, write, ".c")
 
 
 def _export(
