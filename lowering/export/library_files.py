@@ -30,14 +30,14 @@ from stepwell.lowering.export.files import (
     write_files,
 )
 from stepwell.lowering.export.header import HeaderFacts, library_header_text
-from stepwell.lowering.export.names import checked_name, default_name
+from stepwell.lowering.export.names import checked_name, default_name, expect_names_of_c
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.exported import LIBRARY_SUFFIX, WASM_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
-from stepwell.runtime.image import Entry, ModelImage, Variant
+from stepwell.runtime.image import ModelImage, Variant
 from stepwell.runtime.machine.target import described
 from stepwell.runtime.targets.triples import arch_of, has_threads
 
@@ -63,7 +63,7 @@ def export_library(
         return export_wasm(image, relaxed, target, name, options)
     for function, entry in image.functions.items():
         expect_function(function, entry, options)
-    _expect_names_of_c(image.functions)
+    expect_names_of_c(image.functions)
     if image.weight_check is not None:
         image.weight_check.wait()
     expect_room(target, image.weights, options)
@@ -118,12 +118,3 @@ def _common_target(variants: Mapping[str, Variant]) -> tuple[str, tuple[str, ...
         raise StepwellError("bad-option", None, message, help="compile them for one target")
     features = {feature for variant in variants.values() for feature in variant.features}
     return triples.pop(), tuple(sorted(features))
-
-
-def _expect_names_of_c(functions: Mapping[str, Entry]) -> None:
-    """Refuse names that are one name for the constants of a header. Raises: StepwellError `bad-name`."""
-    known: dict[str, str] = {}
-    for function in functions:
-        if (other := known.setdefault(function.upper(), function)) != function:
-            message = f"{other!r} and {function!r} are one name in capitals, which constants of C have"
-            raise StepwellError("bad-name", None, message, help="name one of them otherwise")

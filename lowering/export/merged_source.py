@@ -12,6 +12,7 @@ from stepwell.dialects import emitc
 from stepwell.dialects._xdsl import NamelessPrinter
 from stepwell.dialects.types import WeightAttr
 from stepwell.lowering.export.c_source import CProgram, main_name
+from stepwell.lowering.export.names import checked_name, expect_names_of_c
 from stepwell.lowering.loops_to_emitc import COMMENT, MAIN_FUNCTION
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore, content_hash
@@ -22,10 +23,13 @@ def merged_program(programs: Mapping[str, CProgram]) -> CProgram:
     """
     The program of a library, whose functions have the names of `programs`.
 
-    Raises: StepwellError `bad-option` for a library without functions.
+    Raises: StepwellError `bad-option` for a library without functions, `bad-name`.
     """
     if not programs:
         raise StepwellError("bad-option", None, "a library in C has a function at least")
+    for name in programs:
+        checked_name(name)
+    expect_names_of_c(programs)
     merged = _Merged()
     numbers = {name: merged.add(name, program) for name, program in programs.items()}
     functions = {
@@ -70,7 +74,8 @@ class _Merged:
             for call in op.walk():
                 if isinstance(call, emitc.CallOp):
                     call.properties["callee"] = SymbolRefAttr(renamed[call.callee.string_value()])
-            renamed[op.sym_name.data] = self._function(op, name)
+            old = op.sym_name.data
+            renamed[old] = self._function(op, name)
         return numbers
 
     def _number(self, op: emitc.GlobalOp, array: Array) -> int:
@@ -105,7 +110,7 @@ def _global_name(number: int) -> str:
 
 
 def _text(op: emitc.FuncOp) -> str:
-    """The text of a kernel without its name and the nodes that it is made of."""
+    """The text of a kernel without name and nodes."""
     copy = op.clone()
     copy.properties["sym_name"] = StringAttr("kernel")
     copy.attributes.pop(COMMENT, None)

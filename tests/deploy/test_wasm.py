@@ -325,7 +325,7 @@ def test_a_library_has_its_functions_in_one_package(threads: int, tmp_path: Path
     first, (soft, places) = (stepwell.compile(file)(x) for file in files.values())
     for each, wanted in zip(found["results"], (first, soft, places, first), strict=True):
         result = np.array(each["data"]).reshape(each["dims"])
-        np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(result, np.asarray(wanted, np.float64), rtol=1e-5, atol=1e-6)
 
 
 def test_a_library_has_types(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from stepwell.lowering.export import (
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
-from stepwell.runtime.library import Library
+from stepwell.runtime.library import Library, joined_image
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.api.building import target_of
 from stepwell.tools.api.module import Module
@@ -84,13 +84,13 @@ def _export_library(
         programs = {name: _c_program(model, options, ()) for name, model in models.items()}
         return export_source(merged_program(programs), path, chosen)
     other = relaxed_options(own, path)
-    image, relaxed = (None if each is None else _library(models, each) for each in (own, other))
-    return export_image(cast("ModelImage", image), path, chosen, relaxed)
+    relaxed = None if other is None else _library(models, other)
+    return export_image(_library(models, own), path, chosen, relaxed)
 
 
 def _library(models: Mapping[str, ModelFile | Module], options: CompileOptions) -> ModelImage:
     """The image of a library of models that are compiled here."""
-    return Library({n: CompiledModel(_compiled(model, options)) for n, model in models.items()}).image
+    return joined_image({name: _compiled(model, options) for name, model in models.items()})
 
 
 def _compiled(model: ModelFile | Module, options: CompileOptions) -> ModelImage:

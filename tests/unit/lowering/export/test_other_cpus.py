@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx.parser
@@ -84,8 +85,10 @@ def test_files_define_what_a_cpu_has_no_instructions_for(mcpu: str, tmp_path: Pa
         stepwell.export(model, tmp_path / "m.so", mcpu=mcpu)
         x = np.array([[-2.5, -1.0, 0.4, 3.7, 1e3, -7.9, 0.0]], np.float32)
         i = np.array([[-9, 0, 1, 5, 100, -4, 7]], np.int32)
-        wanted, found = (m(x, i) for m in (stepwell.compile(model), stepwell.load(tmp_path / "m.so")))
-        np.testing.assert_allclose(found[0], wanted[0], rtol=1e-6)
+        loaded: Any = stepwell.load(tmp_path / "m.so")
+        wanted, found = (m(x, i) for m in (stepwell.compile(model), loaded))
+        floats = (np.asarray(each[0], np.float64) for each in (found, wanted))
+        np.testing.assert_allclose(*floats, rtol=1e-6)
         assert np.array_equal(found[1], wanted[1])
 
 

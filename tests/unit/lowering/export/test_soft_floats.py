@@ -92,7 +92,9 @@ def test_floats_of_one_size_become_those_of_the_other(library: Library) -> None:
         function(library, f"__aeabi_{n}", *t) for n, t in (("f2d", (U64, U32)), ("d2f", (U32, U64)))
     )
     bits = np.random.default_rng(1).integers(0, 1 << 32, 2000, np.uint32, endpoint=False)
-    a = np.concatenate([bits.view(np.float32), SPECIAL.astype(np.float32), np.float32([1e-45, -3e-40])])
+    a = np.concatenate(
+        [bits.view(np.float32), SPECIAL.astype(np.float32), np.array([1e-45, -3e-40], np.float32)]
+    )
     found = np.array([wide(x) for x in a.view(np.uint32).tolist()], np.uint64).view(np.float64)
     assert same(found, a.astype(np.float64))
     middle = a[np.isfinite(a)].astype(np.float64)
