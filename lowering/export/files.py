@@ -39,6 +39,8 @@ from stepwell.runtime.targets.triples import arch_of, has_threads, system_of
 
 MAX_EMBEDDED_BYTES = 1 << 31
 """The limit of weights in a file of code, whose instructions have distances of 32 bits with a sign."""
+MAX_DEFAULT_BYTES = 1 << 30
+"""The most weights that are in a file of code without being asked for: programs load them as a whole."""
 THREADS_NAME = "stepwell_threads.h"
 
 
@@ -60,6 +62,13 @@ class ExportOptions(NamedTuple):
     def pool_texts(self) -> tuple[str, ...]:
         """The memory pools as `plan-memory` has them."""
         return tuple(f"{name}={size}" for name, size in (self.memory_pools or {}).items())
+
+
+def with_place(options: ExportOptions, place: str | None, weights: Sequence[Array]) -> ExportOptions:
+    """The options with the place that a user chose for weights, or else with one by their size."""
+    if place is None:
+        place = "embed" if sum(array.nbytes for array in weights) <= MAX_DEFAULT_BYTES else "file"
+    return options._replace(weights=place)
 
 
 class Exported(NamedTuple):

@@ -136,3 +136,21 @@ def test_a_package_that_is_not_there(code: str, package: str, tmp_path: Path) ->
         [sys.executable, "-c", absent + code], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1 and "error[missing-package]" in done.stderr and package in done.stderr
+
+
+def test_weights_of_more_than_a_gigabyte_are_in_a_file_unless_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepwell.lowering.export.files.MAX_DEFAULT_BYTES", 100)
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[{n}] x) => (float[{n}] y) {{ y = Add (x, w) }}'
+    for name, n in (("small", 2), ("large", 26)):
+        model = onnx.parser.parse_model(text.format(n=n))
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.arange(n, dtype=np.float32), "w"))
+        onnx.save(model, tmp_path / f"{name}.onnx")
+        for suffix in ("so", "c"):
+            stepwell.export(model, tmp_path / f"{name}_{suffix}.{suffix}")
+            assert (tmp_path / f"{name}_{suffix}.weights").exists() == (n == 26)
+        assert cli.main(["compile", str(tmp_path / f"{name}.onnx"), "-o", str(tmp_path / f"{name}.a")]) == 0
+        assert (tmp_path / f"{name}.weights").exists() == (n == 26)
+    stepwell.export(tmp_path / "large.onnx", tmp_path / "asked.so", weights="embed")
+    assert not (tmp_path / "asked.weights").exists()
