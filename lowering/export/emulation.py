@@ -195,8 +195,10 @@ class _Picture:
 def _emulator(triple: str, features: Sequence[str]) -> list[str]:
     """The command before a program's path. Raises: StepwellError `missing-emulator`."""
     row = level_of(arch_of(triple), frozenset(features))
-    if row is None or system_of(triple) in ("windows", "apple"):
-        raise StepwellError("missing-emulator", None, f"no emulator is known for {triple}")
+    if row is None or row.emulator == "none" or system_of(triple) in ("windows", "apple"):
+        message = f"no emulator runs programs for {triple} here"
+        help = "export the model, and run it there"
+        raise StepwellError("missing-emulator", None, message, help=help)
     if row.emulator == "native":
         return []
     command = shlex.split(row.emulator)

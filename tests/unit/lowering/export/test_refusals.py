@@ -114,6 +114,9 @@ def test_an_emulator_that_is_not_there(
     assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--mcpu", "aarch64"]) == 1
     shown = capsys.readouterr().err
     assert "error[missing-emulator]: aarch64 is emulated by qemu-aarch64" in shown and "qemu-user" in shown
+    for mcpu in ("cortex-m4", "x86-64-windows"):
+        assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--mcpu", mcpu]) == 1
+        assert "error[missing-emulator]: no emulator runs programs for" in capsys.readouterr().err
 
 
 @pytest.mark.sample(1)
