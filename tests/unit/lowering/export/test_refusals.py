@@ -106,6 +106,7 @@ sys.exit(cli.main({arguments!r}))
     assert "Traceback" not in done.stderr and not list((tmp_path / "out").iterdir())
 
 
+@pytest.mark.filterwarnings("ignore::stepwell.runtime.machine.target.TargetWarning")
 def test_an_emulator_that_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,6 +118,9 @@ def test_an_emulator_that_is_not_there(
     for mcpu in ("cortex-m4", "x86-64-windows"):
         assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--mcpu", mcpu]) == 1
         assert "error[missing-emulator]: no emulator runs programs for" in capsys.readouterr().err
+    assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--target", "cuda"]) == 1
+    shown = capsys.readouterr().err
+    assert "error[bad-option]: an emulator runs code of a CPU" in shown and "ptx-interpreter" in shown
 
 
 @pytest.mark.sample(1)
