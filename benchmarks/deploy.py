@@ -31,11 +31,11 @@ import stepwell
 from benchmarks.zoo import model_path
 from stepwell.runtime.files.exported import SYSTEM_SUFFIXES
 from stepwell.runtime.interface import Array
-from stepwell.runtime.machine.demands import system_of
 from stepwell.runtime.machine.target import C_TARGET
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc.connection import Connection
 from stepwell.runtime.targets.cpu import cpu_rows
+from stepwell.runtime.targets.triples import system_of
 from stepwell.tools.inputs import completed_inputs
 
 MODELS = ("basic_pitch", "mobilenet_v2", "light_resnet50")

@@ -164,7 +164,7 @@ CLOCKS = (Step("time-kernels", "reads a clock around each kernel call, for run -
 LLVM = (
     Step("convert-loops-to-llvm", "makes pointers, calls and branches of buffers and loops"),
 )
-C_STACK = (
+SMALL_STACK = (
     Step("bound-stack{bytes=4096 sequential=true}", "keeps arrays above it off the small stacks of devices"),
 )
 TO_C = (
@@ -252,12 +252,14 @@ REFERENCE_PIPELINE = text_of(PROGRAM[:4])
 NATIVE_PIPELINE = text_of(NATIVE_FUNCTIONS)
 SCHEDULE_PIPELINE, LLVM_PIPELINE = text_of(SCHEDULE), text_of((*LLVM, *ON_LLVM))
 LOOP_PIPELINE, C_PIPELINE = text_of((*LOOPS, *ON_LOOPS)), text_of(TO_C)
+SMALL_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *SMALL_STACK))
+"""Level 3 of a kernel for devices with small stacks."""
 SHARE_PIPELINE, PROGRAM_SCHEDULE_PIPELINE = text_of(SHARE), text_of((*SHARE, *SCHEDULE))
 """What is for all kernels of a program together; and with it level 2 of a whole program."""
 MAIN_PIPELINE, GPU_PIPELINE, NVVM_PIPELINE = text_of(MAIN), text_of(GPU), text_of(NVVM)
 PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *MAIN))
 """Level 3 of kernels and `@main` in one module."""
-C_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *C_STACK, *MAIN))
+SMALL_PROGRAM_LOOP_PIPELINE = text_of((*LOOPS, *ON_LOOPS, *SMALL_STACK, *MAIN))
 """The same for C source."""
 
 NEEDED_BELOW = {

@@ -2,7 +2,18 @@
 
 from stepwell.lowering.export.c_source import CProgram
 from stepwell.lowering.export.emulation import EmulatedModel
-from stepwell.lowering.export.files import Exported, ExportOptions
+from stepwell.lowering.export.files import Exported, ExportOptions, expect_no_pools, with_place
+from stepwell.lowering.export.merged_source import merged_program
 from stepwell.lowering.export.project import export_image, export_source
 
-__all__ = ["CProgram", "EmulatedModel", "ExportOptions", "Exported", "export_image", "export_source"]
+__all__ = [
+    "CProgram",
+    "EmulatedModel",
+    "ExportOptions",
+    "Exported",
+    "expect_no_pools",
+    "export_image",
+    "export_source",
+    "merged_program",
+    "with_place",
+]

@@ -51,12 +51,22 @@ class EntryText:
     """
     The C of an entry.
 
-    Args: `types` are those of the parameters of `model_main` for inputs and outputs; `pools` are memories of
-    the caller's in place of one workspace.
+    Args: `types` are those of the parameters of `main`, the function's `@main`, for inputs and outputs;
+    `pools` are memories of the caller's in place of one workspace; `file` is the name of the whole file.
     """
 
-    def __init__(self, name: str, entry: Entry, weights: str, types: Sequence[str], pools: Mapping[str, int]):
+    def __init__(
+        self,
+        name: str,
+        entry: Entry,
+        weights: str,
+        types: Sequence[str],
+        pools: Mapping[str, int],
+        main: str,
+        file: str,
+    ):
         self._name, self._entry, self._weights, self._types = name, entry, weights, types
+        self._main, self._file = main, file
         self._pools = list(pools.values())
         self._workspace = Dim.of(0) if pools else entry.interface.arena_bytes
         self._symbols = caller_symbols(entry)
@@ -70,12 +80,15 @@ class EntryText:
     def _interface(self) -> Interface:
         return self._entry.interface
 
+    def helpers(self) -> list[str]:
+        """The functions that compute sizes with checks, as far as they are called."""
+        text = self._workspace_bytes()
+        return [part for part in _CHECKED.strip().split("\n\n") if f"{_name_of(part)}(" in text]
+
     def text(self, description: str) -> str:
-        """All functions; `description` is what the last one returns."""
-        bytes_text = self._workspace_bytes()
-        used = [part for part in _CHECKED.strip().split("\n\n") if f"{_name_of(part)}(" in bytes_text]
-        parts = [*(f"{part}\n" for part in used), bytes_text, self._run(), self._message()]
-        return "\n".join([*parts, _constant_text(f"{self._name}_json", description)])
+        """All functions but those of `helpers`; `description` is what the last one returns."""
+        parts = [self._workspace_bytes(), self._run(), self._message()]
+        return "\n".join([*parts, constant_text(f"{self._name}_json", description)])
 
     # Sizes
 
@@ -171,7 +184,7 @@ class EntryText:
                 "if (call->weights == NULL) return STEPWELL_NO_WEIGHTS;",
                 f"if ((uintptr_t)call->weights % {ARENA_ALIGNMENT} != 0) return STEPWELL_BAD_ALIGNMENT;",
             ]
-        base = f"{self._name}_weights"
+        base = f"{self._file}_weights"
         return [f"if ((uintptr_t){base} % {ARENA_ALIGNMENT} != 0) return STEPWELL_BAD_ALIGNMENT;"]
 
     def _call(self, inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
@@ -187,7 +200,7 @@ class EntryText:
         sizes = [f"(ptrdiff_t)dims->{names[symbol]}" for symbol in interface.symbols]
         memories = [f"(uint8_t *)call->memories[{number}]" for number in range(len(self._pools))]
         arguments += [*places, *(memories or ["(uint8_t *)call->workspace"]), *sizes]
-        lines = [f"status = model_main({', '.join(arguments)});", "if (status != 0) return status;"]
+        lines = [f"status = {self._main}({', '.join(arguments)});", "if (status != 0) return status;"]
         for number, (spec, place) in enumerate(zip(interface.outputs, outputs, strict=True)):
             if is_allocated(spec, interface):
                 lines.append(f"*{place} = allocated[{number}];")
@@ -255,7 +268,7 @@ def c_string(text: str) -> str:
     return f'"{"".join(parts)}"'
 
 
-def _constant_text(function: str, text: str) -> str:
+def constant_text(function: str, text: str) -> str:
     """A function that returns a text of any length: C99 promises literals of 4,095 characters only."""
     if len(text) < _LONGEST_LITERAL:
         return f"const char *{function}(void) {{\n  return {c_string(text)};\n}}\n"

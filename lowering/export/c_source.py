@@ -12,18 +12,19 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects import emitc
 from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.dialects.types import WeightAttr
-from stepwell.lowering.emit_c import ConstantArray, address_text, c_type, emit_c, stack_bytes
-from stepwell.lowering.export.c_entry import EntryText, weights_check_function
-from stepwell.lowering.export.description import description
+from stepwell.lowering.emit_c import ConstantArray, address_text, c_type, emit_c
+from stepwell.lowering.export.c_entry import EntryText, constant_text, weights_check_function
+from stepwell.lowering.export.description import description, library_description
 from stepwell.lowering.export.files import (
     Exported,
     ExportOptions,
-    expect_exportable,
+    expect_function,
     expect_stack,
+    workspace_text,
     write_files,
 )
-from stepwell.lowering.export.header import HeaderFacts, header_text
-from stepwell.lowering.export.names import checked_name, default_name, identifier, identifiers
+from stepwell.lowering.export.header import HeaderFacts, header_text, library_header_text
+from stepwell.lowering.export.names import checked_name, default_name, identifier, identifiers, joined_name
 from stepwell.lowering.export.parts import Chunk, weight_chunks
 from stepwell.lowering.loops_to_emitc import MAIN_FUNCTION
 from stepwell.runtime.files.weights import WeightStore
@@ -41,13 +42,31 @@ class CProgram:
 
     module: ModuleOp
     weights: WeightStore
-    entry: Entry
+    functions: Mapping[str, Entry]
+    """By name; that of a model has none."""
     arrays: tuple[Array, ...]
     """The weights, in the order of the module's globals."""
     triple: str
-    facts: Mapping[str, object]
+    stacks: Mapping[str, int]
+    """The most stack of a call of each function."""
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
     pools: Mapping[str, int] = field(default_factory=dict[str, int])
     """The memories of the caller's by name, and the bytes that are used of each; none where it is one."""
+
+    @property
+    def entry(self) -> Entry:
+        """The function of a model, or the first one of a library."""
+        return next(iter(self.functions.values()))
+
+    @property
+    def is_library(self) -> bool:
+        """Whether its functions have names."""
+        return "" not in self.functions
+
+
+def main_name(function: str) -> str:
+    """The name in C of `@main` of a function."""
+    return joined_name(MAIN_FUNCTION, function)
 
 
 def export_source(program: CProgram, path: str | Path, options: ExportOptions) -> Exported:
@@ -60,9 +79,10 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     target = Path(path)
     check_place(target)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
-    expect_exportable(program.entry, options)
+    for function, entry in program.functions.items():
+        expect_function(function, entry, options)
     weight_bytes = sum(map(len, weight_chunks(program.arrays)))
-    stack = stack_bytes(program.module)
+    stack = max(program.stacks.values())
     expect_stack(stack, options)
     facts = HeaderFacts(
         name,
@@ -70,7 +90,8 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
         weight_bytes,
         stack,
         options.host_calls == "callback",
-        is_source=True,
+        threads=False,
+        stacks={joined_name(name, function): size for function, size in program.stacks.items()},
         pools=program.pools,
     )
     header = target.with_suffix(".h")
@@ -78,15 +99,23 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     files: dict[Path, Sequence[Chunk]] = {target: [text.code.encode()]}
     if text.constants:
         files[target.with_name(f"{target.stem}_weights.c")] = [part.encode() for part in text.constants]
-    files[header] = [header_text(program.entry, program.triple, (), facts).encode()]
+    files[header] = [_header(program, facts).encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(program.arrays)
     write_files(files)
-    symbols = [f"{name}_{each}" for each in ("workspace_bytes", "run", "message", "json")]
+    c_names = [joined_name(name, function) for function in program.functions]
+    symbols = [f"{own}_{each}" for own in c_names for each in ("workspace_bytes", "run", "message", "json")]
+    symbols += [f"{name}_json"] if program.is_library else []
     symbols += [f"{name}_check_weights"] if options.weights == "file" else []
     workspace = ", ".join(f"{pool}: {size}" for pool, size in program.pools.items())
-    workspace = workspace or str(program.entry.interface.arena_bytes)
+    workspace = workspace or workspace_text(program.functions)
     return Exported(tuple(files), tuple(symbols), workspace, stack, len(text.code), weight_bytes)
+
+
+def _header(program: CProgram, facts: HeaderFacts) -> str:
+    if program.is_library:
+        return library_header_text(program.functions, program.triple, (), facts)
+    return header_text(program.entry, program.triple, (), facts)
 
 
 class _Source:
@@ -119,29 +148,51 @@ class _Source:
     def _text(
         self, header: str, places: Mapping[str, str], names: Mapping[str, str], declarations: Sequence[str]
     ) -> str:
-        name, program, entry = self._name, self._program, self._program.entry
+        name, program = self._name, self._program
         source = emit_c(program.module, program.weights, places=places, names=names)
-        outputs = max(1, len(entry.interface.outputs))
-        about = description(name, entry, program.triple, (), program.arrays, self._weights, program.facts)
-        text = json.dumps(about, separators=(",", ":"), sort_keys=True)
+        outputs = max(1, *(len(entry.interface.outputs) for entry in program.functions.values()))
+        entries = [self._entry(function, entry) for function, entry in program.functions.items()]
+        checked = dict.fromkeys(part for entry in entries for part in entry.helpers())
         parts = [
             f"/* {name}: made by stepwell. C99, freestanding. */",
             f'#include "{header}"\n\n#include <stddef.h>\n#include <stdint.h>\n',
             f"typedef {name}_call model_call;\nenum {{ MODEL_OUTPUTS = {outputs} }};\n",
             *declarations,
             source.text,
-            EntryText(name, entry, self._weights, self._types(), program.pools).text(text),
+            *(f"{part}\n" for part in checked),
+            *(
+                entry.text(self._description(function, program.functions[function]))
+                for function, entry in zip(program.functions, entries, strict=True)
+            ),
         ]
+        if program.is_library:
+            about = library_description(
+                name, program.functions, program.triple, (), program.arrays, self._weights
+            )
+            parts.append(constant_text(f"{name}_json", _json(about)))
         if self._weights == "file":
             parts.append(weights_check_function(name, weight_chunks(program.arrays)))
         return "\n".join(parts)
 
-    def _types(self) -> list[str]:
+    def _entry(self, function: str, entry: Entry) -> EntryText:
+        """The C of the entry of a function."""
+        main, types = main_name(function), self._types(function, entry)
+        name = joined_name(self._name, function)
+        return EntryText(name, entry, self._weights, types, self._program.pools, main, self._name)
+
+    def _description(self, function: str, entry: Entry) -> str:
+        """The description of a function."""
+        program, name = self._program, joined_name(self._name, function)
+        numbers = entry.weights if program.is_library else range(len(program.arrays))
+        arrays = [program.arrays[number] for number in numbers]
+        return _json(description(name, entry, program.triple, (), arrays, self._weights, program.facts))
+
+    def _types(self, function: str, entry: Entry) -> list[str]:
         """The types in C of the parameters of `@main` for inputs and outputs."""
-        interface = self._program.entry.interface
+        interface = entry.interface
         functions = [op for op in self._program.module.ops if isinstance(op, emitc.FuncOp)]
-        main = next(op for op in functions if op.sym_name.data == MAIN_FUNCTION)
-        hidden = 1 + bool(interface.published) + bool(self._program.entry.slots)
+        main = next(op for op in functions if op.sym_name.data == main_name(function))
+        hidden = 1 + bool(interface.published) + bool(entry.slots)
         inputs = len(interface.inputs)
         args = main.body.block.args[hidden : hidden + inputs + len(interface.outputs)]
         return [c_type(arg.type, const=number < inputs) for number, arg in enumerate(args)]
@@ -154,6 +205,10 @@ class _Source:
             op.sym_name.data: address_text(op.type, base, offset)
             for op, offset in zip(globals, offsets, strict=True)
         }
+
+
+def _json(about: Mapping[str, object]) -> str:
+    return json.dumps(about, separators=(",", ":"), sort_keys=True)
 
 
 def _weight_name(op: emitc.GlobalOp) -> str:

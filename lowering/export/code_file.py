@@ -11,9 +11,9 @@ from stepwell.lowering.export.elf_shared import elf_shared
 from stepwell.lowering.export.parts import Chunk, Parts
 from stepwell.lowering.export.systems import coff_object, macho_library, macho_object, pe_library
 from stepwell.runtime.link.elf import ObjectFile, Section, Symbol
-from stepwell.runtime.machine.demands import arch_of, system_of
+from stepwell.runtime.targets.triples import arch_of, system_of
 
-_OBJECTS = {"linux": elf_object, "windows": coff_object, "apple": macho_object}
+_OBJECTS = {"linux": elf_object, "windows": coff_object, "apple": macho_object, "none": elf_object}
 # Touches each page of a frame of rax bytes, in order: Windows adds pages to a stack one by one.
 _STACK_CHECK = bytes.fromhex(
     "5150483d00100000488d4c241872184881e900100000488509482d00100000483d0010000077e84829c14885095859c3"

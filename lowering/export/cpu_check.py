@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepwell.runtime.machine.cpu_features import X86_64
-from stepwell.runtime.machine.demands import arch_of
+from stepwell.runtime.targets.triples import arch_of
 
 _REGISTERS = "abcd"
 

@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.link.elf import ELF64, MACHINES, ElfClass, elf_class
+from stepwell.runtime.link.thumb import THUMB
 
-MACHINE_NUMBERS: Mapping[str, int] = {arch: number for number, arch in MACHINES.items()}
+MACHINE_NUMBERS: Mapping[str, int] = {
+    **{arch: number for number, arch in MACHINES.items()},
+    THUMB: next(number for number, arch in MACHINES.items() if arch == "armv7"),
+}
 _RELOCATABLE = 1
 PROGRAM, SYMBOLS, STRINGS, RELOCATIONS, RELOCATIONS_IN_PLACE = 1, 2, 3, 4, 9
 WRITE, ALLOCATE, EXECUTE, _INFO_LINK = 1, 2, 4, 0x40
@@ -68,7 +72,9 @@ def program_bytes(elf: ElfClass) -> int:
 
 def flags_of(arch: str) -> int:
     """The flags in the header of a file: the calling convention."""
-    return {"armv7": 0x5000400, "riscv64": 0x5}.get(arch, 0)  # EABI 5 with floats in registers; doubles too
+    # EABI 5, with floats in registers; on RISC-V doubles too. Functions of Thumb in objects have no such
+    # arguments: programs may pass floats as they like.
+    return {"armv7": 0x5000400, THUMB: 0x5000000, "riscv64": 0x5}.get(arch, 0)
 
 
 def header(
@@ -134,8 +140,8 @@ def elf_object(parts: Parts) -> list[Chunk]:
     if parts.weights:
         contents = weight_chunks(parts.weights)
         sections.append(Section(".rodata", PROGRAM, ALLOCATE, contents, ARENA_ALIGNMENT))
-    # Without this section the program's stack becomes executable.
-    sections.append(Section(".note.GNU-stack", PROGRAM, 0, []))
+    # Without this section a program's stack becomes executable; where there is no system, linkers warn of it.
+    sections += [] if code.arch == THUMB else [Section(".note.GNU-stack", PROGRAM, 0, [])]
     strings, rows, locals = _symbols(parts)
     table = len(sections) + 1
     numbers = {name: number for number, (name, _) in enumerate(rows)}
@@ -156,9 +162,16 @@ def _symbols(parts: Parts) -> tuple[Strings, list[tuple[str, bytes]], int]:
     exported = {each.name: each for each in parts.symbols}
     rows = [("", bytes(elf.symbol.size))]
 
+    is_thumb = code.arch == THUMB
+
     def add(name: str, binding: int, kind: int, section: int, place: tuple[int, int], hidden: bool) -> None:
+        place = place[0] | (kind == FUNCTION and is_thumb), place[1]
         rows.append((name, symbol(elf, strings.offset(name), binding, kind, section, place, hidden)))
 
+    if is_thumb:  # by these, debuggers know instructions from constants
+        end = max(offset + size for offset, size in code.symbols.values())
+        add("$t", _LOCAL, 0, _TEXT, (0, 0), False)
+        add("$d", _LOCAL, 0, _TEXT, (end, 0), False)
     for name, place in code.symbols.items():
         if name not in exported:
             add(name, _LOCAL, FUNCTION, _TEXT, place, False)

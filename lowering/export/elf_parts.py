@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from stepwell.lowering.c_math import MATH_FUNCTIONS, math_code
+from stepwell.lowering.export.c_library import library_code, library_functions
 from stepwell.lowering.export.ffi import IMPORTS_SYMBOL, ffi_functions
 from stepwell.lowering.export.parts import ExportedSymbol, Parts
 from stepwell.lowering.export.stack_bound import stack_bound
@@ -19,8 +20,8 @@ from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.link.elf import ObjectFile
 from stepwell.runtime.link.linker import FlatCode, UndefinedSymbols, flat_link
 from stepwell.runtime.link.relinked import as_object, read_paired
-from stepwell.runtime.machine.demands import arch_of, system_of
-from stepwell.runtime.machine.target import described
+from stepwell.runtime.machine.target import TargetDescription, described
+from stepwell.runtime.targets.triples import arch_of, has_threads, system_of
 
 _ENTRY = ("workspace_bytes", "run", "message", "json", "main")
 _FILE = ("json", "check_weights")
@@ -34,6 +35,11 @@ class EntryCode(NamedTuple):
     variant: Variant
     entry: bytes
     """The object of its entry."""
+
+    @property
+    def target(self) -> TargetDescription:
+        """The target of its code."""
+        return described(self.variant.triple, self.variant.features)
 
     @property
     def alias(self) -> str:
@@ -60,6 +66,8 @@ def elf_parts(
     """
     shared = [*map(read_paired, support)]
     shared += [*more, *_mathematics(functions, [*shared, *more])]
+    outside = [read_paired(ffi)] if ffi else []
+    shared += _c_library(functions, [*shared, *outside])
     files, stacks = list[ObjectFile](), dict[str, int]()
     for each in functions:
         code, entry = _with_alias(each), _calling(read_paired(each.entry), each.alias)
@@ -67,8 +75,8 @@ def elf_parts(
         # Of several functions, kernels with the same name have the same code.
         kernels = code if len(functions) == 1 else [_as_weak(file, each.alias) for file in code]
         files += [*(file for file in kernels if file not in files), entry]
-    files += [read_paired(ffi)] if ffi else []
-    code = _linked([*files, *shared], [IMPORTS_SYMBOL, *(f"{each.name}_weights" for each in functions)])
+    open_names = [IMPORTS_SYMBOL, *(f"{each.name}_weights" for each in functions)]
+    code = _linked([*files, *outside, *shared], open_names)
     weights_of_file = f"{name}_weights"
     open = [
         (place, kind, symbol if symbol == IMPORTS_SYMBOL else weights_of_file, addend)
@@ -80,7 +88,7 @@ def elf_parts(
     names = list(dict.fromkeys([*names, *(f"{name}_{suffix}" for suffix in _FILE)]))
     symbols = [ExportedSymbol(function) for function in names if function in code.symbols]
     links, is_weak = pool_links(name, functions[0].variant.triple)
-    places = {link: code.symbols[own] for link, own in zip(links, POOL_FUNCTIONS, strict=True)}
+    places = {link: code.symbols[own] for link, own in zip(links, POOL_FUNCTIONS, strict=False)}
     code = code._replace(symbols={**code.symbols, **places})
     symbols += [ExportedSymbol(link, is_weak) for link in links]
     imports = IMPORTS_SYMBOL if ffi else ""
@@ -90,13 +98,27 @@ def elf_parts(
 def _mathematics(functions: Sequence[EntryCode], support: Sequence[ObjectFile]) -> list[ObjectFile]:
     """The object with the functions of `math.h` that kernels call."""
     files = [file for each in functions for file in _with_alias(each)]
-    defined = {s.name for file in (*files, *support) for s in file.symbols if s.section}
-    used = {s.name for file in files for s in file.symbols if not s.section} - defined
-    if not (names := used & MATH_FUNCTIONS):
+    if not (names := _undefined([*files, *support]) & MATH_FUNCTIONS):
         return []
-    variant = functions[0].variant
-    target = described(variant.triple, variant.features)
-    return [read_paired(compile_to_object(math_code(names), target, optimize=False))]
+    return [read_paired(compile_to_object(math_code(names), functions[0].target, optimize=False))]
+
+
+def _c_library(functions: Sequence[EntryCode], support: Sequence[ObjectFile]) -> list[ObjectFile]:
+    """The object with the functions of the C library that code calls by itself."""
+    files = [file for each in functions for file in (*_with_alias(each), read_paired(each.entry))]
+    target, own = functions[0].target, list[ObjectFile]()
+    known, names = library_functions(target.arch, target.pointer_bytes), set[str]()
+    while new := _undefined([*files, *support, *own]) & known.keys():
+        names |= new  # code of the library may call some more
+        text = library_code(names, target.arch, target.pointer_bytes)
+        own = [read_paired(compile_to_object(text, target, optimize=False))]
+    return own
+
+
+def _undefined(files: Sequence[ObjectFile]) -> set[str]:
+    """The names that files refer to, and do not define."""
+    defined = {s.name for file in files for s in file.symbols if s.section}
+    return {s.name for file in files for s in file.symbols if not s.section} - defined
 
 
 def pool_links(name: str, triple: str) -> tuple[Sequence[str], bool]:
@@ -104,8 +126,11 @@ def pool_links(name: str, triple: str) -> tuple[Sequence[str], bool]:
     The link names of the functions of a pool, and whether they are weak.
 
     Files of one program may all have the weak functions of ELF. Elsewhere weak ones need a section each, and
-    code is in one piece: there the names are the model's, and its header's macros have them.
+    code is in one piece: there the names are the model's, and its header's macros have them. There are none
+    on machines without threads.
     """
+    if not has_threads(arch_of(triple)):
+        return (), False
     if system_of(triple) == "linux":
         return POOL_FUNCTIONS, True
     return [f"{name}_{function.removeprefix(POOL_PREFIX)}" for function in POOL_FUNCTIONS], False

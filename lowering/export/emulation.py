@@ -22,9 +22,9 @@ from stepwell.runtime.abi import CallField as Field
 from stepwell.runtime.errors import InternalError, StepwellError
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.interface import Array, Binding, Interface, checked_input
-from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import described
 from stepwell.runtime.targets.cpu import level_of
+from stepwell.runtime.targets.triples import arch_of, system_of
 
 _NAME = "model"
 _HEAP_BYTES = 1 << 26
@@ -195,8 +195,10 @@ class _Picture:
 def _emulator(triple: str, features: Sequence[str]) -> list[str]:
     """The command before a program's path. Raises: StepwellError `missing-emulator`."""
     row = level_of(arch_of(triple), frozenset(features))
-    if row is None or system_of(triple) in ("windows", "apple"):
-        raise StepwellError("missing-emulator", None, f"no emulator is known for {triple}")
+    if row is None or row.emulator == "none" or system_of(triple) in ("windows", "apple"):
+        message = f"no emulator runs programs for {triple} here"
+        help = "export the model, and run it there"
+        raise StepwellError("missing-emulator", None, message, help=help)
     if row.emulator == "native":
         return []
     command = shlex.split(row.emulator)

@@ -25,7 +25,6 @@ from stepwell.dialects.sched_entry import EntryOp
 from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import DimsAttr, element_of
 from stepwell.lowering.emit_llvm import emit_llvm
-from stepwell.lowering.export.freestanding import freestanding_code
 from stepwell.lowering.kernels.exported_pool import exported_pool_code
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
@@ -102,8 +101,6 @@ def entry_object(module: ModuleOp, description: Mapping[str, object], target: Ta
 
 
 @cache
-def support_objects(target: TargetDescription) -> tuple[bytes, bytes]:
-    """The objects of the thread pool and of the functions of the C library."""
-    pool = compile_to_object(exported_pool_code(target), target, optimize=False)
-    text = freestanding_code(target.arch, target.pointer_bytes)
-    return pool, compile_to_object(text, target, optimize=False)
+def pool_object(target: TargetDescription) -> bytes:
+    """The object of the thread pool."""
+    return compile_to_object(exported_pool_code(target), target, optimize=False)

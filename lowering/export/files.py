@@ -13,7 +13,7 @@ from stepwell.lowering.export.code_file import code_file, support_of_system
 from stepwell.lowering.export.description import description
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
 from stepwell.lowering.export.emulated import driver_code, system_object
-from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
+from stepwell.lowering.export.entry_object import entry_module, entry_object, pool_object
 from stepwell.lowering.export.ffi import FfiEntry, ffi_code, is_function
 from stepwell.lowering.export.header import HeaderFacts, header_text
 from stepwell.lowering.export.names import caller_symbols, checked_name, default_name
@@ -34,11 +34,13 @@ from stepwell.runtime.files.exported import (
 from stepwell.runtime.files.whole_files import check_place, whole_file
 from stepwell.runtime.image import Entry, ModelImage, Variant
 from stepwell.runtime.interface import Array
-from stepwell.runtime.machine.demands import arch_of, system_of
 from stepwell.runtime.machine.target import TargetDescription, described
+from stepwell.runtime.targets.triples import arch_of, has_threads, system_of
 
 MAX_EMBEDDED_BYTES = 1 << 31
 """The limit of weights in a file of code, whose instructions have distances of 32 bits with a sign."""
+MAX_DEFAULT_BYTES = 1 << 30
+"""The most weights that are in a file of code without being asked for: programs load them as a whole."""
 THREADS_NAME = "stepwell_threads.h"
 
 
@@ -60,6 +62,13 @@ class ExportOptions(NamedTuple):
     def pool_texts(self) -> tuple[str, ...]:
         """The memory pools as `plan-memory` has them."""
         return tuple(f"{name}={size}" for name, size in (self.memory_pools or {}).items())
+
+
+def with_place(options: ExportOptions, place: str | None, weights: Sequence[Array]) -> ExportOptions:
+    """The options with the place that a user chose for weights, or else with one by their size."""
+    if place is None:
+        place = "embed" if sum(array.nbytes for array in weights) <= MAX_DEFAULT_BYTES else "file"
+    return options._replace(weights=place)
 
 
 class Exported(NamedTuple):
@@ -95,7 +104,7 @@ def export_image(
     expect_suffix(target, variant)
     if target.suffix in WASM_SUFFIXES:
         expect_stack(0, options)
-        return _export_wasm(image, relaxed, target, name, options)
+        return export_wasm(image, relaxed, target, name, options)
     expect_exportable(entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
@@ -106,10 +115,12 @@ def export_image(
     expect_stack(parts.stack_bytes, options)
     weight_bytes = sum(map(len, weight_chunks(parts.weights or tuple(arrays))))
     host = options.host_calls == "callback"
-    facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host)
+    threads = has_threads(arch_of(variant.triple))
+    facts = HeaderFacts(name, options.weights, weight_bytes, parts.stack_bytes, host, threads)
     files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, variant.triple, target)}
     files[target.with_suffix(".h")] = [header_text(entry, variant.triple, variant.features, facts).encode()]
-    files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
+    if threads:
+        files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(arrays)
     write_files(files)
@@ -121,18 +132,20 @@ def export_image(
 
 def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
     """A model for WebAssembly. Raises: StepwellError, where a module cannot run it."""
-    entry = image.main
     if options.host_calls != "refuse":
         message = "a module of WebAssembly imports its memory alone, and no function for host calls"
         raise StepwellError("bad-option", None, message, help="leave --host-calls out")
-    expect_exportable(entry, options)
+    functions = image.functions if image.is_library else {"": image.main}
+    for function, entry in functions.items():
+        expect_function(function, entry, options)
     if image.weight_check is not None:
         image.weight_check.wait()
-    arrays = tuple(image.weights[number] for number in entry.weights)
-    return WasmModel(entry, variant_of(entry), arrays, image.summary)
+    arrays = image.weights if image.is_library else [image.weights[n] for n in image.main.weights]
+    coded = {name: (entry, variant_of(entry)) for name, entry in functions.items()}
+    return WasmModel(coded, tuple(arrays), {} if image.is_library else image.summary)
 
 
-def _export_wasm(
+def export_wasm(
     image: ModelImage, relaxed: ModelImage | None, path: Path, name: str, options: ExportOptions
 ) -> Exported:
     """Write a module or package of WebAssembly."""
@@ -143,8 +156,14 @@ def _export_wasm(
         check_place(file)
     write_files(done.files)
     weight_bytes = sum(map(len, weight_chunks(model.arrays)))
-    workspace = str(model.entry.interface.arena_bytes)
+    workspace = workspace_text(model.entries)
     return Exported(tuple(done.files), done.exports, workspace, 0, done.code_bytes, weight_bytes)
+
+
+def workspace_text(functions: Mapping[str, Entry]) -> str:
+    """The bytes of the workspace of each function."""
+    sizes = [(name, str(entry.interface.arena_bytes)) for name, entry in functions.items()]
+    return ", ".join(f"{name}: {size}" if name else size for name, size in sizes)
 
 
 def _parts(
@@ -163,7 +182,7 @@ def _parts(
     offsets = weight_offsets([array.nbytes for array in arrays])
     about = description(name, entry, variant.triple, variant.features, arrays, options.weights, facts)
     function = EntryCode(name, variant, entry_code(name, entry, offsets, about, options, machine))
-    support = [*support_objects(machine), *check_objects(name, arrays, options, machine)]
+    support = [pool_object(machine), *check_objects(name, arrays, options, machine)]
     own = arrays if options.weights == "embed" else ()
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
     if not is_program:
@@ -282,6 +301,14 @@ def expect_exportable(entry: Entry, options: ExportOptions) -> None:
         )
 
 
+def expect_function(function: str, entry: Entry, options: ExportOptions) -> None:
+    """Refuse a function that programs in C cannot call, by its name in a library."""
+    try:
+        expect_exportable(entry, options)
+    except StepwellError as error:
+        raise (error.at(f"function {function!r} of the library") if function else error) from None
+
+
 def expect_stack(stack: int, options: ExportOptions) -> None:
     """
     Refuse a model that may need more stack than there is.
@@ -324,7 +351,7 @@ def expect_room(path: Path, weights: Sequence[Array], options: ExportOptions) ->
 def expect_no_pools(options: ExportOptions) -> None:
     """Refuse memory pools for what is no C source alone. Raises: StepwellError `bad-option`."""
     if options.memory_pools is not None:
-        message = "memory pools are for C source, whose compiler and linker know the memories"
+        message = "memory pools are for C source of one model, whose compiler and linker know the memories"
         raise StepwellError("bad-option", None, message, help="write FILE.c, or leave --memory-pools out")
 
 

@@ -112,6 +112,54 @@ def _rotated(field: int) -> int:
     return (value >> shift | value << (32 - shift)) & 0xFFFFFFFF
 
 
+def _thumb(code: bytes) -> int | None:
+    total, position = 0, 0
+    while position + 2 <= len(code):
+        (half,) = struct.unpack_from("<H", code, position)
+        position += 2
+        if half >> 11 not in (0b11101, 0b11110, 0b11111):
+            if half & 0xFE00 == 0xB400:  # push
+                total += 4 * (half & 0x1FF).bit_count()
+            elif half & 0xFF80 == 0xB080:  # sub sp, N
+                total += 4 * (half & 0x7F)
+            elif half & 0xFF87 == 0x4685:  # mov sp, of a register that was rounded
+                total += _ALIGNED_BYTES
+        elif position + 2 <= len(code):
+            size = _thumb_pair(half, *struct.unpack_from("<H", code, position))
+            position += 2
+            if size is None:
+                return None
+            total += size
+    return total
+
+
+def _thumb_pair(first: int, second: int) -> int | None:
+    """The bytes of an instruction of 32 bits; None for a register's."""
+    immediate = (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | second & 0xFF
+    if first == 0xE92D:  # push.w
+        return 4 * second.bit_count()
+    if first == 0xF84D and second & 0xFFF == 0xD04:  # push of one
+        return 4
+    if first & 0xFFBF == 0xED2D and second & 0xE00 == 0xA00:  # vpush
+        return 4 * (second & 0xFF)
+    if first & 0xFBEF == 0xF1AD and second & 0x8F00 == 0x0D00:  # sub.w sp, sp, N
+        return _spread(immediate)
+    if first & 0xFBFF == 0xF2AD and second & 0x8F00 == 0x0D00:  # subw
+        return immediate
+    if first & 0xFFEF == 0xEBAD and second & 0xF00 == 0xD00:  # sub of a register
+        return None
+    return 0
+
+
+def _spread(field: int) -> int:
+    """The value of a constant of 12 bits in Thumb: a byte, once or repeated, or 8 bits with a 1, rotated."""
+    low = field & 0xFF
+    if field >> 10:
+        rotated, shift = low | 0x80, field >> 7
+        return (rotated >> shift | rotated << (32 - shift)) & 0xFFFFFFFF
+    return low * (0x1, 0x10001, 0x1000100, 0x1010101)[field >> 8]
+
+
 def _riscv64(code: bytes) -> int | None:
     total, position, upper = 0, 0, dict[int, int]()
     while position + 2 <= len(code):
@@ -169,5 +217,6 @@ _FRAMES: Mapping[str, Callable[[bytes], int | None]] = {
     "x86_64": _x86_64,
     "aarch64": _aarch64,
     "armv7": _armv7,
+    "thumb": _thumb,
     "riscv64": _riscv64,
 }

@@ -61,8 +61,8 @@ class HeaderFacts:
     weight_bytes: int
     stack_bytes: int
     host_calls: bool
-    is_source: bool = False
-    """Whether the code is C."""
+    threads: bool = True
+    """Whether the code has a pool for threads: C source and code for microcontrollers have none."""
     stacks: Mapping[str, int] = field(default_factory=dict[str, int])
     """The most stack of each function of a library, by its name in C."""
     pools: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -79,7 +79,7 @@ def _pool(name: str, triple: str) -> str:
 def header_text(entry: Entry, triple: str, features: Sequence[str], facts: HeaderFacts) -> str:
     """The header of a function's code for a target; C source has no threads."""
     constants = [*_constants(entry, facts), *_weights_constants(facts)]
-    parts = ["\n".join(constants) + "\n", *_function(entry, facts)]
+    parts = ["\n".join(constants) + "\n", *_function(entry, facts, _call(facts.name, facts))]
     parts[-1] += _check_function(facts)
     return _whole(parts, triple, features, facts)
 
@@ -89,10 +89,11 @@ def library_header_text(
 ) -> str:
     """The header of a library, whose functions have the stacks `facts.stacks`."""
     name = facts.name
-    parts = ["".join(f"{line}\n" for line in _weights_constants(facts))]
+    parts = ["".join(f"{line}\n" for line in _weights_constants(facts)) + _call(name, facts) + "\n"]
     for function, entry in functions.items():
         own = replace(facts, name=f"{name}_{function}", stack_bytes=facts.stacks[f"{name}_{function}"])
-        parts += ["\n".join([f"/* {function} */", *_constants(entry, own)]) + "\n", *_function(entry, own)]
+        parts += ["\n".join([f"/* {function} */", *_constants(entry, own)]) + "\n"]
+        parts += _function(entry, own, f"typedef {name}_call {own.name}_call;")
     about = f"const char *{name}_json(void); /* the description of the library */\n"
     return _whole([*parts, about + _check_function(facts)], triple, features, facts)
 
@@ -104,15 +105,15 @@ def _whole(parts: Sequence[str], triple: str, features: Sequence[str], facts: He
         f"/* {name}: made by stepwell for {triple}. */",
         f"#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>",
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        COMMON if facts.is_source else COMMON + _pool(name, triple),
+        COMMON + _pool(name, triple) if facts.threads else COMMON,
     ]
     last = [CPUID] if needs_cpuid(triple, features) else []
     last += [supported_function(name, triple, features), "#ifdef __cplusplus\n}\n#endif\n#endif"]
     return "\n".join([*first, *parts, *last]) + "\n"
 
 
-def _function(entry: Entry, facts: HeaderFacts) -> list[str]:
-    """The types and functions of a function of the model."""
+def _function(entry: Entry, facts: HeaderFacts, call: str) -> list[str]:
+    """The types and functions of a function of the model; `call` declares the struct of a call."""
     name, interface, symbols = facts.name, entry.interface, caller_symbols(entry)
     parts: list[str] = []
     if symbols:
@@ -123,7 +124,7 @@ def _function(entry: Entry, facts: HeaderFacts) -> list[str]:
         parts.append(f"typedef struct {{{members} }} {name}_shapes; /* of outputs, after a call */")
     parts.append(_struct(f"{name}_inputs", interface.inputs, "const {type} *{name}"))
     allocated = ["{type} *" + "*" * is_allocated(spec, interface) + "{name}" for spec in interface.outputs]
-    parts += [_struct(f"{name}_outputs", interface.outputs, allocated), _call(name, facts), ""]
+    parts += [_struct(f"{name}_outputs", interface.outputs, allocated), call, ""]
     return [*parts, _functions(entry, facts, symbols)]
 
 
@@ -183,7 +184,7 @@ def _comment(spec: TensorSpec, name: str) -> str:
 
 def _call(name: str, facts: HeaderFacts) -> str:
     weights = f"their address, aligned to {ARENA_ALIGNMENT}" if facts.weights == "file" else "unused"
-    pool = "unused" if facts.is_source else "NULL: the calling thread alone"
+    pool = "NULL: the calling thread alone" if facts.threads else "unused"
     pools = f"  void *memories[{len(facts.pools)}]; /* {', '.join(facts.pools)} */\n" if facts.pools else ""
     return f"""\
 typedef struct {{ /* set it to zero, then fill in what you need */

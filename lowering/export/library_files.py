@@ -10,7 +10,7 @@ from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.lowering.export.code_file import code_file, support_of_system
 from stepwell.lowering.export.description import description, library_description, text_code
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
-from stepwell.lowering.export.entry_object import support_objects
+from stepwell.lowering.export.entry_object import pool_object
 from stepwell.lowering.export.ffi import FfiEntry
 from stepwell.lowering.export.files import (
     THREADS_NAME,
@@ -18,46 +18,52 @@ from stepwell.lowering.export.files import (
     ExportOptions,
     check_objects,
     entry_code,
-    expect_exportable,
+    expect_function,
     expect_no_pools,
     expect_room,
     expect_stack,
     expect_suffix,
+    export_wasm,
     ffi_object,
     variant_of,
+    workspace_text,
     write_files,
 )
 from stepwell.lowering.export.header import HeaderFacts, library_header_text
-from stepwell.lowering.export.names import checked_name, default_name
+from stepwell.lowering.export.names import checked_name, default_name, expect_names_of_c
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.files.exported import CODE_SUFFIXES, LIBRARY_SUFFIX
+from stepwell.runtime.files.exported import LIBRARY_SUFFIX, WASM_SUFFIXES
 from stepwell.runtime.files.whole_files import check_place
-from stepwell.runtime.image import Entry, ModelImage, Variant
+from stepwell.runtime.image import ModelImage, Variant
 from stepwell.runtime.machine.target import described
+from stepwell.runtime.targets.triples import arch_of, has_threads
 
 
-def export_library(image: ModelImage, path: str | Path, options: ExportOptions) -> Exported:
+def export_library(
+    image: ModelImage, path: str | Path, options: ExportOptions, relaxed: ModelImage | None = None
+) -> Exported:
     """
     Write the functions of a library to one file, and one header: `llm_decode_run` of `decode` in `llm.so`.
 
+    Args: `relaxed` is the same library for WebAssembly with relaxed SIMD, which a package contains too.
     Raises: StepwellError `bad-option`, `bad-name`, …, as `export_image`; nothing is left half written.
     """
     target = Path(path)
     check_place(target)
     expect_no_pools(options)
     name = checked_name(default_name(target.stem) if options.name is None else options.name)
-    if target.suffix not in CODE_SUFFIXES:
-        message = f"a library of several functions is written as {', '.join(CODE_SUFFIXES)}"
-        raise StepwellError("bad-option", str(path), message, help="export its models one by one")
     variants = {function: variant_of(entry) for function, entry in image.functions.items()}
     triple, features = _common_target(variants)
     expect_suffix(target, next(iter(variants.values())))
+    if target.suffix in WASM_SUFFIXES:
+        expect_stack(0, options)
+        return export_wasm(image, relaxed, target, name, options)
     for function, entry in image.functions.items():
-        _expect_function(function, entry, options)
-    _expect_names_of_c(image.functions)
+        expect_function(function, entry, options)
+    expect_names_of_c(image.functions)
     if image.weight_check is not None:
         image.weight_check.wait()
     expect_room(target, image.weights, options)
@@ -66,14 +72,16 @@ def export_library(image: ModelImage, path: str | Path, options: ExportOptions) 
     files: dict[Path, Sequence[Chunk]] = {target: code_file(parts, triple, target)}
     weight_bytes = sum(map(len, weight_chunks(image.weights)))
     host = options.host_calls == "callback"
-    facts = HeaderFacts(name, options.weights, weight_bytes, 0, host, stacks=parts.stacks)
+    threads = has_threads(arch_of(triple))
+    facts = HeaderFacts(name, options.weights, weight_bytes, 0, host, threads, parts.stacks)
     header = library_header_text(image.functions, triple, features, facts)
     files[target.with_suffix(".h")] = [header.encode()]
-    files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
+    if threads:
+        files[target.with_name(THREADS_NAME)] = [THREADS_HEADER.encode()]
     if options.weights != "embed":
         files[target.with_suffix(".weights")] = weight_chunks(image.weights)
     write_files(files)
-    workspace = ", ".join(f"{f}: {entry.interface.arena_bytes}" for f, entry in image.functions.items())
+    workspace = workspace_text(image.functions)
     symbols, code_bytes = tuple(symbol.name for symbol in parts.symbols), len(parts.code.contents)
     return Exported(tuple(files), symbols, workspace, parts.stack_bytes, code_bytes, weight_bytes)
 
@@ -96,7 +104,7 @@ def _parts(
     about = library_description(name, image.functions, triple, features, image.weights, options.weights)
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
     shown = compile_to_object(text_code(f"{name}_json", text), machine, optimize=False)
-    support = [shown, *support_objects(machine), *check_objects(name, image.weights, options, machine)]
+    support = [shown, pool_object(machine), *check_objects(name, image.weights, options, machine)]
     own_weights = image.weights if options.weights == "embed" else ()
     outside = ffi_object(ffi, options, machine) if is_shared else b""
     return elf_parts(name, functions, support, own_weights, text, support_of_system(triple), ffi=outside)
@@ -110,20 +118,3 @@ def _common_target(variants: Mapping[str, Variant]) -> tuple[str, tuple[str, ...
         raise StepwellError("bad-option", None, message, help="compile them for one target")
     features = {feature for variant in variants.values() for feature in variant.features}
     return triples.pop(), tuple(sorted(features))
-
-
-def _expect_function(function: str, entry: Entry, options: ExportOptions) -> None:
-    """Refuse a function that programs in C cannot call, by its name."""
-    try:
-        expect_exportable(entry, options)
-    except StepwellError as error:
-        raise error.at(f"function {function!r} of the library") from None
-
-
-def _expect_names_of_c(functions: Mapping[str, Entry]) -> None:
-    """Refuse names that are one name for the constants of a header. Raises: StepwellError `bad-name`."""
-    known: dict[str, str] = {}
-    for function in functions:
-        if (other := known.setdefault(function.upper(), function)) != function:
-            message = f"{other!r} and {function!r} are one name in capitals, which constants of C have"
-            raise StepwellError("bad-name", None, message, help="name one of them otherwise")

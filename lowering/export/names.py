@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import Entry
@@ -22,6 +22,11 @@ _KEYWORDS = frozenset(
 )
 RESERVED = "stepwell"
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def joined_name(name: str, function: str) -> str:
+    """The beginning of the names in C for a function of a library; a model has the name of the file."""
+    return f"{name}_{function}" if function else name
 
 
 def identifier(name: str) -> str:
@@ -70,3 +75,12 @@ def caller_symbols(entry: Entry) -> tuple[str, ...]:
     """The sizes that the caller passes, as `sched.entry` has them."""
     dims = [dim for spec in entry.interface.inputs for dim in spec.dims]
     return tuple(dict.fromkeys(str(dim) for dim in dims if str(dim) in dim.symbols()))
+
+
+def expect_names_of_c(functions: Iterable[str]) -> None:
+    """Refuse names of functions that constants of a header would share. Raises: StepwellError `bad-name`."""
+    known: dict[str, str] = {}
+    for function in functions:
+        if (other := known.setdefault(function.upper(), function)) != function:
+            message = f"{other!r} and {function!r} are one name in capitals, which constants of C have"
+            raise StepwellError("bad-name", None, message, help="name one of them otherwise")

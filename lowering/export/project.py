@@ -19,7 +19,7 @@ from stepwell.lowering.export.c_source import CProgram
 from stepwell.lowering.export.example import example_program
 from stepwell.lowering.export.files import Exported, ExportOptions, write_files
 from stepwell.lowering.export.library_files import export_library
-from stepwell.lowering.export.names import checked_name, default_name
+from stepwell.lowering.export.names import checked_name, default_name, joined_name
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.exported import PROJECT_SUFFIX
 from stepwell.runtime.files.whole_files import check_place
@@ -66,7 +66,7 @@ def export_image(
     """
     is_project = Path(path).suffix == PROJECT_SUFFIX
     if image.is_library and not (is_project and image.functions):
-        return export_library(image, path, options)
+        return export_library(image, path, options, relaxed)
     if not is_project:
         return files.export_image(image, path, options, relaxed)
 
@@ -87,7 +87,7 @@ def export_source(program: CProgram, path: str | Path, options: ExportOptions) -
     def write(inner: Path, chosen: ExportOptions) -> Exported:
         return c_source.export_source(program, inner, chosen)
 
-    return _export(Path(path), program.triple, {"": program.entry}, options, write, ".c")
+    return _export(Path(path), program.triple, program.functions, options, write, ".c")
 
 
 def _export(
@@ -117,7 +117,7 @@ def _export(
     sources = sorted(each for each in contents if each.endswith(".c"))
     contents["CMakeLists.txt"] = _cmake(name, sources, list(entries)).encode()
     for function, entry in entries.items():
-        text = example_program(_joined(name, function), entry, options.weights, name)
+        text = example_program(joined_name(name, function), entry, options.weights, name)
         contents[_example(function)] = text.encode()
     contents["manifest.json"] = _manifest(name, triple, entries, done, contents).encode()
     write_files({path: [_archive({f"{name}/{each}": data for each, data in contents.items()})]})
@@ -130,11 +130,6 @@ def _place(file: Path, name: str) -> str:
     return places.get(file.suffix, file.name)
 
 
-def _joined(name: str, function: str) -> str:
-    """The name with which the functions in C of a function of the model begin."""
-    return f"{name}_{function}" if function else name
-
-
 def _example(function: str) -> str:
     """The place of the example of a function."""
     return f"example/{function or 'main'}.c"
@@ -143,7 +138,7 @@ def _example(function: str) -> str:
 def _cmake(name: str, sources: Sequence[str], functions: Sequence[str]) -> str:
     text = _CMAKE.replace("@LIBRARY@", _FROM_SOURCE if sources else _FROM_ARCHIVE)
     for function in functions:
-        example = _EXAMPLE.replace("@EXAMPLE@", _joined(name, function))
+        example = _EXAMPLE.replace("@EXAMPLE@", joined_name(name, function))
         text += example.replace("@SOURCE@", _example(function))
     return text.replace("@SOURCES@", " ".join(sources)).replace("@NAME@", name)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from stepwell.lowering.export.frames import frame_bytes
 from stepwell.runtime.abi import KERNEL_PREFIX
-from stepwell.runtime.link.elf import ObjectFile
+from stepwell.runtime.link.elf import ObjectFile, Section
 
 _RED_ZONES = {"x86_64": 128}
 """Bytes below the stack pointer that a function without calls uses."""
@@ -38,10 +38,28 @@ def stack_bound(code: Sequence[ObjectFile], support: Sequence[ObjectFile]) -> in
 
 def _functions(file: ObjectFile) -> Iterator[tuple[str, bytes]]:
     """Name and instructions of each function, once."""
-    sections = {section.number: section.contents for section in file.sections if section.is_code}
+    sections = {section.number: _instructions(file, section) for section in file.sections if section.is_code}
     known = set[tuple[int, int]]()
     for symbol in file.symbols:
         place = symbol.section, symbol.offset
         if symbol.is_function and symbol.section in sections and place not in known:
             known.add(place)
             yield symbol.name, sections[symbol.section][symbol.offset : symbol.offset + symbol.size]
+
+
+def _instructions(file: ObjectFile, section: Section) -> bytes:
+    """
+    The contents of a section of code, with zeros for constants between functions' instructions.
+
+    Objects for 32-bit Arm have symbols where constants begin (`$d`) and end.
+    """
+    begins = {s.offset: s.name for s in file.symbols if s.section == section.number and s.name in _MAPPING}
+    contents = bytearray(section.contents)
+    ends = [*sorted(begins)[1:], len(contents)]
+    for begin, end in zip(sorted(begins), ends, strict=False):
+        if begins[begin] == "$d":
+            contents[begin:end] = bytes(end - begin)
+    return bytes(contents)
+
+
+_MAPPING = ("$a", "$d", "$t")

@@ -12,6 +12,7 @@ from stepwell.runtime.abi import PARALLEL_FOR
 from stepwell.runtime.machine.pool import MAX_THREADS
 from stepwell.runtime.machine.pool_state import HANDLE_BYTES, STATE_BYTES, WORKER_SPINS, StateField
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.targets.triples import has_threads
 
 POOL_PREFIX = PARALLEL_FOR.removesuffix("parallel_for")
 """The beginning of the link names of a pool."""
@@ -121,6 +122,8 @@ define weak void @{POOL_PREFIX}pool_hooks(ptr %pool, ptr %wait, ptr %wake, ptr %
 
 
 def exported_pool_code(target: TargetDescription) -> str:
-    """The IR for a target. Raises: KeyError for an architecture that no pool has been written for."""
+    """The IR for a target; where it has no threads, `parallel_for` alone."""
+    if not has_threads(target.arch):
+        return pool_text(target.arch, _PARTS)
     waiting = _WAITING_IN_MEMORY if "atomics" in target.features else _WAITING
     return waiting + pool_text(target.arch, {**UNRECORDED, **_PARTS}) + _setup(target.pointer_bytes)

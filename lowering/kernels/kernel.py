@@ -19,12 +19,13 @@ from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.passes import run_pipeline
 from stepwell.passes.context import PassContext, Remark
-from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE
+from stepwell.passes.pipelines import LLVM_PIPELINE, LOOP_PIPELINE, SCHEDULE_PIPELINE, SMALL_LOOP_PIPELINE
 from stepwell.passes.reproducer import Reproducer
 from stepwell.passes.trace_events import span
 from stepwell.runtime.collector import collector_paused
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.targets.triples import has_threads
 
 KERNEL_PIPELINES = (SCHEDULE_PIPELINE, LOOP_PIPELINE, LLVM_PIPELINE)
 """From level 2 to level 4."""
@@ -117,7 +118,7 @@ def _compiled(
             run_pipeline(module, pipeline, ctx, reproducer)
 
     step(SCHEDULE_PIPELINE)
-    step(LOOP_PIPELINE)
+    step(LOOP_PIPELINE if has_threads(target.arch) else SMALL_LOOP_PIPELINE)
     (kernel,) = [found for op in module.ops if (found := kernel_of(op)) is not None]
     step(LLVM_PIPELINE)
     code = object_of(module, target)

@@ -26,6 +26,7 @@ from stepwell.runtime.errors import describe_location
 from stepwell.runtime.files.cache import KernelCache
 from stepwell.runtime.log import Record, collecting, logger, report
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.targets.triples import has_threads
 
 _log = logger(__name__)
 
@@ -61,7 +62,8 @@ def compile_kernels(
     Raises: StepwellError of the first kernel that cannot be compiled.
     """
     context = PassContext.current()
-    runs = {key: next_runs(KERNEL_RUNS, index * KERNEL_RUNS) for index, key in enumerate(kernels)}
+    count = KERNEL_RUNS + (not has_threads(target.arch))  # one more bounds the stack
+    runs = {key: next_runs(count, index * count) for index, key in enumerate(kernels)}
     kept = {} if cache is None else {k: cache for k, numbers in runs.items() if not context.alters(numbers)}
     done: dict[str, KernelObject] = {}
     for key in kept:
@@ -81,7 +83,7 @@ def compile_kernels(
         for key in kernels:  # in this order, whoever compiled them
             node = describe_location(kernels[key][0])
             report(m if m.node else m._replace(node=node) for m in pool.messages.get(key, ()))
-    skip_numbers(KERNEL_RUNS * len(kernels))
+    skip_numbers(count * len(kernels))
     done = {key: done[key] for key in kernels}  # in one order, whatever was kept or is compiled first
     context.remarks += [remark for kernel in done.values() for remark in kernel.remarks]
     return done, hits

@@ -36,6 +36,7 @@ from stepwell.runtime.machine.pool_state import (
     StateField,
 )
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.targets.triples import has_threads
 
 _LINUX_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}
 
@@ -292,6 +293,14 @@ $stopped_state  %stop.slot = getelementptr i8, ptr %state, i64 $STOP
 $pause_declaration
 """)
 
+# The same function where there is one thread: all chunks are the caller's.
+_ALONE = Template("""
+define $linkage void @$parallel_for(ptr %ctx, ptr %body, ptr %arg, i64 %chunks) {
+  call void %body(ptr %arg, i64 0, i64 %chunks)
+  ret void
+}
+""")
+
 # What records the begin and end of each chunk in the ring of its thread, and the code that does not.
 UNRECORDED: Mapping[str, str] = dict.fromkeys(
     ("ring_parameter", "ring", "load_ring", "begin_record", "end_record", "load_state"), ""
@@ -343,10 +352,12 @@ _RECORDED = {
 
 def pool_code(arch: str, is_linux: bool, records: bool = False) -> str:
     """
-    The IR for an architecture; raises KeyError for one that no pool has been written for.
+    The IR for an architecture.
 
     Args: `records`: whether threads record the begin and end of each chunk.
     """
+    if not has_threads(arch):
+        return pool_text(arch, _OF_THE_SYSTEM)
     futex = _LINUX_FUTEX.get(arch) if is_linux else None
     sleep = _SLEEP_PORTABLE if futex is None else Template(_SLEEP_LINUX).substitute(futex=futex)
     return sleep + pool_text(arch, {**_OF_THE_SYSTEM, **(_RECORDED if records else UNRECORDED)})
@@ -357,8 +368,10 @@ def pool_text(arch: str, parts: Mapping[str, str]) -> str:
     The IR for an architecture without the functions by which threads sleep and wake.
 
     Args: `parts` are the names of its functions, and what differs between the pools of a process and of an
-    exported file.
+    exported file. Without threads there is `parallel_for` alone.
     """
+    if not has_threads(arch):
+        return _ALONE.substitute(parts)
     fields = {field.name: field.value for field in StateField if field is not StateField.WORKER_SPINS}
     return _CODE.substitute(
         {**fields, **parts},

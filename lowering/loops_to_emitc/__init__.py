@@ -8,6 +8,6 @@ that of unsigned types, whose overflow C defines; functions that C has no operat
 """
 
 from stepwell.lowering.loops_to_emitc.convert import ConvertLoopsToEmitcPass
-from stepwell.lowering.loops_to_emitc.functions import MAIN_FUNCTION
+from stepwell.lowering.loops_to_emitc.functions import COMMENT, MAIN_FUNCTION
 
-__all__ = ["MAIN_FUNCTION", "ConvertLoopsToEmitcPass"]
+__all__ = ["COMMENT", "MAIN_FUNCTION", "ConvertLoopsToEmitcPass"]

@@ -30,7 +30,7 @@ class VectorDivisionLowering(LoopsToLLVMPattern):
     ```
     Exact: a quotient that is not whole is at least 1 / b away from the next integer, and the float's rounding
     is less than that by the bits that it has more. A remainder is a - q b. LLVM multiplies where the divisor
-    is a constant.
+    is a constant. CPUs without f64 divide integers of 32 bits.
     """
 
     @op_type_rewrite_pattern
@@ -40,7 +40,10 @@ class VectorDivisionLowering(LoopsToLLVMPattern):
         is_constant = isinstance(op.rhs.owner, arith.ConstantOp | llvm.ConstantOp)
         if not isinstance(type, VectorType) or lane_bits(type) not in (8, 16, 32) or is_constant:
             return
-        code, floats = self.code_at(op), like(type, f64 if lane_bits(type) == 32 else f32)
+        code = self.code_at(op)
+        if not code.state.target.has_double and lane_bits(type) == 32:
+            return
+        floats = like(type, f64 if lane_bits(type) == 32 else f32)
         is_signed = isinstance(op, arith.DivSIOp | arith.RemSIOp)
         widen = llvm.SIToFPOp if is_signed else instructions.UIToFPOp
         narrow = instructions.FPToSIOp if is_signed else instructions.FPToUIOp

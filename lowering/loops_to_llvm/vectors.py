@@ -10,6 +10,7 @@ from xdsl.dialects import llvm, math, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseArrayBase,
+    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -115,7 +116,9 @@ class FmaLowering(LoopsToLLVMPattern):
 
 def fused_multiply_add(code: Code, operands: Sequence[SSAValue]) -> SSAValue:
     """a * b + c for scalars and vectors, fused if the target has the instruction."""
-    op = llvm.FMAOp if code.state.target.has_fma else intrinsics.FMulAddOp
+    target, type = code.state.target, operands[0].type
+    fuses = target.has_fma and (target.has_double or not isinstance(element_of_lane(type), Float64Type))
+    op = llvm.FMAOp if fuses else intrinsics.FMulAddOp
     result = code.make(op, [widened(code, v) for v in operands], properties={"fastmathFlags": _NO_FAST_MATH})
     return narrowed(code, result, operands[0].type)
 

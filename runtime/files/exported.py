@@ -31,6 +31,7 @@ SYSTEM_SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "linux": (".o", ".a", ".so"),
     "windows": (".o", ".a", ".dll"),
     "apple": (".o", ".a", ".dylib"),
+    "none": (".o", ".a"),
 }
 """The suffixes of objects, static and shared libraries for each system."""
 CODE_SUFFIXES = tuple(dict.fromkeys(suffix for each in SYSTEM_SUFFIXES.values() for suffix in each))

@@ -50,7 +50,7 @@ class Library:
         Args: `models` by name; `threads` that kernels may use (default: all cores).
         Raises: StepwellError `bad-name`; `unsupported` for a program with functions or data.
         """
-        self.image = _joined({_checked_name(name): _image_of(name, model) for name, model in models.items()})
+        self.image = joined_image({name: model.image for name, model in models.items()})
         self._threads = threads
         self._models: dict[str, CompiledModel] = {}
 
@@ -132,20 +132,23 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _image_of(name: str, model: CompiledModel) -> ModelImage:
-    image = model.image
+def _expect_no_program(name: str, image: ModelImage) -> None:
     if image.program:
         message = f"{name!r} is a program with functions or data, which has an artifact of its own"
         raise StepwellError("unsupported", None, message)
-    return image
 
 
-def _joined(images: Mapping[str, ModelImage]) -> ModelImage:
-    """An image with the functions of several, in which equal weights are one."""
+def joined_image(images: Mapping[str, ModelImage]) -> ModelImage:
+    """
+    An image with the functions of several, in which equal weights are one.
+
+    Raises: StepwellError `bad-name`; `unsupported` for a program with functions or data.
+    """
     functions: dict[str, Entry] = {}
     weights: list[Array] = []
     known: dict[tuple[object, ...], int] = {}
     for name, image in images.items():
+        _expect_no_program(_checked_name(name), image)
         if image.weight_check is not None:
             image.weight_check.wait()
         entry = image.main

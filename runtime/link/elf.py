@@ -1,5 +1,6 @@
 """
-Reader of relocatable ELF files: little-endian, as LLVM writes them for x86-64, aarch64, riscv64 and armv7.
+Reader of relocatable ELF files: little-endian, as LLVM writes them for x86-64, aarch64, riscv64, armv7
+and Thumb.
 
 Every claim of a file is checked against its size, since an artifact of an older version may contain any
 bytes.
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from stepwell.runtime.link.thumb import THUMB
 
 _MAGIC = b"\x7fELF"
 _RELOCATABLE = 1
@@ -52,7 +55,7 @@ ELF32 = ElfClass(
 
 def elf_class(arch: str) -> ElfClass:
     """The class of files for an architecture."""
-    return ELF32 if arch == "armv7" else ELF64
+    return ELF32 if arch in ("armv7", THUMB) else ELF64
 
 
 _UNUSED, _PROGRAM, _SYMBOLS, _STRINGS, _RELOCATIONS_WITH_ADDENDS, _NO_BITS, _RELOCATIONS = 0, 1, 2, 3, 4, 8, 9
@@ -165,7 +168,15 @@ def read_object(data: bytes) -> ObjectFile:
 
     others = (h for h in headers if h.type == _PROGRAM and not h.occupies_memory)
     debug = tuple(section(h) for h in others if _text_at(data, names, h.name).startswith(_DEBUG))
-    return ObjectFile(MACHINES[machine], tuple(map(section, occupying)), symbols, debug)
+    arch, symbols = _of_thumb(MACHINES[machine], symbols)
+    return ObjectFile(arch, tuple(map(section, occupying)), symbols, debug)
+
+
+def _of_thumb(arch: str, symbols: tuple[Symbol, ...]) -> tuple[str, tuple[Symbol, ...]]:
+    """The architecture and symbols of an object: addresses of Thumb functions are odd."""
+    if arch != "armv7" or not any(symbol.is_function and symbol.offset & 1 for symbol in symbols):
+        return arch, symbols
+    return THUMB, tuple(replace(s, offset=s.offset & ~1) if s.is_function else s for s in symbols)
 
 
 def _section_table(data: bytes, elf: ElfClass) -> tuple[list[_Header], _Header, int]:
@@ -231,11 +242,12 @@ def _symbols(data: bytes, headers: list[_Header], elf: ElfClass) -> tuple[Symbol
         if section >= len(headers):
             # That of the file's name is absolute; nothing refers to it.
             section, value, size = (0, 0, 0) if section >= _RESERVED else (-1, 0, 0)
-        if section < 0 or (section and value + size > headers[section].size):
-            raise ValueError("a symbol is outside of its section")
-        text = "" if info & 15 == _OF_SECTION else _text_at(data, names, name)
         binding, kind = info >> 4, info & 15
         is_function = kind == _FUNCTION
+        begin = value - (value & 1 if is_function and elf is ELF32 else 0)  # odd ones are Thumb
+        if section < 0 or (section and begin + size > headers[section].size):
+            raise ValueError("a symbol is outside of its section")
+        text = "" if kind == _OF_SECTION else _text_at(data, names, name)
         symbols.append(Symbol(text, section, value, size, binding == _LOCAL, binding == _WEAK, is_function))
     return tuple(symbols)
 

@@ -25,6 +25,7 @@ from stepwell.runtime.link.relocations import (
     STUB_BYTES,
     write_stub,
 )
+from stepwell.runtime.link.thumb import THUMB
 
 _FRAMES = ".eh_frame"
 _FRAMES_END = bytes(4)
@@ -233,7 +234,8 @@ class _Link:
             number, symbol = self.defined[symbol.name]
         if not symbol.section and symbol.name in self.stubs:
             return None
-        return self._offset(number, symbol)
+        # An address of Thumb code is odd.
+        return self._offset(number, symbol) | (symbol.is_function and self.arch == THUMB)
 
     def _offset(self, number: int, symbol: Symbol) -> int:
         """The offset in the image of a symbol that the object of this number defines."""

@@ -12,6 +12,8 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from stepwell.runtime.link.thumb import THUMB, THUMB_PATCHES
+
 Patch: TypeAlias = Callable[[bytearray, int, int, int], None]
 """`patch(memory, P, S, A)` writes a place. Raises: ValueError for a distance that does not fit."""
 
@@ -170,6 +172,7 @@ PATCHES: Mapping[str, Mapping[int, Patch]] = {
     "aarch64": _AARCH64,
     "riscv64": _RISCV64,
     "armv7": _ARMV7,
+    THUMB: THUMB_PATCHES,
 }
 """The functions that carry out relocations, by architecture and kind."""
 PATCHED_BYTES = 4
@@ -207,7 +210,7 @@ def write_stub(memory: bytearray, arch: str, place: int, slot: int) -> None:
         _low12(3)(memory, place + 4, slot, 0)
 
 
-CODE_ALIGNMENT: Mapping[str, int] = {"x86_64": 64, "aarch64": 1 << 12, "riscv64": 64, "armv7": 64}
+CODE_ALIGNMENT: Mapping[str, int] = {"x86_64": 64, "aarch64": 1 << 12, "riscv64": 64, "armv7": 64, THUMB: 4}
 """The alignment of linked code: on aarch64, instructions contain the offset in a page of 4 KiB."""
 
 

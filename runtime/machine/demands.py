@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.cpu_features import NAMES, cpu_features, llvm_features, process_triple
 from stepwell.runtime.machine.tile_permission import tile_refusal
+from stepwell.runtime.targets.triples import arch_of, system_of
 
 if TYPE_CHECKING:
     from stepwell.runtime.machine.tile_check import TileFunctions
@@ -74,13 +75,3 @@ def check_features(triple: str, features: Sequence[str], tiles: TileFunctions | 
             note=notes,
             help="compile on this machine, or for a lower level such as `--mcpu x86-64-v2`",
         )
-
-
-def arch_of(triple: str) -> str:
-    """The architecture of a triple by one name; Apple's tools write arm64."""
-    return "aarch64" if triple.startswith("arm64-") else triple.partition("-")[0]
-
-
-def system_of(triple: str) -> str:
-    """The family of operating systems of a triple, which decides the format of object files; or nothing."""
-    return next((system for system in ("linux", "windows", "apple") if system in triple), "")

@@ -16,9 +16,10 @@ from typing import Any, TypeAlias
 from stepwell.runtime.cores import usable_cores
 from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.machine.cpu_features import cpu_features, process_triple
-from stepwell.runtime.machine.demands import arch_of, granted_features, system_of
+from stepwell.runtime.machine.demands import granted_features
 from stepwell.runtime.machine.tile_permission import tile_refusal
 from stepwell.runtime.targets.cpu import CpuRow, cpu_rows, level_of
+from stepwell.runtime.targets.triples import arch_of, system_of
 from stepwell.runtime.warned import warn
 
 _LEVELS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -55,10 +56,15 @@ class TargetWarning(UserWarning):
 
 
 F32_BYTES = 4
-_TESTED = ("x86_64", "aarch64", "armv7", "riscv64", "wasm32")
+_TESTED: Mapping[str, str] = {
+    **dict.fromkeys(("x86_64", "aarch64", "armv7", "riscv64"), "linux"),
+    "thumb": "none",
+    "wasm32": "",
+}
+"""The architectures for which tests run code, and the system of each."""
 C_TARGET = "c"
 """The row of the table for C source: of no CPU, so that LLVM makes no code for it."""
-_FMA = {"x86_64": ("fma",), "armv7": ("vfp4",), "riscv64": ("f",)}
+_FMA = {"x86_64": ("fma",), "armv7": ("vfp4",), "thumb": ("vfp4d16sp",), "riscv64": ("f",)}
 """The feature by which an architecture has fused multiply-adds."""
 
 
@@ -106,15 +112,19 @@ class TargetDescription:
     def is_tested(self) -> bool:
         """
         Whether our tests run code for it: Linux on x86-64, and on emulated CPUs of other architectures;
-        WebAssembly without a system; C.
+        WebAssembly and microcontrollers without a system; C.
         """
-        system = "" if self.arch == "wasm32" else "linux"
-        return self.arch == C_TARGET or (self.arch in _TESTED and system_of(self.triple) == system)
+        return self.arch == C_TARGET or _TESTED.get(self.arch) == system_of(self.triple)
 
     @property
     def has_fma(self) -> bool:
         """Whether a fused multiply-add is one instruction (elsewhere LLVM calls the C library for it)."""
         return self.arch == "aarch64" or any(name in self.features for name in _FMA.get(self.arch, ()))
+
+    @property
+    def has_double(self) -> bool:
+        """Whether instructions compute f64: a Cortex-M4 has those of f32 alone."""
+        return self.arch != "thumb"
 
     @property
     def has_half(self) -> bool:
@@ -212,7 +222,7 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     target = _chosen_target(mcpu, triple)
     if not target.is_tested:
         tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU, "
-        tested += "and WebAssembly without a system"
+        tested += "and WebAssembly and Cortex-M4 without a system"
         warn(f"nobody has tested code for {target.triple}: {tested}", TargetWarning)
     return target
 

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from stepwell.runtime.targets.triples import arch_of
+
 
 class CpuRow(NamedTuple):
     """A level of features, and what code generation knows of CPUs that have them."""
@@ -37,8 +39,8 @@ class CpuRow(NamedTuple):
 
     @property
     def arch(self) -> str:
-        """The architecture, as the triple begins."""
-        return self.triple.partition("-")[0]
+        """The architecture of the triple."""
+        return arch_of(self.triple)
 
 
 @cache

@@ -1,9 +1,10 @@
-"""The digit classifier as C on a Cortex-M4 with 64 KB of memory, emulated. `make deploy`."""
+"""The digit classifier on a Cortex-M4 with 64 KB of memory, emulated: C, object, archive. `make deploy`."""
 
 from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,22 +68,28 @@ SECTIONS {
 }
 """
 _CPU = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
-_LINKED = ("-ffreestanding", "-nostdlib", "-Wl,-T,link.ld", "main.c", "digits.c", "-o", "digits.elf")
+_LINKED = ("-ffreestanding", "-nostdlib", "-Wl,-T,link.ld", "-o", "digits.elf", "main.c")
 _MACHINE = ("-machine", "mps2-an386", "-cpu", "cortex-m4", "-nographic", "-semihosting", "-kernel")
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_the_digit_classifier_in_64_kilobytes(level: str, tmp_path: Path) -> None:
+# C calls the compiler's library for divisions of 64-bit integers; none of the C library's is there.
+FILES = [("digits.c", "-O0", "-lgcc"), ("digits.c", "-O2", "-lgcc"), ("digits.o", "-O2"), ("digits.a", "-O0")]
+
+
+@pytest.mark.parametrize("file", FILES, ids="".join)
+def test_the_digit_classifier_in_64_kilobytes(file: Sequence[str], tmp_path: Path) -> None:
+    name, *options = file
     compiler, emulator = needs_program("arm-none-eabi-gcc"), needs_program("qemu-system-arm")
     model = ROOT / "examples" / "digits.onnx"
-    done = stepwell.export(model, tmp_path / "digits.c", input_shapes={"pictures": (1, 64)})
+    mcpu = "c" if name.endswith(".c") else "cortex-m4"
+    done = stepwell.export(model, tmp_path / name, mcpu=mcpu, input_shapes={"pictures": (1, 64)})
     x = np.random.default_rng(5).random((1, 64), np.float32).round(3)
     numbers = ", ".join(f"{number:.3f}f" for number in x.ravel().tolist())
     (tmp_path / "x.h").write_text(f"static const float x[64] = {{{numbers}}};\n")
     (tmp_path / "main.c").write_text(_PROGRAM)
     (tmp_path / "link.ld").write_text(_LINK)
-    # The library of the compiler has divisions of 64-bit integers; none of the C library's is there.
-    subprocess.run([compiler, *_CPU, level, *_LINKED, "-lgcc"], cwd=tmp_path, check=True, timeout=120)
+    linked = [compiler, *_CPU, *_LINKED, name, *options]
+    subprocess.run(linked, cwd=tmp_path, check=True, timeout=120)
     command = [emulator, *_MACHINE, "digits.elf"]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     status, stack, *found = map(int, re.findall(r"-?\d+", shown.stdout + shown.stderr))

@@ -44,6 +44,12 @@ g (float16[N, 24] x, float16[24, 40] w) => (float16[N, 40] y) { m = MatMul (x, w
 g (float[N, 24] x, double[N, 24] z) => (float[N, 24] y, double[N, 24] w) {
   s = Sin (x) c = Cos (x) y = Mul (s, c) e = Exp (z) t = Tanh (z) w = Add (e, t)
 }""",
+    "casts": """
+g (float[N, 9] x, int32[N, 9] i) => (float[N, 9] y, int32[N, 9] j) {
+  f = Floor (x) s = Sin (f) d = Cast <to = 11> (s) l = Cast <to = 7> (x) k = Cast <to = 11> (l) p = Mul (d, k)
+  r = Round (p) y = Cast <to = 1> (r) n = Abs (i) three = Constant <value_int = 3> ()
+  q = Cast <to = 6> (three) m = Add (n, q) j = Div (i, m)
+}""",
     "data": """
 g (float[N, 5] x) => (int64[2, K] y) { y = NonZero (x) }""",
 }

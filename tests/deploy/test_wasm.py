@@ -274,6 +274,82 @@ def test_an_installed_package_has_types(tmp_path: Path) -> None:
         assert is_right or "did you mean to write 'pictures'" in done.stdout.lower()
 
 
+LIBRARY = {
+    "first": """
+g (float[N, 8] x, float[8, 8] w) => (float[N, 8] y) { m = MatMul (x, w) y = Relu (m) }""",
+    "second": """
+g (float[N, 8] x, float[8, 8] w) => (float[N, 8] y, int64[2, K] z) {
+  m = MatMul (x, w) r = Relu (m) y = Softmax (r) z = NonZero (r)
+}""",
+}
+
+
+def library(folder: Path) -> dict[str, Path]:
+    """The files of two models with one weight."""
+    weight = np.random.default_rng(0).random((8, 8), np.float32) - np.float32(0.5)
+    for name, text in LIBRARY.items():
+        model = onnx.parser.parse_model(HEAD + text)
+        del model.graph.input[1]
+        model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+        onnx.save(model, folder / f"{name}.onnx")
+    return {name: folder / f"{name}.onnx" for name in LIBRARY}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_library_has_its_functions_in_one_package(threads: int, tmp_path: Path) -> None:
+    files = library(tmp_path)
+    models = {name: stepwell.compile(file, mcpu="wasm32") for name, file in files.items()}
+    done = stepwell.export(stepwell.Library(models), tmp_path / "both.tgz")
+    assert done.weight_bytes < 2 * 256
+    with tarfile.open(tmp_path / "both.tgz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    x = np.random.default_rng(1).random((3, 8), np.float32)
+    (tmp_path / "t.mjs").write_text(f"""
+    import {{ load }} from "./package/index.js";
+    const model = await load({{ threads: {threads} }});
+    const x = new Float32Array({x.ravel().tolist()});
+    const {{ first, second }} = model.functions;
+    const a = await first.run({{ x }}), b = await second.run({{ x }}), c = await first.run({{ x }});
+    const values = ({{ data, dims }}) => ({{ data: Array.from(data, Number), dims }});
+    let error = null;
+    try {{ await second.run({{ z: x }}); }} catch ({{ code }}) {{ error = code; }}
+    try {{ await model.run({{ x }}); }} catch ({{ code }}) {{ error += " " + code; }}
+    const results = [a.y, b.y, b.z, c.y].map(values);
+    console.log(JSON.stringify({{ results, error, outputs: second.outputs, threads: model.threads }}));
+    model.close();
+    """)
+    shown = subprocess.run([NODE, "t.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
+    found = json.loads(shown.stdout)
+    assert found["threads"] == threads and found["error"] == "unknown-input unknown-function"
+    assert [each["name"] for each in found["outputs"]] == ["y", "z"]
+    first, (soft, places) = (stepwell.compile(file)(x) for file in files.values())
+    for each, wanted in zip(found["results"], (first, soft, places, first), strict=True):
+        result = np.array(each["data"]).reshape(each["dims"])
+        np.testing.assert_allclose(result, np.asarray(wanted, np.float64), rtol=1e-5, atol=1e-6)
+
+
+def test_a_library_has_types(tmp_path: Path) -> None:
+    models = {name: stepwell.compile(file, mcpu="wasm32") for name, file in library(tmp_path).items()}
+    stepwell.export(stepwell.Library(models), tmp_path / "both.tgz")
+    with tarfile.open(tmp_path / "both.tgz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    tsc = Path(needs_node_package("typescript"), "typescript", "bin", "tsc")
+    good = """
+    import { load } from "./package/index.js";
+    const model = await load();
+    const { z } = await model.functions.second.run({ x: new Float32Array(8) });
+    const first: bigint = z.data[0] ?? 0n;
+    export { first };
+    """
+    options = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom"]
+    for text in (good, good.replace(".second", ".third"), good.replace("{ x:", "{ y:")):
+        (tmp_path / "t.mts").write_text(text)
+        done = subprocess.run(
+            [NODE, tsc, *options, "t.mts"], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS
+        )
+        assert (done.returncode == 0) == (text == good), done.stdout
+
+
 def test_the_example_of_the_docs_prints_what_it_says(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "deploy" / "wasm.md").read_text(encoding="utf-8")
     (model,) = re.findall(r'parse_model\("""(.*?)"""\)', page, re.DOTALL)

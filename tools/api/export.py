@@ -7,11 +7,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeGuard, Unpack, cast
 
-from stepwell.lowering.export import CProgram, Exported, ExportOptions, export_image, export_source
+from stepwell.lowering.export import (
+    CProgram,
+    Exported,
+    ExportOptions,
+    expect_no_pools,
+    export_image,
+    export_source,
+    merged_program,
+    with_place,
+)
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.image import ModelImage
-from stepwell.runtime.library import Library
+from stepwell.runtime.library import Library, joined_image
 from stepwell.runtime.model import CompiledModel
 from stepwell.tools.api.building import target_of
 from stepwell.tools.api.module import Module
@@ -31,11 +40,11 @@ if TYPE_CHECKING:
 
 
 def export(
-    model: ModelFile | Module | CompiledModel | Library,
+    model: ModelFile | Module | CompiledModel | Library | Mapping[str, ModelFile | Module],
     path: str | os.PathLike[str],
     *,
     name: str | None = None,
-    weights: Literal["embed", "file", "extern"] = "embed",
+    weights: Literal["embed", "file", "extern"] | None = None,
     host_calls: Literal["refuse", "callback"] = "refuse",
     stack: int | None = None,
     memory_pools: Mapping[str, int] | None = None,
@@ -45,23 +54,53 @@ def export(
     Write a model as an object file or library with a header for programs in C, or for WebAssembly.
 
     Args: `model` as for `compile`, or an artifact's path, or a compiled model, or a library, whose functions
-    share a header and weights; the suffix of `path` says what is written: `.o`, `.a`, `.so`, `.c`, `.tar`, a
-    project for CMake, `.wasm`, or `.tgz`, a package of npm; `name` is that with which the functions begin
-    (default: that of the file); `weights` are in the file, in another one, or in memory of the program's;
+    share a header and weights, or models by name, which are compiled to be its functions; the suffix of
+    `path` says what is written: `.o`, `.a`, `.so`, `.c`, `.tar`, a project for CMake, `.wasm`, or `.tgz`, a
+    package of npm; `name` is that with which the functions begin (default: that of the file); `weights` are
+    in the file, in another one, or in memory of the program's (default: in the file, up to 1 GB);
     `host_calls` says what becomes of operators that run in Python; `stack` is the most that a call may take,
     in bytes; `memory_pools` are memories of a program in C by name, with their bytes, the fastest first;
     `options` are those of `compile`.
     Raises: StepwellError `bad-option`, `bad-name`, `needs-host`, `too-large`, `unsupported-interface`,
     `cannot-write`; as `compile`. Nothing is left half written.
     """
-    chosen = ExportOptions(name, weights, host_calls, stack, memory_pools)
+    chosen = ExportOptions(name, weights or "embed", host_calls, stack, memory_pools)
+    if isinstance(model, Mapping):
+        return _export_library(model, Path(path), chosen, weights, options)
     if _is_source(model) and is_source_file(Path(path), options_with(None, options)):
-        return export_source(_c_program(model, options, chosen.pool_texts), Path(path), chosen)
+        program = _c_program(model, options, chosen.pool_texts)
+        return export_source(program, Path(path), with_place(chosen, weights, program.arrays))
     relaxed = None
     if _is_source(model):
         other = relaxed_options(options_with(None, options), Path(path))
         relaxed = None if other is None else _compiled(model, other)
-    return export_image(_image(model, options), Path(path), chosen, relaxed)
+    image = _image(model, options)
+    return export_image(image, Path(path), with_place(chosen, weights, image.weights), relaxed)
+
+
+def _export_library(
+    models: Mapping[str, ModelFile | Module],
+    path: Path,
+    chosen: ExportOptions,
+    weights: str | None,
+    options: CompileKeywords,
+) -> Exported:
+    """Write models by name as the functions of a library."""
+    own = options_with(None, options)
+    if is_source_file(path, own):
+        expect_no_pools(chosen)
+        programs = {name: _c_program(model, options, ()) for name, model in models.items()}
+        program = merged_program(programs)
+        return export_source(program, path, with_place(chosen, weights, program.arrays))
+    other = relaxed_options(own, path)
+    relaxed = None if other is None else _library(models, other)
+    image = _library(models, own)
+    return export_image(image, path, with_place(chosen, weights, image.weights), relaxed)
+
+
+def _library(models: Mapping[str, ModelFile | Module], options: CompileOptions) -> ModelImage:
+    """The image of a library of models that are compiled here."""
+    return joined_image({name: _compiled(model, options) for name, model in models.items()})
 
 
 def _compiled(model: ModelFile | Module, options: CompileOptions) -> ModelImage:

@@ -33,7 +33,7 @@ def add_export_options(parser: ArgumentParser) -> None:
         "--weights",
         choices=("embed", "file", "extern"),
         help="in the file itself, in FILE.weights, which each call gets, or in memory of the program's "
-        "(default: embed)",
+        "(default: embed up to 1 GB, else file)",
     )
     group.add_argument(
         "--host-calls",
@@ -92,9 +92,10 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
             image = compiled(options)
             other = relaxed_options(options, args.output)
             relaxed = None if other is None else compiled(other)
-    from stepwell.lowering.export import export_image
+    from stepwell.lowering.export import export_image, with_place
 
-    done = export_image(image, args.output, _options(args), relaxed)
+    chosen = with_place(_options(args), args.weights, image.weights)
+    done = export_image(image, args.output, chosen, relaxed)
     print(summary_text(image), file=sys.stderr)
     _report(args, done)
 
@@ -102,12 +103,13 @@ def export(args: Namespace, compiled: Callable[[CompileOptions], ModelImage]) ->
 def _export_source(args: Namespace) -> None:
     """Write the model as C."""
     expect_full_start(args, {"`stepwell compile`": True})
-    from stepwell.lowering.export import export_source
+    from stepwell.lowering.export import export_source, with_place
     from stepwell.tools.driver.emit import c_program
 
     with watched(args):
         chosen = _options(args)
         program = c_program(args.model, compile_options(args), chosen.pool_texts)
+    chosen = with_place(chosen, args.weights, program.arrays)
     _report(args, export_source(program, args.output, chosen))
 
 

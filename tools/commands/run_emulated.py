@@ -11,6 +11,7 @@ from stepwell.runtime.image import ModelImage
 from stepwell.tools.check.check import differences_from_reference, expect_reference
 from stepwell.tools.commands.options import compile_options, expect_no_compilation, watched
 from stepwell.tools.driver.compile import build_image
+from stepwell.tools.driver.devices.chosen import chosen_devices
 from stepwell.tools.driver.options import check_suffix
 from stepwell.tools.inputs import completed_inputs, read_arrays
 from stepwell.tools.shown_outputs import show_outputs, write_outputs
@@ -60,5 +61,10 @@ def _image(args: Namespace) -> ModelImage:
     if args.model.suffix == ".stepwell":
         expect_no_compilation(args)
         return load_image(args.model)
+    options = compile_options(args)
+    if devices := chosen_devices(options):
+        message = f"an emulator runs code of a CPU, and the model is for {devices[0].target.kind} too"
+        help = "--device ptx-interpreter runs code of GPUs here, without --emulate"
+        raise StepwellError("bad-option", None, message, help=help)
     with watched(args):
-        return build_image(args.model, compile_options(args))
+        return build_image(args.model, options)

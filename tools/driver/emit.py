@@ -156,6 +156,7 @@ def c_program(model: ModelFile | Program, options: CompileOptions, pools: Sequen
     Args: `pools` are memories of fixed sizes, such as `tcm=4096`, in place of one workspace.
     Raises: StepwellError of the pass that failed, `bad-option`, `too-large` where the pools are too small.
     """
+    from stepwell.lowering.emit_c import stack_bytes
     from stepwell.lowering.export import CProgram
 
     if options.profile:
@@ -169,9 +170,10 @@ def c_program(model: ModelFile | Program, options: CompileOptions, pools: Sequen
     return CProgram(
         compilation.module,
         compilation.ctx.weights,
-        entry,
+        {"": entry},
         arrays[:count],
         compilation.ctx.target.triple,
+        {"": stack_bytes(compilation.module)},
         dict(compilation.counts),
         used,
     )

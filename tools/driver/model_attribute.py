@@ -30,11 +30,11 @@ from stepwell.dialects.graph.base import plain
 from stepwell.dialects.graph_ir.state import state_pairs
 from stepwell.dialects.sched_program import WEIGHT
 from stepwell.lowering.kernels.program_parts import objects_of_program
-from stepwell.passes.pipelines import C_LOOP_PIPELINE, LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE
+from stepwell.passes.pipelines import LLVM_PIPELINE, PROGRAM_LOOP_PIPELINE, SMALL_PROGRAM_LOOP_PIPELINE
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Array, Interface
-from stepwell.runtime.machine.target import C_TARGET
+from stepwell.runtime.targets.triples import has_threads
 from stepwell.tools.driver.compilation import MODEL, Compilation, is_on_loops, main_of
 from stepwell.tools.driver.image import entry_without_code, main_facts, planned_entry, with_code
 from stepwell.tools.driver.model_interface import with_initial_values
@@ -57,8 +57,8 @@ def to_loops(compilation: Compilation, interface: Interface, pools: Sequence[str
         main_of(module), entry.interface, compilation.ctx.weights, first=len(entry.weights)
     )
     entry = entry._replace(interface=numbered)
-    is_source = compilation.ctx.target.arch == C_TARGET
-    pipeline = C_LOOP_PIPELINE if is_source else PROGRAM_LOOP_PIPELINE
+    threads = has_threads(compilation.ctx.target.arch)
+    pipeline = PROGRAM_LOOP_PIPELINE if threads else SMALL_PROGRAM_LOOP_PIPELINE
     if pools:
         texts = ",".join(f'"{pool}"' for pool in pools)
         pipeline = pipeline.replace("plan-memory", f"plan-memory{{pools={texts}}}")

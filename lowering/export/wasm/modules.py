@@ -9,7 +9,8 @@ from functools import cache
 
 from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.lowering.c_math import MATH_FUNCTIONS, math_code
-from stepwell.lowering.export.entry_object import entry_module, entry_object, support_objects
+from stepwell.lowering.export.c_library import library_code, library_functions
+from stepwell.lowering.export.entry_object import entry_module, entry_object, pool_object
 from stepwell.lowering.export.parts import Chunk, weight_chunks
 from stepwell.lowering.export.wasm.allocation import ALLOCATOR, allocation_code
 from stepwell.lowering.export.wasm.linker import LinkedModule, link_module
@@ -19,7 +20,7 @@ from stepwell.lowering.export.weights_check import weights_check_code
 from stepwell.lowering.kernels.exported_pool import POOL_FUNCTIONS
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import InternalError, StepwellError
-from stepwell.runtime.image import Entry, Variant
+from stepwell.runtime.image import MAIN, Entry, Variant
 from stepwell.runtime.interface import Array
 from stepwell.runtime.link.code import ObjectFiles
 from stepwell.runtime.link.linker import UndefinedSymbols
@@ -27,7 +28,7 @@ from stepwell.runtime.machine.target import TargetDescription, described
 
 STACK_BYTES = 2 << 20
 """The memory for the stack of a thread, as large as that of Stepwell's own: padded feature maps are there."""
-_FUNCTIONS = ("workspace_bytes", "run", "message", "check_weights")
+_FUNCTIONS, _CHECK = ("workspace_bytes", "run", "message"), "check_weights"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class WasmCode:
     objects: tuple[WasmObject, ...]
     functions: tuple[str, ...]
     target: TargetDescription
+    weight_names: tuple[str, ...]
+    """The names of the first weight in the code of each function."""
 
     def module(self, *, threads: bool = False) -> Module:
         """
@@ -53,7 +56,7 @@ class WasmCode:
         exports = [*self.functions, *(POOL_FUNCTIONS if threads else ())]
         objects = [*self.objects, *_support(target)]
         objects += _mathematics(self.objects, target)
-        linked = _linked(objects, exports, f"{self.name}_weights")
+        linked = _linked(objects, exports, self.weight_names)
         file = module_file(
             linked, self.about, stack_bytes=STACK_BYTES, weights=self.weights, is_shared=threads
         )
@@ -72,43 +75,80 @@ class Module:
     """The first address that is the caller's."""
 
 
+@dataclass(frozen=True)
+class WasmFunction:
+    """A function before it is in a module."""
+
+    name: str
+    """The name with which its functions in C begin."""
+    entry: Entry
+    variant: Variant
+    numbers: Sequence[int]
+    """The numbers of its weights among those of the module."""
+    about: Mapping[str, object]
+    """The description that its own function `json` returns."""
+
+    @property
+    def target(self) -> TargetDescription:
+        """The target of its code."""
+        return described(self.variant.triple, self.variant.features)
+
+    def objects(self, offsets: Sequence[int], weights: str) -> list[WasmObject]:
+        """The objects of its code and of its entry; `offsets` are those of the module's weights."""
+        if not isinstance(self.variant.code, ObjectFiles):
+            raise InternalError(None, f"the code for {self.variant.triple} is not in objects")
+        places = [offsets[number] for number in self.numbers]
+        module = entry_module(self.entry, self.name, places, weights=weights, host=False)
+        code, main = map(read_object, self.variant.code.objects), f"{self.name}_{MAIN}"
+        entry = read_object(entry_object(module, self.about, self.target))
+        return [_renamed(each, self.variant.symbol, main) for each in code] + [_renamed(entry, MAIN, main)]
+
+
+def _renamed(object: WasmObject, old: str, main: str) -> WasmObject:
+    """An object with another name for `@main`; its other functions may be in the code of several models."""
+    symbols = (
+        s._replace(name=main) if s.name == old else s._replace(is_weak=s.is_weak or s.is_defined)
+        for s in object.symbols
+    )
+    return object._replace(symbols=tuple(symbols))
+
+
 def wasm_code(
     name: str,
-    entry: Entry,
-    variant: Variant,
+    functions: Sequence[WasmFunction],
     arrays: Sequence[Array],
     weights: str,
     about: Mapping[str, object],
 ) -> WasmCode:
     """
-    The code of a variant.
+    The code of functions.
 
-    Args: `arrays` are the weights, `weights` their place; `about` is the description of the model.
+    Args: `arrays` are the weights, `weights` their place; `about` is the description of the module.
     Raises: StepwellError `too-large`.
     """
-    target = described(variant.triple, variant.features)
-    if not isinstance(variant.code, ObjectFiles):
-        raise InternalError(None, f"the code for {variant.triple} is not in objects")
-    chunks = weight_chunks(arrays)
-    _expect_room(sum(map(len, chunks)), entry)
+    target, chunks = functions[0].target, weight_chunks(arrays)
+    for each in functions:
+        _expect_room(sum(map(len, chunks)), each.entry)
     offsets = weight_offsets([array.nbytes for array in arrays])
-    module = entry_module(entry, name, offsets, weights=weights, host=False)
-    objects = [*variant.code.objects, entry_object(module, about, target)]
+    objects = [each for function in functions for each in function.objects(offsets, weights)]
     if weights == "file":
         text = weights_check_code(name, chunks, target.pointer_bytes)
-        objects.append(compile_to_object(text, target, optimize=False))
-    functions = [f"{name}_{suffix}" for suffix in _FUNCTIONS]
-    functions += [ALLOCATOR] if entry.slots else []
+        objects.append(read_object(compile_to_object(text, target, optimize=False)))
+    exports = [f"{each.name}_{suffix}" for each in functions for suffix in _FUNCTIONS]
+    exports += [f"{name}_{_CHECK}"]
+    exports += [ALLOCATOR] if any(each.entry.slots for each in functions) else []
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
-    own = chunks if weights == "embed" else []
-    return WasmCode(name, tuple(own), text, tuple(map(read_object, objects)), tuple(functions), target)
+    own, places = chunks if weights == "embed" else [], tuple(f"{each.name}_weights" for each in functions)
+    return WasmCode(name, tuple(own), text, tuple(objects), tuple(exports), target, places)
 
 
 @cache
 def _support(target: TargetDescription) -> tuple[WasmObject, ...]:
     """The objects that are the same for all models."""
-    allocation = compile_to_object(allocation_code(), target, optimize=False)
-    return tuple(map(read_object, (*support_objects(target), allocation)))
+    machine = target.arch, target.pointer_bytes
+    texts = library_code(library_functions(*machine), *machine), allocation_code()
+    own = (compile_to_object(text, target, optimize=False) for text in texts)
+    return tuple(map(read_object, (pool_object(target), *own)))
 
 
 def _mathematics(objects: Sequence[WasmObject], target: TargetDescription) -> list[WasmObject]:
@@ -119,9 +159,9 @@ def _mathematics(objects: Sequence[WasmObject], target: TargetDescription) -> li
     return [read_object(compile_to_object(math_code(names), target, optimize=False))]
 
 
-def _linked(objects: Sequence[WasmObject], functions: Sequence[str], weights: str) -> LinkedModule:
+def _linked(objects: Sequence[WasmObject], functions: Sequence[str], weights: Sequence[str]) -> LinkedModule:
     try:
-        return link_module(objects, functions, stack_bytes=STACK_BYTES, open={weights: 0})
+        return link_module(objects, functions, stack_bytes=STACK_BYTES, open=dict.fromkeys(weights, 0))
     except UndefinedSymbols as error:
         message = f"the code calls {', '.join(error.names)}, and a module imports its memory alone"
         help = "a .stepwell file runs the model"

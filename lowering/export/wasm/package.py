@@ -17,7 +17,7 @@ from math import prod
 from string import Template
 
 from stepwell.lowering.export.entry_object import is_allocated
-from stepwell.lowering.export.names import caller_symbols
+from stepwell.lowering.export.names import caller_symbols, joined_name
 from stepwell.lowering.export.parts import Chunk
 from stepwell.lowering.export.wasm.modules import STACK_BYTES, Module
 from stepwell.runtime.dims import Algebra, Dim
@@ -49,18 +49,20 @@ class PackagedModule:
     weights: Sequence[Chunk]
 
 
-def package_file(name: str, version: str, entry: Entry, modules: Sequence[PackagedModule]) -> bytes:
-    """The `.tgz` file of a model."""
+def package_file(
+    name: str, version: str, entries: Mapping[str, Entry], modules: Sequence[PackagedModule]
+) -> bytes:
+    """The `.tgz` file of functions by name; that of a model has none."""
     contents: dict[str, bytes] = {}
     for each in modules:
         contents[each.name] = b"".join(map(bytes, each.module.file))
         contents[each.weights_name] = b"".join(map(bytes, each.weights))
     contents = {file: data for file, data in contents.items() if data}
-    facts = dict(name=name, version=version, **_example(entry.interface))
+    facts = dict(name=name, version=version, **_example(*next(iter(entries.items()))))
     texts = {
         "package.json": _manifest(name, version, sorted(contents)),
-        "model.js": model_script(name, entry, modules),
-        "index.d.ts": types_text(entry.interface),
+        "model.js": model_script(name, entries, modules),
+        "index.d.ts": types_text({function: entry.interface for function, entry in entries.items()}),
         "README.md": Template(_text("README.md")).substitute(facts),
         "demo/index.html": Template(_text("demo.html")).substitute(facts),
         **{script: _text(script) for script in _SCRIPTS},
@@ -103,9 +105,8 @@ def _manifest(name: str, version: str, modules: Sequence[str]) -> str:
 # What calls need to know
 
 
-def model_script(name: str, entry: Entry, modules: Sequence[PackagedModule]) -> str:
-    """`model.js`: names, sizes and files of a model."""
-    interface = entry.interface
+def model_script(name: str, entries: Mapping[str, Entry], modules: Sequence[PackagedModule]) -> str:
+    """`model.js`: names, sizes and files of a model or library."""
     rows = [
         f"    {each.role}: {{ wasm: {_url(each.name)}, heap: {each.module.heap}, "
         f"weights: {_url(each.weights_name) if each.weights else 'null'}, "
@@ -118,21 +119,40 @@ def model_script(name: str, entry: Entry, modules: Sequence[PackagedModule]) -> 
             "export const model = {",
             f"  name: {json.dumps(name)},",
             f"  stackBytes: {STACK_BYTES},",
-            f"  symbols: {json.dumps(caller_symbols(entry))},",
-            f"  published: {json.dumps(interface.published)},",
             "  files: {",
             *rows,
             "  },",
-            "  inputs: [",
-            *(f"    {_spec(spec, False)}," for spec in interface.inputs),
-            "  ],",
-            "  outputs: [",
-            *(f"    {_spec(spec, is_allocated(spec, interface))}," for spec in interface.outputs),
-            "  ],",
+            *_functions(name, entries),
             "};",
             "",
         ]
     )
+
+
+def _functions(name: str, entries: Mapping[str, Entry]) -> list[str]:
+    """The members for the functions of a library, or for that of a model."""
+    if "" in entries:
+        return _sides(entries[""])
+    lines = ["  functions: {"]
+    for function, entry in entries.items():
+        head = f"    {json.dumps(function)}: {{ name: {json.dumps(joined_name(name, function))},"
+        lines += [head, *(f"    {line}" for line in _sides(entry)), "    },"]
+    return [*lines, "  },"]
+
+
+def _sides(entry: Entry) -> list[str]:
+    """The members for sizes, inputs and outputs."""
+    interface = entry.interface
+    return [
+        f"  symbols: {json.dumps(caller_symbols(entry))},",
+        f"  published: {json.dumps(interface.published)},",
+        "  inputs: [",
+        *(f"    {_spec(spec, False)}," for spec in interface.inputs),
+        "  ],",
+        "  outputs: [",
+        *(f"    {_spec(spec, is_allocated(spec, interface))}," for spec in interface.outputs),
+        "  ],",
+    ]
 
 
 def _url(name: str) -> str:
@@ -178,21 +198,55 @@ _EXPRESSIONS = Algebra[str](
 # Types
 
 
-def types_text(interface: Interface) -> str:
-    """`index.d.ts`, for the names and element types of a model."""
-    inputs = "\n".join(_member(spec, "{array} | Tensor<{array}>") for spec in interface.inputs)
-    outputs = "\n".join(_member(spec, "Tensor<{array}>") for spec in interface.outputs)
-    return Template(_text("index.d.ts")).substitute(inputs=inputs, outputs=outputs)
+_OF_A_MODEL = """\
+export interface Inputs {
+$inputs
+}
+
+export interface Outputs {
+$outputs
+}
+
+export type Model = Callable<Inputs, Outputs> & Loaded;"""
+_OF_A_LIBRARY = """\
+export interface Functions {
+$functions
+}
+
+export interface Model extends Loaded {
+  readonly functions: Functions;
+}"""
 
 
-def _member(spec: TensorSpec, type: str) -> str:
+def types_text(interfaces: Mapping[str, Interface]) -> str:
+    """`index.d.ts`, for the names and element types of a model, or of the functions of a library."""
+    if "" in interfaces:
+        inputs, outputs = ("\n".join(f"  {line}" for line in side) for side in _members(interfaces[""]))
+        own = Template(_OF_A_MODEL).substitute(inputs=inputs, outputs=outputs)
+    else:
+        lines: list[str] = []
+        for function, interface in interfaces.items():
+            inputs, outputs = ([f"    {line}" for line in side] for side in _members(interface))
+            lines += [f"  {json.dumps(function)}: Callable<{{", *inputs, "  }, {", *outputs, "  }>;"]
+        own = Template(_OF_A_LIBRARY).substitute(functions="\n".join(lines))
+    return Template(_text("index.d.ts")).substitute(own=own)
+
+
+def _members(interface: Interface) -> tuple[list[str], list[str]]:
+    """The lines for inputs, and for outputs."""
+    inputs = [line for spec in interface.inputs for line in _member(spec, "{array} | Tensor<{array}>")]
+    return inputs, [line for spec in interface.outputs for line in _member(spec, "Tensor<{array}>")]
+
+
+def _member(spec: TensorSpec, type: str) -> list[str]:
     dims = ", ".join(map(str, spec.dims))
     about = f"/** {spec.dtype.name}[{dims}] */"
-    return f"  {about}\n  {json.dumps(spec.name)}: {type.format(array=_ARRAYS[spec.dtype.name])};"
+    return [about, f"{json.dumps(spec.name)}: {type.format(array=_ARRAYS[spec.dtype.name])};"]
 
 
-def _example(interface: Interface) -> dict[str, str]:
-    """Feeds as JavaScript, with 1 for open sizes, and the name of the first output."""
+def _example(function: str, entry: Entry) -> dict[str, str]:
+    """Call and feeds as JavaScript, with 1 for open sizes, and the name of the first output."""
+    interface = entry.interface
     feeds: list[str] = []
     for spec in interface.inputs:
         ones = dict.fromkeys({symbol for dim in spec.dims for symbol in dim.symbols()}, 1)
@@ -200,6 +254,7 @@ def _example(interface: Interface) -> dict[str, str]:
         data = f"new {_ARRAYS[spec.dtype.name]}({prod(sizes)})"
         feeds.append(f"{json.dumps(spec.name)}: {{ data: {data}, dims: {json.dumps(sizes)} }}")
     return {
+        "call": f"model.functions.{function}.run" if function else "model.run",
         "feeds": ", ".join(feeds),
         "output": json.dumps(interface.outputs[0].name) if interface.outputs else '""',
     }

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepwell.lowering.export.description import description
+from stepwell.lowering.export.description import description, library_description
+from stepwell.lowering.export.names import joined_name
 from stepwell.lowering.export.parts import Chunk, weight_chunks
-from stepwell.lowering.export.wasm.modules import Module, WasmCode, wasm_code
+from stepwell.lowering.export.wasm.modules import Module, WasmCode, WasmFunction, wasm_code
 from stepwell.lowering.export.wasm.package import PackagedModule, package_file
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import Entry, Variant
@@ -22,12 +23,33 @@ RELAXED = "relaxed-simd"
 
 @dataclass(frozen=True)
 class WasmModel:
-    """A function of a model with its code for WebAssembly, and its weights."""
+    """The functions of a model or library with their code for WebAssembly, and its weights."""
 
-    entry: Entry
-    variant: Variant
+    functions: Mapping[str, tuple[Entry, Variant]]
+    """By name; that of a model has none."""
     arrays: tuple[Array, ...]
     facts: Mapping[str, object]
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """The functions without their code."""
+        return {name: entry for name, (entry, _) in self.functions.items()}
+
+    @property
+    def is_library(self) -> bool:
+        """Whether its functions have names."""
+        return "" not in self.functions
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features that any of its functions uses."""
+        used = {feature for _, variant in self.functions.values() for feature in variant.features}
+        return tuple(sorted(used))
+
+    @property
+    def triple(self) -> str:
+        """The target."""
+        return next(variant.triple for _, variant in self.functions.values())
 
 
 @dataclass(frozen=True)
@@ -60,10 +82,18 @@ def wasm_files(path: Path, name: str, weights: str, model: WasmModel, relaxed: W
 
 def code_of(name: str, weights: str, model: WasmModel) -> WasmCode:
     """The code of a model whose weights are in a place."""
-    about = description(
-        name, model.entry, model.variant.triple, model.variant.features, model.arrays, weights, model.facts
-    )
-    return wasm_code(name, model.entry, model.variant, model.arrays, weights, about)
+    functions: list[WasmFunction] = []
+    for own, (entry, variant) in model.functions.items():
+        numbers = entry.weights if model.is_library else range(len(model.arrays))
+        arrays, facts = [model.arrays[number] for number in numbers], model.facts
+        c_name = joined_name(name, own)
+        about = description(c_name, entry, variant.triple, variant.features, arrays, weights, facts)
+        functions.append(WasmFunction(c_name, entry, variant, numbers, about))
+    whole = functions[0].about
+    if model.is_library:
+        common = model.triple, model.features, model.arrays, weights
+        whole = library_description(name, model.entries, *common)
+    return wasm_code(name, functions, model.arrays, weights, whole)
 
 
 def _package(path: Path, name: str, models: Sequence[WasmModel]) -> WasmFiles:
@@ -71,7 +101,7 @@ def _package(path: Path, name: str, models: Sequence[WasmModel]) -> WasmFiles:
     modules: list[PackagedModule] = []
     for model in models:
         code = code_of(name, "file", model)
-        role = "relaxed" if RELAXED in model.variant.features else "fixed"
+        role = "relaxed" if RELAXED in model.features else "fixed"
         prefix = f"{name}.relaxed" if role == "relaxed" else name
         weights = weight_chunks(model.arrays)
         same = next((m for m in modules if _are_equal(m.weights, weights)), None)
@@ -81,7 +111,7 @@ def _package(path: Path, name: str, models: Sequence[WasmModel]) -> WasmFiles:
             file = f"{prefix}{'.threads' if threads else ''}.wasm"
             modules.append(PackagedModule(role + suffix, file, module, weights_name, weights))
     first: Module = modules[0].module
-    data = package_file(name, _VERSION, models[0].entry, modules)
+    data = package_file(name, _VERSION, models[0].entries, modules)
     return WasmFiles({path: [data]}, first.exports, first.code_bytes)
 
 

@@ -7,13 +7,7 @@ export interface Tensor<T> {
   type?: string;
 }
 
-export interface Inputs {
-$inputs
-}
-
-export interface Outputs {
-$outputs
-}
+$own
 
 /** A file in another place than the package's own. */
 export type Source = string | URL | Response | ArrayBuffer | ArrayBufferView;
@@ -33,13 +27,16 @@ export interface Value {
   shape: string;
 }
 
-export interface Model {
+export interface Callable<I, O> {
   readonly inputs: Value[];
   readonly outputs: Value[];
-  readonly threads: number;
-  run(inputs: Inputs): Promise<Outputs>;
+  run(inputs: I): Promise<O>;
   /** Without threads alone. */
-  runSync(inputs: Inputs): Outputs;
+  runSync(inputs: I): O;
+}
+
+export interface Loaded {
+  readonly threads: number;
   close(): void;
 }
 

@@ -95,23 +95,40 @@ async function streamed(response, memory, address, bytes) {
   }
 }
 
-/** A model on one thread: that of the caller. */
+/** Inputs or outputs, as users see them; a library has none, but for its functions. */
+const values = (specs = []) => specs.map(({ name, type, shown }) => ({ name, type, shape: shown }));
+
+/** A function that there is: a model has one without a name, a library those of its models. */
+function expectFunction(name) {
+  const names = Object.keys(description.functions ?? {});
+  if (names.length ? names.includes(name) : name === undefined) return;
+  throw new StepwellError("unknown-function", `there is no function ${name}`, "", `model.functions: ${names.join(", ")}`);
+}
+
+/** A model or library on one thread: that of the caller. */
 class Model {
-  inputs = description.inputs.map(({ name, type, shown }) => ({ name, type, shape: shown }));
-  outputs = description.outputs.map(({ name, type, shown }) => ({ name, type, shape: shown }));
+  inputs = values(description.inputs);
+  outputs = values(description.outputs);
+  functions = Object.fromEntries(Object.entries(description.functions ?? {}).map(([name, { inputs, outputs }]) => [name, {
+    inputs: values(inputs),
+    outputs: values(outputs),
+    run: (feeds) => this.run(feeds, name),
+    runSync: (feeds) => this.runSync(feeds, name),
+  }]));
   threads = 1;
 
   constructor(instance) {
     this.instance = instance;
   }
 
-  async run(feeds) {
-    return this.runSync(feeds);
+  async run(feeds, name) {
+    return this.runSync(feeds, name);
   }
 
-  runSync(feeds) {
+  runSync(feeds, name) {
     if (!this.instance) throw new StepwellError("closed", "the model was closed");
-    return this.instance.run(feeds);
+    expectFunction(name);
+    return this.instance.run(feeds, name);
   }
 
   close() {
@@ -165,8 +182,9 @@ class ThreadedModel extends Model {
     this.close();
   }
 
-  async run(feeds) {
-    return this.ask({ kind: "run", feeds });
+  async run(feeds, name) {
+    expectFunction(name);
+    return this.ask({ kind: "run", feeds, name });
   }
 
   runSync() {

@@ -33,38 +33,39 @@ export function grow(memory, end) {
 }
 
 export class Instance {
-  /** `heap` is the first address after weights and whatever threads need; `pool` that of a thread pool, or 0. */
+  /** `called` is the function of a call; `heap` is the first address after weights and whatever threads need; `pool` that of a thread pool, or 0. */
   constructor(model, instance, memory, { weights, weightBytes, heap, pool = 0 }) {
-    Object.assign(this, { model, memory, weights, heap, pool, functions: instance.exports });
+    Object.assign(this, { model, called: model, memory, weights, heap, pool, functions: instance.exports });
     if (weightBytes && this.function("check_weights")(weights, weightBytes)) {
       throw new StepwellError("invalid-weights", "the weights are not those of the model");
     }
   }
 
   function(name) {
-    return this.functions[`${this.model.name}_${name}`];
+    return this.functions[`${this.called.name}_${name}`];
   }
 
-  /** The outputs by name, each `{ data, dims, type }`. */
-  run(feeds) {
-    const { arrays, sizes } = bind(this.model, feeds);
+  /** The outputs by name, each `{ data, dims, type }`; `name` is that of a function of a library. */
+  run(feeds, name) {
+    const model = (this.called = name === undefined ? this.model : this.model.functions[name]);
+    const { arrays, sizes } = bind(model, feeds);
     this.free = this.heap;
-    const dims = this.words(this.model.symbols.map((name) => sizes[name]));
-    const given = this.model.symbols.length ? [dims] : [];
+    const dims = this.words(model.symbols.map((name) => sizes[name]));
+    const given = model.symbols.length ? [dims] : [];
     const bytes = Number(this.function("workspace_bytes")(...given));
     if (bytes < 0) throw this.failure(bytes);
     const inputs = this.pointers(arrays.map((array) => this.copied(array)));
-    const outputs = this.model.outputs.map((spec) => {
+    const outputs = model.outputs.map((spec) => {
       const shape = spec.allocated ? null : evaluated(spec, sizes);
       return { spec, shape, place: this.take(shape ? product(shape) * ARRAYS[spec.type].BYTES_PER_ELEMENT : 4) };
     });
     const table = this.pointers(outputs.map(({ place }) => place));
-    const shapes = this.words(this.model.published.map(() => 0));
-    if (this.model.published.length) given.push(shapes);
+    const shapes = this.words(model.published.map(() => 0));
+    if (model.published.length) given.push(shapes);
     const call = this.call(bytes);
     const status = this.function("run")(inputs, table, ...given, call);
     if (status) throw this.failure(status, call + CALL.values);
-    this.model.published.forEach((name, i) => (sizes[name] = Number(this.view().getBigInt64(shapes + 8 * i, true))));
+    model.published.forEach((name, i) => (sizes[name] = Number(this.view().getBigInt64(shapes + 8 * i, true))));
     return Object.fromEntries(outputs.map((output) => [output.spec.name, this.result(output, sizes)]));
   }
 

@@ -29,7 +29,7 @@ async function help({ module, memory, stack, pool }) {
 async function heard(message) {
   if (message.kind === "help") return help(message);
   try {
-    const result = message.kind === "lead" ? await lead(message) : leader.run(message.feeds);
+    const result = message.kind === "lead" ? await lead(message) : leader.run(message.feeds, message.name);
     port.postMessage({ id: message.id, result });
   } catch (error) {
     const { code = "internal", where = "", help = "", message: text } = error;

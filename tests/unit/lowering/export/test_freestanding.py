@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from stepwell.lowering.export.freestanding import freestanding_code
+from stepwell.lowering.export.c_library import library_code, library_functions
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.machine.loader import Library, load_objects
 from stepwell.runtime.machine.target import host_target
@@ -24,8 +24,7 @@ FLOATS = [
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    # Those of armv7 are the most; the types of their sizes are i32.
-    text = freestanding_code("armv7", 8).replace("i32 %n", "i64 %n")
+    text = library_code(library_functions("armv7", 8), "armv7", 8)  # those of 32-bit Arm are the most
     return load_objects([compile_to_object(text, host_target(), optimize=False)])
 
 
@@ -44,7 +43,7 @@ def test_products_of_i64_have_an_upper_half(a: int) -> None:
       %r = trunc i128 %s to i64
       ret i64 %r
     }"""
-    text = freestanding_code("wasm32", 8) + wrapper
+    text = library_code(["__multi3"], "wasm32", 8) + wrapper
     library = load_objects([compile_to_object(text, host_target(), optimize=False)])
     high = function(library, "high", ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
     for b in (0, 1, -1, 3, -(2**63), 2**63 - 1, 0xFFFFFFFF, 0x100000001, -0x80000001, 0x5DEECE66D1234567):
@@ -96,6 +95,22 @@ def test_roundings_have_the_bits_of_numpy(
     wanted = meaning(x)
     real = ~np.isnan(x)
     assert np.array_equal(found[real].view(np.uint32), wanted[real].view(np.uint32))
+    assert np.isnan(found[~real]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [("trunc", np.trunc), ("floor", np.floor), ("ceil", np.ceil), ("rint", np.rint), ("roundeven", np.rint)],
+)
+def test_roundings_of_f64_have_the_bits_of_numpy(
+    library: Library, name: str, meaning: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    call = function(library, name, ctypes.c_double, ctypes.c_double)
+    x = np.concatenate(
+        [np.array([*FLOATS, 2.0**52 - 0.5, -(2.0**52), 2.0**51 + 0.5]), np.linspace(-9, 9, 109)]
+    )
+    found, real = np.array([call(value) for value in x.tolist()]), ~np.isnan(x)
+    assert np.array_equal(found[real].view(np.uint64), meaning(x)[real].view(np.uint64))
     assert np.isnan(found[~real]).all()
 
 

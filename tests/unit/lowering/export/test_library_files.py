@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,68 @@ def test_a_program_calls_both_functions(
     assert done.weight_bytes == first.weight_bytes
 
 
+@pytest.mark.parametrize("weights", ["embed", "file"])
+def test_a_program_compiles_both_functions(
+    models: dict[str, CompiledModel], weights: Any, tmp_path: Path
+) -> None:
+    texts = {"prefill": PREFILL, "decode": DECODE}
+    done = stepwell.export(
+        {name: proto(text) for name, text in texts.items()}, tmp_path / "llm.c", weights=weights
+    )
+    assert done.weight_bytes == TABLE.nbytes
+    x = RNG.standard_normal((3, 64)).astype(np.float32)
+    x.tofile(tmp_path / "x.bin")
+    found = run(build(tmp_path, PROGRAM, ["llm.c"], C99))
+    assert found["status"] == "0 0" and found["supported"] == "1" and found["json"] == '{"features"'
+    assert "index-out-of-range" in found["far"] and "pick" in found["far"]
+    assert found.get("checked") == {"embed": None, "file": "0 -7"}[weights]
+    result = np.asarray(written(tmp_path, "y.bin"), np.float64).reshape(4, 64)
+    wanted = models["prefill"](x), models["decode"](x[:1], np.array([0]))
+    rows = np.concatenate([np.asarray(each, np.float64) for each in wanted])
+    np.testing.assert_allclose(result, rows, rtol=1e-4, atol=1e-5)
+
+
+def test_c_has_equal_weights_and_kernels_once(tmp_path: Path) -> None:
+    parts = {name: proto(text) for name, text in {"a": PREFILL, "b": DECODE, "c": PREFILL}.items()}
+    stepwell.export(parts, tmp_path / "llm.c")
+    text = (tmp_path / "llm.c").read_text()
+    assert text.count("static const float llm_w[4096]") == 1
+    one = stepwell.export({"a": parts["a"]}, tmp_path / "one.c")
+    assert text.count("static void k") == (tmp_path / "one.c").read_text().count("static void k") + 2
+    assert "llm_c_run" in text and one.symbols[-1] == "one_json"
+    body = "llm_call call = {}; llm_c_call *own = &call; return own->values[0] != 0;"
+    (tmp_path / "main.cpp").write_text(f'#include "llm.h"\nint main() {{ {body} }}')
+    subprocess.run([*CXX, "-c", "main.cpp"], cwd=tmp_path, check=True)
+    stepwell.export(parts, tmp_path / "again.c", name="llm")
+    assert (tmp_path / "again.c").read_text() == text.replace('"llm.h"', '"again.h"')
+    stepwell.export(parts, tmp_path / "llm.tar", target="c")
+    with tarfile.open(tmp_path / "llm.tar") as archive:
+        names = archive.getnames()
+    assert {"llm/src/llm.c", "llm/include/llm.h", "llm/example/a.c", "llm/example/c.c"} <= set(names)
+
+
+def test_models_by_name_become_a_library(models: dict[str, CompiledModel], tmp_path: Path) -> None:
+    parts = {"prefill": proto(PREFILL), "decode": proto(DECODE)}
+    stepwell.export(parts, tmp_path / "llm.so")
+    loaded: Any = stepwell.load(tmp_path / "llm.so")
+    x = RNG.standard_normal((2, 64)).astype(np.float32)
+    assert loaded.functions == ("prefill", "decode") and np.array_equal(
+        loaded["prefill"](x), models["prefill"](x)
+    )
+    stepwell.export(parts, tmp_path / "llm.tgz", target="wasm32")
+    with tarfile.open(tmp_path / "llm.tgz") as archive:
+        assert "package/llm.relaxed.threads.wasm" in archive.getnames()
+    for names, code in ((("A", "a"), "bad-name"), (("a b",), "bad-name"), ((), "bad-option")):
+        with pytest.raises(StepwellError, match=code):
+            stepwell.export({name: parts["decode"] for name in names}, tmp_path / "n.c")
+    with pytest.raises(StepwellError, match="bad-option"):
+        stepwell.export(parts, tmp_path / "n.c", memory_pools={"tcm": 64})
+    with pytest.raises(StepwellError, match="function 'b'"):
+        text = HEAD + "g (string[2] x) => (string[2] y) { y = Identity (x) }"
+        stepwell.export({"a": parts["decode"], "b": onnx.parser.parse_model(text)}, tmp_path / "n.c")
+    assert not list(tmp_path.glob("n.*"))
+
+
 def test_a_library_is_loaded_again_and_shows_its_functions_only(
     models: dict[str, CompiledModel], tmp_path: Path
 ) -> None:
@@ -153,6 +216,25 @@ def test_a_library_for_another_cpu(mcpu: str, tmp_path: Path) -> None:
     assert {"llm_a_run", "llm_b_run", "llm_c_run"} <= set(done.symbols)
     one = stepwell.export(stepwell.Library({"a": parts["a"]}), tmp_path / "one.so")
     assert done.weight_bytes == one.weight_bytes
+
+
+def test_a_module_of_webassembly_has_all_functions_and_equal_kernels_once(tmp_path: Path) -> None:
+    texts = {"a": PREFILL, "b": PREFILL, "c": DECODE}
+    parts = {name: stepwell.compile(proto(text), mcpu="wasm32") for name, text in texts.items()}
+    done = stepwell.export(stepwell.Library(parts), tmp_path / "llm.wasm")
+    assert {file.name for file in done.files} == {"llm.wasm"}
+    wanted = {f"llm_{name}_{each}" for name in parts for each in ("workspace_bytes", "run", "message")}
+    assert set(done.symbols) == wanted
+    two = {name: parts[name] for name in ("a", "c")}
+    less = stepwell.export(stepwell.Library(two), tmp_path / "two.wasm")
+    one = stepwell.export(stepwell.Library({"a": parts["a"]}), tmp_path / "one.wasm")
+    assert done.weight_bytes == one.weight_bytes
+    # Another function with a kernel that is there costs its entry alone.
+    assert done.code_bytes - less.code_bytes < one.code_bytes // 2
+    stepwell.export(stepwell.Library(parts), tmp_path / "llm.tgz")
+    with tarfile.open(tmp_path / "llm.tgz") as archive:
+        names = archive.getnames()
+    assert {"package/llm.wasm", "package/llm.threads.wasm", "package/llm.weights"} <= set(names)
 
 
 def test_what_cannot_be_one_file(models: dict[str, CompiledModel], tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import onnx.parser
 import pytest
 
@@ -16,6 +18,7 @@ from stepwell.runtime.link.elf import MACHINES, read_object
 from stepwell.runtime.link.relocations import LOW12_BY_ADDITION, LOW12_OF_LOAD, LOW12_OF_STORE, PATCHES
 from stepwell.runtime.machine.target import target_from
 from stepwell.runtime.targets.cpu import cpu_rows, level_of
+from stepwell.runtime.targets.triples import system_of
 from stepwell.tools import cli
 from tests.support.components import needs_program
 
@@ -36,11 +39,15 @@ def test_an_export_for_another_cpu_has_its_machine_and_nothing_undefined(mcpu: s
     row, model = cpu_rows()[mcpu], onnx.parser.parse_model(RELU)
     stepwell.export(model, tmp_path / "m.o", mcpu=mcpu)
     data = (tmp_path / "m.o").read_bytes()
-    assert MACHINES[struct.unpack_from("<H", data, 18)[0]] == row.arch
+    machine = MACHINES[struct.unpack_from("<H", data, 18)[0]]
+    assert machine == ("armv7" if row.arch == "thumb" else row.arch)
     file = read_object(data)
+    assert file.arch == row.arch
     assert {s.name for s in file.symbols if not s.section} == {""}
     assert {"m_run", "m_workspace_bytes", "m_message", "m_json"} <= {s.name for s in file.symbols}
     assert row.triple in (tmp_path / "m.h").read_text()
+    if system_of(row.triple) == "none":
+        return
     stepwell.export(model, tmp_path / "m.so", mcpu=mcpu)
     library = (tmp_path / "m.so").read_bytes()
     assert library[4] == (1 if row.arch == "armv7" else 2) and len(library) < 16 << 10
@@ -54,6 +61,36 @@ def test_an_export_for_another_cpu_has_its_machine_and_nothing_undefined(mcpu: s
     assert all(name.startswith(own) for name in set(found) - set(IMPORTS))
     with pytest.raises(StepwellError, match="wrong-cpu"):
         stepwell.load(tmp_path / "m.so")
+
+
+# Roundings, divisions, and casts by i64, for which some CPUs have no instructions.
+CALLING = """
+<ir_version: 9, opset_import: ["" : 19]>
+m (float[N, 7] x, int32[N, 7] i) => (float[N, 7] y, int32[N, 7] j) {
+  f = Floor (x) s = Sin (f) d = Cast <to = 11> (s) l = Cast <to = 7> (x) k = Cast <to = 11> (l)
+  p = Mul (d, k) r = Round (p) y = Cast <to = 1> (r)
+  three = Constant <value_int = 3> () q = Cast <to = 6> (three)
+  m = Add (i, q) j = Div (i, m)
+}
+"""
+
+
+@pytest.mark.parametrize("mcpu", ["x86-64", "armv7", "cortex-m4"])
+def test_files_define_what_a_cpu_has_no_instructions_for(mcpu: str, tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(CALLING)
+    stepwell.export(model, tmp_path / "m.o", mcpu=mcpu)
+    names = {s.name for s in read_object((tmp_path / "m.o").read_bytes()).symbols}
+    assert ("__aeabi_dmul" in names) == (mcpu == "cortex-m4") and "__aeabi_ddiv" not in names
+    assert ("__aeabi_l2d" in names) == (mcpu != "x86-64") and "floorf" in names and "memmove" not in names
+    if mcpu == "x86-64":
+        stepwell.export(model, tmp_path / "m.so", mcpu=mcpu)
+        x = np.array([[-2.5, -1.0, 0.4, 3.7, 1e3, -7.9, 0.0]], np.float32)
+        i = np.array([[-9, 0, 1, 5, 100, -4, 7]], np.int32)
+        loaded: Any = stepwell.load(tmp_path / "m.so")
+        wanted, found = (m(x, i) for m in (stepwell.compile(model), loaded))
+        floats = (np.asarray(each[0], np.float64) for each in (found, wanted))
+        np.testing.assert_allclose(*floats, rtol=1e-6)
+        assert np.array_equal(found[1], wanted[1])
 
 
 @pytest.mark.filterwarnings("ignore::stepwell.runtime.machine.target.TargetWarning")

@@ -12,7 +12,7 @@ import pytest
 
 import stepwell
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
-from stepwell.lowering.export.entry_object import support_objects
+from stepwell.lowering.export.entry_object import pool_object
 from stepwell.lowering.export.files import ExportOptions, export_image
 from stepwell.lowering.kernels.machine import compile_to_object
 from stepwell.runtime.errors import StepwellError
@@ -67,7 +67,7 @@ def test_code_that_calls_what_nobody_defines() -> None:
         target.triple, (), ObjectFiles((compile_to_object(text, target, optimize=False),)), "main"
     )
     with pytest.raises(StepwellError, match=r"undefined-symbol.*the code calls nobody"):
-        elf_parts("m", [EntryCode("m", variant, entry)], support_objects(target), (), "")
+        elf_parts("m", [EntryCode("m", variant, entry)], [pool_object(target)], (), "")
 
 
 def test_weights_that_code_cannot_reach(tmp_path: Path) -> None:
@@ -106,6 +106,7 @@ sys.exit(cli.main({arguments!r}))
     assert "Traceback" not in done.stderr and not list((tmp_path / "out").iterdir())
 
 
+@pytest.mark.filterwarnings("ignore::stepwell.runtime.machine.target.TargetWarning")
 def test_an_emulator_that_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,6 +115,12 @@ def test_an_emulator_that_is_not_there(
     assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--mcpu", "aarch64"]) == 1
     shown = capsys.readouterr().err
     assert "error[missing-emulator]: aarch64 is emulated by qemu-aarch64" in shown and "qemu-user" in shown
+    for mcpu in ("cortex-m4", "x86-64-windows"):
+        assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--mcpu", mcpu]) == 1
+        assert "error[missing-emulator]: no emulator runs programs for" in capsys.readouterr().err
+    assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--target", "cuda"]) == 1
+    shown = capsys.readouterr().err
+    assert "error[bad-option]: an emulator runs code of a CPU" in shown and "ptx-interpreter" in shown
 
 
 @pytest.mark.sample(1)
@@ -136,3 +143,21 @@ def test_a_package_that_is_not_there(code: str, package: str, tmp_path: Path) ->
         [sys.executable, "-c", absent + code], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1 and "error[missing-package]" in done.stderr and package in done.stderr
+
+
+def test_weights_of_more_than_a_gigabyte_are_in_a_file_unless_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepwell.lowering.export.files.MAX_DEFAULT_BYTES", 100)
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[{n}] x) => (float[{n}] y) {{ y = Add (x, w) }}'
+    for name, n in (("small", 2), ("large", 26)):
+        model = onnx.parser.parse_model(text.format(n=n))
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.arange(n, dtype=np.float32), "w"))
+        onnx.save(model, tmp_path / f"{name}.onnx")
+        for suffix in ("so", "c"):
+            stepwell.export(model, tmp_path / f"{name}_{suffix}.{suffix}")
+            assert (tmp_path / f"{name}_{suffix}.weights").exists() == (n == 26)
+        assert cli.main(["compile", str(tmp_path / f"{name}.onnx"), "-o", str(tmp_path / f"{name}.a")]) == 0
+        assert (tmp_path / f"{name}.weights").exists() == (n == 26)
+    stepwell.export(tmp_path / "large.onnx", tmp_path / "asked.so", weights="embed")
+    assert not (tmp_path / "asked.weights").exists()

@@ -32,7 +32,7 @@ end:
 }}
 """
 _MACHINES = tuple(
-    "x86-64-v3 x86-64-windows aarch64 aarch64-sve256 aarch64-macos armv7 riscv64 riscv64gcv".split()
+    "x86-64-v3 x86-64-windows aarch64 aarch64-sve256 aarch64-macos armv7 cortex-m4 riscv64 riscv64gcv".split()
 )
 
 

@@ -1,0 +1,145 @@
+"""Copies and comparisons of memory, which LLVM makes of loops by itself, as LLVM IR."""
+
+from __future__ import annotations
+
+from string import Template
+
+_TEXT = Template("""
+define weak hidden ptr @memcpy(ptr %to, ptr %from, $size %n) #0 {
+entry:
+  br label %blocks
+blocks:
+  %i = phi $size [ 0, %entry ], [ %i.next, %block ]
+  %i.next = add $size %i, 32
+  %whole = icmp ule $size %i.next, %n
+  br i1 %whole, label %block, label %tail
+block:
+  %source = getelementptr i8, ptr %from, $size %i
+  %goal = getelementptr i8, ptr %to, $size %i
+  %v = load <32 x i8>, ptr %source, align 1
+  store <32 x i8> %v, ptr %goal, align 1
+  br label %blocks
+tail:
+  %j = phi $size [ %i, %blocks ], [ %j.next, %byte ]
+  %more = icmp ult $size %j, %n
+  br i1 %more, label %byte, label %done
+byte:
+  %s = getelementptr i8, ptr %from, $size %j
+  %g = getelementptr i8, ptr %to, $size %j
+  %b = load i8, ptr %s, align 1
+  store i8 %b, ptr %g, align 1
+  %j.next = add $size %j, 1
+  br label %tail
+done:
+  ret ptr %to
+}
+
+define weak hidden ptr @memmove(ptr %to, ptr %from, $size %n) #0 {
+entry:
+  %a = ptrtoint ptr %to to $size
+  %b = ptrtoint ptr %from to $size
+  %distance = sub $size %a, %b
+  %forward = icmp uge $size %distance, %n
+  br i1 %forward, label %copy, label %back
+copy:
+  %r = call ptr @memcpy(ptr %to, ptr %from, $size %n)
+  ret ptr %to
+back:
+  %i = phi $size [ %n, %entry ], [ %i.next, %byte ]
+  %more = icmp ne $size %i, 0
+  br i1 %more, label %byte, label %done
+byte:
+  %i.next = sub $size %i, 1
+  %s = getelementptr i8, ptr %from, $size %i.next
+  %g = getelementptr i8, ptr %to, $size %i.next
+  %v = load i8, ptr %s, align 1
+  store i8 %v, ptr %g, align 1
+  br label %back
+done:
+  ret ptr %to
+}
+
+define weak hidden ptr @memset(ptr %to, i32 %value, $size %n) #0 {
+entry:
+  %byte.value = trunc i32 %value to i8
+  %lane = insertelement <32 x i8> poison, i8 %byte.value, i32 0
+  %vector = shufflevector <32 x i8> %lane, <32 x i8> poison, <32 x i32> zeroinitializer
+  br label %blocks
+blocks:
+  %i = phi $size [ 0, %entry ], [ %i.next, %block ]
+  %i.next = add $size %i, 32
+  %whole = icmp ule $size %i.next, %n
+  br i1 %whole, label %block, label %tail
+block:
+  %goal = getelementptr i8, ptr %to, $size %i
+  store <32 x i8> %vector, ptr %goal, align 1
+  br label %blocks
+tail:
+  %j = phi $size [ %i, %blocks ], [ %j.next, %byte ]
+  %more = icmp ult $size %j, %n
+  br i1 %more, label %byte, label %done
+byte:
+  %g = getelementptr i8, ptr %to, $size %j
+  store i8 %byte.value, ptr %g, align 1
+  %j.next = add $size %j, 1
+  br label %tail
+done:
+  ret ptr %to
+}
+
+define weak hidden i32 @memcmp(ptr %a, ptr %b, $size %n) #0 {
+entry:
+  br label %next
+next:
+  %i = phi $size [ 0, %entry ], [ %i.next, %same ]
+  %more = icmp ult $size %i, %n
+  br i1 %more, label %compare, label %equal
+compare:
+  %p = getelementptr i8, ptr %a, $size %i
+  %q = getelementptr i8, ptr %b, $size %i
+  %x = load i8, ptr %p, align 1
+  %y = load i8, ptr %q, align 1
+  %differ = icmp ne i8 %x, %y
+  br i1 %differ, label %found, label %same
+same:
+  %i.next = add $size %i, 1
+  br label %next
+found:
+  %xw = zext i8 %x to i32
+  %yw = zext i8 %y to i32
+  %d = sub i32 %xw, %yw
+  ret i32 %d
+equal:
+  ret i32 0
+}
+""")
+# The same functions by other names, for each alignment that is known.
+_NAMES = Template("""
+define weak hidden ptr @__aeabi_memcpy$known(ptr %to, ptr %from, $size %n) #0 {
+  %r = call ptr @memcpy(ptr %to, ptr %from, $size %n)
+  ret ptr %r
+}
+define weak hidden ptr @__aeabi_memmove$known(ptr %to, ptr %from, $size %n) #0 {
+  %r = call ptr @memmove(ptr %to, ptr %from, $size %n)
+  ret ptr %r
+}
+define weak hidden ptr @__aeabi_memset$known(ptr %to, $size %n, i32 %value) #0 {
+  %r = call ptr @memset(ptr %to, i32 %value, $size %n)
+  ret ptr %r
+}
+define weak hidden ptr @__aeabi_memclr$known(ptr %to, $size %n) #0 {
+  %r = call ptr @memset(ptr %to, i32 0, $size %n)
+  ret ptr %r
+}
+""")
+
+
+def memory_code(pointer_bytes: int) -> str:
+    """The IR for addresses of a size."""
+    return _TEXT.substitute(size=f"i{8 * pointer_bytes}")
+
+
+def arm_memory_code(pointer_bytes: int) -> str:
+    """The IR of the same functions by the names that code for 32-bit Arm calls."""
+    size = f"i{8 * pointer_bytes}"
+    return "".join(_NAMES.substitute(known=known, size=size) for known in ("", "4", "8"))
