@@ -35,6 +35,7 @@ from stepwell.frontend.te.tensors import Tensor, compute, placeholder, reduce_ax
 if TYPE_CHECKING:
     from stepwell.frontend.te import library
     from stepwell.tools.api.formulas import build, create_schedule, interpret, lower
+    from stepwell.tools.api.intrinsics import Intrinsic, intrinsic
     from stepwell.tools.api.schedules import Schedule
 
 exp = _FUNCTIONS["exp"]
@@ -65,6 +66,7 @@ trunc = _FUNCTIONS["trunc"]
 __all__ = [
     "Axis",
     "Expr",
+    "Intrinsic",
     "Reducer",
     "Schedule",
     "Size",
@@ -97,6 +99,7 @@ __all__ = [
     "floormod",
     "if_then_else",
     "interpret",
+    "intrinsic",
     "isnan",
     "library",
     "log",
@@ -136,6 +139,8 @@ def __getattr__(name: str) -> object:
         return import_module("stepwell.frontend.te.library")
     if name == "Schedule":
         return import_module("stepwell.tools.api.schedules").Schedule
+    if name in ("Intrinsic", "intrinsic"):
+        return getattr(import_module("stepwell.tools.api.intrinsics"), name)
     if name not in ("build", "create_schedule", "interpret", "lower"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("stepwell.tools.api.formulas"), name)

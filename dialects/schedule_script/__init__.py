@@ -1,6 +1,7 @@
 """Scripts of schedules: the container, and the primitives that decide one thing each."""
 
 from stepwell.dialects.schedule_script.container import ScriptOp, StageOp, scripts_of
+from stepwell.dialects.schedule_script.intrinsic import IntrinsicOp, intrinsics_of
 from stepwell.dialects.schedule_script.primitives import (
     InsideOp,
     LoopsOp,
@@ -20,6 +21,7 @@ from stepwell.dialects.schedule_script.rewrite_primitives import (
     ReverseComputeInlineOp,
     RewriteOp,
     RfactorOp,
+    TensorizeOp,
     TransformLayoutOp,
 )
 from stepwell.dialects.schedule_script.stage_primitives import (
@@ -35,6 +37,7 @@ OPS = (
     ScriptOp, StageOp, LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp,
     SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp,
     CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp, ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
+    TensorizeOp, IntrinsicOp,
 )  # fmt: skip
 """All ops of scripts."""
 
@@ -51,6 +54,7 @@ __all__ = [
     "ComputeRootOp",
     "FuseOp",
     "InsideOp",
+    "IntrinsicOp",
     "LoopType",
     "LoopsOp",
     "ParallelOp",
@@ -65,9 +69,11 @@ __all__ = [
     "SplitOp",
     "StageOp",
     "StageType",
+    "TensorizeOp",
     "TileOp",
     "TransformLayoutOp",
     "UnrollOp",
     "VectorizeOp",
+    "intrinsics_of",
     "scripts_of",
 ]

@@ -256,3 +256,36 @@ class TransformLayoutOp(RewriteOp):
         print_operands_of(printer, self)
         printer.print_string(" to ")
         printer.print_attribute(self.layout)
+
+
+@irdl_op_definition
+class TensorizeOp(RewriteOp):
+    """
+    The code of an intrinsic in place of a loop and all loops inside of it.
+
+    The tile must be the formula of the intrinsic: one that the script's module declares, or a built-in one.
+
+    ```mlir
+    %k0, %k1 = sched.split %k by [?, 4]
+    sched.tensorize %k1 to "dot_bytes"
+    ```
+    """
+
+    name = "sched.tensorize"
+
+    loop = operand_def(LoopType)
+    intrinsic = prop_def(StringAttr)
+
+    def __init__(self, loop: SSAValue, intrinsic: str):
+        super().__init__(operands=[loop], properties={"intrinsic": StringAttr(intrinsic)})
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TensorizeOp:
+        loop = parse_operand(parser, LOOP)
+        parser.parse_keyword("to")
+        return cls(loop, parser.parse_str_literal())
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        printer.print_string(" to ")
+        printer.print_attribute(self.intrinsic)

@@ -19,6 +19,7 @@ from stepwell.runtime.errors import StepwellError
 
 if TYPE_CHECKING:
     from stepwell.frontend.te.tensors import Tensor
+    from stepwell.tools.api.intrinsics import Intrinsic
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,10 @@ class Recorder(Protocol):
 
     def note_stage(self, kernel: FuncOp, stage: str, value: str) -> None:
         """Note the value of a stage that a step has made."""
+        ...
+
+    def declare(self, intrinsic: Intrinsic) -> None:
+        """Add an intrinsic that steps may name."""
         ...
 
 
@@ -186,6 +191,18 @@ class Stage:
         position = self.loops.index(outer)
         self._take(f"sched.fuse {_values([outer, inner])}")
         return self.loops[position]
+
+    def tensorize(self, loop: Loop, intrinsic: Intrinsic | str) -> None:
+        """Put the code of an intrinsic in place of a loop and of those inside of it."""
+        name = intrinsic if isinstance(intrinsic, str) else intrinsic.name
+        if not isinstance(intrinsic, str):
+            self._schedule.declare(intrinsic)
+
+        def line(steps: Steps) -> str:
+            del steps.stages[self.name]  # its op is no stage any more
+            return f'sched.tensorize %{loop.value} to "{name}"'
+
+        self._take_values(line)
 
     def transform_layout(self, tensor: Tensor | str, layout: Callable[..., Sequence[object]]) -> Stage:
         """Let the stage read a tensor in blocks: `lambda k, n: (n // 16, k, n % 16)`."""
