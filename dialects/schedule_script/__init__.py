@@ -18,6 +18,7 @@ from stepwell.dialects.schedule_script.rewrite_primitives import (
     CacheWriteOp,
     ComputeInlineOp,
     FuseOp,
+    PadOp,
     ReverseComputeInlineOp,
     RewriteOp,
     RfactorOp,
@@ -37,7 +38,7 @@ OPS = (
     ScriptOp, StageOp, LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp,
     SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp,
     CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp, ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
-    TensorizeOp, IntrinsicOp,
+    PadOp, TensorizeOp, IntrinsicOp,
 )  # fmt: skip
 """All ops of scripts."""
 
@@ -57,6 +58,7 @@ __all__ = [
     "IntrinsicOp",
     "LoopType",
     "LoopsOp",
+    "PadOp",
     "ParallelOp",
     "PrimitiveOp",
     "ReorderOp",

@@ -192,6 +192,12 @@ class Stage:
         self._take(f"sched.fuse {_values([outer, inner])}")
         return self.loops[position]
 
+    def pad(self, loop: Loop, multiple: int) -> Loop:
+        """Make a loop longer, up to a multiple of a number; returns the loop."""
+        position = self.loops.index(loop)
+        self._take(f"sched.pad {_values([loop])} to {multiple}")
+        return self.loops[position]
+
     def tensorize(self, loop: Loop, intrinsic: Intrinsic | str) -> None:
         """Put the code of an intrinsic in place of a loop and of those inside of it."""
         name = intrinsic if isinstance(intrinsic, str) else intrinsic.name

@@ -258,6 +258,8 @@ class Schedule:
 
     def _applied(self, scripts: dict[str, Steps]) -> Module:
         module = self._base.clone()
+        if not scripts:
+            return module
         for script in self._parsed(self._text(scripts.values())):
             apply_script(script, kernel_for(script, module.op))
         return module
