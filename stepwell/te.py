@@ -30,10 +30,12 @@ from stepwell.frontend.te.reducers import greatest as max
 from stepwell.frontend.te.reducers import least as min
 from stepwell.frontend.te.reducers import product_of as prod
 from stepwell.frontend.te.reducers import sum_of as sum
+from stepwell.frontend.te.scan import scan
 from stepwell.frontend.te.tensors import Tensor, compute, placeholder, reduce_axis, var
 
 if TYPE_CHECKING:
     from stepwell.frontend.te import library
+    from stepwell.tools.api.externs import extern
     from stepwell.tools.api.formulas import build, create_schedule, interpret, lower
     from stepwell.tools.api.intrinsics import Intrinsic, intrinsic
     from stepwell.tools.api.schedules import Schedule
@@ -94,6 +96,7 @@ __all__ = [
     "erf",
     "exp",
     "expm1",
+    "extern",
     "floor",
     "floordiv",
     "floormod",
@@ -118,6 +121,7 @@ __all__ = [
     "reducer",
     "round",
     "rsqrt",
+    "scan",
     "select",
     "sigmoid",
     "sin",
@@ -139,6 +143,8 @@ def __getattr__(name: str) -> object:
         return import_module("stepwell.frontend.te.library")
     if name == "Schedule":
         return import_module("stepwell.tools.api.schedules").Schedule
+    if name == "extern":
+        return import_module("stepwell.tools.api.externs").extern
     if name in ("Intrinsic", "intrinsic"):
         return getattr(import_module("stepwell.tools.api.intrinsics"), name)
     if name not in ("build", "create_schedule", "interpret", "lower"):
