@@ -15,6 +15,7 @@ from stepwell.dialects.types import tensor_type
 from stepwell.frontend.te.bounds import positive_extents
 from stepwell.frontend.te.expressions import Axis, Read, Size, walk
 from stepwell.frontend.te.opaque import OpaqueStage
+from stepwell.frontend.te.padded import pad_op, padding_of
 from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.reduction_code import combined
 from stepwell.frontend.te.scalar_code import ScalarCode, element_named
@@ -43,6 +44,9 @@ def emit(outputs: Sequence[Tensor], inputs: Mapping[Tensor, SSAValue], insert: I
 def _op_of(stage: Stage, values: Mapping[Tensor, SSAValue]) -> Operation:
     """The op of a stage."""
     if not isinstance(stage, OpaqueStage):
+        if (padding := padding_of(stage)) is not None:
+            tensor, pads = padding
+            return pad_op(pads, _value(tensor, values))
         return _Emitted(stage, values).op()
     for tensor in stage.reads:
         _value(tensor, values)
