@@ -20,7 +20,7 @@ from stepwell.runtime.interface import dtype_from_name
 
 
 class NamedCall(Call):
-    """An op by its name, on numbers of one type, which is that of the result."""
+    """A call of an op by name; the result has the type of the operands."""
 
     def __init__(self, name: str, parts: Sequence[Expr], dtype: Dtype):
         super().__init__("op", parts, dtype)

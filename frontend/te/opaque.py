@@ -18,7 +18,7 @@ from stepwell.runtime.dims import Dim
 
 
 class OpaqueStage(Stage, ABC):
-    """A computation of tensors by an op of its own, from all elements of the tensors that it reads."""
+    """A computation of tensors that is a whole op, not a formula for an element."""
 
     def __init__(
         self, name: str, reads: Sequence[Tensor], results: Sequence[tuple[tuple[Dim, ...], Dtype]], where: str

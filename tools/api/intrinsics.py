@@ -1,9 +1,8 @@
-"""Intrinsics of one's own: a formula and the code that computes it, checked on samples."""
+"""Intrinsics of users: formulas with code, which are compared on samples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,21 +19,13 @@ from stepwell.frontend.te.places import FormulaError
 from stepwell.tools.api.formulas import lower
 from stepwell.tools.api.loop_scripts import Script
 from stepwell.tools.api.module import Module
+from stepwell.tools.api.schedule_stages import Intrinsic
 
 if TYPE_CHECKING:
     from stepwell.frontend.te.tensors import Tensor
 
 SAMPLES = 3
 """The sets of random tensors on which code and meaning are compared."""
-
-
-@dataclass(frozen=True)
-class Intrinsic:
-    """A formula with code, by which `tensorize` replaces tiles that are the formula."""
-
-    name: str
-    text: str
-    """The declaration, an op `sched.intrinsic`."""
 
 
 def intrinsic(name: str, inputs: Sequence[Tensor], output: Tensor, code: Script | str) -> Intrinsic:
@@ -99,8 +90,8 @@ def _function_of_script(code: Script) -> FuncOp:
     return _plain(functions[0].clone())
 
 
-def _function_of_text(code: str, module: Module) -> FuncOp:
-    parsed = parse_module(module.context, code, "code")
+def _function_of_text(text: str, module: Module) -> FuncOp:
+    parsed = parse_module(module.context, text, "code")
     functions = [op for op in parsed.ops if isinstance(op, FuncOp)]
     if len(functions) != 1:
         raise FormulaError("te-intrinsic", f"the code is one func.func, found {len(functions)} of them")

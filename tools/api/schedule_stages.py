@@ -19,7 +19,6 @@ from stepwell.runtime.errors import StepwellError
 
 if TYPE_CHECKING:
     from stepwell.frontend.te.tensors import Tensor
-    from stepwell.tools.api.intrinsics import Intrinsic
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,15 @@ class Loop:
 
     def __repr__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """A formula with code, by which `tensorize` replaces tiles that are the formula."""
+
+    name: str
+    text: str
+    """The declaration, an op `sched.intrinsic`."""
 
 
 @dataclass

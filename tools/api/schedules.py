@@ -24,11 +24,10 @@ from stepwell.passes.analysis.scripts.replay import Replay, apply_script
 from stepwell.passes.analysis.scripts.stages import kernel_for, stages_of
 from stepwell.runtime.errors import InternalError, StepwellError, did_you_mean
 from stepwell.tools.api.module import Module
-from stepwell.tools.api.schedule_stages import Loop, Stage, Steps
+from stepwell.tools.api.schedule_stages import Intrinsic, Loop, Stage, Steps
 
 if TYPE_CHECKING:
     from stepwell.frontend.te.tensors import Tensor
-    from stepwell.tools.api.intrinsics import Intrinsic
 
 _STAGE, _VALUE = re.compile(r'%(\w+) = sched\.stage "(.*)"'), re.compile(r"%(\w+)")
 _WORDS = ("parallel", "vectorize", "unroll", "inside")
@@ -81,7 +80,7 @@ class Schedule:
 
     @property
     def script(self) -> str:
-        """The steps so far, a script a kernel, after the intrinsics of one's own that they name."""
+        """The steps so far, a script a kernel, after the declarations of named intrinsics."""
         return self._text(self._scripts.values())
 
     def _text(self, scripts: Iterable[Steps]) -> str:

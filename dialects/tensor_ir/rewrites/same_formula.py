@@ -1,4 +1,4 @@
-"""Structured ops that compute one formula: loops and operands of one paired with those of the other."""
+"""Comparison of structured ops: the loops and operands of a tile paired with those of a formula."""
 
 from __future__ import annotations
 
