@@ -56,6 +56,7 @@ def test_a_padded_sum_is_tensorized() -> None:
     np.testing.assert_array_equal(result([a, b], s, x.view(np.int8), w), wanted)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("word", ["sum", "prod", "max", "min"])
 @pytest.mark.parametrize("is_moved", [False, True])
 def test_the_neutral_element_is_what_padding_adds(word: str, is_moved: bool) -> None:
