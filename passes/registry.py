@@ -255,6 +255,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "partition-loops": ("split loops where a comparison of the index changes",),
         "prefetch-rows": ("prefetch the next row of an operand during the current one",),
         "simplify-indices": ("replace arithmetic of indices that ranges of loops decide",),
+        "split-loops": ("make blocks of the iterations of innermost loops",),
         "stream-stores": ("store large results past the caches",),
         "time-kernels": ("record the start and end time of each kernel in @main",),
         "unroll-loops": ("write short loops out",),

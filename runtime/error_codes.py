@@ -226,6 +226,8 @@ CODES: dict[str, ErrorCode] = {
         "The error shows the place; docs/dialects.md has the ops."),
     "te-bounds": ErrorCode("a formula reads a tensor at an index that may be outside of it",
         "Guard the read by te.if_then_else, or read the nearest element by te.clamped."),
+    "te-intrinsic": ErrorCode("the code of an intrinsic does not compute its formula",
+        "Correct the code: it takes the formula's inputs and the tensor that the result starts from."),
     "te-operator": ErrorCode("the function of an operator returns what is no result of its inputs",
         "Return tensors of te.compute that are computed from the function's arguments."),
     "te-reducer": ErrorCode("a reducer is not associative, not commutative, or has another identity",

@@ -42,12 +42,16 @@ DEVICE = "device"
 FFI = "ffi"
 """The kind of functions that this process has registered, by their name."""
 
+PYTHON = "python"
+"""The kind of Python functions on arrays that this process has registered, by their name."""
+
 # Built-in kinds; nothing is imported before a model needs it.
 BUILT_IN: Mapping[str, str] = {
     NUMPY: "stepwell.runtime.host:load_numpy",
     DEVICE: "stepwell.runtime.devices.run_part:load_part",
     FALLBACK: "stepwell.runtime.fallback:load_with_fallback",
     FFI: "stepwell.runtime.ffi.callees:load_function",
+    PYTHON: "stepwell.runtime.ffi.python_functions:load_function",
 }
 
 Loader: TypeAlias = "Callable[[bytes], HostFunction]"

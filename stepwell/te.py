@@ -34,7 +34,11 @@ from stepwell.frontend.te.tensors import Tensor, compute, placeholder, reduce_ax
 
 if TYPE_CHECKING:
     from stepwell.frontend.te import library
+    from stepwell.frontend.te.scan import scan
+    from stepwell.tools.api.externs import extern
     from stepwell.tools.api.formulas import build, create_schedule, interpret, lower
+    from stepwell.tools.api.intrinsics import intrinsic
+    from stepwell.tools.api.schedule_stages import Intrinsic
     from stepwell.tools.api.schedules import Schedule
 
 exp = _FUNCTIONS["exp"]
@@ -65,6 +69,7 @@ trunc = _FUNCTIONS["trunc"]
 __all__ = [
     "Axis",
     "Expr",
+    "Intrinsic",
     "Reducer",
     "Schedule",
     "Size",
@@ -92,11 +97,13 @@ __all__ = [
     "erf",
     "exp",
     "expm1",
+    "extern",
     "floor",
     "floordiv",
     "floormod",
     "if_then_else",
     "interpret",
+    "intrinsic",
     "isnan",
     "library",
     "log",
@@ -115,6 +122,7 @@ __all__ = [
     "reducer",
     "round",
     "rsqrt",
+    "scan",
     "select",
     "sigmoid",
     "sin",
@@ -130,12 +138,21 @@ __all__ = [
 ]
 
 
+_LATE = {
+    "Intrinsic": "tools.api.schedule_stages",
+    "Schedule": "tools.api.schedules",
+    "extern": "tools.api.externs",
+    "intrinsic": "tools.api.intrinsics",
+    "scan": "frontend.te.scan",
+    **dict.fromkeys(("build", "create_schedule", "interpret", "lower"), "tools.api.formulas"),
+}
+"""The modules of names that need the compiler: imported when first used."""
+
+
 def __getattr__(name: str) -> object:
-    """Names that need the compiler, such as `build`, or `library`: imported when first used."""
+    """A name that needs the compiler, such as `build`; or `library`."""
     if name == "library":
         return import_module("stepwell.frontend.te.library")
-    if name == "Schedule":
-        return import_module("stepwell.tools.api.schedules").Schedule
-    if name not in ("build", "create_schedule", "interpret", "lower"):
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("stepwell.tools.api.formulas"), name)
+    return getattr(import_module(f"stepwell.{_LATE[name]}"), name)

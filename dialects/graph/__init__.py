@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from stepwell.dialects.graph.movement import SplitOp as SplitOp
     from stepwell.dialects.graph.movement import TransposeOp as TransposeOp
     from stepwell.dialects.graph.nbits_products import MatmulNbitsOp as MatmulNbitsOp
+    from stepwell.dialects.graph.nest import NestOp as NestOp
     from stepwell.dialects.graph.norm import LayerNormOp as LayerNormOp
     from stepwell.dialects.graph.norm import LpNormOp as LpNormOp
     from stepwell.dialects.graph.norm import RmsNormOp as RmsNormOp
@@ -181,6 +182,7 @@ _FILES = {
     "loops": "ForOp LoopOp WhileOp",
     "movement": "ConcatOp InsertSliceOp ReverseOp SliceOp SplitOp TransposeOp",
     "nbits_products": "MatmulNbitsOp",
+    "nest": "NestOp",
     "norm": "LayerNormOp LpNormOp RmsNormOp",
     "observers": "ObserveOp",
     "ordering": "ReverseSequenceOp TopKOp",

@@ -16,7 +16,8 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects.graph.base import Kind
 from stepwell.dialects.graph.expression_reads import kind_of_expression
 from stepwell.dialects.graph.expression_text import parse_expression, print_expression
-from stepwell.dialects.graph.formula import FormulaOp, argument_type, dims_in, sizes_attr
+from stepwell.dialects.graph.formula import FormulaOp, argument_type, bindings_of, dims_in, sizes_attr
+from stepwell.dialects.graph.nest import NestOp
 from stepwell.dialects.graph.structure import YieldOp
 from stepwell.dialects.types import dims_of, signless, tensor_of, tensor_type
 from stepwell.runtime.dims import Dim
@@ -101,12 +102,7 @@ class ExpressionOp(FormulaOp):
 
     def bindings(self) -> Mapping[str, Dim]:
         """The dimensions of inputs by the op's own names: known ones are preferred."""
-        found: dict[str, Dim] = {}
-        for value, sizes in zip(self.inputs, self.sizes, strict=True):
-            for dim, size in zip(dims_of(value.type), sizes, strict=True):
-                if (name := size.data).isidentifier() and _better(dim, found.get(name)):
-                    found[name] = dim
-        return found
+        return bindings_of(self.inputs, self.sizes)
 
     def infer(self) -> Sequence[Attribute]:
         bound = self.bindings()
@@ -170,17 +166,10 @@ class ExpressionOp(FormulaOp):
 def outside_formulas(op: Operation) -> Iterator[Operation]:
     """An op and the ops inside, but for those of formulas, which are of level 2 on every level."""
     yield op
-    for region in () if isinstance(op, ExpressionOp) else op.regions:
+    for region in () if isinstance(op, ExpressionOp | NestOp) else op.regions:
         for block in region.blocks:
             for inner in block.ops:
                 yield from outside_formulas(inner)
-
-
-def _better(dim: Dim, known: Dim | None) -> bool:
-    """Whether a dimension says more than the one that is known: a number, or else a name."""
-    if known is None:
-        return True
-    return known.is_unknown or (dim.is_static and not known.is_static)
 
 
 def _expect_scalars(region: Region, elements: Iterable[Attribute]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, StringAttr, TensorType
@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import prop_def, region_def, var_operand_def, var_result_def
 
 from stepwell.dialects.graph.base import GraphOp
-from stepwell.dialects.types import Tensor, signless
+from stepwell.dialects.types import Tensor, dims_of, signless
 from stepwell.runtime.dims import Dim
 
 Sizes: TypeAlias = ArrayAttr[StringAttr]
@@ -55,6 +55,23 @@ class FormulaOp(GraphOp, ABC):
     def input_dims(self, position: int) -> list[Dim]:
         """The shape of an input, in the op's own names."""
         return dims_in(self.sizes.data[position])
+
+
+def bindings_of(inputs: Sequence[SSAValue], sizes: Iterable[Sizes]) -> Mapping[str, Dim]:
+    """The dimensions of inputs by the names of an op's own: known ones are preferred."""
+    found: dict[str, Dim] = {}
+    for value, own in zip(inputs, sizes, strict=True):
+        for dim, size in zip(dims_of(value.type), own, strict=True):
+            if (name := size.data).isidentifier() and _better(dim, found.get(name)):
+                found[name] = dim
+    return found
+
+
+def _better(dim: Dim, known: Dim | None) -> bool:
+    """Whether a dimension says more than the one that is known: a number, or else a name."""
+    if known is None:
+        return True
+    return known.is_unknown or (dim.is_static and not known.is_static)
 
 
 def argument_type(input: Tensor, sizes: Sizes) -> Tensor:

@@ -1,6 +1,7 @@
 """Scripts of schedules: the container, and the primitives that decide one thing each."""
 
 from stepwell.dialects.schedule_script.container import ScriptOp, StageOp, scripts_of
+from stepwell.dialects.schedule_script.intrinsic import IntrinsicOp, intrinsics_of
 from stepwell.dialects.schedule_script.primitives import (
     InsideOp,
     LoopsOp,
@@ -17,9 +18,11 @@ from stepwell.dialects.schedule_script.rewrite_primitives import (
     CacheWriteOp,
     ComputeInlineOp,
     FuseOp,
+    PadOp,
     ReverseComputeInlineOp,
     RewriteOp,
     RfactorOp,
+    TensorizeOp,
     TransformLayoutOp,
 )
 from stepwell.dialects.schedule_script.stage_primitives import (
@@ -35,6 +38,7 @@ OPS = (
     ScriptOp, StageOp, LoopsOp, SplitOp, TileOp, ReorderOp, ParallelOp, VectorizeOp, UnrollOp, InsideOp,
     SetFormOp, SetSizeOp, ComputeAtOp, ComputeRootOp,
     CacheReadOp, CacheWriteOp, ComputeInlineOp, FuseOp, ReverseComputeInlineOp, RfactorOp, TransformLayoutOp,
+    PadOp, TensorizeOp, IntrinsicOp,
 )  # fmt: skip
 """All ops of scripts."""
 
@@ -51,8 +55,10 @@ __all__ = [
     "ComputeRootOp",
     "FuseOp",
     "InsideOp",
+    "IntrinsicOp",
     "LoopType",
     "LoopsOp",
+    "PadOp",
     "ParallelOp",
     "PrimitiveOp",
     "ReorderOp",
@@ -65,9 +71,11 @@ __all__ = [
     "SplitOp",
     "StageOp",
     "StageType",
+    "TensorizeOp",
     "TileOp",
     "TransformLayoutOp",
     "UnrollOp",
     "VectorizeOp",
+    "intrinsics_of",
     "scripts_of",
 ]

@@ -256,3 +256,68 @@ class TransformLayoutOp(RewriteOp):
         print_operands_of(printer, self)
         printer.print_string(" to ")
         printer.print_attribute(self.layout)
+
+
+@irdl_op_definition
+class PadOp(RewriteOp):
+    """
+    A loop with more iterations, up to a multiple of a number, so that splits by that number leave no rest.
+
+    Operands are copied to longer tensors, and results are parts of these; the loops are named anew.
+
+    ```mlir
+    sched.pad %j to 16
+    %i, %j2, %r = sched.loops %c
+    ```
+    """
+
+    name = "sched.pad"
+
+    loop = operand_def(LoopType)
+    multiple = prop_def(IntegerAttr.constr(i64))
+
+    def __init__(self, loop: SSAValue, multiple: int):
+        super().__init__(operands=[loop], properties={"multiple": IntegerAttr(multiple, i64)})
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PadOp:
+        loop = parse_operand(parser, LOOP)
+        parser.parse_keyword("to")
+        return cls(loop, parse_count(parser))
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        printer.print_string(f" to {self.multiple.value.data}")
+
+
+@irdl_op_definition
+class TensorizeOp(RewriteOp):
+    """
+    The code of an intrinsic in place of a loop and all loops inside of it.
+
+    The tile must be the formula of the intrinsic: one that the script's module declares, or a built-in one.
+
+    ```mlir
+    %k0, %k1 = sched.split %k by [?, 4]
+    sched.tensorize %k1 to "dot_bytes"
+    ```
+    """
+
+    name = "sched.tensorize"
+
+    loop = operand_def(LoopType)
+    intrinsic = prop_def(StringAttr)
+
+    def __init__(self, loop: SSAValue, intrinsic: str):
+        super().__init__(operands=[loop], properties={"intrinsic": StringAttr(intrinsic)})
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TensorizeOp:
+        loop = parse_operand(parser, LOOP)
+        parser.parse_keyword("to")
+        return cls(loop, parser.parse_str_literal())
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        printer.print_string(" to ")
+        printer.print_attribute(self.intrinsic)

@@ -26,6 +26,7 @@ from stepwell.frontend.te.expressions import (
     of_floats,
     of_integers,
 )
+from stepwell.frontend.te.named_ops import named_call
 from stepwell.frontend.te.places import FormulaError
 from stepwell.runtime.errors import did_you_mean
 
@@ -257,6 +258,8 @@ class Expressions:
             raise self._source.foreign(node, f"call `{ast.unparse(node.func)}(…)`")
         if name == "cast":
             return self._converted(node)
+        if name == "op":
+            return self._operator(node)
         if name == "select":
             return te.select(cast("Expr", self.condition(node.args[0])), *map(self.value, node.args[1:]))
         operands = [self.value(argument) for argument in node.args]
@@ -267,6 +270,22 @@ class Expressions:
         except TypeError:
             message = f"{name} does not take {len(operands)} operands"
             raise self._source.error_at("script-syntax", node, message) from None
+
+    def _operator(self, node: ast.Call) -> Operand:
+        """The value of an op by its name."""
+        match node.args:
+            case [ast.Constant(value=str(name)), *arguments]:
+                values: list[Expr] = []
+                for argument in arguments:
+                    values.append(self.typed(argument, values[0] if values else None))
+                try:
+                    return named_call(name, values)
+                except FormulaError as error:
+                    raise self._source.error_at(error.code, node, error.message, error.help) from None
+            case _:
+                raise self._source.error_at(
+                    "script-syntax", node, 'op has a name and numbers: op("math.atan2", y, x)'
+                )
 
     def _converted(self, node: ast.Call) -> Operand:
         match node.args:

@@ -244,11 +244,32 @@ _RENAMED = {
     **{"asin": "arcsin", "acos": "arccos", "atan": "arctan", "round": "rint", "absolute": "abs"},
     **{"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"},
 }
+_OPERATORS: ContextVar[Callable[..., Number] | None] = ContextVar("operators", default=None)
+"""The meaning of ops by name, while a script is emulated."""
+
+
+@contextmanager
+def operators_by(evaluate: Callable[..., Number]) -> Generator[None]:
+    """Compute `op(name, *numbers)` by a function meanwhile."""
+    token = _OPERATORS.set(evaluate)
+    try:
+        yield
+    finally:
+        _OPERATORS.reset(token)
+
+
+def op(name: str, *numbers: Number) -> Number:
+    """An op of `arith` or `math` by its name, on numbers of one type."""
+    if (evaluate := _OPERATORS.get()) is None:
+        raise StepwellError("script-syntax", None, f'op("{name}", …) is computed within a script')
+    return evaluate(name, *numbers)
+
+
 FUNCTIONS: dict[str, Callable[..., Number]] = {
     **{name: _numpy(name) for name in _OF_NUMPY},
     **{name: _numpy(of_numpy) for name, of_numpy in _RENAMED.items()},
     **{"erf": _erf, "sigmoid": sigmoid, "rsqrt": rsqrt, "select": select, "cast": cast_to},
-    **{"truncdiv": truncdiv, "truncmod": truncmod},
+    **{"truncdiv": truncdiv, "truncmod": truncmod, "op": op},
 }
 """The functions of numbers, by their names in formulas."""
 BUILTINS = {"min": FUNCTIONS["minimum"], "max": FUNCTIONS["maximum"], "abs": FUNCTIONS["absolute"]}

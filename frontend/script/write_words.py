@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from stepwell.dialects.types import dtype_of
+from stepwell.frontend.te.named_ops import is_named
 
 _INFIX = {
     **{"arith.addf": "+", "arith.addi": "+", "arith.subf": "-", "arith.subi": "-"},
@@ -43,7 +44,7 @@ def expression_of(op: Operation, operands: Sequence[str]) -> str | None:
         return f'cast({operands[0]}, "{type_name(op.results[0].type)}")'
     if (special := _SPECIAL.get(name)) is not None:
         return special(op, operands)
-    return None
+    return f'op("{name}", {", ".join(operands)})' if is_named(op) else None
 
 
 def _is_of_scripts(op: Operation, name: str) -> bool:

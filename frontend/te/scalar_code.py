@@ -16,6 +16,7 @@ from stepwell.dialects.linalg_builder.scalars import Scalars, signless
 from stepwell.dialects.types import element_of
 from stepwell.frontend.te.bounds import is_inside, is_nonnegative
 from stepwell.frontend.te.expressions import Axis, Call, Dtype, Expr, Number, Read, Size, is_index, walk
+from stepwell.frontend.te.named_ops import NamedCall, named_op
 from stepwell.frontend.te.tensors import Tensor
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import InternalError
@@ -143,6 +144,8 @@ class ScalarCode:
             return self._here(lambda: Scalars(IndexType()).compare(expr.op, left, right))
         values = [self.value(part) for part in expr.parts]
         own = Scalars(element_named(expr.parts[0].dtype))
+        if isinstance(expr, NamedCall):
+            return self._here(lambda: named_op(expr.name, values).results[0])
         if expr.op == "cast":
             return self._here(lambda: own.convert(values[0], scalars))
         if expr.op == "select":

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.builder import ImplicitBuilder
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.formula import argument_type, sizes_attr
 from stepwell.dialects.ir_builder import number_attr
-from stepwell.dialects.linalg_builder.scalars import Scalars, signless
+from stepwell.dialects.linalg_builder.scalars import signless
 from stepwell.dialects.types import tensor_type
 from stepwell.frontend.te.bounds import positive_extents
-from stepwell.frontend.te.expressions import Axis, Expr, Read, Size, walk
+from stepwell.frontend.te.expressions import Axis, Read, Size, walk
+from stepwell.frontend.te.opaque import OpaqueStage
+from stepwell.frontend.te.padded import pad_op, padding_of
 from stepwell.frontend.te.places import FormulaError
+from stepwell.frontend.te.reduction_code import combined
 from stepwell.frontend.te.scalar_code import ScalarCode, element_named
 from stepwell.frontend.te.tensors import Stage, Tensor
 from stepwell.runtime.dims import Dim
 
-Insert = Callable[[graph.ExpressionOp], object]
+Insert = Callable[[Operation], object]
 
 
 def emit(outputs: Sequence[Tensor], inputs: Mapping[Tensor, SSAValue], insert: Insert) -> list[SSAValue]:
@@ -31,12 +33,24 @@ def emit(outputs: Sequence[Tensor], inputs: Mapping[Tensor, SSAValue], insert: I
     """
     values = dict(inputs)
     for stage in stages_of(outputs):
-        op = _Emitted(stage, values).op()
+        op = _op_of(stage, values)
         insert(op)
-        for tensor, result in zip(stage.outputs, op.results, strict=True):
+        for tensor, result in zip(stage.outputs, op.results, strict=False):
             result.name_hint = hint(tensor.name)
             values[tensor] = result
     return [_value(tensor, values) for tensor in outputs]
+
+
+def _op_of(stage: Stage, values: Mapping[Tensor, SSAValue]) -> Operation:
+    """The op of a stage."""
+    if not isinstance(stage, OpaqueStage):
+        if (padding := padding_of(stage)) is not None:
+            tensor, pads = padding
+            return pad_op(pads, _value(tensor, values))
+        return _Emitted(stage, values).op()
+    for tensor in stage.reads:
+        _value(tensor, values)
+    return stage.op(values)
 
 
 def stages_of(outputs: Sequence[Tensor]) -> list[Stage]:
@@ -57,6 +71,8 @@ def stages_of(outputs: Sequence[Tensor]) -> list[Stage]:
 
 def read_by(stage: Stage) -> list[Tensor]:
     """The tensors that a stage reads, in order."""
+    if isinstance(stage, OpaqueStage):
+        return list(stage.reads)
     reads = [part for value in stage.values for part in walk(value) if isinstance(part, Read)]
     return list(dict.fromkeys(read.tensor for read in reads))
 
@@ -132,29 +148,8 @@ class _Emitted:
             return None
         types = [signless(element_named(value.dtype)) for value in values]
         block = Block(arg_types=[*types, *types])
-        sides = [[_Argument(value) for value in values] for _ in range(2)]
-        bound: dict[Expr, SSAValue] = dict(zip([*sides[0], *sides[1]], _widened(block, values), strict=True))
-        results = reduction.reducer.combined(*sides)
-        code = ScalarCode(block, {}, {}, bound)
-        block.add_op(graph.YieldOp([code.stored(result) for result in results]))
+        block.add_op(graph.YieldOp(combined(self._stage, block, block.args)))
         return Region(block)
-
-
-class _Argument(Expr):
-    """A value that a reducer combines."""
-
-    def __init__(self, value: Expr):
-        super().__init__(value.dtype)
-
-    def __str__(self) -> str:
-        return "x"
-
-
-def _widened(block: Block, values: Sequence[Expr]) -> list[SSAValue]:
-    """The arguments of a combining region in the types that they compute in."""
-    with ImplicitBuilder(block):
-        scalars = [Scalars(element_named(value.dtype)) for value in values] * 2
-        return [s.widen(argument) for s, argument in zip(scalars, block.args, strict=True)]
 
 
 def _with_sizes(stage: Stage, known: Sequence[Tensor]) -> list[Tensor]:

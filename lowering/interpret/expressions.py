@@ -77,3 +77,29 @@ def _stored(array: Array) -> Array:
     if array.dtype.kind == "u":
         return array.view(f"i{array.itemsize}")
     return array if array.dtype.kind in "bifc" or array.itemsize > 1 else array.view(np.int8)
+
+
+class Nest:
+    """A `graph.nest`, prepared."""
+
+    def __init__(self, op: graph.NestOp, compiler: Compiler):
+        self._places = [_place(name, op) for name in op.names]
+        self._body = compiler.steps(op.body.block)
+        self._dtypes = [dtype_of(element) for element in op.elements]
+
+    def run(self, frame: Frame, *inputs: Array) -> Value:
+        """The op's step: maps inputs to results."""
+        sizes = [inputs[position].shape[axis] for position, axis in self._places]
+        outer, mask = frame.grid, frame.mask
+        frame.grid, frame.mask = (), None
+        with np.errstate(all="ignore"):
+            results = self._body.run(frame, (*map(_stored, inputs), *sizes))
+        frame.grid, frame.mask = outer, mask
+        pairs = zip(cast("Sequence[Array]", results), self._dtypes, strict=True)
+        return packed([np.ascontiguousarray(value).view(dtype) for value, dtype in pairs])
+
+
+def _place(name: str, op: graph.NestOp) -> tuple[int, int]:
+    """The input and dimension that are a size."""
+    places = ((p, a) for p, sizes in enumerate(op.sizes) for a, size in enumerate(sizes) if size.data == name)
+    return next(places)

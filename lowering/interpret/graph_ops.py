@@ -106,6 +106,14 @@ def prepare_expression(op: graph.ExpressionOp, compiler: Compiler) -> Step:
     return Formula(op, compiler).run
 
 
+@implements_in_frame("graph.nest")
+def prepare_nest(op: graph.NestOp, compiler: Compiler) -> Step:
+    """Tensors by ops of level 2."""
+    from stepwell.lowering.interpret.expressions import Nest
+
+    return Nest(op, compiler).run
+
+
 @implements("dev.copy")
 def prepare_copy(op: dev.CopyOp) -> Step:
     """A value on another device: the same elements."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
-from stepwell.frontend.script.language import BUILTINS, View, parallel_order
+from stepwell.frontend.script.language import BUILTINS, View, operators_by, parallel_order
 from stepwell.runtime.errors import StepwellError
 
 if TYPE_CHECKING:
@@ -153,13 +153,36 @@ class Script:
             raise StepwellError("script-syntax", None, f"{self.name} is made from text: no text is executed")
         names = {**function.__globals__, **BUILTINS}
         plain = FunctionType(function.__code__, names, self.name, function.__defaults__, function.__closure__)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), operators_by(_evaluated):
             return plain(*views)
 
     @staticmethod
     def _one(results: object) -> Any:
         values = list(cast("Sequence[object]", results)) if isinstance(results, list | tuple) else [results]
         return values[0] if len(values) == 1 else tuple(values)
+
+
+def _evaluated(name: str, *numbers: Any) -> Any:
+    """The value of an op by its name, by the interpreter."""
+    import numpy as np
+
+    arrays = [np.asarray(number) for number in numbers]
+    dtype = next((a.dtype for n, a in zip(numbers, arrays, strict=True) if isinstance(n, np.generic)), None)
+    typed = [array.astype(dtype or ("f4" if array.dtype.kind == "f" else array.dtype)) for array in arrays]
+    program = _program_of(name, tuple(array.dtype.name for array in typed))
+    results: Any = program.interpret(*typed)
+    return np.asarray(results[0])[()]
+
+
+@cache
+def _program_of(name: str, dtypes: tuple[str, ...]) -> Module:
+    """The program of an op on numbers. Raises: StepwellError `script-syntax`."""
+    from stepwell.frontend.te.named_ops import named_call
+    from stepwell.frontend.te.tensors import compute, placeholder
+    from stepwell.tools.api.formulas import lower
+
+    inputs = [placeholder((), dtype, f"x{n}") for n, dtype in enumerate(dtypes)]
+    return lower(inputs, compute((), lambda: named_call(name, [tensor[()] for tensor in inputs]), name="y"))
 
 
 def script(function: Callable[..., object] | str) -> Script:

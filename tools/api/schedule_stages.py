@@ -37,6 +37,15 @@ class Loop:
         return self.name
 
 
+@dataclass(frozen=True)
+class Intrinsic:
+    """A formula with code, by which `tensorize` replaces tiles that are the formula."""
+
+    name: str
+    text: str
+    """The declaration, an op `sched.intrinsic`."""
+
+
 @dataclass
 class Steps:
     """The steps of a kernel's script."""
@@ -93,6 +102,10 @@ class Recorder(Protocol):
 
     def note_stage(self, kernel: FuncOp, stage: str, value: str) -> None:
         """Note the value of a stage that a step has made."""
+        ...
+
+    def declare(self, intrinsic: Intrinsic) -> None:
+        """Add an intrinsic that steps may name."""
         ...
 
 
@@ -186,6 +199,24 @@ class Stage:
         position = self.loops.index(outer)
         self._take(f"sched.fuse {_values([outer, inner])}")
         return self.loops[position]
+
+    def pad(self, loop: Loop, multiple: int) -> Loop:
+        """Make a loop longer, up to a multiple of a number; returns the loop."""
+        position = self.loops.index(loop)
+        self._take(f"sched.pad {_values([loop])} to {multiple}")
+        return self.loops[position]
+
+    def tensorize(self, loop: Loop, intrinsic: Intrinsic | str) -> None:
+        """Put the code of an intrinsic in place of a loop and of those inside of it."""
+        name = intrinsic if isinstance(intrinsic, str) else intrinsic.name
+        if not isinstance(intrinsic, str):
+            self._schedule.declare(intrinsic)
+
+        def line(steps: Steps) -> str:
+            del steps.stages[self.name]  # its op is no stage any more
+            return f'sched.tensorize %{loop.value} to "{name}"'
+
+        self._take_values(line)
 
     def transform_layout(self, tensor: Tensor | str, layout: Callable[..., Sequence[object]]) -> Stage:
         """Let the stage read a tensor in blocks: `lambda k, n: (n // 16, k, n % 16)`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from stepwell.dialects.parser import parse_module
 from stepwell.dialects.sched_kernel import is_kernel
-from stepwell.dialects.schedule_script import ARENA, ScriptOp, scripts_of
+from stepwell.dialects.schedule_script import ARENA, ScriptOp, intrinsics_of, scripts_of
 from stepwell.dialects.tensor_ir.structured import Structured
 from stepwell.dialects.types import dtype_of
 from stepwell.dialects.verify import verify_module
@@ -24,7 +24,7 @@ from stepwell.passes.analysis.scripts.replay import Replay, apply_script
 from stepwell.passes.analysis.scripts.stages import kernel_for, stages_of
 from stepwell.runtime.errors import InternalError, StepwellError, did_you_mean
 from stepwell.tools.api.module import Module
-from stepwell.tools.api.schedule_stages import Loop, Stage, Steps
+from stepwell.tools.api.schedule_stages import Intrinsic, Loop, Stage, Steps
 
 if TYPE_CHECKING:
     from stepwell.frontend.te.tensors import Tensor
@@ -51,6 +51,7 @@ class Schedule:
         self._base, self._exact = module, exact
         self._kernels = [f for f in module.op.ops if isinstance(f, FuncOp) and f.body.blocks and is_kernel(f)]
         self._scripts: dict[str, Steps] = {}
+        self._intrinsics: dict[str, str] = {}
         self._before: list[dict[str, Steps]] = []
 
     @classmethod
@@ -63,6 +64,8 @@ class Schedule:
         text = script.read_text(encoding="utf-8") if isinstance(script, Path) else script
         made = cls(module)
         for found in made._parsed(text):
+            declared = intrinsics_of(cast("ModuleOp", found.parent_op()))
+            made._intrinsics |= {name: str(op) + "\n" for name, op in declared.items()}
             kernel = kernel_for(found, module.op).sym_name.data
             lines = [line.strip() for line in str(found).splitlines()[1:-1]]
             stages = {match[2]: match[1] for line in lines if (match := _STAGE.match(line))}
@@ -77,8 +80,19 @@ class Schedule:
 
     @property
     def script(self) -> str:
-        """The steps so far, a script a kernel."""
-        return "\n".join(steps.text() for steps in self._scripts.values())
+        """The steps so far, a script a kernel, after the declarations of named intrinsics."""
+        return self._text(self._scripts.values())
+
+    def _text(self, scripts: Iterable[Steps]) -> str:
+        steps = "\n".join(each.text() for each in scripts)
+        named = [text for name, text in self._intrinsics.items() if f'to "{name}"' in steps]
+        return "\n".join([*named, steps])
+
+    def declare(self, intrinsic: Intrinsic) -> None:
+        """Add an intrinsic that steps may name. Raises: StepwellError `te-intrinsic` for another's name."""
+        if self._intrinsics.setdefault(intrinsic.name, intrinsic.text) != intrinsic.text:
+            message = f"the schedule has another intrinsic that is named {intrinsic.name}"
+            raise StepwellError("te-intrinsic", None, message)
 
     @property
     def exact(self) -> bool:
@@ -116,6 +130,7 @@ class Schedule:
         made = copy(self)
         made._scripts = {name: steps.fork() for name, steps in self._scripts.items()}
         made._before = [*self._before]
+        made._intrinsics = dict(self._intrinsics)
         return made
 
     def legal(self, stage: Tensor | str) -> dict[str, list[Loop]]:
@@ -230,7 +245,7 @@ class Schedule:
         return found
 
     def _replayed(self, steps: Steps) -> Replay:
-        (script,) = self._parsed(steps.text())
+        (script,) = self._parsed(self._text([steps]))
         replay = Replay(script, kernel_for(script, self._base.op))
         replay.decisions()
         return replay
@@ -242,7 +257,9 @@ class Schedule:
 
     def _applied(self, scripts: dict[str, Steps]) -> Module:
         module = self._base.clone()
-        for script in self._parsed("\n".join(steps.text() for steps in scripts.values())):
+        if not scripts:
+            return module
+        for script in self._parsed(self._text(scripts.values())):
             apply_script(script, kernel_for(script, module.op))
         return module
 

@@ -107,7 +107,7 @@ class Nest:
     def reorder(self, loops: Sequence[Loop]) -> Nest:
         """The nest with loops in this order, at the places that they have. Raises: IllegalStepError."""
         for loop in loops:
-            self._expect_present(loop)
+            self.expect_present(loop)
         if len(set(loops)) < len(loops):
             raise IllegalStepError(f"each loop is named once, found {listed(loop.name for loop in loops)}")
         places = sorted(self.loops.index(loop) for loop in loops)
@@ -202,13 +202,14 @@ class Nest:
         result._expect_kinds()
         return result
 
-    def _expect_present(self, loop: Loop) -> None:
+    def expect_present(self, loop: Loop) -> None:
+        """Require a loop that was not split. Raises: IllegalStepError."""
         if loop in self.became:
             names = listed(part.name for part in self.became[loop])
             raise IllegalStepError(f"loop {loop.name} was split: it is {names} now")
 
     def _expect_undecided(self, loop: Loop) -> None:
-        self._expect_present(loop)
+        self.expect_present(loop)
         if (kind := self.kind(loop)) is not Kind.SERIAL:
             raise IllegalStepError(f"loop {loop.name} is {kind.value} already")
 

@@ -28,6 +28,7 @@ from stepwell.dialects.schedule_script import (
     SetSizeOp,
     SplitOp,
     StageOp,
+    TensorizeOp,
     TileOp,
     UnrollOp,
     VectorizeOp,
@@ -153,6 +154,8 @@ class Replay:
         before = stages_of(self.func)
         loops = [self._loops[value] for value in op.operands if value in self._loops]
         stages = [self._stages[value] for value in op.operands if value in self._stages]
+        if isinstance(op, TensorizeOp) and isinstance(tensor_element(loops[0][0].op.results[0]), AnyFloat):
+            self.adds_in_order = False
         try:
             name = take_rewrite(op, self._target, {v: loop for v, (_, loop) in self._loops.items()}, before)
         except IllegalStepError as error:

@@ -14,15 +14,19 @@ from stepwell.dialects.schedule_script import (
     ComputeAtOp,
     ComputeInlineOp,
     FuseOp,
+    PadOp,
     ReverseComputeInlineOp,
     RewriteOp,
     RfactorOp,
     ScriptOp,
+    TensorizeOp,
     TransformLayoutOp,
 )
 from stepwell.passes.analysis.scripts.inlining import compute_inline, reverse_compute_inline, transform_layout
 from stepwell.passes.analysis.scripts.nest import IllegalStepError, Loop
+from stepwell.passes.analysis.scripts.padding import pad
 from stepwell.passes.analysis.scripts.rewrites import Place, Target, cache_read, cache_write, fuse, rfactor
+from stepwell.passes.analysis.scripts.tensorizing import intrinsic_named, tensorize
 
 TargetOf: TypeAlias = Callable[[SSAValue], Target]
 LoopOf: TypeAlias = Mapping[SSAValue, Loop]
@@ -78,6 +82,10 @@ def _take_unnamed(op: Operation, target_of: TargetOf, loops: LoopOf) -> None:
             if target_of(op.outer).name != target_of(op.inner).name:
                 raise IllegalStepError("they are loops of two stages")
             fuse(target_of(op.outer), loops[op.outer], loops[op.inner])
+        case PadOp():
+            pad(target_of(op.loop), loops[op.loop], op.multiple.value.data)
+        case TensorizeOp():
+            tensorize(target_of(op.loop), loops[op.loop], intrinsic_named(op.intrinsic.data, op))
         case ComputeAtOp() if op.loop is not None:
             reader = target_of(op.consumer)
             if target_of(op.loop).name != reader.name:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from stepwell.dialects import graph
 from stepwell.dialects.graph.base import GraphOp, Kind
 from stepwell.dialects.graph_ir.annotations import STOP_FUSION
 from stepwell.passes.graph.fusion.data_flow import Node, edge_kind, way_to
@@ -92,6 +93,7 @@ def _mixture(members: Iterable[Node]) -> str:
 
 
 def described_op(op: GraphOp) -> str:
-    """The name of an op, with its location where that is known."""
+    """The name of an op, and of its formula, with its location where that is known."""
     place = describe_location(op)
-    return f"{op.name} ({place})" if place else op.name
+    name = f"{op.name} {op.formula}" if isinstance(op, graph.ExpressionOp) else op.name
+    return f"{name} ({place})" if place else name

@@ -28,6 +28,7 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.WordsOp: _NO_OPERAND,
     graph.TreeEnsembleOp: "it is flat between the thresholds of its trees",
     graph.JoinPartsOp: "how much of each part is joined is data",
+    graph.NestOp: "loops of level 2 are not differentiated: build the operator from ops of `graph`",
     graph.ExpressionOp: "formulas are not differentiated: build the operator from ops of `graph`",
     graph.HostCallOp: "its meaning is outside of the program",
     graph.ExternalOp: "its meaning is outside of the program",

@@ -8,7 +8,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Use
 
-from stepwell.dialects.schedule_script import ScriptOp, SetFormOp, SetSizeOp, StageOp, scripts_of
+from stepwell.dialects.schedule_script import (
+    ScriptOp,
+    SetFormOp,
+    SetSizeOp,
+    StageOp,
+    intrinsics_of,
+    scripts_of,
+)
 from stepwell.dialects.schedule_script.files import read_scripts
 from stepwell.passes.analysis.scripts.replay import apply_script
 from stepwell.passes.analysis.scripts.stages import kernel_for
@@ -61,8 +68,8 @@ class ApplySchedulePass(Pass):
                 script, kernel_for(script, op), lambda stage: not (forms if _is_form(stage) else loops)
             )
         if not self.file and loops:
-            for script in wanted:
-                script.detach()
+            for step in (*wanted, *intrinsics_of(op).values()):
+                step.detach()
 
     def _chosen(self, scripts: list[ScriptOp]) -> list[ScriptOp]:
         if not self.script:

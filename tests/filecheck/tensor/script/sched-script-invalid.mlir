@@ -32,3 +32,102 @@ func.func private @k(%A: tensor<32xf32>, %D: tensor<32xf32>) -> tensor<32xf32> {
   } -> tensor<32xf32>
   func.return %C : tensor<32xf32>
 }
+
+// -----
+
+// expected-error: an intrinsic has the functions meaning and code alone, found ['meaning']
+sched.intrinsic @one {
+  func.func @meaning(%x: tensor<8xf32>) -> tensor<8xf32> {
+    func.return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+// expected-error: they have one type
+sched.intrinsic @types {
+  func.func @meaning(%x: tensor<8xf32>) -> tensor<8xf32> {
+    func.return %x : tensor<8xf32>
+  }
+  func.func @code(%x: tensor<9xf32>) -> tensor<9xf32> {
+    func.return %x : tensor<9xf32>
+  }
+}
+
+// -----
+
+// expected-error: the tensors of an intrinsic are of known size, found tensor<?xf32>
+sched.intrinsic @open {
+  func.func @meaning(%x: tensor<?xf32>) -> tensor<?xf32> {
+    func.return %x : tensor<?xf32>
+  }
+  func.func @code(%x: tensor<?xf32>) -> tensor<?xf32> {
+    func.return %x : tensor<?xf32>
+  }
+}
+
+// -----
+
+// expected-error: meaning is one linalg.generic and a return, found func.return
+sched.intrinsic @nothing {
+  func.func @meaning(%x: tensor<8xf32>) -> tensor<8xf32> {
+    func.return %x : tensor<8xf32>
+  }
+  func.func @code(%x: tensor<8xf32>) -> tensor<8xf32> {
+    func.return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+#v = affine_map<(i) -> (i)>
+// expected-error: meaning returns what the generic computes, into the last arguments
+sched.intrinsic @inits {
+  func.func @meaning(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+    %r = linalg.generic {indexing_maps = [#v, #v], iterator_types = ["parallel"]}
+      ins(%y : tensor<8xf32>) outs(%x : tensor<8xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    } -> tensor<8xf32>
+    func.return %r : tensor<8xf32>
+  }
+  func.func @code(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+    func.return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+#v = affine_map<(i) -> (i)>
+// expected-error: the operands of the generic are the arguments of meaning, and all of them
+sched.intrinsic @unused {
+  func.func @meaning(%x: tensor<8xf32>, %z: f32, %y: tensor<8xf32>) -> tensor<8xf32> {
+    %r = linalg.generic {indexing_maps = [#v, #v], iterator_types = ["parallel"]}
+      ins(%x : tensor<8xf32>) outs(%y : tensor<8xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    } -> tensor<8xf32>
+    func.return %r : tensor<8xf32>
+  }
+  func.func @code(%x: tensor<8xf32>, %z: f32, %y: tensor<8xf32>) -> tensor<8xf32> {
+    func.return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+#v = affine_map<(i) -> (i)>
+// expected-error: the body of an intrinsic does not compute with indices of loops
+sched.intrinsic @ramp {
+  func.func @meaning(%y: tensor<8xindex>) -> tensor<8xindex> {
+    %r = linalg.generic {indexing_maps = [#v], iterator_types = ["parallel"]} outs(%y : tensor<8xindex>) {
+    ^bb0(%a: index):
+      %i = linalg.index 0 : index
+      linalg.yield %i : index
+    } -> tensor<8xindex>
+    func.return %r : tensor<8xindex>
+  }
+  func.func @code(%y: tensor<8xindex>) -> tensor<8xindex> {
+    func.return %y : tensor<8xindex>
+  }
+}

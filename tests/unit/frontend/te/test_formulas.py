@@ -71,6 +71,38 @@ def test_guarded_read_is_padding(length: int) -> None:
     padded = te.compute((n + 2,), lambda i: te.if_then_else(te.all(i >= 1, i <= n), a[i - 1], 0))
     x = drawn(length)
     np.testing.assert_array_equal(both([a], padded, x)[0], np.pad(x, 1))
+    text = str(te.lower([a], padded))
+    assert "linalg.fill" in text and "tensor.insert_slice" in text and "linalg.generic" not in text
+
+
+@pytest.mark.parametrize("side", ["before", "after", "strict", "two"])
+def test_boxes_of_padding(side: str) -> None:
+    a = te.placeholder((4, 3), name="a")
+    condition, shape, pads = {
+        "before": (lambda i, j: i >= 2, (6, 3), [(2, 0), (0, 0)]),
+        "after": (lambda i, j: te.all(3 >= i, j < 3), (5, 4), [(0, 1), (0, 1)]),
+        "strict": (lambda i, j: te.all(i > 1, i < 6), (7, 3), [(2, 1), (0, 0)]),
+        "two": (lambda i, j: te.all(1 <= i, te.all(i <= 4, 2 <= j)), (6, 5), [(1, 1), (2, 0)]),
+    }[side]
+    low = [before for before, _ in pads]
+    y = te.compute(shape, lambda i, j: te.if_then_else(condition(i, j), a[i - low[0], j - low[1]], 0.0))
+    x = DRAW.standard_normal((4, 3)).astype(np.float32)
+    np.testing.assert_array_equal(both([a], y, x)[0], np.pad(x, pads))
+    assert "graph.pad" in str(te.lower([a], y, "graph"))
+
+
+def test_conditions_that_are_no_box_stay() -> None:
+    a = te.placeholder((4,), name="a")
+    for condition, zero in (
+        (lambda i: i >= 2, 0.0), (lambda i: te.all(i >= 1, i <= 3), 0.0),
+        (lambda i: te.any(i >= 1, i <= 4), 0.0),
+        (lambda i: te.all(i >= 1, i <= 4), 2.0), (lambda i: te.all(i >= 1, i <= 4, a[0] > 0.0), 0.0),
+        (lambda i: te.all(i >= 1, i <= 4), -0.0),
+    ):  # fmt: skip
+        y = te.compute((6,), lambda i: te.if_then_else(condition(i), a[i - 1], zero))  # noqa: B023
+        text = str(te.lower([a], y, "graph"))
+        assert "graph.pad" not in text, text
+        both([a], y, np.arange(1, 5, dtype=np.float32))
 
 
 def test_stages_make_a_softmax() -> None:

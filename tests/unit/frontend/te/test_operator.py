@@ -13,6 +13,7 @@ import stepwell
 from stepwell import te
 from stepwell.dialects import graph
 from stepwell.dialects.plugins.operators import OPERATORS
+from stepwell.passes import PassContext
 
 SOFT_CLIP = """
 <ir_version: 8, opset_import: ["" : 18, "com.acme" : 1]>
@@ -54,8 +55,18 @@ def test_operator_is_fused_with_its_neighbours() -> None:
     compiled = stepwell.compile(onnx.parser.parse_model(SOFT_CLIP))
     arrays = inputs_of_clip()
     assert len(compiled.kernels) == 1
+    assert compiled.kernels["k0"].nodes == ("Conv#0", "SoftClip#1", "Add#2")
     found: Any = compiled(*arrays)
     np.testing.assert_allclose(found, expected_clip(*arrays), rtol=1e-4, atol=1e-5)
+
+
+def test_explanations_name_the_operator() -> None:
+    module = stepwell.import_onnx(onnx.parser.parse_model(SOFT_CLIP)).to("graph")
+    with PassContext() as context:
+        module.run("defuse-ops,fuse-ops{max-ops=1 explain}")
+    (conv, clip) = (remark for remark in context.remarks if "not fused" in remark.message)
+    assert 'not fused with graph.expression "SoftClip" (<model>: node "SoftClip#1")' in conv.message
+    assert clip.where == '<model>: node "SoftClip#1"'
 
 
 @pytest.mark.sample(6)

@@ -78,6 +78,15 @@ def test_a_condition_is_tested_once() -> None:
     assert results(text, "partition-loops,hoist-conditions")[1] == found
 
 
+@pytest.mark.parametrize("step", ["%c1", "%c3"])
+def test_blocks_of_iterations(step: str) -> None:
+    text = sums("slt", "%i, %m", f"%lo to %hi step {step}")
+    changed, found = results(text, "split-loops{factor=2}")
+    assert changed.count("scf.for") == 2
+    assert found == results(text, "")[1]
+    assert results(text, "split-loops{factor=2},split-loops{factor=3},unroll-loops")[1] == found
+
+
 def test_a_short_loop_is_written_out() -> None:
     text = sums("slt", "%i, %m", "%c1 to %c7 step %c3")
     changed, found = results(text, "unroll-loops{limit=2}")

@@ -17,7 +17,7 @@ DRAW = np.random.default_rng(2)
 WORDS = (
     *("split", "reorder", "parallel", "vectorize", "unroll", "inside") * 2,
     *("fuse", "cache_read", "cache_write", "rfactor", "compute_at", "compute_inline"),
-    *("reverse_compute_inline", "transform_layout"),
+    *("reverse_compute_inline", "transform_layout", "tensorize", "pad"),
 )
 
 
@@ -162,6 +162,10 @@ def step(s: te.Schedule, random: Random) -> None:
             case "transform_layout":
                 by = random.choice([2, 3, 4])
                 at.transform_layout(random.choice("xAB"), lambda i, j: (j // by, i, j % by))
+            case "pad":
+                at.pad(loop, random.choice([0, 4, 6, 1 << 40]))
+            case "tensorize":
+                at.tensorize(loop, random.choice(["fma.1", "fma.2", "fma.5x6x7", "fma.2x3", "dot_bytes"]))
             case "cache_write" | "compute_inline" | "reverse_compute_inline" as word:
                 getattr(at, word)()
             case word:

@@ -1,0 +1,69 @@
+"""Python functions on numpy arrays that models of this process call, by a name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from stepwell.runtime.errors import StepwellError
+
+if TYPE_CHECKING:
+    from stepwell.runtime.backends import HostFunction
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+_LOCK = Lock()
+
+
+def register(function: Callable[..., Any]) -> str:
+    """The name of a function among those that models may call; one function has one name."""
+    plain = getattr(function, "__name__", type(function).__name__)
+    with _LOCK:
+        for name, known in _FUNCTIONS.items():
+            if known is function:
+                return name
+        name, number = plain, 1
+        while name in _FUNCTIONS:
+            name, number = f"{plain}.{number}", number + 1
+        _FUNCTIONS[name] = function
+    return name
+
+
+def payload(name: str) -> str:
+    """The code of a callee that is a registered function."""
+    return json.dumps({"function": name})
+
+
+def load_function(code: bytes) -> HostFunction:
+    """The callee that calls a registered function on copies. Raises: StepwellError `unknown-function`."""
+    name = str(json.loads(code)["function"])
+    function = _FUNCTIONS.get(name)
+    if function is None:
+        message = f"no Python function {name!r} is known in this process"
+        help = "run the program that makes the model: te.extern registers its functions"
+        raise StepwellError("unknown-function", None, message, help=help)
+
+    def call(inputs: Sequence[object], outputs: list[object]) -> None:
+        result = function(*(np.array(value) for value in inputs))
+        results = list(cast("Sequence[object]", result)) if isinstance(result, tuple | list) else [result]
+        if len(results) != len(outputs):
+            raise ValueError(f"{name} returns {len(results)} arrays, and {len(outputs)} are used")
+        for number, value in enumerate(results):
+            outputs[number] = _filled(outputs[number], np.asarray(value), number)
+
+    return call
+
+
+def _filled(output: Any, found: np.ndarray[Any, Any], number: int) -> np.ndarray[Any, Any]:
+    """The found array in the memory of an output. Raises: TypeError, ValueError."""
+    if output is None:
+        return found
+    if found.dtype != output.dtype:
+        raise TypeError(f"array {number} is of {found.dtype}, and {output.dtype} was declared")
+    if found.shape != output.shape:
+        raise ValueError(f"array {number} has shape {list(found.shape)}, declared was {list(output.shape)}")
+    output[...] = found
+    return output
