@@ -42,7 +42,7 @@ class MatmulNbitsOp(FormsOp):
     Its schedule has a `form`:
     - `registers`: a row after the other; codes become floats in registers, in `chains` of sums. A row with
       infinity is NaN.
-    - `panels`: codes of `depth` steps and a panel of columns become weights in memory, once for all rows.
+    - `panels`: codes of `depth` steps and `columns` of a panel become weights in memory, once for all rows.
     - `by-rows`: `registers` for at most `few` rows, which are finite, else `panels`.
     - `bytes`, of rows that are bytes: `rows` of them share unpacked codes, for `columns` of a panel at once;
       four products are added in 32 bits.
@@ -108,10 +108,13 @@ class MatmulNbitsOp(FormsOp):
             return self._forms_of_bytes()
         return self._forms_of_floats()
 
-    def _forms_of_bytes(self) -> Mapping[str, Form]:
+    def _columns(self) -> Size:
+        """The columns of a panel at a time."""
         panel = tensor_shape(self.codes)[-1]
-        columns = panel // NBITS.parts if panel % NBITS.parts == 0 else panel
-        sizes = {"rows": Size(NBITS.byte_rows, MOST_ROWS), "columns": Size(columns, panel)}
+        return Size(panel // NBITS.parts if panel % NBITS.parts == 0 else panel, panel)
+
+    def _forms_of_bytes(self) -> Mapping[str, Form]:
+        sizes = {"rows": Size(NBITS.byte_rows, MOST_ROWS), "columns": self._columns()}
         # Two products of a code and a byte are at most 2 · 128 · the largest code.
         most = min(MOST_PAIRS, ((1 << 15) - 1) // (2 * 128 * ((1 << self.bits.value.data) - 1)))
         refusal = None if most else "sums of 8-bit codes do not fit 16 bits"
@@ -137,9 +140,14 @@ class MatmulNbitsOp(FormsOp):
         panels = {
             "depth": Size(depth, max(block, min(whole, MOST_DEPTH // block * block)), block),
             "groups": Size(min(NBITS.groups, tensor_shape(self.codes)[0]), MOST_GROUPS),
+            "columns": self._columns(),
         }
         by_rows = {**registers, **panels, "few": Size(NBITS.few_rows, MOST_FEW)}
-        forms = {"by-rows": Form(by_rows), "registers": Form(registers), "panels": Form(panels)}
+        forms = {
+            "by-rows": Form(by_rows, misfit=self._misfit),
+            "registers": Form(registers),
+            "panels": Form(panels, misfit=self._misfit),
+        }
         if not self.rows.is_static:
             return forms
         first = "by-rows" if self.rows.value <= NBITS.few_rows else "panels"

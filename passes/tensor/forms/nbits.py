@@ -41,7 +41,7 @@ def nbits_by_rows(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) 
     inside = emit.inside(then)
     inside.insert(scf.YieldOp(rows_in_registers(inside, op, sizes["chains"], op.init)))
     inside = emit.inside(otherwise)
-    inside.insert(scf.YieldOp(all_by_panels(inside, op, sizes["depth"], sizes["groups"], op.init)))
+    inside.insert(scf.YieldOp(all_by_panels(inside, op, sizes, op.init)))
     branches = scf.IfOp(is_registers, [op.init.type], Region(then), Region(otherwise))
     return emit.insert(branches).results[0]
 

@@ -95,3 +95,24 @@ func.func private @steps_left_over(%x: tensor<5x48xf32>, %c: tensor<2x6x4xi32>, 
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 32, groups = 1}>} : (tensor<5x48xf32>, tensor<2x6x4xi32>, tensor<2x3x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
   func.return %y : tensor<5x8xf32>
 }
+
+// A panel of six columns is three strips of two: weights of a strip are in memory one after the other.
+// CHECK-LABEL: @strips
+// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c1
+// CHECK: scf.for %[[STRIP:[0-9]*]] = %
+// CHECK: %[[PANEL:.*]] = arith.divui %[[STRIP]], %c3 : index
+// CHECK: %[[PART:.*]] = arith.remui %[[STRIP]], %c3 : index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[PART]], %c2 : index
+// CHECK: tensor.extract_slice {{.*}} : tensor<5x11xf32> to tensor<5x2xf32>
+// CHECK: vector.transfer_read %s[%[[PANEL]], %{{.*}}, %[[FIRST]]], {{.*}} vector<2xf32>
+// CHECK: vector.transfer_read %c[%[[PANEL]], %{{.*}}, %[[FIRST]]], {{.*}} vector<2xi32>
+// CHECK: vector.transfer_write {{.*}} tensor<32x2xf32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<5x32xf32>, tensor<32x2xf32>)
+// The eleventh column is alone.
+// CHECK: tensor.extract_slice {{.*}} : tensor<5x11xf32> to tensor<5x1xf32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<5x32xf32>, tensor<32x1xf32>)
+func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x6xi32>, %s: tensor<2x2x6xf32>) -> tensor<5x11xf32> {
+  %e = tensor.empty() : tensor<5x11xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels">} : (tensor<5x32xf32>, tensor<2x4x6xi32>, tensor<2x2x6xf32>, tensor<5x11xf32>) -> tensor<5x11xf32>
+  func.return %y : tensor<5x11xf32>
+}

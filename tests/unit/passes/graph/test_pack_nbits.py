@@ -176,9 +176,9 @@ def test_standard_weights_give_the_numbers_of_floats() -> None:
 
 
 def test_open_batch_and_rows_with_steps_in_several_parts() -> None:
-    proto, weights = matmul_nbits(100, 672, 4, 32, False)
-    for value, width in ((proto.graph.input[0], 672), (proto.graph.output[0], 100)):
+    proto, weights = matmul_nbits(100, 1376, 4, 32, False)
+    for value, width in ((proto.graph.input[0], 1376), (proto.graph.output[0], 100)):
         value.CopyFrom(_value(value.name, ["B", "S", width]))
-    x = np.random.default_rng(0).standard_normal((2, 3, 672)).astype(np.float32)
+    x = np.random.default_rng(0).standard_normal((2, 3, 1376)).astype(np.float32)
     found = np.asarray(stepwell.compile(proto)(x))
-    expect(found.reshape(6, 100), x.reshape(6, 672), weights)
+    expect(found.reshape(6, 100), x.reshape(6, 1376), weights)
