@@ -182,3 +182,27 @@ def test_open_batch_and_rows_with_steps_in_several_parts() -> None:
     x = np.random.default_rng(0).standard_normal((2, 3, 1376)).astype(np.float32)
     found = np.asarray(stepwell.compile(proto)(x))
     expect(found.reshape(6, 100), x.reshape(6, 1376), weights)
+
+
+@pytest.mark.parametrize("activations", ["f32", "int8"])
+def test_products_of_one_input_are_one(activations: Any) -> None:
+    """Codes of queries, keys and values become one matrix; each result is that of its own product."""
+    proto, weights = matmul_nbits(120, 320, 4, 32, True)
+    for name, first in (("k", 40), ("v", 16)):
+        other = matmul_nbits(120, 320, 4, 32, True)[0].graph
+        arrays = [numpy_helper.to_array(each)[first:] for each in other.initializer[:2]]
+        points = numpy_helper.to_array(other.initializer[2]).reshape(120, -1)[first:].reshape(-1)
+        made = [numpy_helper.from_array(a, f"{name}{i}") for i, a in enumerate([*arrays, points])]
+        proto.graph.initializer.extend(made)
+        sizes: dict[str, Any] = {"K": 320, "N": 120 - first, "bits": 4, "block_size": 32}
+        names = ["x", *(each.name for each in made)]
+        node = helper.make_node("MatMulNBits", names, [name], name, domain="com.microsoft", **sizes)
+        proto.graph.node.append(node)
+        proto.graph.output.append(_value(name, ["M", 120 - first]))
+    model = stepwell.compile(proto, activations=activations)
+    x = np.rint(np.random.default_rng(0).uniform(-127, 127, (3, 320))).astype(np.float32)
+    x[:, ::32] = 127  # bytes with the scale 1
+    found: Any = model.run({"x": x})
+    for name, first in (("y", 0), ("k", 40), ("v", 16)):
+        expect(found[name], x, weights[first:])
+    assert ["product", "k", "v"] in [list(kernel.nodes) for kernel in model.kernels.values()]
