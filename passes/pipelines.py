@@ -372,7 +372,7 @@ def graph_steps(
     *,
     backend_passes: Sequence[str] = (),
     low_memory: bool = False,
-    activations: str = "f32",
+    activations: str = "auto",
     required: Sequence[str] = (),
     disabled: Container[str] = (),
     device: str = "",

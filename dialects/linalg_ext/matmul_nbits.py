@@ -12,6 +12,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
 )
@@ -47,6 +48,7 @@ class MatmulNbitsOp(FormsOp):
     - `bytes`, of rows that are bytes: `rows` of them share unpacked codes, for `columns` of a panel at once;
       four products are added in 32 bits.
     - `short-bytes`: the same, with `pairs` sums of two products added in 16 bits before they become 32 bits.
+    - `floats-or-bytes` and `floats-or-short-bytes`, of both: `registers` for few rows, else that of bytes.
 
     Constraints:
       (C1) operands are those of `graph.matmul_nbits`, with `zero_points` as i8; `x` has rank 2.
@@ -62,14 +64,17 @@ class MatmulNbitsOp(FormsOp):
     init = operand_def(TensorType)
     zero_points = opt_operand_def(TensorType)
     x_scales = opt_operand_def(TensorType)
+    row_bytes = opt_operand_def(TensorType)
     result = result_def(TensorType)
     bits = prop_def(IntegerAttr.constr(i64))
     block = prop_def(IntegerAttr.constr(i64))
+    few = opt_prop_def(IntegerAttr.constr(i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$x `,` $codes `,` $scales `into` $init (`zero_points` $zero_points^ `:` type($zero_points))? "
-        "(`x_scales` $x_scales^ `:` type($x_scales))? `bits` $bits `block` $block attr-dict `:` "
+        "(`x_scales` $x_scales^ `:` type($x_scales))? (`row_bytes` $row_bytes^ `:` type($row_bytes))? "
+        "(`few` $few^)? `bits` $bits `block` $block attr-dict `:` "
         "`(` type($x) `,` type($codes) `,` type($scales) `,` type($init) `)` `->` type($result)"
     )
 
@@ -92,6 +97,11 @@ class MatmulNbitsOp(FormsOp):
     def rows(self) -> Dim:
         """The rows of `x`."""
         return dims_of(self.x.type)[0]
+
+    @property
+    def in_bytes(self) -> SSAValue:
+        """The rows as bytes, if there are `x_scales`."""
+        return self.x if self.row_bytes is None else self.row_bytes
 
     @property
     def steps(self) -> int:
@@ -120,9 +130,11 @@ class MatmulNbitsOp(FormsOp):
         refusal = None if most else "sums of 8-bit codes do not fit 16 bits"
         pairs = {"pairs": Size(max(1, most), max(1, most))}
         forms = {"bytes": sizes, "short-bytes": {**sizes, **pairs}}
+        if self.row_bytes is not None:
+            chains = {"chains": Size(NBITS.chains, MOST_CHAINS)}
+            forms = {f"floats-or-{name}": {**own, **chains} for name, own in forms.items()}
         return {
-            name: Form(own, refusal if own is not sizes else None, self._misfit)
-            for name, own in forms.items()
+            name: Form(own, refusal if "pairs" in own else None, self._misfit) for name, own in forms.items()
         }
 
     def _misfit(self, sizes: Mapping[str, int]) -> str | None:

@@ -64,7 +64,8 @@ def sibling_key(op: Operation) -> Hashable:
     x, w = op.operands
     dims = list(dims_of(w.type))
     dims.pop(_width_axis(op))
-    own = (x, type(op), frozenset(op.properties.items()), tensor_of(w).element_type, tuple(dims))
+    settings = frozenset([*op.properties.items(), *op.attributes.items()])
+    own = (x, type(op), settings, tensor_of(w).element_type, tuple(dims))
     return own if (source := codes_of(op)) is None else (*own, _format_key(source))
 
 

@@ -116,3 +116,20 @@ func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x6xi32>, %s: tenso
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels">} : (tensor<5x32xf32>, tensor<2x4x6xi32>, tensor<2x2x6xf32>, tensor<5x11xf32>) -> tensor<5x11xf32>
   func.return %y : tensor<5x11xf32>
 }
+
+// Rows in floats and in bytes: at most four rows are floats.
+// CHECK-LABEL: @both
+// CHECK: %[[FEW:.*]] = arith.cmpi sle, %M, %c4 : index
+// CHECK: scf.if %[[FEW]] -> (tensor<?x8xf32>) {
+// CHECK: vector.transfer_read %x[
+// CHECK: arith.sitofp
+// CHECK-NOT: arith.dot_bytes
+// CHECK: } else {
+// CHECK: vector.transfer_read %q[
+// CHECK: arith.dot_bytes
+// CHECK-NOT: linalg.generic
+func.func private @both(%x: tensor<?x32xf32> {graph.dims = #graph.dims<["M", 32]>}, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %t: tensor<?x2xf32> {graph.dims = #graph.dims<["M", 2]>}, %q: tensor<?x8xi32> {graph.dims = #graph.dims<["M", 8]>}, %M: index) -> tensor<?x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 5, outputs = 1, symbols = ["M"]>} {
+  %e = tensor.empty(%M) : tensor<?x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<?x2xf32> row_bytes %q : tensor<?x8xi32> few 4 bits 4 block 16 : (tensor<?x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  func.return %y : tensor<?x8xf32>
+}

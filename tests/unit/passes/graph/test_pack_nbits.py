@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
 from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import packed_codes
 from stepwell.runtime.meaning.packed_codes import first_bit, pack_codes, panels_of, unpack_codes
 from tests.support.samples import examples
 
@@ -125,6 +127,37 @@ def test_rows_of_bytes(bits: int, block: int, steps: int, rows: int, points: boo
         expect(model(x), rounded.reshape(count, -1)[:, :steps], weights)
 
 
+@pytest.mark.parametrize("executor", ["native", "interpreter"])
+def test_accuracy_level_permits_bytes(executor: Any) -> None:
+    """With level 4 more than four rows are bytes, unless activations are f32; four rows never are."""
+    proto, _ = matmul_nbits(130, 205, 4, 32, True)
+    proto.graph.node[0].attribute.append(helper.make_attribute("accuracy_level", 4))
+    choices: tuple[Any, ...] = ("auto", "f32", "int8")
+    of_level, floats, in_bytes = (
+        stepwell.compile(proto, activations=activations, executor=executor) for activations in choices
+    )
+    for rows in (1, 4, 5, 7):
+        x = np.random.default_rng(rows).standard_normal((rows, 205)).astype(np.float32)
+        found, exact, rounded = (_floats(model(x)) for model in (of_level, floats, in_bytes))
+        wanted = exact if rows <= 4 or executor == "interpreter" else rounded
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+        assert executor == "interpreter" or np.abs(exact - rounded).max() > 1e-3
+
+
+def test_meaning_of_floats_or_bytes() -> None:
+    """At most `few` rows are floats, more are bytes; both are given."""
+    codes, scales = pack_codes(np.arange(32).reshape(2, 16) % 16, 4, 2, 16), np.ones((1, 1, 2), np.float32)
+    x = np.full((3, 16), 2.5, np.float32)
+    row_bytes = np.full((3, 16), 5, np.int8).view(np.int32)
+    sizes: Any = {"columns": 2, "bits": 4, "block": 16}
+    x_scales = np.ones((3, 1), np.float32)
+    operands = x, codes, scales, None, x_scales, row_bytes
+    as_floats, as_bytes = (_floats(packed_codes.matmul_nbits(*operands, **sizes, few=few)) for few in (3, 2))
+    weights = np.arange(32).reshape(2, 16) % 16 - 8
+    np.testing.assert_array_equal(as_floats, x @ weights.T)
+    np.testing.assert_array_equal(as_bytes, 2 * as_floats)
+
+
 def test_activations_are_checked() -> None:
     proto, _ = matmul_nbits(130, 205, 4, 32, False)
     with pytest.raises(StepwellError, match="activations") as error:
@@ -143,6 +176,10 @@ def test_small_and_large_numbers() -> None:
     found: Any = model(x)
     assert np.isnan(found[0]).all()
     expect(found[1:], x[1:], weights)
+
+
+def _floats(array: object) -> npt.NDArray[np.float64]:
+    return np.asarray(array, np.float64)
 
 
 def quantized_matmul(dtype: Any) -> onnx.ModelProto:
