@@ -31,7 +31,7 @@ func.func private @one_row(%x: tensor<1x32xf32>, %c: tensor<3x8x4xi32>, %s: tens
 
 // Rows are open: both bodies. Zero points meet the sum of a block there, and each weight in memory here.
 // CHECK-LABEL: @open
-// CHECK: %[[FEW:.*]] = arith.cmpi sle, %M, %c2 : index
+// CHECK: %[[FEW:.*]] = arith.cmpi sle, %M, %c4 : index
 // CHECK: %[[SEEN:.*]] = arith.select %[[FEW]], %M, %c0 : index
 // CHECK: %[[ZEROS:.*]] = scf.for %{{.*}} = %c0 to %[[SEEN]]
 // CHECK: %[[ALL:.*]] = vector.multi_reduction <add>, %[[ZEROS]]

@@ -104,7 +104,7 @@ def test_any_number_of_rows(bits: int, block: int, steps: int, rows: int, points
     proto, weights = matmul_nbits(rows, steps, bits, block, points)
     assert (product_of(proto).zero_points is not None) == points
     model = stepwell.compile(proto, threads=2)
-    for count in (1, 2, 3, 9):
+    for count in (1, 4, 5, 9):
         x = np.random.default_rng(count).standard_normal((count, steps)).astype(np.float32)
         expect(model(x), x, weights)
 
