@@ -52,7 +52,7 @@ def nbits_of_bytes(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder)
 def rows_of_bytes(emit: IRBuilder, op: MatmulNbitsOp, sizes: Mapping[str, int], y: SSAValue) -> SSAValue:
     """The tensor `y` with the product of all rows of bytes written."""
     panel = tensor_shape(op.codes)[-1]
-    rows, most = dim_size(emit, op.in_bytes, 0), sizes["rows"]
+    rows, most = dim_size(emit, op.init, 0), sizes["rows"]
     if isinstance(rows, int):
         most = max(1, min(most, rows))
     sums, grouped = _sums(emit, op), emit.rounded_down(rows, most)
@@ -81,7 +81,7 @@ def _sums(emit: IRBuilder, op: MatmulNbitsOp) -> SSAValue:
     scales, type = op.x_scales, vector_type(i32, (BYTES_IN_ELEMENT,))
     per_block = op.block.value.data // BYTES_IN_ELEMENT
     origin = -1.0 if op.zero_points is not None else -float(1 << op.bits.value.data - 1)
-    blocks, rows = tensor_shape(scales)[1], dim_size(emit, scales, 0)
+    blocks, rows = tensor_shape(scales)[1], dim_size(emit, op.init, 0)
     kind = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
 
     def one_row(emit: IRBuilder, row: SSAValue, carried: Carried) -> Carried:

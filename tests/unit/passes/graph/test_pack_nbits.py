@@ -158,6 +158,19 @@ def test_meaning_of_floats_or_bytes() -> None:
     np.testing.assert_array_equal(as_bytes, 2 * as_floats)
 
 
+@pytest.mark.parametrize("activations", ["auto", "int8"])
+def test_open_batch_and_rows_of_bytes(activations: Any) -> None:
+    """Scratch memory for all rows has a size where it is a product of two open ones."""
+    proto, _ = matmul_nbits(130, 205, 4, 32, True)
+    proto.graph.node[0].attribute.append(helper.make_attribute("accuracy_level", 4))
+    flat = stepwell.compile(proto, activations="int8")
+    for value, width in ((proto.graph.input[0], 205), (proto.graph.output[0], 130)):
+        value.CopyFrom(_value(value.name, ["B", "S", width]))
+    x = np.random.default_rng(0).standard_normal((2, 4, 205)).astype(np.float32)
+    found = _floats(stepwell.compile(proto, activations=activations)(x))
+    np.testing.assert_array_equal(found.reshape(8, 130), _floats(flat(x.reshape(8, 205))))
+
+
 def test_activations_are_checked() -> None:
     proto, _ = matmul_nbits(130, 205, 4, 32, False)
     with pytest.raises(StepwellError, match="activations") as error:
