@@ -3,7 +3,7 @@ Products with weights of a few bits against ONNX Runtime: `python -m benchmarks.
 
 A model is one MatMulNBits with random weights and any number of rows. ONNX Runtime runs it with accuracy
 level 0 (f32 activations) and 4 (int8 activations); a ratio is its time over ours, both the least
-median of the rounds in which they take turns.
+median of the rounds in which they take turns. `f32` is the ratio of our product with weights in f32.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
@@ -50,20 +51,33 @@ def nbits_model(steps: int, columns: int, bits: int = 4, block: int = 32, level:
     node = helper.make_node(
         "MatMulNBits", ["x", "b", "s"], ["y"], domain="com.microsoft", accuracy_level=level, **sizes
     )
+    return _model(node, (steps, columns), {"b": codes, "s": scales})
+
+
+def f32_model(steps: int, columns: int) -> onnx.ModelProto:
+    """A model of one product of any number of rows with random weights in f32."""
+    weights = np.random.default_rng(0).standard_normal((steps, columns)).astype(np.float32)
+    return _model(helper.make_node("MatMul", ["x", "b"], ["y"]), (steps, columns), {"b": weights})
+
+
+def _model(
+    node: onnx.NodeProto, shape: tuple[int, int], weights: Mapping[str, npt.NDArray[Any]]
+) -> onnx.ModelProto:
+    """A model of one product of any number of rows, by its steps and columns."""
     x, y = (
         helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", width])
-        for name, width in (("x", steps), ("y", columns))
+        for name, width in zip("xy", shape, strict=True)
     )
-    weights = [numpy_helper.from_array(codes, "b"), numpy_helper.from_array(scales, "s")]
+    constants = [numpy_helper.from_array(array, name) for name, array in weights.items()]
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    made = helper.make_graph([node], "product", [x], [y], weights)
+    made = helper.make_graph([node], "product", [x], [y], constants)
     return helper.make_model(made, opset_imports=opsets, ir_version=10)
 
 
 def measure(
     shape: tuple[int, int], rows: int, args: Namespace, folder: Path
-) -> tuple[float, Mapping[int, float]]:
-    """Our seconds for a product, and those of ONNX Runtime by its level; all take turns."""
+) -> tuple[float, Mapping[str, float]]:
+    """Our seconds for a product; and those of ONNX Runtime by level, and of floats; all take turns."""
     x = np.random.default_rng(1).standard_normal((rows, shape[0])).astype(np.float32)
     path = folder / "product.onnx"
     runners: dict[str, Runner] = {}
@@ -74,9 +88,11 @@ def measure(
     model = compile(made, threads=args.threads, activations=args.activations)
     runners["stepwell"] = partial(lambda model, x: [model(x)], model, x)
     _expect_equal(runners, "4" if args.activations == "int8" else "0")
+    floats = compile(f32_model(*shape), threads=args.threads)
+    runners["f32"] = partial(lambda model, x: [model(x)], floats, x)
     found = interleave(runners, args.rounds, perf_counter)
     least = {name: min(latency.rounds) for name, latency in found.items()}
-    return least["stepwell"], {level: least[f"{level}"] for level in LEVELS}
+    return least.pop("stepwell"), least
 
 
 def _expect_equal(runners: Mapping[str, Runner], level: str) -> None:
@@ -101,19 +117,21 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print a table in Markdown; returns the exit status."""
     args = _arguments(argv)
-    print("| rows | shape | µs | GMAC/s | ONNX Runtime, level 0 | level 4 |\n|--:|---|--:|--:|--:|--:|")
-    ratios: dict[tuple[int, int], list[float]] = {}
+    print("| rows | shape | µs | GMAC/s | ONNX Runtime, level 0 | level 4 | f32 |")
+    print("|--:|---|--:|--:|--:|--:|--:|")
+    ratios: dict[tuple[int, str], list[float]] = {}
     for rows, text in product(args.rows, args.shapes):
         steps, columns = (int(part) for part in text.split("x"))
         with tempfile.TemporaryDirectory() as folder:
             ours, peers = measure((steps, columns), rows, args, Path(folder))
-        for level, seconds in peers.items():
-            ratios.setdefault((rows, level), []).append(seconds / ours)
+        for peer, seconds in peers.items():
+            ratios.setdefault((rows, peer), []).append(seconds / ours)
         speed = rows * steps * columns / ours / 1e9
         columns_of_peers = " | ".join(f"{seconds / ours:.2f}" for seconds in peers.values())
         print(f"| {rows} | {text} | {1e6 * ours:.0f} | {speed:.1f} | {columns_of_peers} |", flush=True)
-    for (rows, level), values in ratios.items():
-        print(f"{rows} rows, level {level}: geometric mean {geometric_mean(values):.2f}")
+    for (rows, peer), values in ratios.items():
+        name = peer if peer == "f32" else f"level {peer}"
+        print(f"{rows} rows, {name}: geometric mean {geometric_mean(values):.2f}")
     return 0
 
 

@@ -12,6 +12,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
 )
@@ -42,11 +43,12 @@ class MatmulNbitsOp(FormsOp):
     Its schedule has a `form`:
     - `registers`: a row after the other; codes become floats in registers, in `chains` of sums. A row with
       infinity is NaN.
-    - `panels`: codes of `depth` steps and a panel of columns become weights in memory, once for all rows.
+    - `panels`: codes of `depth` steps and `columns` of a panel become weights in memory, once for all rows.
     - `by-rows`: `registers` for at most `few` rows, which are finite, else `panels`.
     - `bytes`, of rows that are bytes: `rows` of them share unpacked codes, for `columns` of a panel at once;
       four products are added in 32 bits.
     - `short-bytes`: the same, with `pairs` sums of two products added in 16 bits before they become 32 bits.
+    - `floats-or-bytes` and `floats-or-short-bytes`, of both: `registers` for few rows, else that of bytes.
 
     Constraints:
       (C1) operands are those of `graph.matmul_nbits`, with `zero_points` as i8; `x` has rank 2.
@@ -62,14 +64,17 @@ class MatmulNbitsOp(FormsOp):
     init = operand_def(TensorType)
     zero_points = opt_operand_def(TensorType)
     x_scales = opt_operand_def(TensorType)
+    row_bytes = opt_operand_def(TensorType)
     result = result_def(TensorType)
     bits = prop_def(IntegerAttr.constr(i64))
     block = prop_def(IntegerAttr.constr(i64))
+    few = opt_prop_def(IntegerAttr.constr(i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$x `,` $codes `,` $scales `into` $init (`zero_points` $zero_points^ `:` type($zero_points))? "
-        "(`x_scales` $x_scales^ `:` type($x_scales))? `bits` $bits `block` $block attr-dict `:` "
+        "(`x_scales` $x_scales^ `:` type($x_scales))? (`row_bytes` $row_bytes^ `:` type($row_bytes))? "
+        "(`few` $few^)? `bits` $bits `block` $block attr-dict `:` "
         "`(` type($x) `,` type($codes) `,` type($scales) `,` type($init) `)` `->` type($result)"
     )
 
@@ -94,6 +99,11 @@ class MatmulNbitsOp(FormsOp):
         return dims_of(self.x.type)[0]
 
     @property
+    def in_bytes(self) -> SSAValue:
+        """The rows as bytes, if there are `x_scales`."""
+        return self.x if self.row_bytes is None else self.row_bytes
+
+    @property
     def steps(self) -> int:
         """The steps of a sum."""
         return tensor_shape(self.x)[1]
@@ -108,18 +118,23 @@ class MatmulNbitsOp(FormsOp):
             return self._forms_of_bytes()
         return self._forms_of_floats()
 
-    def _forms_of_bytes(self) -> Mapping[str, Form]:
+    def _columns(self) -> Size:
+        """The columns of a panel at a time."""
         panel = tensor_shape(self.codes)[-1]
-        columns = panel // NBITS.parts if panel % NBITS.parts == 0 else panel
-        sizes = {"rows": Size(NBITS.byte_rows, MOST_ROWS), "columns": Size(columns, panel)}
+        return Size(panel // NBITS.parts if panel % NBITS.parts == 0 else panel, panel)
+
+    def _forms_of_bytes(self) -> Mapping[str, Form]:
+        sizes = {"rows": Size(NBITS.byte_rows, MOST_ROWS), "columns": self._columns()}
         # Two products of a code and a byte are at most 2 · 128 · the largest code.
         most = min(MOST_PAIRS, ((1 << 15) - 1) // (2 * 128 * ((1 << self.bits.value.data) - 1)))
         refusal = None if most else "sums of 8-bit codes do not fit 16 bits"
         pairs = {"pairs": Size(max(1, most), max(1, most))}
         forms = {"bytes": sizes, "short-bytes": {**sizes, **pairs}}
+        if self.row_bytes is not None:
+            chains = {"chains": Size(NBITS.chains, MOST_CHAINS)}
+            forms = {f"floats-or-{name}": {**own, **chains} for name, own in forms.items()}
         return {
-            name: Form(own, refusal if own is not sizes else None, self._misfit)
-            for name, own in forms.items()
+            name: Form(own, refusal if "pairs" in own else None, self._misfit) for name, own in forms.items()
         }
 
     def _misfit(self, sizes: Mapping[str, int]) -> str | None:
@@ -137,9 +152,14 @@ class MatmulNbitsOp(FormsOp):
         panels = {
             "depth": Size(depth, max(block, min(whole, MOST_DEPTH // block * block)), block),
             "groups": Size(min(NBITS.groups, tensor_shape(self.codes)[0]), MOST_GROUPS),
+            "columns": self._columns(),
         }
         by_rows = {**registers, **panels, "few": Size(NBITS.few_rows, MOST_FEW)}
-        forms = {"by-rows": Form(by_rows), "registers": Form(registers), "panels": Form(panels)}
+        forms = {
+            "by-rows": Form(by_rows, misfit=self._misfit),
+            "registers": Form(registers),
+            "panels": Form(panels, misfit=self._misfit),
+        }
         if not self.rows.is_static:
             return forms
         first = "by-rows" if self.rows.value <= NBITS.few_rows else "panels"

@@ -151,9 +151,13 @@ class MatmulNbitsLowering(RewritePattern):
         leading = dims_of(op.x.type)[:-1] or (Dim.of(1),)
         columns = Dim.of(op.columns.value.data)
         x = _as_matrix(op.x, rewriter)
-        x_scales = None if op.x_scales is None else _as_matrix(op.x_scales, rewriter)
+        x_scales, row_bytes = (
+            None if value is None else _as_matrix(value, rewriter) for value in (op.x_scales, op.row_bytes)
+        )
         init = empty(tensor_type(f32, [dims_of(x.type)[0], columns]), rewriter)
-        made = rewriter.insert(linalg_ext.MatmulNbitsOp.writing(op, [init], x=x, x_scales=x_scales))
+        made = rewriter.insert(
+            linalg_ext.MatmulNbitsOp.writing(op, [init], x=x, x_scales=x_scales, row_bytes=row_bytes)
+        )
         y = split_dims(made.result, [leading, [columns]], rewriter)
         if len(dims_of(op.x.type)) == 1:
             y = join_dims(y, [[Dim.of(1), columns]], rewriter)

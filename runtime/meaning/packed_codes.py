@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -68,19 +69,24 @@ def matmul_nbits(
     scales: npt.NDArray[np.float32],
     zero_points: Array | None = None,
     x_scales: npt.NDArray[np.float32] | None = None,
+    row_bytes: Array | None = None,
     *,
     columns: int,
     bits: int,
     block: int,
+    few: int = 0,
 ) -> Array:
     """
     Matrix product with (codes - zero points) · scales; without zero points, the middle code is 0.
 
-    With `x_scales` the rows are bytes, four to an element, each times the scale of its block.
+    With `x_scales` the rows are bytes, four to an element, each times the scale of its block; with
+    `row_bytes` more than `few` rows are those, and others are `x`.
     """
     rows = cast("npt.NDArray[np.float32]", x)
-    if x_scales is not None:
-        bytes = np.ascontiguousarray(x).view(np.int8).astype(np.float32)
+    is_few = row_bytes is not None and prod(x.shape[:-1]) <= few
+    if x_scales is not None and not is_few:
+        in_bytes = x if row_bytes is None else row_bytes
+        bytes = np.ascontiguousarray(in_bytes).view(np.int8).astype(np.float32)
         rows = bytes * np.repeat(x_scales, block, axis=-1)
     steps = rows.shape[-1]
 

@@ -29,7 +29,7 @@ def graph(
     *,
     opt_level: int = 2,
     winograd: Literal["auto", "fast", "off"] = "auto",
-    activations: Literal["f32", "int8"] = "f32",
+    activations: Literal["auto", "f32", "int8"] = "auto",
     memory: Literal["normal", "low"] = "normal",
     backends: str | Sequence[str] = (),
     disabled_passes: Sequence[str] = (),

@@ -101,9 +101,9 @@ def add_compile_options(parser: ArgumentParser) -> None:
     group_of["activations"].add_argument(
         "--activations",
         choices=ACTIVATIONS,
-        default="f32",
-        help="int8: products with weights of 2, 4 or 8 bits take bytes, with a scale for each block of a row "
-        "(default: f32)",
+        default="auto",
+        help="int8: products with weights of 2, 4 or 8 bits take bytes, a scale for each block of a row; "
+        "auto: more than four rows do, where MatMulNBits has accuracy level 4 (default: auto)",
     )
     group_of["memory"].add_argument(
         "--memory",

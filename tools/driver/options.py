@@ -27,7 +27,7 @@ OPT_LEVELS = (0, 1, 2, 3)
 Start: TypeAlias = Literal["full", "now"]
 STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
-ACTIVATIONS = ("f32", "int8")
+ACTIVATIONS = ("auto", "f32", "int8")
 MEMORY = ("normal", "low")
 UNSUPPORTED = ("error", "torch")
 EXECUTORS = ("auto", "native", "vm", "interpreter")
@@ -91,9 +91,11 @@ class CompileOptions:
     Winograd for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast` whatever the
     size of the weights, or `off`. Errors stay below 1e-5 of each convolution's range.
     """
-    activations: str = field(default="f32", metadata=_about("numerics"))
+    activations: str = field(default="auto", metadata=_about("numerics"))
     """
     Products with constant weights of 2, 4 or 8 bits take `f32`, or `int8`: a scale for each block of a row.
+    `auto` is `int8` for more than four rows where the model permits it (MatMulNBits with accuracy level 4),
+    else `f32`.
     """
     memory: str = field(default="normal", metadata=_about("sizes"))
     """
@@ -251,7 +253,7 @@ class CompileKeywords(TypedDict, total=False):
     capacity: int | None
     specialize: Sequence[Mapping[str, int]] | None
     winograd: Literal["auto", "fast", "off"]
-    activations: Literal["f32", "int8"]
+    activations: Literal["auto", "f32", "int8"]
     memory: Literal["normal", "low"]
     executor: Literal["auto", "native", "vm", "interpreter"]
     backends: str | Sequence[str]

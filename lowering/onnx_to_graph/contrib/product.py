@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.dialects.builtin import IntegerType, Signedness, UnitAttr
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.nbits_products import BYTES_PERMITTED
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.graph_ir.unpacking import unpacked
 from stepwell.dialects.types import dtype_of
@@ -17,6 +18,7 @@ from stepwell.lowering.onnx_to_graph.contrib.node import ContribNode, Meaning
 from stepwell.lowering.onnx_to_graph.support import element_of
 from stepwell.runtime.dims import Dim
 
+_LEVEL_OF_BYTES = 4
 _U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
@@ -46,6 +48,7 @@ def _matmul_bits(node: ContribNode) -> SSAValue:
     A · Bᵀ + bias, B of a few bits per element: blocks of a row share a scale and a zero point.
 
     The first element of a byte is in its lowest bits. Without zero points, the middle of the range is 0.
+    Accuracy level 4 permits rows of bytes, with a scale for each block.
     """
     bits, block = node.integer("bits", 4), node.required("block_size")
     rows, columns = node.required("N"), node.required("K")
@@ -69,6 +72,8 @@ def _matmul_bits(node: ContribNode) -> SSAValue:
             zero = _unpacked(node, points, bits, (rows, blocks), blocks)
         weights = node.emit(graph.DequantizeOp(codes, scales, zero, axis=1, block=block))
     product = graph.MatmulOp(node.input(0), weights, transpose_b=True)
+    if node.integer("accuracy_level", 0) == _LEVEL_OF_BYTES:
+        product.attributes[BYTES_PERMITTED] = UnitAttr()
     return node.add(node.emit(product), node.optional(5))
 
 

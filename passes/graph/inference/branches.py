@@ -25,7 +25,7 @@ from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import parse_layout
 from stepwell.runtime.meaning import Array
 
-FAMILIES = ("conv", "matmul", "batch_matmul")
+FAMILIES = ("conv", "matmul", "batch_matmul", "quantized_matmul")
 
 
 def _concatenated(axis: int, *parts: Array) -> Array:
@@ -33,7 +33,7 @@ def _concatenated(axis: int, *parts: Array) -> Array:
 
 
 def family_of(op: Operation) -> str | None:
-    """The kind of a contraction: `conv`, `matmul` or `batch_matmul`; None if it cannot be merged."""
+    """The kind of a contraction, of `FAMILIES`; None if it cannot be merged."""
     if isinstance(op, graph.ConvOp):
         layouts = [parse_layout(layout.data) for layout in (op.data_layout, op.kernel_layout)]
         is_plain = all(layout.rank == len(layout.letters) for layout in layouts)
@@ -42,8 +42,21 @@ def family_of(op: Operation) -> str | None:
         return None
     rank_a, rank_b = len(dims_of(op.a.type)), len(dims_of(op.b.type))
     if rank_b == 2 and rank_a >= 2:
-        return "matmul"
+        return "matmul" if codes_of(op) is None else "quantized_matmul"
     return "batch_matmul" if rank_a == rank_b >= 3 else None
+
+
+def codes_of(op: Operation) -> graph.DequantizeOp | None:
+    """
+    The dequantize of a product's constant matrix, with scales for each output channel; None for others.
+    """
+    source = op.operands[1].owner
+    if not isinstance(source, graph.DequantizeOp) or not isinstance(op, graph.MatmulOp):
+        return None
+    along = source.axis.value.data == _width_axis(op)
+    has_channels = not along if source.block_size else along and bool(dims_of(source.scale.type))
+    is_constant = all(isinstance(value.owner, graph.ConstantOp) for value in source.operands)
+    return source if is_constant and has_channels else None
 
 
 def sibling_key(op: Operation) -> Hashable:
@@ -51,7 +64,21 @@ def sibling_key(op: Operation) -> Hashable:
     x, w = op.operands
     dims = list(dims_of(w.type))
     dims.pop(_width_axis(op))
-    return (x, type(op), frozenset(op.properties.items()), tensor_of(w).element_type, tuple(dims))
+    settings = frozenset([*op.properties.items(), *op.attributes.items()])
+    own = (x, type(op), settings, tensor_of(w).element_type, tuple(dims))
+    return own if (source := codes_of(op)) is None else (*own, _format_key(source))
+
+
+def _format_key(source: graph.DequantizeOp) -> Hashable:
+    """The hash key of codes that can be concatenated: of one type, with scales and zero points alike."""
+    point = None if source.zero_point is None else source.zero_point.type
+    if source.zero_point is not None and not dims_of(source.zero_point.type):
+        assert isinstance(source.zero_point.owner, graph.ConstantOp)
+        point = source.zero_point.owner.value
+    elif source.zero_point is not None:
+        point = tensor_of(source.zero_point).element_type
+    settings = source.axis, source.block, source.to
+    return (*settings, tensor_of(source.input).element_type, tensor_of(source.scale).element_type, point)
 
 
 def _width_axis(op: Operation) -> int:
@@ -97,7 +124,7 @@ class Branches:
         known = [
             op
             for op in ops
-            if is_available(op.operands[1], positions, positions[ops[0]])
+            if (codes_of(op) is not None or is_available(op.operands[1], positions, positions[ops[0]]))
             and not dims_of(op.results[0].type)[_channel_axis(op)].is_unknown
         ]
         if len(known) < least:
@@ -106,7 +133,7 @@ class Branches:
 
     def join(self) -> None:
         """Replace the siblings by one op, then the same ops after all of them, and slice the result."""
-        weights = self._joined([op.operands[1] for op in self._ops], self._width_axis)
+        weights = self._joined_weights()
         result = self._insert_like(self._ops, [self._ops[0].operands[0], weights])
         while (followers := self._followers()) is not None:
             operands = self._follower_operands(followers, result)
@@ -116,6 +143,19 @@ class Branches:
             self._replaced += followers
             result = self._insert_like(followers, operands)
         self._cut(result)
+
+    def _joined_weights(self) -> SSAValue:
+        """The concatenation of the weights; of codes, scales and zero points, if they are quantized."""
+        axis, sources = self._width_axis, [found for op in self._ops if (found := codes_of(op)) is not None]
+        if len(sources) < len(self._ops):
+            return self._joined([op.operands[1] for op in self._ops], axis)
+        parts = list(zip(*(source.operands for source in sources), strict=True))
+        of_scales = axis if sources[0].block_size else 0
+        joined = [
+            self._joined(values, along) if dims_of(values[0].type) else self._copied(values[0])
+            for values, along in zip(parts, (axis, of_scales, of_scales), strict=False)
+        ]
+        return self._insert_like(sources, joined)
 
     def _insert(self, op: GraphOp, like: Sequence[GraphOp]) -> SSAValue:
         self.made.append(op)

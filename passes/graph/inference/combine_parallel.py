@@ -26,7 +26,8 @@ class CombineParallelPass(FunctionPass):
 
     The same elementwise ops and biases after all of them are merged too, with their other operands
     concatenated; a slice of the result replaces each branch. Contractions whose weights are computed after
-    the first of them are not merged.
+    the first of them are not merged. Codes of quantized weights are concatenated as codes, if they have one
+    format.
 
     ```mlir
     %a = graph.matmul %x, %u : (tensor<5x2xf32>, tensor<2x3xf32>) -> tensor<5x3xf32>
@@ -49,7 +50,10 @@ class CombineParallelPass(FunctionPass):
     numerics = Numerics.ROUNDING
 
     op: tuple[str, ...] = FAMILIES
-    """The kinds of contractions to merge: `conv`, `matmul` (by a matrix), `batch_matmul`."""
+    """
+    The kinds of contractions to merge: `conv`, `matmul` (by a matrix), `batch_matmul`, `quantized_matmul` (by
+    constant codes, with scales for each column).
+    """
     min_branches: int = 3
     """The fewest contractions of one input to merge, at least 2."""
 

@@ -19,7 +19,7 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.costs.layouts import NBITS
-from stepwell.dialects.graph.nbits_products import LEAST_BLOCK
+from stepwell.dialects.graph.nbits_products import BYTES_PERMITTED, LEAST_BLOCK
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.ir_builder import IRBuilder
@@ -28,6 +28,7 @@ from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count
 from stepwell.passes.graph.layout.rows_of_bytes import rows_of_bytes
+from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
@@ -35,7 +36,9 @@ from stepwell.runtime.meaning.packed_codes import pack_codes, panels_of
 
 _MOST_STEPS = (1 << 31) // (255 * 128)
 """The most products of a code and a byte whose sum fits 32 bits."""
-ACTIVATIONS = ("f32", "int8")
+ACTIVATIONS = ("auto", "f32", "int8")
+_FLOAT_ROWS = 4
+"""The most rows that stay floats although the model permits bytes: their product waits for weights anyway."""
 _Arrange: TypeAlias = Callable[[Array], Array]
 _WIDTHS = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "int8": 8, "uint8": 8}
 
@@ -67,20 +70,32 @@ class PackNbitsPass(FunctionPass):
     min_elems: int = 4096
     """Weights with fewer elements stay what they are."""
     activations: str = "f32"
-    """`f32`, or `int8`: each block of a row becomes bytes with a scale before the product."""
+    """
+    `f32`, or `int8`: each block of a row becomes bytes with a scale before the product; `auto` does that to
+    more than a few rows where the model permits it, as accuracy level 4 of MatMulNBits does.
+    """
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if self.activations not in ACTIVATIONS:
-            message = f"pack-nbits takes activations {' or '.join(ACTIVATIONS)}, found {self.activations!r}"
+            names = ", ".join(ACTIVATIONS)
+            message = f"pack-nbits takes activations {names}, found {self.activations!r}"
             raise StepwellError("bad-option", None, message)
         if self.lanes == 1:  # a target without vectors
             return
         weights, panel = weights_of(ctx), self.lanes * NBITS.panel_registers
         for op in list(func.walk()):
             if isinstance(op, graph.MatmulOp) and (found := _Weights.of(op, weights, self.min_elems)):
-                in_bytes = self.activations == "int8" and found.block <= _MOST_STEPS
-                _rewrite(op, found, panel, weights, in_bytes=in_bytes)
+                _rewrite(op, found, panel, weights, self._least_rows_of_bytes(op, found))
                 count("products packed")
+
+    def _least_rows_of_bytes(self, op: graph.MatmulOp, found: _Weights) -> int | None:
+        """The number of rows from which on they are bytes; None if they never are."""
+        is_permitted = BYTES_PERMITTED in op.attributes
+        if self.activations == "f32" or found.block > _MOST_STEPS:
+            return None
+        if self.activations == "int8":
+            return 1
+        return _FLOAT_ROWS + 1 if is_permitted else None
 
 
 @dataclass(frozen=True)
@@ -158,25 +173,31 @@ def _arranged(
 
 
 def _rewrite(
-    op: graph.MatmulOp, found: _Weights, panel: int, weights: WeightStore, *, in_bytes: bool
+    op: graph.MatmulOp, found: _Weights, panel: int, weights: WeightStore, least_of_bytes: int | None
 ) -> None:
-    """Replace a product by one with packed weights, of floats or of bytes."""
+    """Replace a product by one with packed weights: of floats, or of bytes from some number of rows on."""
     blocks, insert = found.scales.shape[1], IRBuilder.before(op).value
 
     def constant(array: Array, name: str) -> SSAValue:
         return insert(graph.ConstantOp.of(array, weights, name))
 
-    name = op.b.name_hint or "weights"
-    x, x_scales = rows_of_bytes(op.a, found.block, weights, insert) if in_bytes else (op.a, None)
+    name, rows = op.b.name_hint or "weights", prod(dims_of(op.a.type)[:-1], start=Dim.of(1))
+    x, x_scales, row_bytes = op.a, None, None
+    if least_of_bytes is not None and not (rows.is_static and rows.value < least_of_bytes):
+        row_bytes, x_scales = rows_of_bytes(op.a, found.block, weights, insert)
+        if least_of_bytes == 1 or rows.is_static:
+            x, row_bytes = row_bytes, None
     product = graph.MatmulNbitsOp(
         x,
         constant(pack_codes(found.codes, found.bits, panel, blocks * found.block), f"{name}.codes"),
         constant(panels_of(found.scales, panel), f"{name}.scales"),
         None if found.points is None else constant(panels_of(found.points, panel), f"{name}.points"),
         x_scales,
+        row_bytes,
         columns=len(found.codes),
         bits=found.bits,
         block=found.block,
+        few=None if row_bytes is None or least_of_bytes is None else least_of_bytes - 1,
     )
     adopt_location(product, op.location)
     Rewriter.replace_op(op, product)

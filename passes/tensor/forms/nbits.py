@@ -15,6 +15,7 @@ from stepwell.dialects.linalg_ext import MatmulNbitsOp
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.tensor_ir.transfers import read, vector_type
 from stepwell.dialects.vector import MultiReductionOp
+from stepwell.passes.tensor.forms.nbits_bytes import rows_of_bytes
 from stepwell.passes.tensor.forms.nbits_panels import all_by_panels
 from stepwell.passes.tensor.forms.nbits_registers import rows_in_registers
 
@@ -41,8 +42,29 @@ def nbits_by_rows(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) 
     inside = emit.inside(then)
     inside.insert(scf.YieldOp(rows_in_registers(inside, op, sizes["chains"], op.init)))
     inside = emit.inside(otherwise)
-    inside.insert(scf.YieldOp(all_by_panels(inside, op, sizes["depth"], sizes["groups"], op.init)))
+    inside.insert(scf.YieldOp(all_by_panels(inside, op, sizes, op.init)))
     branches = scf.IfOp(is_registers, [op.init.type], Region(then), Region(otherwise))
+    return emit.insert(branches).results[0]
+
+
+def nbits_by_arithmetic(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
+    """
+    `scf.if` at most `few` rows: the loops of the form `registers`, else those of bytes.
+
+    ```mlir
+    %is_few = arith.cmpi sle, %rows, %c4 : index
+    %y = scf.if %is_few -> (tensor<?x4096xf32>) { … } else { … }
+    ```
+    """
+    assert op.few is not None
+    rows, few = emit.materialize(dim_size(emit, op.x, 0)), emit.materialize(op.few.value.data)
+    then, otherwise = Block(), Block()
+    inside = emit.inside(then)
+    inside.insert(scf.YieldOp(rows_in_registers(inside, op, sizes["chains"], op.init)))
+    inside = emit.inside(otherwise)
+    inside.insert(scf.YieldOp(rows_of_bytes(inside, op, sizes, op.init)))
+    is_few = emit.compare("sle", rows, few)
+    branches = scf.IfOp(is_few, [op.init.type], Region(then), Region(otherwise))
     return emit.insert(branches).results[0]
 
 

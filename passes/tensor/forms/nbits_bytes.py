@@ -46,8 +46,13 @@ def nbits_of_bytes(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder)
     ```
     With a size `pairs` so many `arith.dot_pairs` add up in 16 bits before an `arith.dot_shorts`.
     """
+    return rows_of_bytes(emit, op, sizes, op.init)
+
+
+def rows_of_bytes(emit: IRBuilder, op: MatmulNbitsOp, sizes: Mapping[str, int], y: SSAValue) -> SSAValue:
+    """The tensor `y` with the product of all rows of bytes written."""
     panel = tensor_shape(op.codes)[-1]
-    rows, most = dim_size(emit, op.x, 0), sizes["rows"]
+    rows, most = dim_size(emit, op.init, 0), sizes["rows"]
     if isinstance(rows, int):
         most = max(1, min(most, rows))
     sums, grouped = _sums(emit, op), emit.rounded_down(rows, most)
@@ -62,7 +67,8 @@ def nbits_of_bytes(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder)
             return [y]
         return emit.loop(grouped, rows, 1, [y], of(1, panel).run)
 
-    (y,) = emit.loop(0, last, 1, [op.init], one_panel, parallel=True) if last else [op.init]
+    if last:
+        (y,) = emit.loop(0, last, 1, [y], one_panel, parallel=True)
     return one_panel(emit, emit.materialize(last), [y], is_last=True)[0]
 
 
@@ -75,14 +81,14 @@ def _sums(emit: IRBuilder, op: MatmulNbitsOp) -> SSAValue:
     scales, type = op.x_scales, vector_type(i32, (BYTES_IN_ELEMENT,))
     per_block = op.block.value.data // BYTES_IN_ELEMENT
     origin = -1.0 if op.zero_points is not None else -float(1 << op.bits.value.data - 1)
-    blocks, rows = tensor_shape(scales)[1], dim_size(emit, scales, 0)
+    blocks, rows = tensor_shape(scales)[1], dim_size(emit, op.init, 0)
     kind = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
 
     def one_row(emit: IRBuilder, row: SSAValue, carried: Carried) -> Carried:
         def one_block(emit: IRBuilder, block: SSAValue, carried: Carried) -> Carried:
             def one_vector(emit: IRBuilder, step: SSAValue, carried: Carried) -> Carried:
                 at = emit.materialize(emit.plus(emit.times(block, per_block), step))
-                x = read(emit, op.x, [row, at], type, (1,))
+                x = read(emit, op.in_bytes, [row, at], type, (1,))
                 return [emit.value(DotBytesOp(emit.number(_ONE_BYTES, type), x, carried[0]))]
 
             (total,) = emit.loop(0, per_block, BYTES_IN_ELEMENT, [emit.number(0, type)], one_vector)
@@ -193,6 +199,6 @@ class _Rows:
                 numbers = emit.value(arith.AndIOp(numbers, emit.number(mask, codes.type)))
             place = emit.plus(emit.times(at, self._parts), part)
             for i, row in enumerate(rows):
-                x = broadcast(emit, element(emit, self.op.x, row, place), self.columns)
+                x = broadcast(emit, element(emit, self.op.in_bytes, row, place), self.columns)
                 made[i] = emit.value(dot(numbers, x, made[i]))
         return made

@@ -1,4 +1,4 @@
-"""Products with weights of a few bits, for many rows: weights in memory for a panel and some steps."""
+"""Products with weights of a few bits, for many rows: weights in memory for some columns and steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from stepwell.dialects.ir_builder import Index, IRBuilder
@@ -25,62 +25,78 @@ Carried: TypeAlias = Sequence[SSAValue]
 
 def nbits_by_panels(op: MatmulNbitsOp, sizes: Mapping[str, int], emit: IRBuilder) -> SSAValue:
     """
-    `scf.for` over groups of panels, panels, and parts of the steps; the product is a `linalg.generic`.
+    `scf.for` over groups of strips, strips of columns, and parts of the steps around a `linalg.generic`.
 
     ```mlir
     scf.for %group … {                                   // parallel
-      scf.for %panel … {
+      scf.for %strip … {
         scf.for %step … {
-          %w = scf.for %block … { scf.for %e … { … } }   // weights of `depth` steps and a panel of columns
-          %z = linalg.generic … ins(%x, %w) …            // added to the columns of the panel
+          %w = scf.for %block … { scf.for %e … { … } }   // weights of `depth` steps and a strip's columns
+          %z = linalg.generic … ins(%x, %w) …            // added to the columns of the strip
         }
       }
     }
     ```
+    A strip is a part of a panel, as wide as the panels of products of floats.
     """
-    return all_by_panels(emit, op, sizes["depth"], sizes["groups"], op.init)
+    return all_by_panels(emit, op, sizes, op.init)
 
 
-def all_by_panels(emit: IRBuilder, op: MatmulNbitsOp, depth: int, groups: int, y: SSAValue) -> SSAValue:
-    """The tensor `y` with the product written: whole panels by groups, then one that has fewer columns."""
-    panel = tensor_shape(op.codes)[-1]
-    whole, rest = divmod(op.columns, panel)
-    made, share = _Panels(op, depth, panel), -(-whole // groups)
+def all_by_panels(emit: IRBuilder, op: MatmulNbitsOp, sizes: Mapping[str, int], y: SSAValue) -> SSAValue:
+    """The tensor `y` with the product written: whole strips by groups, then one that has fewer columns."""
+    columns, groups = sizes["columns"], sizes["groups"]
+    whole, rest = divmod(op.columns, columns)
+    share = -(-whole // groups)
 
-    def one_panel(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
-        return [made.run(emit, number, carried[0])]
+    def one_strip(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
+        return [_Strip.of(emit, op, sizes, number, columns).run(emit, carried[0])]
 
     def one_group(emit: IRBuilder, group: SSAValue, carried: Carried) -> Carried:
         first = emit.times(group, share)
         last = emit.least(emit.plus(first, share), whole)
-        return emit.loop(first, last, 1, carried, one_panel)
+        return emit.loop(first, last, 1, carried, one_strip)
 
     if whole:
         (y,) = emit.loop(0, groups, 1, [y], one_group, parallel=True)
     if rest:
-        y = _Panels(op, depth, rest).run(emit, emit.materialize(whole), y)
+        y = _Strip.of(emit, op, sizes, emit.materialize(whole), rest).run(emit, y)
     return y
 
 
 @dataclass(frozen=True)
-class _Panels:
-    """Emits the product of all rows with `width` columns of a panel."""
+class _Strip:
+    """Emits the product of all rows with `width` columns, from `first` on in a panel."""
 
     op: MatmulNbitsOp
     depth: int
+    columns: int
+    """Those of a strip that is whole."""
     width: int
+    panel: SSAValue
+    first: SSAValue
 
-    def run(self, emit: IRBuilder, panel: SSAValue, y: SSAValue) -> SSAValue:
-        """The tensor `y` with the columns of a panel written."""
+    @staticmethod
+    def of(
+        emit: IRBuilder, op: MatmulNbitsOp, sizes: Mapping[str, int], number: SSAValue, width: int
+    ) -> _Strip:
+        """The strip of a number: panels have as many strips each."""
+        depth, columns = sizes["depth"], sizes["columns"]
+        strips = tensor_shape(op.codes)[-1] // columns
+        panel = emit.materialize(emit.quotient(number, strips))
+        first = emit.times(emit.remainder(number, strips), columns)
+        return _Strip(op, depth, columns, width, panel, emit.materialize(first))
+
+    def run(self, emit: IRBuilder, y: SSAValue) -> SSAValue:
+        """The tensor `y` with the columns of the strip written."""
         steps, rows = self.op.steps, dim_size(emit, self.op.init, 0)
-        first = emit.times(panel, tensor_shape(self.op.codes)[-1])
+        first = emit.plus(emit.times(self.panel, tensor_shape(self.op.codes)[-1]), self.first)
         block = Slice((0, first), (rows, self.width), (1, 1))
         sums = filled(emit, extract_slice(emit, y, block), 0)
-        scratch = emit.empty(f32, [self.depth, tensor_shape(self.op.codes)[-1]])
+        scratch = emit.empty(f32, [self.depth, self.columns])
         whole, rest = divmod(steps, self.depth)
 
         def one_part(emit: IRBuilder, part: SSAValue, carried: Carried) -> Carried:
-            return [self._added(emit, panel, emit.times(part, self.depth), self.depth, carried[0], scratch)]
+            return [self._added(emit, emit.times(part, self.depth), self.depth, carried[0], scratch)]
 
         # A loop even if it runs once: else tiles of a second product would each compute the first one.
         if whole == 1 and not rest:
@@ -88,14 +104,14 @@ class _Panels:
         elif whole:
             (sums,) = emit.loop(0, whole, 1, [sums], one_part)
         if rest:
-            sums = self._added(emit, panel, whole * self.depth, rest, sums, scratch)
+            sums = self._added(emit, whole * self.depth, rest, sums, scratch)
         return insert_slice(emit, sums, y, block)
 
     def _added(
-        self, emit: IRBuilder, panel: SSAValue, first: Index, steps: int, sums: SSAValue, scratch: SSAValue
+        self, emit: IRBuilder, first: Index, steps: int, sums: SSAValue, scratch: SSAValue
     ) -> SSAValue:
         """The sums so far plus the products of some steps."""
-        weights = self._weights(emit, panel, first, steps, scratch)
+        weights = self._weights(emit, first, steps, scratch)
         rows = dim_size(emit, self.op.init, 0)
         weights = extract_slice(emit, weights, Slice((0, 0), (steps, self.width), (1, 1)))
         x = extract_slice(emit, self.op.x, Slice((0, first), (rows, steps), (1, 1)))
@@ -104,25 +120,22 @@ class _Panels:
             emit, reads, (sums, projection(3, [0, 1])), lambda e, s: plus(e, s[2], times(e, s[0], s[1])), 1
         )
 
-    def _weights(
-        self, emit: IRBuilder, panel: SSAValue, first: Index, steps: int, scratch: SSAValue
-    ) -> SSAValue:
+    def _weights(self, emit: IRBuilder, first: Index, steps: int, scratch: SSAValue) -> SSAValue:
         """The scratch memory with the weights of some steps, rounded up to whole blocks."""
         block, bits = self.op.block.value.data, self.op.bits.value.data
-        each, width = codes_in_element(bits), tensor_shape(self.op.codes)[-1]
+        each = codes_in_element(bits)
         before = emit.quotient(first, block)
         zero = emit.materialize(0)
 
         def one_block(emit: IRBuilder, number: SSAValue, carried: Carried) -> Carried:
             at = emit.materialize(emit.plus(number, before))
-            scale = self._parameter(emit, self.op.scales, panel, at)
-            points = self._points(emit, panel, at)
+            scale = self._parameter(emit, self.op.scales, at)
+            points = self._points(emit, at)
 
             def one_element(emit: IRBuilder, step: SSAValue, carried: Carried) -> Carried:
                 (made,) = carried
                 place = emit.materialize(emit.plus(emit.times(at, block // each), step))
-                type = vector_type(i32, (width,))
-                codes = read(emit, self.op.codes, [panel, place, zero], type, (2,))
+                codes = self._parameter(emit, self.op.codes, place)
                 row = emit.plus(emit.times(number, block), emit.times(step, each))
                 for k in range(each):
                     code = code_at(emit, codes, k, bits, in_place=False)
@@ -134,15 +147,14 @@ class _Panels:
 
         return emit.loop(0, -(-steps // block), 1, [scratch], one_block)[0]
 
-    def _points(self, emit: IRBuilder, panel: SSAValue, block: SSAValue) -> SSAValue:
+    def _points(self, emit: IRBuilder, block: SSAValue) -> SSAValue:
         """The zero points of a block as floats, a lane for each column."""
         if self.op.zero_points is None:
-            type = vector_type(f32, tensor_shape(self.op.scales)[-1:])
+            type = vector_type(f32, (self.columns,))
             return emit.number(float(1 << self.op.bits.value.data - 1), type)
-        return as_floats(emit, self._parameter(emit, self.op.zero_points, panel, block))
+        return as_floats(emit, self._parameter(emit, self.op.zero_points, block))
 
-    @staticmethod
-    def _parameter(emit: IRBuilder, source: SSAValue, panel: SSAValue, block: SSAValue) -> SSAValue:
-        """The scales or zero points of a block, a lane for each column."""
-        type = vector_type(tensor_element(source), tensor_shape(source)[-1:])
-        return read(emit, source, [panel, block, emit.materialize(0)], type, (2,))
+    def _parameter(self, emit: IRBuilder, source: SSAValue, place: SSAValue) -> SSAValue:
+        """Codes of an element, or scales or zero points of a block: a lane for each column of the strip."""
+        type = vector_type(tensor_element(source), (self.columns,))
+        return read(emit, source, [self.panel, place, self.first], type, (2,))

@@ -78,6 +78,7 @@ OTHERS: Mapping[str, str] = {
         passes/graph/inference/approximate_math.py _POWER_OF_2 _ERF
         passes/graph/inference/scale_patterns.py SMALLEST_DIVISOR LARGEST_DIVISOR
         passes/graph/layout/winograd_conv.py _MAX_CHANNELS
+        passes/graph/layout/pack_nbits.py _FLOAT_ROWS
         passes/onnx/weight_forms.py _FLOAT
         passes/graph/simplify/algebra_patterns.py _FLOATS
         passes/graph/quantize/requantize_in_integers.py MULTIPLIER_BITS FRACTION_BITS _LARGEST_RATIO _BYTE

@@ -1,6 +1,7 @@
 // RUN: stepwell-opt %s -p combine-parallel | filecheck %s
 // RUN: stepwell-opt %s -p combine-parallel,combine-parallel,fold-constant,dead-code-elimination | filecheck %s
 // RUN: stepwell-opt %s -p 'CombineParallelDense{min-branches=4}' | filecheck %s --check-prefix FEW
+// RUN: stepwell-opt %s -p 'combine-parallel{op=quantized_matmul min-branches=2}' | filecheck %s --check-prefix APART
 // RUN: not stepwell-opt %s -p 'combine-parallel{op=dense}' 2>&1 | filecheck %s --check-prefix BAD
 // BAD: error[bad-option]: combine-parallel knows no dense
 
@@ -45,6 +46,11 @@ func.func @convs(%x: tensor<1x1x2x2xf32>) -> (tensor<1x1x2x2xf32>, tensor<1x2x2x
 // CHECK: graph.tanh
 // FEW-LABEL: @matmuls
 // FEW-NOT: graph.concat
+// Weights in floats are none of codes.
+// APART-LABEL: @convs
+// APART-NOT: graph.slice
+// APART-LABEL: @matmuls
+// APART-NOT: graph.concat
 func.func @matmuls(%x: tensor<2x5x4xf32>, %u: tensor<3x4xf32>, %v: tensor<2x4xf32>, %w: tensor<3x4xf32>, %s: tensor<f32>) -> (tensor<2x5x3xf32>, tensor<2x5x2xf32>, tensor<2x5x3xf32>) {
   %c0 = graph.matmul %x, %u transpose_b true : (tensor<2x5x4xf32>, tensor<3x4xf32>) -> tensor<2x5x3xf32>
   %c1 = graph.matmul %x, %v transpose_b true : (tensor<2x5x4xf32>, tensor<2x4xf32>) -> tensor<2x5x2xf32>

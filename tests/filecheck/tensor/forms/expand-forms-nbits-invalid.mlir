@@ -61,3 +61,19 @@ func.func private @columns(%x: tensor<3x8xi32>, %c: tensor<2x4x4xi32>, %s: tenso
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<3x2xf32> bits 4 block 16 {sched.schedule = #sched.schedule<form = "bytes", sizes = {columns = 3}>} : (tensor<3x8xi32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
   func.return %y : tensor<3x8xf32>
 }
+
+// -----
+
+func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %e: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  // expected-error: columns must divide the 4 columns of a panel, found 3
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {columns = 3}>} : (tensor<5x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  func.return %y : tensor<5x8xf32>
+}
+
+// -----
+
+func.func private @both(%x: tensor<3x32xf32>, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %t: tensor<3x2xf32>, %q: tensor<3x8xi32>, %e: tensor<3x8xf32>) -> tensor<3x8xf32> {
+  // expected-error: form must be floats-or-bytes or floats-or-short-bytes, found 'bytes'
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<3x2xf32> row_bytes %q : tensor<3x8xi32> few 4 bits 4 block 16 {sched.schedule = #sched.schedule<form = "bytes">} : (tensor<3x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+  func.return %y : tensor<3x8xf32>
+}

@@ -31,7 +31,7 @@ func.func private @one_row(%x: tensor<1x32xf32>, %c: tensor<3x8x4xi32>, %s: tens
 
 // Rows are open: both bodies. Zero points meet the sum of a block there, and each weight in memory here.
 // CHECK-LABEL: @open
-// CHECK: %[[FEW:.*]] = arith.cmpi sle, %M, %c2 : index
+// CHECK: %[[FEW:.*]] = arith.cmpi sle, %M, %c4 : index
 // CHECK: %[[SEEN:.*]] = arith.select %[[FEW]], %M, %c0 : index
 // CHECK: %[[ZEROS:.*]] = scf.for %{{.*}} = %c0 to %[[SEEN]]
 // CHECK: %[[ALL:.*]] = vector.multi_reduction <add>, %[[ZEROS]]
@@ -94,4 +94,42 @@ func.func private @steps_left_over(%x: tensor<5x48xf32>, %c: tensor<2x6x4xi32>, 
   %e = tensor.empty() : tensor<5x8xf32>
   %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels", sizes = {depth = 32, groups = 1}>} : (tensor<5x48xf32>, tensor<2x6x4xi32>, tensor<2x3x4xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
   func.return %y : tensor<5x8xf32>
+}
+
+// A panel of six columns is three strips of two: weights of a strip are in memory one after the other.
+// CHECK-LABEL: @strips
+// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c1
+// CHECK: scf.for %[[STRIP:[0-9]*]] = %
+// CHECK: %[[PANEL:.*]] = arith.divui %[[STRIP]], %c3 : index
+// CHECK: %[[PART:.*]] = arith.remui %[[STRIP]], %c3 : index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[PART]], %c2 : index
+// CHECK: tensor.extract_slice {{.*}} : tensor<5x11xf32> to tensor<5x2xf32>
+// CHECK: vector.transfer_read %s[%[[PANEL]], %{{.*}}, %[[FIRST]]], {{.*}} vector<2xf32>
+// CHECK: vector.transfer_read %c[%[[PANEL]], %{{.*}}, %[[FIRST]]], {{.*}} vector<2xi32>
+// CHECK: vector.transfer_write {{.*}} tensor<32x2xf32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<5x32xf32>, tensor<32x2xf32>)
+// The eleventh column is alone.
+// CHECK: tensor.extract_slice {{.*}} : tensor<5x11xf32> to tensor<5x1xf32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<5x32xf32>, tensor<32x1xf32>)
+func.func private @strips(%x: tensor<5x32xf32>, %c: tensor<2x4x6xi32>, %s: tensor<2x2x6xf32>) -> tensor<5x11xf32> {
+  %e = tensor.empty() : tensor<5x11xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e bits 4 block 16 {sched.schedule = #sched.schedule<form = "panels">} : (tensor<5x32xf32>, tensor<2x4x6xi32>, tensor<2x2x6xf32>, tensor<5x11xf32>) -> tensor<5x11xf32>
+  func.return %y : tensor<5x11xf32>
+}
+
+// Rows in floats and in bytes: at most four rows are floats.
+// CHECK-LABEL: @both
+// CHECK: %[[FEW:.*]] = arith.cmpi sle, %M, %c4 : index
+// CHECK: scf.if %[[FEW]] -> (tensor<?x8xf32>) {
+// CHECK: vector.transfer_read %x[
+// CHECK: arith.sitofp
+// CHECK-NOT: arith.dot_bytes
+// CHECK: } else {
+// CHECK: vector.transfer_read %q[
+// CHECK: arith.dot_bytes
+// CHECK-NOT: linalg.generic
+func.func private @both(%x: tensor<?x32xf32> {graph.dims = #graph.dims<["M", 32]>}, %c: tensor<2x4x4xi32>, %s: tensor<2x2x4xf32>, %t: tensor<?x2xf32> {graph.dims = #graph.dims<["M", 2]>}, %q: tensor<?x8xi32> {graph.dims = #graph.dims<["M", 8]>}, %M: index) -> tensor<?x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 5, outputs = 1, symbols = ["M"]>} {
+  %e = tensor.empty(%M) : tensor<?x8xf32>
+  %y = linalg_ext.matmul_nbits %x, %c, %s into %e x_scales %t : tensor<?x2xf32> row_bytes %q : tensor<?x8xi32> few 4 bits 4 block 16 : (tensor<?x32xf32>, tensor<2x4x4xi32>, tensor<2x2x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  func.return %y : tensor<?x8xf32>
 }

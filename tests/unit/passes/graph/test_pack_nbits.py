@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend import import_onnx
 from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.meaning import packed_codes
 from stepwell.runtime.meaning.packed_codes import first_bit, pack_codes, panels_of, unpack_codes
 from tests.support.samples import examples
 
@@ -102,7 +104,7 @@ def test_any_number_of_rows(bits: int, block: int, steps: int, rows: int, points
     proto, weights = matmul_nbits(rows, steps, bits, block, points)
     assert (product_of(proto).zero_points is not None) == points
     model = stepwell.compile(proto, threads=2)
-    for count in (1, 2, 3, 9):
+    for count in (1, 4, 5, 9):
         x = np.random.default_rng(count).standard_normal((count, steps)).astype(np.float32)
         expect(model(x), x, weights)
 
@@ -125,6 +127,50 @@ def test_rows_of_bytes(bits: int, block: int, steps: int, rows: int, points: boo
         expect(model(x), rounded.reshape(count, -1)[:, :steps], weights)
 
 
+@pytest.mark.parametrize("executor", ["native", "interpreter"])
+def test_accuracy_level_permits_bytes(executor: Any) -> None:
+    """With level 4 more than four rows are bytes, unless activations are f32; four rows never are."""
+    proto, _ = matmul_nbits(130, 205, 4, 32, True)
+    proto.graph.node[0].attribute.append(helper.make_attribute("accuracy_level", 4))
+    choices: tuple[Any, ...] = ("auto", "f32", "int8")
+    of_level, floats, in_bytes = (
+        stepwell.compile(proto, activations=activations, executor=executor) for activations in choices
+    )
+    for rows in (1, 4, 5, 7):
+        x = np.random.default_rng(rows).standard_normal((rows, 205)).astype(np.float32)
+        found, exact, rounded = (_floats(model(x)) for model in (of_level, floats, in_bytes))
+        wanted = exact if rows <= 4 or executor == "interpreter" else rounded
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+        assert executor == "interpreter" or np.abs(exact - rounded).max() > 1e-3
+
+
+def test_meaning_of_floats_or_bytes() -> None:
+    """At most `few` rows are floats, more are bytes; both are given."""
+    codes, scales = pack_codes(np.arange(32).reshape(2, 16) % 16, 4, 2, 16), np.ones((1, 1, 2), np.float32)
+    x = np.full((3, 16), 2.5, np.float32)
+    row_bytes = np.full((3, 16), 5, np.int8).view(np.int32)
+    sizes: Any = {"columns": 2, "bits": 4, "block": 16}
+    x_scales = np.ones((3, 1), np.float32)
+    operands = x, codes, scales, None, x_scales, row_bytes
+    as_floats, as_bytes = (_floats(packed_codes.matmul_nbits(*operands, **sizes, few=few)) for few in (3, 2))
+    weights = np.arange(32).reshape(2, 16) % 16 - 8
+    np.testing.assert_array_equal(as_floats, x @ weights.T)
+    np.testing.assert_array_equal(as_bytes, 2 * as_floats)
+
+
+@pytest.mark.parametrize("activations", ["auto", "int8"])
+def test_open_batch_and_rows_of_bytes(activations: Any) -> None:
+    """Scratch memory for all rows has a size where it is a product of two open ones."""
+    proto, _ = matmul_nbits(130, 205, 4, 32, True)
+    proto.graph.node[0].attribute.append(helper.make_attribute("accuracy_level", 4))
+    flat = stepwell.compile(proto, activations="int8")
+    for value, width in ((proto.graph.input[0], 205), (proto.graph.output[0], 130)):
+        value.CopyFrom(_value(value.name, ["B", "S", width]))
+    x = np.random.default_rng(0).standard_normal((2, 4, 205)).astype(np.float32)
+    found = _floats(stepwell.compile(proto, activations=activations)(x))
+    np.testing.assert_array_equal(found.reshape(8, 130), _floats(flat(x.reshape(8, 205))))
+
+
 def test_activations_are_checked() -> None:
     proto, _ = matmul_nbits(130, 205, 4, 32, False)
     with pytest.raises(StepwellError, match="activations") as error:
@@ -143,6 +189,10 @@ def test_small_and_large_numbers() -> None:
     found: Any = model(x)
     assert np.isnan(found[0]).all()
     expect(found[1:], x[1:], weights)
+
+
+def _floats(array: object) -> npt.NDArray[np.float64]:
+    return np.asarray(array, np.float64)
 
 
 def quantized_matmul(dtype: Any) -> onnx.ModelProto:
@@ -176,9 +226,33 @@ def test_standard_weights_give_the_numbers_of_floats() -> None:
 
 
 def test_open_batch_and_rows_with_steps_in_several_parts() -> None:
-    proto, weights = matmul_nbits(100, 672, 4, 32, False)
-    for value, width in ((proto.graph.input[0], 672), (proto.graph.output[0], 100)):
+    proto, weights = matmul_nbits(100, 1376, 4, 32, False)
+    for value, width in ((proto.graph.input[0], 1376), (proto.graph.output[0], 100)):
         value.CopyFrom(_value(value.name, ["B", "S", width]))
-    x = np.random.default_rng(0).standard_normal((2, 3, 672)).astype(np.float32)
+    x = np.random.default_rng(0).standard_normal((2, 3, 1376)).astype(np.float32)
     found = np.asarray(stepwell.compile(proto)(x))
-    expect(found.reshape(6, 100), x.reshape(6, 672), weights)
+    expect(found.reshape(6, 100), x.reshape(6, 1376), weights)
+
+
+@pytest.mark.parametrize("activations", ["f32", "int8"])
+def test_products_of_one_input_are_one(activations: Any) -> None:
+    """Codes of queries, keys and values become one matrix; each result is that of its own product."""
+    proto, weights = matmul_nbits(120, 320, 4, 32, True)
+    for name, first in (("k", 40), ("v", 16)):
+        other = matmul_nbits(120, 320, 4, 32, True)[0].graph
+        arrays = [numpy_helper.to_array(each)[first:] for each in other.initializer[:2]]
+        points = numpy_helper.to_array(other.initializer[2]).reshape(120, -1)[first:].reshape(-1)
+        made = [numpy_helper.from_array(a, f"{name}{i}") for i, a in enumerate([*arrays, points])]
+        proto.graph.initializer.extend(made)
+        sizes: dict[str, Any] = {"K": 320, "N": 120 - first, "bits": 4, "block_size": 32}
+        names = ["x", *(each.name for each in made)]
+        node = helper.make_node("MatMulNBits", names, [name], name, domain="com.microsoft", **sizes)
+        proto.graph.node.append(node)
+        proto.graph.output.append(_value(name, ["M", 120 - first]))
+    model = stepwell.compile(proto, activations=activations)
+    x = np.rint(np.random.default_rng(0).uniform(-127, 127, (3, 320))).astype(np.float32)
+    x[:, ::32] = 127  # bytes with the scale 1
+    found: Any = model.run({"x": x})
+    for name, first in (("y", 0), ("k", 40), ("v", 16)):
+        expect(found[name], x, weights[first:])
+    assert ["product", "k", "v"] in [list(kernel.nodes) for kernel in model.kernels.values()]

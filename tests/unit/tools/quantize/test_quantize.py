@@ -76,7 +76,12 @@ def test_int8(tmp_path: Path) -> None:
     onnx.checker.check_model(made.model, full_check=True)
     kinds = _kinds(made.model)
     assert "BatchNormalization" not in kinds
-    assert kinds.count("QuantizeLinear") == 5  # x, relu, pool, conv2, and the sum that `fc` reads
+    # x, relu, pool, conv2, the sum (integers only with a pair of its own), and flat, which `fc` reads.
+    assert kinds.count("QuantizeLinear") == 6
+    assert (_scale_of(made.model, "r"), _scale_of(made.model, "e")) == (
+        _scale_of(made.model, "p"),
+        _scale_of(made.model, "f"),
+    )
     assert made.model.producer_name == "p"
     x = _data()["x"]
     y, z = _run(made.compile(), x), _run(stepwell.compile(_model(), threads=1), x)
@@ -97,6 +102,15 @@ def test_int8(tmp_path: Path) -> None:
         stepwell.quantize(str(tmp_path / "q.onnx"), _data())
     assert caught.value.code == "already-quantized"
     _expect_equal_in_onnx_runtime(made.model, x, y)
+
+
+def _scale_of(model: onnx.ModelProto, name: str) -> float:
+    """The scale of the only QuantizeLinear that reads a value."""
+    (node,) = (
+        node for node in model.graph.node if node.op_type == "QuantizeLinear" and node.input[0] == name
+    )
+    (scale,) = (each for each in model.graph.initializer if each.name == node.input[1])
+    return float(numpy_helper.to_array(scale))
 
 
 def _expect_equal_in_onnx_runtime(model: onnx.ModelProto, x: Array, y: Array) -> None:

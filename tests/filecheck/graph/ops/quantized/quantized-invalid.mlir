@@ -210,3 +210,43 @@ func.func @nbits_x_scales(%x: tensor<4x24xi32>, %c: tensor<2x12x32xi32>, %s: ten
   %0 = graph.matmul_nbits %x, %c, %s x_scales %t : tensor<4x2xf32> columns 60 bits 4 block 32 : (tensor<4x24xi32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
   func.return
 }
+
+// -----
+
+func.func @nbits_few_alone(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>) {
+  // expected-error: row_bytes must come with x_scales and few
+  %0 = graph.matmul_nbits %x, %c, %s few 4 columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @nbits_bytes_alone(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>, %q: tensor<4x24xi32>) {
+  // expected-error: row_bytes must come with x_scales and few
+  %0 = graph.matmul_nbits %x, %c, %s row_bytes %q : tensor<4x24xi32> few 4 columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @nbits_few(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>, %q: tensor<4x24xi32>, %t: tensor<4x3xf32>) {
+  // expected-error: few must be at least 1, found 0
+  %0 = graph.matmul_nbits %x, %c, %s x_scales %t : tensor<4x3xf32> row_bytes %q : tensor<4x24xi32> few 0 columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @nbits_row_bytes(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>, %q: tensor<5x24xi32>, %t: tensor<4x3xf32>) {
+  // expected-error: row_bytes must be (4, 24), found (5, 24)
+  %0 = graph.matmul_nbits %x, %c, %s x_scales %t : tensor<4x3xf32> row_bytes %q : tensor<5x24xi32> few 4 columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}
+
+// -----
+
+func.func @nbits_row_bytes_element(%x: tensor<4x80xf32>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>, %q: tensor<4x24xf32>, %t: tensor<4x3xf32>) {
+  // expected-error: row_bytes must be i32, found f32
+  %0 = graph.matmul_nbits %x, %c, %s x_scales %t : tensor<4x3xf32> row_bytes %q : tensor<4x24xf32> few 4 columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  func.return
+}

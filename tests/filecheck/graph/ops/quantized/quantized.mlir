@@ -55,12 +55,14 @@ func.func @again(%x: tensor<4xf32>) {
 }
 
 // CHECK-LABEL: @nbits
-func.func @nbits(%x: tensor<?x80xf32, #graph.dims<["M", 80]>>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>, %z: tensor<2x3x32xui8>, %q: tensor<4x24xi32>, %t: tensor<4x3xf32>) {
+func.func @nbits(%x: tensor<?x80xf32, #graph.dims<["M", 80]>>, %c: tensor<2x12x32xi32>, %s: tensor<2x3x32xf32>, %z: tensor<2x3x32xui8>, %q: tensor<4x24xi32>, %t: tensor<4x3xf32>, %r: tensor<4x80xf32>) {
   // CHECK: graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : ({{.*}}) -> tensor<?x60xf32, #graph.dims<["M", 60]>>
   %0 = graph.matmul_nbits %x, %c, %s columns 60 bits 4 block 32 : (tensor<?x80xf32, #graph.dims<["M", 80]>>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<?x60xf32, #graph.dims<["M", 60]>>
   // CHECK: graph.matmul_nbits %x, %c, %s zero_points %z : tensor<2x3x32xui8> columns 60 bits 4 block 32 :
   %1 = graph.matmul_nbits %x, %c, %s zero_points %z : tensor<2x3x32xui8> columns 60 bits 4 block 32 : (tensor<?x80xf32, #graph.dims<["M", 80]>>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<?x60xf32, #graph.dims<["M", 60]>>
   // CHECK: graph.matmul_nbits %q, %c, %s x_scales %t : tensor<4x3xf32> columns 60 bits 4 block 32 :
   %2 = graph.matmul_nbits %q, %c, %s x_scales %t : tensor<4x3xf32> columns 60 bits 4 block 32 : (tensor<4x24xi32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
+  // CHECK: graph.matmul_nbits %r, %c, %s x_scales %t : tensor<4x3xf32> row_bytes %q : tensor<4x24xi32> few 4 columns 60 bits 4 block 32 :
+  %3 = graph.matmul_nbits %r, %c, %s x_scales %t : tensor<4x3xf32> row_bytes %q : tensor<4x24xi32> few 4 columns 60 bits 4 block 32 : (tensor<4x80xf32>, tensor<2x12x32xi32>, tensor<2x3x32xf32>) -> tensor<4x60xf32>
   func.return
 }
