@@ -55,8 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--emit",
         choices=(*LEVELS, "vm", "obj", *DEVICE_LEVELS),
         help="write a level's IR instead of an artifact; gpu: kernels of a GPU, source: the same as source "
-        "text of --target webgpu, opencl or metal, asm: as PTX of --target cuda, commands: what the host does "
-        "with them, npu: programs of the accelerator",
+        "text of --target webgpu, opencl or metal, asm: as PTX of --target cuda, commands: what the host "
+        "does with them, npu: programs of the accelerator",
     )
     parser.add_argument(
         "--upstream",
