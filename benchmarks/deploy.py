@@ -3,7 +3,7 @@ Exported models against their bounds, each figure *met* or *missed*: `python -m 
 
 Sizes of the files of a small model; the time to export a compiled model, and the memory for it; the time of a
 call through `NAME_run` of a model of one operator, over that of `NAME_main`, and in another process, by a
-session of `rpc` (which needs grpcio and cryptography); of whole models as exported libraries, against the
+session of `rpc` (whose server needs cryptography); of whole models as exported libraries, against the
 same models in Python, in turn; code and memory of a classifier on a microcontroller; requests a second of a
 server. Milliseconds are the median, the time of a call is the least. `python -m benchmarks.web` measures
 models for WebAssembly. onnx2c and TVM's C, against which models as C are to be compared, are in no package

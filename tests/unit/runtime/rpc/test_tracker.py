@@ -22,10 +22,9 @@ from stepwell.runtime.rpc.identity import Address, Place, fingerprint_of, own_ce
 from stepwell.runtime.rpc.registration import Registration
 from stepwell.runtime.rpc.requesting import devices_of
 from stepwell.runtime.rpc.server import RpcServer
-from stepwell.runtime.rpc.tracker import TrackerServer, peer_host
+from stepwell.runtime.rpc.tracker import TrackerServer
 from tests.unit.runtime.rpc.test_local import SOFTMAX, X
 
-pytest.importorskip("grpc", reason="grpcio is not installed")
 pytest.importorskip("cryptography", reason="cryptography is not installed")
 
 Serve = Callable[..., RpcServer]
@@ -190,4 +189,3 @@ def test_places() -> None:
     ):
         with pytest.raises(StepwellError, match="bad-option"):
             place_of_url(wrong)
-    assert peer_host("ipv4:1.2.3.4:56") == "1.2.3.4" and peer_host("ipv6:%5B::1%5D:56") == "::1"
