@@ -117,12 +117,12 @@ class Wire:
 
     def _fill(self, end: float | None) -> bool:
         """Wait for bytes, and read them; False where the connection has ended. Raises: TimeoutError."""
-        while (data := self.read_now()) is None:
-            left = None if end is None else 1e3 * (end - monotonic())
-            if left is not None and (left <= 0 or not self._readable.poll(left)):
+        data = None
+        while data is None:  # reading first would raise an exception for each message
+            left = None if end is None else max(0.0, 1e3 * (end - monotonic()))
+            if not self._readable.poll(left):
                 raise TimeoutError
-            if left is None:
-                self._readable.poll()
+            data = self.read_now()
         self._buffer += data
         return bool(data)
 

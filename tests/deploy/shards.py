@@ -63,8 +63,8 @@ class Shards:
     """The cases of a run's shard, and their outcomes."""
 
     def __init__(self, config: pytest.Config):
-        self._number, self._count = shard_of(config.getoption("--shard"))
-        self._path = Path(config.rootpath, config.getoption("--results"))
+        self._number, self._count = shard_of(str(config.getoption("--shard")))
+        self._path = Path(config.rootpath, str(config.getoption("--results")))
         self._done: set[str] = set()
         self._seconds: dict[str, float] = {}
         if _IS_WORKER:  # as the process that writes the file has read it: all workers have the same cases
