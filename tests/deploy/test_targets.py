@@ -1,6 +1,6 @@
 """
-The models of the zoo for every target: each file that goes with it is written, which links all of its code; and
-models of little work run, by an emulator, and are compared. `make deploy`.
+The models of the zoo for every target: each file that goes with it is written, which links all of its code;
+models of little work run too, by an emulator, and are compared. `make deploy`.
 """
 
 from __future__ import annotations
