@@ -16,9 +16,9 @@ from stepwell import rpc
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import Frame
 from stepwell.runtime.json_values import as_mapping
-from stepwell.runtime.rpc.channels import Channel, Secrets, known_secrets
+from stepwell.runtime.rpc.channels import Channel, Secrets
 from stepwell.runtime.rpc.client import opened
-from stepwell.runtime.rpc.identity import Address, own_token
+from stepwell.runtime.rpc.identity import Address, fingerprint_of, own_certificate, own_token
 from stepwell.runtime.rpc.server import RpcServer
 from stepwell.runtime.rpc.tracker import TrackerServer
 
@@ -69,8 +69,8 @@ def resident() -> int:
 
 def sent(address: Address, method: str, data: bytes, *, tls: bool = True) -> list[Frame]:
     """The answers to bytes after a call's first message; then the call ends."""
-    token, fingerprint = known_secrets(address, None, None)
-    channel = Channel(address, Secrets(token, fingerprint if tls else None), 20)
+    fingerprint = fingerprint_of(own_certificate()[1]) if tls else None
+    channel = Channel(address, Secrets(own_token()[0], fingerprint), 20)
     service, name = method.split("/")
     wire = channel.call(service, name).wire
     rest = memoryview(data)
