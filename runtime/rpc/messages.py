@@ -50,7 +50,7 @@ def bounded_json(text: bytes, max_bytes: int = MAX_HEAD_BYTES) -> Mapping[str, o
         if depth > MAX_DEPTH:
             raise BadFrame(f"JSON nests at most {MAX_DEPTH} deep")
     try:
-        return as_mapping(json.loads(text))
+        return as_mapping(json.loads(text.decode()))
     except (ValueError, TypeError, RecursionError) as error:
         raise BadFrame(f"expected an object of JSON, found {text[:40]!r}") from error
 
