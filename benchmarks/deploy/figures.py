@@ -52,7 +52,9 @@ def add(path: Path, group: str, figures: Iterable[Figure]) -> None:
     """Add the figures of a group to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
-        file.write(json.dumps({"group": group, "figures": list(figures)}) + "\n")
+        file.write(
+            "\n" + json.dumps({"group": group, "figures": list(figures)})
+        )  # that before may be cut off
 
 
 def sums(figures: Iterable[Figure]) -> Iterator[str]:

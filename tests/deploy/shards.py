@@ -95,7 +95,7 @@ class Shards:
         row = Outcome(report.nodeid, report.outcome, reason[-500:], round(self._seconds[report.nodeid], 1))
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a") as file:
-            file.write(json.dumps(row._asdict()) + "\n")
+            file.write("\n" + json.dumps(row._asdict()))  # after a line that was cut off, too
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A shard with nothing left to run is a good one."""
