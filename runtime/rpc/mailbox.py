@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import select
 import socket
 from collections import deque
 from contextlib import suppress
 from queue import Empty
+from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import Self
 
@@ -28,9 +28,9 @@ class Mailbox:
         self._messages: deque[Head | None] = deque()
         self._wakes, self._woken = socket.socketpair()
         self._wakes.setblocking(False)
-        self._ready = select.poll()
+        self._selector = DefaultSelector()
         for waited_for in (self._woken, call.wire):
-            self._ready.register(waited_for, select.POLLIN)
+            self._selector.register(waited_for, EVENT_READ)
         self._heard = monotonic()
 
     def put(self, message: Head | None) -> None:
@@ -48,8 +48,8 @@ class Mailbox:
         end = monotonic() + seconds
         while not self._messages:
             left = min(end, self._heard + SILENT_SECONDS) - monotonic()
-            ready = self._ready.poll(max(0.0, 1e3 * left))
-            if any(descriptor == self._woken.fileno() for descriptor, _ in ready):
+            ready = [key.fileobj for key, _ in self._selector.select(max(0.0, left))]
+            if self._woken in ready:
                 self._woken.recv(1 << 10)
             elif ready or self._call.wire.has_more:
                 if not self._is_heard():
@@ -73,5 +73,6 @@ class Mailbox:
 
     def __exit__(self, *error: object) -> None:
         """Close what wakes the thread; messages that come later are lost."""
+        self._selector.close()
         self._wakes.close()
         self._woken.close()

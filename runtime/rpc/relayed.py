@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import select
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from threading import Thread
 
 from stepwell.runtime.rpc.identity import Address
@@ -27,17 +27,17 @@ def _pass_on(opposite: dict[Wire, Wire], unsent: dict[Wire, bytes]) -> None:
     Args: `unsent` has the bytes that each side has not taken yet. Raises: OSError.
     """
     while True:
-        poll = select.poll()
+        with DefaultSelector() as selector:
+            for wire, target in opposite.items():
+                if events := EVENT_READ * (not unsent[target]) | EVENT_WRITE * bool(unsent[wire]):
+                    selector.register(wire, events)
+            ready = {key.fileobj for key, _ in selector.select()}
         for wire, target in opposite.items():
-            events = (0 if unsent[target] else select.POLLIN) | (select.POLLOUT if unsent[wire] else 0)
-            if events:
-                poll.register(wire, events)
-        ready = dict(poll.poll())
-        for wire, target in opposite.items():
-            events = ready.get(wire.fileno(), 0)
-            if unsent[wire] and events:
+            if wire not in ready:
+                continue
+            if unsent[wire]:
                 unsent[wire] = unsent[wire][wire.send_now(unsent[wire]) :]
-            if not unsent[target] and events and (data := wire.read_now()) is not None:
+            if not unsent[target] and (data := wire.read_now()) is not None:
                 if not data:
                     return
                 unsent[target] = data

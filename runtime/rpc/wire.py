@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from threading import Lock
 from time import monotonic
@@ -27,7 +27,7 @@ _KEEPALIVE = {
     "TCP_USER_TIMEOUT": 1000 * _SILENT_SECONDS,
 }
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-_GONE = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
+_GONE = sum(getattr(select, name, 0) for name in ("POLLRDHUP", "POLLHUP", "POLLERR"))
 
 
 def new_context(protocol: int) -> ssl.SSLContext:
@@ -37,6 +37,22 @@ def new_context(protocol: int) -> ssl.SSLContext:
     # An end without TLS's own is one like others: messages say how long they are.
     context.options |= getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context
+
+
+def _waiting(connection: socket.socket, *, to_send: bool = False) -> Callable[[float | None], object]:
+    """A function that waits, at most for milliseconds, until a socket has bytes, or takes some."""
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(connection, select.POLLOUT if to_send else select.POLLIN)
+        return poll.poll
+    sockets = [connection]
+    own, other = ([], sockets) if to_send else (sockets, [])
+
+    def wait(milliseconds: float | None) -> object:  # Windows
+        seconds = None if milliseconds is None else milliseconds / 1e3
+        return any(select.select(own, other, sockets, seconds))
+
+    return wait
 
 
 class Wire:
@@ -52,9 +68,9 @@ class Wire:
         self._buffer = bytearray()
         self._lock = Lock()  # an object of TLS is for one thread at a time
         self._sending = Lock()
-        self._readable, self._writable = select.poll(), select.poll()
-        self._readable.register(connection, select.POLLIN)
-        self._writable.register(connection, select.POLLOUT)
+        self._wait_for_bytes, self._wait_for_room = (
+            _waiting(connection, to_send=to_send) for to_send in (False, True)
+        )
         connection.setblocking(False)
         with suppress(OSError):  # of a connection that has ended
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -81,7 +97,7 @@ class Wire:
                 rest = memoryview(data)
                 while rest:
                     if (sent := self.send_now(rest)) == 0:
-                        self._writable.poll()
+                        self._wait_for_room(None)
                     rest = rest[sent:]
 
     def send_now(self, data: bytes | memoryview) -> int:
@@ -120,7 +136,7 @@ class Wire:
         data = None
         while data is None:  # reading first would raise an exception for each message
             left = None if end is None else max(0.0, 1e3 * (end - monotonic()))
-            if not self._readable.poll(left):
+            if not self._wait_for_bytes(left):
                 raise TimeoutError
             data = self.read_now()
         self._buffer += data
@@ -144,6 +160,8 @@ class Wire:
 
     def is_gone(self) -> bool:
         """Whether the other end has ended the connection, or its machine does not answer."""
+        if not hasattr(select, "poll"):
+            return False  # the end is found when it is read
         events = select.poll()
         events.register(self._socket, _GONE)
         return bool(events.poll(0))

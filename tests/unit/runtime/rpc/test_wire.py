@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import Callable
 from queue import Empty
@@ -43,6 +44,19 @@ def test_bodies_of_all_sizes(size: int) -> None:
         assert there.receive(size, 20) == Frame(dict(HEAD), body)
     sender.join(20)
     assert not there.has_more
+
+
+def test_without_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has none."""
+    monkeypatch.delattr(select, "poll")
+    here, there = pair()
+    sender = started(lambda: here.send(HEAD, bytes(1 << 20)))
+    assert there.receive(1 << 20, 20) == Frame(dict(HEAD), bytes(1 << 20))
+    sender.join(20)
+    with pytest.raises(TimeoutError):
+        there.receive(0, 0.01)
+    here.end()
+    assert there.receive(0, 20) is None
 
 
 def test_a_message_in_pieces_and_two_at_once() -> None:
