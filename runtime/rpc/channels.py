@@ -7,11 +7,11 @@ import ssl
 from collections.abc import Mapping
 from hashlib import sha256
 from threading import Event, Lock, Thread
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import BadFrame, Frame
-from stepwell.runtime.json_values import as_mapping, as_text
+from stepwell.runtime.json_values import as_mapping
 from stepwell.runtime.rpc.identity import SERVER_NAME, Address, checked_fingerprint, known_server
 from stepwell.runtime.rpc.wire import Wire, new_context
 
@@ -46,6 +46,7 @@ class Channel:
         """Args: `timeout` in seconds is for each connection."""
         self._address, self._secrets, self._timeout = address, secrets, timeout
         self._streams: list[Stream] = []
+        self._lock = Lock()
         self._is_closed = False
 
     def call(self, service: str, method: str, *, beats: bool = False) -> Stream:
@@ -58,8 +59,9 @@ class Channel:
             raise StepwellError("session-died", None, f"the connection to {self._address} was closed here")
         wire = _connected(self._address, self._secrets.fingerprint, self._timeout)
         stream = Stream(wire, self._address)
-        self._streams = [other for other in self._streams if not other.has_ended]
-        self._streams.append(stream)
+        self._forget_ended()
+        with self._lock:
+            self._streams.append(stream)
         stream.send({"call": f"{service}/{method}", "token": self._secrets.token})
         if self._is_closed:  # meanwhile, by another thread
             stream.close()
@@ -67,11 +69,26 @@ class Channel:
             Thread(target=stream.beat, daemon=True).start()
         return stream
 
+    def ask(self, service: str, method: str, head: Mapping[str, object], seconds: float) -> Frame:
+        """The one answer of a method. Raises: StepwellError."""
+        stream = self.call(service, method)
+        try:
+            return stream.ask(head, seconds=seconds)
+        finally:
+            stream.close()
+            self._forget_ended()
+
+    def _forget_ended(self) -> None:
+        """Close the sockets of calls that have ended."""
+        with self._lock:
+            self._streams = [stream for stream in self._streams if not stream.has_ended]
+
     def close(self) -> None:
         """End all calls."""
         self._is_closed = True
         for stream in self._streams:
             stream.close()
+        self._forget_ended()
 
 
 class Stream:
@@ -90,7 +107,7 @@ class Stream:
 
     def ask(self, head: Mapping[str, object], body: bytes = b"", seconds: float | None = None) -> Frame:
         """
-        The answer to a request. Args: `seconds` is the time that the server may take.
+        The answer to a request. Args: `seconds` is the longest time to wait for the server.
 
         Raises: StepwellError of a call that has ended, `no-server`.
         """
@@ -122,8 +139,8 @@ class Stream:
         if answer is None:
             raise self._ended()
         if (reason := answer.head.get("end")) is not None:
-            fields = as_mapping(reason)
-            raise StepwellError(as_text(fields["code"]), None, f"{self._place}: {as_text(fields['message'])}")
+            fields = cast("Mapping[str, Any]", as_mapping(reason))
+            raise StepwellError(fields["code"], None, f"{self._place}: {fields['message']}")
         self._is_answered = True
         return answer
 

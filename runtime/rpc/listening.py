@@ -37,7 +37,7 @@ def log_to_stderr(line: str) -> None:
 
 
 class Call:
-    """A client's call of a method: its messages, its token, and the host that it comes from."""
+    """A client's call of a method: messages both ways, the token, and the client's host."""
 
     def __init__(self, wire: Wire, host: str, token: str):
         self.wire, self.host, self.token = wire, host, token
@@ -47,8 +47,12 @@ class Call:
         """Call a function once when the client is gone, also while nothing is received from it."""
         self._when_gone = function
 
+    def forget(self) -> None:
+        """Call no function: the call ends here."""
+        self._when_gone = None
+
     def look(self) -> None:
-        """Call the function of `when_gone` where it is time for it."""
+        """Call the function of `when_gone` if the client is gone now."""
         if self._when_gone is not None and self.wire.is_gone():
             function, self._when_gone = self._when_gone, None
             function()
@@ -137,6 +141,7 @@ class Listening:
             finally:
                 with self._lock:
                     self._calls.remove(call)
+                call.forget()
             reason = None
         except BadFrame as error:
             self._log(f"{peer}: {error}")

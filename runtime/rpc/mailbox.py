@@ -1,4 +1,4 @@
-"""Messages of other threads for the client of a call, which shows meanwhile that it lives."""
+"""Messages of other threads for the client of a call, whose signs of life are read meanwhile."""
 
 from __future__ import annotations
 

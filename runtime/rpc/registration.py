@@ -82,7 +82,7 @@ class Registration:
                     case "lease":
                         self._tokens.add(token := as_text(head["token"]))
                         self._server.allow(token)
-                        channel.call(SERVICE, "ready").ask({"token": token}, seconds=_CONNECT_SECONDS)
+                        channel.ask(SERVICE, "ready", {"token": token}, _CONNECT_SECONDS)
                     case "end":
                         self._revoke(as_text(head["token"]))
                     case _:
@@ -101,5 +101,8 @@ class Registration:
         with suppress(OSError, StepwellError):  # either end ends the other
             wire = Wire(socket.create_connection(self._server.address, timeout=_CONNECT_SECONDS))
             call = channel.call(SERVICE, "accept")
-            call.send({"id": name})
-            relay(wire, call.wire)
+            try:
+                call.send({"id": name})
+                relay(wire, call.wire)
+            finally:
+                call.close()

@@ -51,14 +51,18 @@ class Device:
         wire = Wire(connection)
         with suppress(StepwellError):  # the connection ends
             call = self._channel.call(SERVICE, "connect")
-            call.send(self._lease)
-            relay(wire, call.wire)
+            try:
+                call.send(self._lease)
+                relay(wire, call.wire)
+            finally:
+                call.close()
         wire.end()
 
     def close(self) -> None:
         """Give the device back."""
         if self._end is not None:
             self._end.close()
+            self._end = None  # which refers to this device
         self._channel.close()
 
 
@@ -66,7 +70,7 @@ def devices_of(tracker: Address, secrets: Secrets, timeout: float) -> list[Mappi
     """The devices of a tracker: key, address, state, who has them since when. Raises: StepwellError."""
     channel = Channel(tracker, secrets, timeout)
     try:
-        answer = expect_success(channel.call(SERVICE, "devices").ask({}, seconds=timeout))
+        answer = expect_success(channel.ask(SERVICE, "devices", {}, timeout))
     finally:
         channel.close()
     return [as_mapping(row) for row in as_list(answer.head["devices"])]

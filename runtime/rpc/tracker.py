@@ -90,7 +90,7 @@ class TrackerServer:
                 self._leases.leave(request)
 
     def _lend(self, call: Call, messages: Mailbox, request: Request, timeout: float) -> None:
-        """Send a client its lease, or after `timeout` seconds who has the devices, and wait for its end."""
+        """Send the client a lease and wait for the end, or refuse it after `timeout` seconds."""
         try:
             lease = messages.get(timeout)
         except Empty:

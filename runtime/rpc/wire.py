@@ -101,7 +101,7 @@ class Wire:
                     rest = rest[sent:]
 
     def send_now(self, data: bytes | memoryview) -> int:
-        """Send as many bytes as the socket takes, and return their number. Raises: OSError."""
+        """The number of bytes that the socket had room for and has sent. Raises: OSError."""
         with self._lock:
             try:
                 return self._socket.send(data)
@@ -183,7 +183,7 @@ class Wire:
         """
         End the connection when the other end has read all: it is closed after that, or a short while.
 
-        Bytes that nobody reads would have the system throw away what was sent last, a reason for the end.
+        With bytes unread the system would throw away the message that was sent last, a reason for the end.
         """
         self.end_sending()
         self._buffer.clear()

@@ -141,6 +141,25 @@ def test_a_device_that_leaves_ends_its_session(serve: Serve, track: Track, regis
         rpc.connect(url(tracker))
 
 
+@pytest.mark.parametrize("relays", [False, True])
+def test_leases_leave_no_connections_open(
+    serve: Serve, track: Track, register: Register, relays: bool
+) -> None:
+    tracker = track(relays=relays).address
+    register(serve(), tracker)
+    wait_for(lambda: rows(tracker))
+
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    rpc.connect(url(tracker)).close()
+    wait_for(lambda: rows(tracker)[0]["state"] == "free")
+    before = descriptors()
+    for _ in range(8):
+        rpc.connect(url(tracker)).close()
+    wait_for(lambda: descriptors() <= before + 3)  # some are closed by the next call
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_client_that_vanishes_frees_its_device(
