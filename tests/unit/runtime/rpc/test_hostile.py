@@ -43,7 +43,7 @@ MESSAGES = {
     "negative": b'{"bytes": -1}\n',
     "nested": b'{"bytes": 0, "a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}\n",
     "a long head": b'{"bytes": 0, "a": "' + b"x" * (1 << 21) + b'"}\n',
-    "oversized": b'{"bytes": 0}\n' + bytes(65 << 20),
+    "oversized": b'{"bytes": 0}\n' + bytes(5 << 20),
 }
 WRONG = [
     {},

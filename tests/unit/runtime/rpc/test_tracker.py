@@ -141,6 +141,7 @@ def test_a_device_that_leaves_ends_its_session(serve: Serve, track: Track, regis
         rpc.connect(url(tracker))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relays", [False, True])
 def test_leases_leave_no_connections_open(
     serve: Serve, track: Track, register: Register, relays: bool
