@@ -41,7 +41,7 @@ def test_shards_and_resumption(workers: str, tmp_path: Path) -> None:
     assert status == 0 and "1 passed, 1 skipped" in shown
     file = tmp_path / "build/deploy.jsonl"
     with file.open("a") as half:
-        half.write('{"case": "cut o')
+        half.write('\n{"case": "cut o')
     found = {case.rpartition("::")[2]: row for case, row in outcomes(file).items()}
     assert [found[f"test_case[{i}]"].outcome for i in range(5)] == [
         "passed",
