@@ -76,9 +76,10 @@ proofs: .venv/with-test .venv/with-proofs
 emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
 
-# Exported models on other CPUs (qemu-user), in Node and browsers, and servers; `DEPLOY="-k riscv64gcv"` runs a part.
+# Exported models on other CPUs (qemu-user), in Node and browsers, and servers. `DEPLOY="--shard 1/8 --resume"` runs a
+# part, without what has passed before; `DEPLOY="-k riscv64gcv"` a target's.
 deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-ffi .venv/with-serve .venv/with-clients
-	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) tests/deploy tests/unit/runtime/rpc tests/unit/runtime/ffi tests/unit/runtime/serve tests/unit/lowering/export/test_project.py $(DEPLOY)
+	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) -p tests.deploy.shards tests/deploy tests/unit/runtime/rpc tests/unit/runtime/ffi tests/unit/runtime/serve tests/unit/lowering/export/test_project.py $(DEPLOY)
 
 # Models on implementations of GPUs: wgpu with lavapipe (apt: mesa-vulkan-drivers) and PoCL (apt: pocl-opencl-icd)
 # where there is no GPU, the accelerator's simulator; OpenCL C by the C compiler; PTX by its interpreter and by ptxas

@@ -13,13 +13,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from multiprocessing import Pool
 from pathlib import Path
 from socket import create_connection
 from statistics import median
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import onnx
@@ -31,19 +31,26 @@ ONE = '<ir_version: 9, opset_import: ["" : 19]>\ng (float[16] x) => (float[16] y
 """A model of one operator."""
 _CLIENTS, _SECONDS, _ROUNDS = 16, 3.0, 3
 
+Tensors: TypeAlias = Mapping[str, tuple[str, tuple[int, ...]]]
+"""Datatypes of the protocol and shapes of inputs, by name."""
+BINARY: Tensors = {"x": ("FP32", (16,))}
+"""The input of ONE."""
+_DTYPES = {"FP32": np.float32, "INT64": np.int64}
+
 
 def main() -> None:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         onnx.save(onnx.parser.parse_model(ONE), folder / "one.onnx")
-        one = served(folder / "one.onnx", [16])
+        one = served(folder / "one.onnx", BINARY)
         about = f"{one.rate:.0f} requests/s, {one.cpu_ms:.2f} ms of the core each"
         print(f"one operator, binary, {_CLIENTS} clients: {about}")
         mlp(folder / "mlp.onnx", 4096)
         # Four instances: as many requests may wait as there are clients.
-        single = rate(folder / "mlp.onnx", [1, 4096], "--max-batch", "1", "--instances", "4")
-        batched = rate(folder / "mlp.onnx", [1, 4096], "--max-batch", "16")
+        inputs = {"x0": ("FP32", (1, 4096))}
+        single = served(folder / "mlp.onnx", inputs, "--max-batch", "1", "--instances", "4").rate
+        batched = served(folder / "mlp.onnx", inputs, "--max-batch", "16").rate
         print(f"MLP of three 4096x4096: {single:.1f} single, {batched:.1f} batched: {batched / single:.2f} x")
 
 
@@ -70,13 +77,8 @@ class Served(NamedTuple):
     """The time of a core for an answer in milliseconds: it depends less on other programs."""
 
 
-def rate(model: Path, shape: Sequence[int], *options: str) -> float:
-    """The answers a second of a server on one core; the median of rounds."""
-    return served(model, shape, *options).rate
-
-
-def served(model: Path, shape: Sequence[int], *options: str) -> Served:
-    """A server on one core, asked by its clients."""
+def served(model: Path, tensors: Tensors, *options: str) -> Served:
+    """A server on one core, asked by its clients for the outputs of ones."""
     cores = sorted(os.sched_getaffinity(0))
     command = [
         sys.executable,
@@ -96,7 +98,7 @@ def served(model: Path, shape: Sequence[int], *options: str) -> Served:
         port = int(server.stdout.readline().rsplit(":", 1)[1])
         for task in os.listdir(f"/proc/{server.pid}/task"):
             os.sched_setaffinity(int(task), cores[:1])
-        message = _message(model.stem, shape)
+        message = _message(model.stem, tensors)
         with Pool(2, os.sched_setaffinity, (0, cores[1:] or cores)) as pool:
             share = _CLIENTS // 2
             before, rates = _cpu_ms(server.pid), list[float]()
@@ -118,13 +120,15 @@ def _cpu_ms(process: int) -> float:
     )
 
 
-def _message(model: str, shape: Sequence[int]) -> bytes:
-    """A request with one binary input of ones."""
-    data = np.ones(shape, np.float32).tobytes()
-    name = "x" if model == "one" else "x0"
-    size = {"binary_data_size": len(data)}
-    tensor = {"name": name, "shape": list(shape), "datatype": "FP32", "parameters": size}
-    head = json.dumps({"inputs": [tensor], "parameters": {"binary_data_output": True}}).encode()
+def _message(model: str, tensors: Tensors) -> bytes:
+    """A request with binary inputs of ones."""
+    data, inputs = b"", list[dict[str, object]]()
+    for name, (datatype, shape) in tensors.items():
+        array = np.ones(shape, _DTYPES[datatype]).tobytes()
+        size = {"binary_data_size": len(array)}
+        inputs.append({"name": name, "shape": list(shape), "datatype": datatype, "parameters": size})
+        data += array
+    head = json.dumps({"inputs": inputs, "parameters": {"binary_data_output": True}}).encode()
     lines = [
         f"POST /v2/models/{model}/infer HTTP/1.1",
         "Host: localhost",

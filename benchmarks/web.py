@@ -1,9 +1,9 @@
 """
 Models as WebAssembly in Node: `python -m benchmarks.web`, against onnxruntime-web, one thread each.
 
-Both run in processes of their own, in turn; a model's time is the median over all rounds, and the time to the
-first result has loading in it. `NODE_PATH` names the folder with onnxruntime-web (`npm install
-onnxruntime-web`). `--relaxed` lets Node use relaxed SIMD, as browsers do.
+Both run in processes of their own, in turn; a model's time is the median of the processor's over all rounds,
+and the time to the first result, the least of a clock, has loading in it. `NODE_PATH` names the folder with
+onnxruntime-web (`npm install onnxruntime-web`). `--relaxed` lets Node use relaxed SIMD, as browsers do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,18 +46,29 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--relaxed", action="store_true", help="with relaxed SIMD")
     args = parser.parse_args(argv)
     flags = [_RELAXED] if args.relaxed else []
-    ratios: list[tuple[float, float]] = []
+    ratios: list[Compared] = []
     for model in args.models:
         with tempfile.TemporaryDirectory() as name:
             if (found := compared(model, Path(name), flags)) is not None:
+                print(f"{model}: {found.shown}", flush=True)
                 ratios.append(found)
     if ratios:
-        calls, firsts = (geometric_mean(values) for values in zip(*ratios, strict=True))
+        calls = geometric_mean(each.call for each in ratios)
+        firsts = geometric_mean(each.first for each in ratios)
         print(f"all: {calls:.2f} x as fast, first result {firsts:.2f} x sooner (geometric means)")
 
 
-def compared(name: str, folder: Path, flags: Sequence[str]) -> tuple[float, float] | None:
-    """Print the times of a model; returns the other engine's times as multiples of ours."""
+class Compared(NamedTuple):
+    """Times of the other engine as multiples of ours."""
+
+    call: float
+    first: float
+    shown: str
+    """Both times of each, and the distance of the outputs."""
+
+
+def compared(name: str, folder: Path, flags: Sequence[str]) -> Compared | None:
+    """The times of a model in both engines; None where the model is not available."""
     if (path := model_path(name)) is None:
         print(f"{name}: not available here")
         return None
@@ -81,12 +92,12 @@ def compared(name: str, folder: Path, flags: Sequence[str]) -> tuple[float, floa
             firsts[engine].append(facts["first"])
             values[engine] = np.array(facts["values"], np.float64)
     ours, other = (median(times[engine]) for engine in files)
-    our_first, other_first = (median(firsts[engine]) for engine in files)
+    our_first, other_first = (min(firsts[engine]) for engine in files)
     apart = float(np.max(np.abs(np.subtract(*values.values()))))
     call = f"{ours:.2f} ms against {other:.2f} ms ({other / ours:.2f} x)"
     first = f"first result {our_first:.0f} ms against {other_first:.0f} ms ({other_first / our_first:.1f} x)"
-    print(f"{name}: {call}, {first}, outputs apart by {apart:.1e}", flush=True)
-    return other / ours, other_first / our_first
+    shown = f"{call}, {first}, outputs apart by {apart:.1e}"
+    return Compared(other / ours, other_first / our_first, shown)
 
 
 def _encoded(feeds: Mapping[str, Array]) -> dict[str, Any]:

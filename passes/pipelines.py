@@ -166,7 +166,7 @@ LLVM = (
     Step("convert-loops-to-llvm", "makes pointers, calls and branches of buffers and loops"),
 )
 SMALL_STACK = (
-    Step("bound-stack{bytes=4096 sequential=true}", "keeps arrays above it off the small stacks of devices"),
+    Step("bound-stack{bytes=256 sequential=true}", "keeps arrays off the small stacks of devices"),
 )
 TO_C = (
     Step("scalarize-vectors", "computes lane by lane: C has no vectors"),

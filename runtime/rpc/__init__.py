@@ -36,7 +36,7 @@ def connect(
     `stepwell rpc trust`; `timeout` in seconds is for the connection and for a free device, which requests of
     higher `priority` get first.
     Raises: StepwellError `no-server`, `bad-token`, `bad-certificate`, `too-many`, `unknown-key`,
-    `device-busy`, `missing-package`.
+    `device-busy`.
     """
     from stepwell.runtime.rpc.client import connected
 

@@ -1,25 +1,23 @@
 """Connections to servers: a known certificate, a token, and messages in turns."""
-# pyright: reportMissingModuleSource=false
 
 from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
-from itertools import chain
-from queue import Queue, SimpleQueue
-from threading import Lock
-from typing import Any, NamedTuple
+from threading import Event, Lock, Thread
+from typing import Any, NamedTuple, cast
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import BadFrame, Frame
-from stepwell.runtime.packages import needed
+from stepwell.runtime.json_values import as_mapping
 from stepwell.runtime.rpc.identity import SERVER_NAME, Address, checked_fingerprint, known_server
-from stepwell.runtime.rpc.messages import MAX_MESSAGE_BYTES, packed, parts_of, received
+from stepwell.runtime.rpc.wire import Wire, new_context
 
 MAX_ANSWER_BYTES = 1 << 32
-_KEEPALIVE_MS = 10_000
+BEAT_SECONDS = 3.0
+"""A call that lasts shows so often that its process runs: that of a stopped one ends."""
 
 
 class Secrets(NamedTuple):
@@ -42,130 +40,152 @@ def known_secrets(address: Address, token: str | None, fingerprint: str | None) 
 
 
 class Channel:
-    """A connection to a server, for calls of its methods."""
+    """A way to a server, for calls of its methods: each has a connection of its own."""
 
     def __init__(self, address: Address, secrets: Secrets, timeout: float):
+        """Args: `timeout` in seconds is for each connection."""
+        self._address, self._secrets, self._timeout = address, secrets, timeout
+        self._streams: list[Stream] = []
+        self._lock = Lock()
+        self._is_closed = False
+
+    def call(self, service: str, method: str, *, beats: bool = False) -> Stream:
         """
-        Args: `timeout` in seconds is for the connection.
-        Raises: StepwellError `no-server`, `bad-certificate`, `missing-package`.
+        A call of a method. Args: `beats`: whether it shows regularly that this process runs.
+
+        Raises: StepwellError `no-server`, `bad-certificate`.
         """
-        with needed("a session on a server", install="'stepwell[rpc]'"):
-            import grpc
-        self.codes: Any = grpc.StatusCode
-        self.place = str(address)
-        self._error: Any = grpc.RpcError
-        self._metadata = (("authorization", f"Bearer {secrets.token}"),)
-        options = [
-            ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-            ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
-            ("grpc.http2.ping_timeout_ms", _KEEPALIVE_MS),
-            ("grpc.http2.max_pings_without_data", 0),
-            ("grpc.ssl_target_name_override", SERVER_NAME),
-            ("grpc.enable_http_proxy", 0),
-        ]
-        if secrets.fingerprint is None:
-            self._channel: Any = grpc.insecure_channel(self.place, options)
-        else:
-            root = grpc.ssl_channel_credentials(_certificate(address, secrets.fingerprint, timeout))
-            self._channel = grpc.secure_channel(self.place, root, options)
+        if self._is_closed:
+            raise StepwellError("session-died", None, f"the connection to {self._address} was closed here")
+        wire = _connected(self._address, self._secrets.fingerprint, self._timeout)
+        stream = Stream(wire, self._address)
+        self._forget_ended()
+        with self._lock:
+            self._streams.append(stream)
+        stream.send({"call": f"{service}/{method}", "token": self._secrets.token})
+        if self._is_closed:  # meanwhile, by another thread
+            stream.close()
+        if beats:
+            Thread(target=stream.beat, daemon=True).start()
+        return stream
+
+    def ask(self, service: str, method: str, head: Mapping[str, object], seconds: float) -> Frame:
+        """The one answer of a method. Raises: StepwellError."""
+        stream = self.call(service, method)
         try:
-            grpc.channel_ready_future(self._channel).result(timeout)
-        except grpc.FutureTimeoutError:
-            self._channel.close()
-            message = f"no server answers at {self.place} within {timeout:g} s"
-            raise StepwellError("no-server", None, message) from None
+            return stream.ask(head, seconds=seconds)
+        finally:
+            stream.close()
+            self._forget_ended()
 
-    def call(self, service: str, method: str) -> Stream:
-        """A call of a method."""
-        return Stream(self, self._error, self._channel.stream_stream(f"/{service}/{method}"), self._metadata)
-
-    def raw(
-        self, service: str, method: str, first: Mapping[str, object]
-    ) -> Callable[[Queue[bytes | None]], Any]:
-        """A function that begins a call, with a message and then the bytes of a queue."""
-
-        def begin(parts: Queue[bytes | None]) -> Any:
-            called = self._channel.stream_stream(f"/{service}/{method}")
-            return called(chain([packed(first, b"")], iter(parts.get, None)), metadata=self._metadata)
-
-        return begin
+    def _forget_ended(self) -> None:
+        """Close the sockets of calls that have ended."""
+        with self._lock:
+            self._streams = [stream for stream in self._streams if not stream.has_ended]
 
     def close(self) -> None:
-        """End the connection with its calls."""
-        self._channel.close()
+        """End all calls."""
+        self._is_closed = True
+        for stream in self._streams:
+            stream.close()
+        self._forget_ended()
 
 
 class Stream:
     """A call of a server's method: messages both ways."""
 
-    def __init__(self, channel: Channel, error: Any, method: Any, metadata: object):
-        self._channel, self._error = channel, error
-        self._parts: SimpleQueue[bytes | None] = SimpleQueue()
+    def __init__(self, wire: Wire, place: Address):
+        self.wire, self._place = wire, place
         self._lock = Lock()
-        self._call: Any = method(iter(self._parts.get, None), metadata=metadata)
+        self._closed = Event()
+        self._is_answered = False
 
-    def ask(self, head: Mapping[str, object], body: bytes = b"") -> Frame:
-        """The answer to a request. Raises: StepwellError of a call that has ended."""
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was closed here."""
+        return self._closed.is_set()
+
+    def ask(self, head: Mapping[str, object], body: bytes = b"", seconds: float | None = None) -> Frame:
+        """
+        The answer to a request. Args: `seconds` is the longest time to wait for the server.
+
+        Raises: StepwellError of a call that has ended, `no-server`.
+        """
         with self._lock:
             self.send(head, body)
-            return self.receive()
+            return self.receive(seconds)
 
     def send(self, head: Mapping[str, object], body: bytes = b"") -> None:
-        """Send a message."""
-        for part in parts_of(Frame(dict(head), body)):
-            self._parts.put(part)
-
-    def receive(self) -> Frame:
-        """The next message. Raises: StepwellError of a call that has ended."""
-        place = self._channel.place
+        """Send a message. Raises: StepwellError of a call that has ended."""
         try:
-            answer = received(self._call, MAX_ANSWER_BYTES)
+            self.wire.send(head, body)
+        except OSError:
+            self.receive()  # the reason, which the server has sent
+            raise self._ended() from None
+
+    def receive(self, seconds: float | None = None) -> Frame:
+        """
+        The next message. Args: `seconds` is the longest time to wait for it.
+
+        Raises: StepwellError of a call that has ended, `no-server`.
+        """
+        try:
+            answer = self.wire.receive(MAX_ANSWER_BYTES, seconds)
         except BadFrame as error:
-            raise StepwellError("bad-message", None, f"{place}: {error}") from None
-        except self._error as error:
-            raise self._failure(error) from None
+            raise StepwellError("bad-message", None, f"{self._place}: {error}") from None
+        except TimeoutError:
+            message = f"no server answers at {self._place} within {seconds:g} s"
+            raise StepwellError("no-server", None, message) from None
         if answer is None:
-            raise StepwellError("session-died", None, f"{place} ended the session")
+            raise self._ended()
+        if (reason := answer.head.get("end")) is not None:
+            fields = cast("Mapping[str, Any]", as_mapping(reason))
+            raise StepwellError(fields["code"], None, f"{self._place}: {fields['message']}")
+        self._is_answered = True
         return answer
 
-    def _failure(self, error: Any) -> StepwellError:
-        codes, message = self._channel.codes, f"{self._channel.place}: {error.details()}"
-        match error.code():
-            case codes.UNAUTHENTICATED:
-                return StepwellError("bad-token", None, message)
-            case codes.RESOURCE_EXHAUSTED:
-                return StepwellError("too-many", None, message)
-            case codes.INVALID_ARGUMENT:
-                return StepwellError("bad-message", None, message)
-            case codes.UNIMPLEMENTED:
-                message = f"{self._channel.place} is a server of another kind: {error.details()}"
-                return StepwellError("no-server", None, message)
-            case _:
-                return StepwellError("session-died", None, message)
+    def _ended(self) -> StepwellError:
+        """The error of a connection that ended without a reason."""
+        if self._is_answered:
+            return StepwellError("session-died", None, f"{self._place} ended the session")
+        return StepwellError("no-server", None, f"no server of sessions answers at {self._place}")
+
+    def beat(self) -> None:
+        """Show that this process runs, until the call ends."""
+        while not self._closed.wait(BEAT_SECONDS):
+            try:
+                self.wire.send({})
+            except OSError:
+                return
 
     def close(self) -> None:
         """End the call."""
-        self._parts.put(None)
-        self._call.cancel()
+        self._closed.set()
+        self.wire.end()
 
 
-def _certificate(address: Address, fingerprint: str, timeout: float) -> bytes:
-    """The server's certificate, which must be the known one. Raises: StepwellError."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # compared below
-    context.set_alpn_protocols(["h2"])
+def _connected(address: Address, fingerprint: str | None, timeout: float) -> Wire:
+    """A connection, with TLS to a server of the fingerprint. Raises: StepwellError."""
     try:
-        with (
-            socket.create_connection(address, timeout=timeout) as plain,
-            context.wrap_socket(plain, server_hostname=SERVER_NAME) as secure,
-        ):
-            found = secure.getpeercert(binary_form=True) or b""
+        connection = socket.create_connection(address, timeout=timeout)
+    except OSError as error:
+        raise StepwellError("no-server", None, f"no server answers at {address}: {error}") from None
+    if fingerprint is None:
+        return Wire(connection)
+    context = new_context(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # compared below
+    try:
+        secure = context.wrap_socket(connection, server_hostname=SERVER_NAME)
     except ssl.SSLError as error:
+        connection.close()
         message = f"{address} does not speak TLS: {error.reason}"
         raise StepwellError("bad-certificate", None, message) from None
     except OSError as error:
+        connection.close()
         raise StepwellError("no-server", None, f"no server answers at {address}: {error}") from None
-    if sha256(found).hexdigest() != fingerprint:
-        message = f"the certificate of {address} has the fingerprint {sha256(found).hexdigest()}"
+    found = sha256(secure.getpeercert(binary_form=True) or b"").hexdigest()
+    if found != fingerprint:
+        secure.close()
+        message = f"the certificate of {address} has the fingerprint {found}"
         raise StepwellError("bad-certificate", None, message, note=f"known is {fingerprint}")
-    return ssl.DER_cert_to_PEM_cert(found).encode()
+    return Wire(secure)

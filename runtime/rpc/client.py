@@ -16,7 +16,7 @@ def connected(
     A session on a server, whose certificate and token are known, or on a device of a tracker.
 
     Raises: StepwellError `no-server`, `bad-token`, `bad-certificate`, `too-many`, `unknown-key`,
-    `device-busy`, `missing-package`.
+    `device-busy`.
     """
     place = place_of_url(url)
     secrets = known_secrets(place.address, token, fingerprint)
@@ -37,7 +37,7 @@ def opened(address: Address, secrets: Secrets, timeout: float) -> Connection:
     channel = Channel(address, secrets, timeout)
     try:
         stream = channel.call(SERVICE, METHOD)
-        stream.receive()
+        stream.receive(timeout)
     except BaseException:
         channel.close()
         raise

@@ -13,9 +13,10 @@ from stepwell.runtime.rpc.channels import Channel, Secrets
 from stepwell.runtime.rpc.identity import Address
 from stepwell.runtime.rpc.listening import Log, log_to_stderr
 from stepwell.runtime.rpc.messages import expect_success
-from stepwell.runtime.rpc.relayed import pump
+from stepwell.runtime.rpc.relayed import relay
 from stepwell.runtime.rpc.server import RpcServer
 from stepwell.runtime.rpc.tracker import SERVICE
+from stepwell.runtime.rpc.wire import Wire
 
 _CONNECT_SECONDS = 10.0
 _AGAIN_SECONDS = 2.0
@@ -61,8 +62,6 @@ class Registration:
                 if not self._closed.is_set():
                     self._tracked.log(f"tracker {self._tracked.tracker}: {error.message}")
                 pause = _AGAIN_SECONDS if error.code in ("no-server", "session-died") else _REFUSED_SECONDS
-            except ValueError:  # of a channel that `close` has closed
-                pass
             self._closed.wait(pause)
 
     def _follow(self) -> None:
@@ -70,11 +69,12 @@ class Registration:
         tracked = self._tracked
         channel = self._channel = Channel(tracked.tracker, tracked.secrets, _CONNECT_SECONDS)
         try:
-            stream = channel.call(SERVICE, "register")
+            stream = channel.call(SERVICE, "register", beats=True)
             address = self._server.address
             host = "" if address.host in ("0.0.0.0", "::") else address.host  # the tracker sees another
             named = {"key": tracked.key, "fingerprint": tracked.fingerprint}
-            expect_success(stream.ask({**named, "host": host, "port": address.port}))
+            asked = {**named, "host": host, "port": address.port}
+            expect_success(stream.ask(asked, seconds=_CONNECT_SECONDS))
             tracked.log(f"registered as {tracked.key} at {tracked.tracker}")
             while not self._closed.is_set():
                 head = stream.receive().head
@@ -82,7 +82,7 @@ class Registration:
                     case "lease":
                         self._tokens.add(token := as_text(head["token"]))
                         self._server.allow(token)
-                        channel.call(SERVICE, "ready").ask({"token": token})
+                        channel.ask(SERVICE, "ready", {"token": token}, _CONNECT_SECONDS)
                     case "end":
                         self._revoke(as_text(head["token"]))
                     case _:
@@ -98,7 +98,11 @@ class Registration:
 
     def _accept(self, channel: Channel, name: str) -> None:
         """Serve a connection that the proxy passes on."""
-        with suppress(OSError):
-            connection = socket.create_connection(self._server.address, timeout=_CONNECT_SECONDS)
-            connection.settimeout(None)
-            pump(connection, channel.raw(SERVICE, "accept", {"id": name}))
+        with suppress(OSError, StepwellError):  # either end ends the other
+            wire = Wire(socket.create_connection(self._server.address, timeout=_CONNECT_SECONDS))
+            call = channel.call(SERVICE, "accept")
+            try:
+                call.send({"id": name})
+                relay(wire, call.wire)
+            finally:
+                call.close()

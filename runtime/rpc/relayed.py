@@ -1,56 +1,46 @@
-"""Connections through a proxy: bytes of a socket here, as parts of a call there."""
+"""Connections through a proxy: bytes passed on both ways."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from queue import Full, Queue
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from threading import Thread
-from typing import Any
 
 from stepwell.runtime.rpc.identity import Address
-
-_PART_BYTES = 1 << 16
-_MAX_PARTS = 16
-"""Parts that wait to be sent: what is faster waits."""
-_LOOK_SECONDS = 1.0
+from stepwell.runtime.rpc.wire import Wire
 
 
-def pump(connection: socket.socket, begin: Callable[[Queue[bytes | None]], Any]) -> None:
-    """
-    Pass bytes both ways until a side ends, and close both.
-
-    Args: `begin` begins the call, with a queue of parts to send, and returns the iterator of its answers.
-    """
-    parts: Queue[bytes | None] = Queue(_MAX_PARTS)
-    call = begin(parts)
-    sender = Thread(target=_send, args=(connection, parts, call), daemon=True)
-    sender.start()
-    with suppress(Exception):  # of a call or a socket that has ended: either way this is the end
-        for part in call:
-            connection.sendall(part)
-    call.cancel()
+def relay(one: Wire, other: Wire) -> None:
+    """Pass bytes both ways until a side ends, and end both."""
     with suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
-    sender.join()
-    connection.close()
+        _pass_on({one: other, other: one}, {one: other.take_rest(), other: one.take_rest()})
+    for wire in (one, other):
+        wire.end()
 
 
-def _send(connection: socket.socket, parts: Queue[bytes | None], call: Any) -> None:
-    data: bytes | None = b"-"
-    while data:
-        try:
-            data = connection.recv(_PART_BYTES) or None
-        except OSError:
-            data = None
-        while True:
-            try:
-                parts.put(data, timeout=_LOOK_SECONDS)
-                break
-            except Full:
-                if not call.is_active():
+def _pass_on(opposite: dict[Wire, Wire], unsent: dict[Wire, bytes]) -> None:
+    """
+    Pass bytes on until a side ends: a side is read when its opposite has taken what came before.
+
+    Args: `unsent` has the bytes that each side has not taken yet. Raises: OSError.
+    """
+    while True:
+        with DefaultSelector() as selector:
+            for wire, target in opposite.items():
+                if events := EVENT_READ * (not unsent[target]) | EVENT_WRITE * bool(unsent[wire]):
+                    selector.register(wire, events)
+            ready = {key.fileobj for key, _ in selector.select()}
+        for wire, target in opposite.items():
+            if wire not in ready:
+                continue
+            if unsent[wire]:
+                unsent[wire] = unsent[wire][wire.send_now(unsent[wire]) :]
+            if not unsent[target] and (data := wire.read_now()) is not None:
+                if not data:
                     return
+                unsent[target] = data
 
 
 class LocalEnd:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.frames import Frame
 from stepwell.runtime.rpc.identity import Address
-from stepwell.runtime.rpc.listening import Listener, Listening, Log, log_to_stderr, token_of
-from stepwell.runtime.rpc.messages import parts_of, received
+from stepwell.runtime.rpc.listening import Call, Listener, Listening, Log, log_to_stderr
 from stepwell.runtime.rpc.session import Limits, Session
 
 SERVICE, METHOD = "stepwell.rpc", "session"
+PROTOCOL = 2
 MAX_SESSIONS = 8
 IDLE_SECONDS = 60.0
 _TICK_SECONDS = 0.5
@@ -39,8 +37,7 @@ class _Open(NamedTuple):
     """A session with its call."""
 
     session: Session
-    context: Any
-    token: str
+    call: Call
     began: float
     last: list[float]
     """The time of the last message; infinite while a request is answered."""
@@ -50,7 +47,7 @@ class RpcServer:
     """A listening server; `close` ends it with its sessions."""
 
     def __init__(self, options: ServerOptions):
-        """Raises: StepwellError `insecure-address`, `cannot-serve`, `missing-package`."""
+        """Raises: StepwellError `insecure-address`, `cannot-serve`."""
         self._options = options
         self._lock = Lock()
         self._timing = Lock()
@@ -58,7 +55,7 @@ class RpcServer:
         self._open: list[_Open] = []
         self._ended = Event()
         listener = Listener(options.address, options.token, options.key_and_certificate, options.log)
-        self._listening = Listening(listener, SERVICE, {METHOD: self._session}, options.sessions + 4)
+        self._listening = Listening(listener, SERVICE, {METHOD: self._session}, options.sessions)
         self.address = self._listening.address
         Thread(target=self._watch, daemon=True).start()
 
@@ -78,37 +75,34 @@ class RpcServer:
         """End a token of `allow`, and its sessions."""
         self._listening.tokens.revoke(token)
         for opened in list(self._open):
-            if opened.token == token:
+            if opened.call.token == token:
                 opened.session.stop(StepwellError("session-died", None, "the device was taken back"))
-                opened.context.cancel()
+                opened.call.wire.end()
 
-    def _session(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-        """The answers to the requests of a session."""
-        opened = self._opened(context)
-        context.add_callback(
-            lambda: opened.session.stop(StepwellError("session-died", None, "the client is gone"))
-        )
+    def _session(self, call: Call) -> None:
+        """Answer the requests of a session."""
+        opened = self._opened(call)
+        call.when_gone(lambda: opened.session.stop(StepwellError("session-died", None, "the client is gone")))
         try:
-            yield from parts_of(Frame({"protocol": 1}, b""))
-            while (request := received(requests, self._options.limits.max_bytes)) is not None:
+            call.wire.send({"protocol": PROTOCOL})
+            while (request := call.wire.receive(self._options.limits.max_bytes)) is not None:
                 opened.last[0] = float("inf")
                 with self._timing if request.head.get("op") in _TIMINGS else nullcontext():
                     answer = opened.session.answer(*request)
-                yield from parts_of(answer)
+                call.wire.send(*answer)
                 opened.last[0] = monotonic()
         finally:
             with self._lock:
                 self._open.remove(opened)
             opened.session.close()
 
-    def _opened(self, context: Any) -> _Open:
-        """A new session; the call is aborted where there are too many."""
+    def _opened(self, call: Call) -> _Open:
+        """A new session. Raises: StepwellError `too-many`; OSError."""
         with self._lock:
             if len(self._open) >= self._options.sessions:
                 message = f"all {self._options.sessions} sessions are in use"
-                context.abort(self._listening.codes.RESOURCE_EXHAUSTED, message)
-            session = Session(self._options.limits)
-            opened = _Open(session, context, token_of(context), monotonic(), [monotonic()])
+                raise StepwellError("too-many", None, message)
+            opened = _Open(Session(self._options.limits), call, monotonic(), [monotonic()])
             self._open.append(opened)
         return opened
 
@@ -120,4 +114,4 @@ class RpcServer:
             for opened in list(self._open):
                 is_idle = now - opened.last[0] > self._options.idle_seconds
                 if is_idle or (now - opened.began > most and opened.last[0] != float("inf")):
-                    opened.context.cancel()
+                    opened.call.wire.end()

@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator
-from functools import partial
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from secrets import token_hex
-from threading import Lock
-from typing import Any, NamedTuple
+from threading import Event, Lock
+from typing import NamedTuple
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.runtime.frames import BadFrame, Frame, Head
+from stepwell.runtime.frames import BadFrame, Head
 from stepwell.runtime.json_values import as_text
 from stepwell.runtime.rpc.identity import Address, checked_fingerprint, checked_key
 from stepwell.runtime.rpc.leases import MAX_DEVICES, MAX_REQUESTS, Leases, Registered, Request
-from stepwell.runtime.rpc.listening import Listener, Listening
-from stepwell.runtime.rpc.messages import failure, number, parts_of, received
+from stepwell.runtime.rpc.listening import Call, Listener, Listening
+from stepwell.runtime.rpc.mailbox import Mailbox
+from stepwell.runtime.rpc.messages import failure, number
+from stepwell.runtime.rpc.relayed import relay
 
 SERVICE = "stepwell.tracker"
 LEASE_SECONDS = 600.0
 MAX_PRIORITY = 1000
 MAX_TIMEOUT_MS = 24 * 3600 * 1000
 _MAX_RELAYED = 64
-_SPARE_STREAMS = 8
-_ACCEPT_SECONDS = 10.0
-
-_Messages = SimpleQueue["Head | None"]
-
-
-class _Half(NamedTuple):
-    """A side of a relayed connection: its call, and the bytes that come from there."""
-
-    parts: Iterator[bytes]
-    context: Any
+_SPARE_CALLS = 8
+_ACCEPT_SECONDS = _FIRST_SECONDS = 10.0
 
 
 class _Pair(NamedTuple):
-    """A client's side of a relayed connection, and the device's when it comes."""
+    """A client's side of a relayed connection, the device's when it comes, and the end of both."""
 
-    client: _Half
-    device: SimpleQueue[_Half]
+    client: Call
+    device: SimpleQueue[Call]
+    end: Event
 
 
 class TrackerServer:
     """A listening tracker; with `relays` it is a proxy, through which devices are reached."""
 
     def __init__(self, listener: Listener, *, lease_seconds: float = LEASE_SECONDS, relays: bool = False):
-        """Raises: StepwellError `insecure-address`, `cannot-serve`, `missing-package`."""
+        """Raises: StepwellError `insecure-address`, `cannot-serve`."""
         self._leases = Leases()
         self._lease_seconds, self._relays = lease_seconds, relays
         self._pairs: dict[str, _Pair] = {}
@@ -56,75 +49,80 @@ class TrackerServer:
         methods |= {"request": self._request, "devices": self._devices}
         if relays:
             methods |= {"connect": self._connect, "accept": self._accept}
-        streams = MAX_DEVICES + MAX_REQUESTS + 2 * _MAX_RELAYED * relays + _SPARE_STREAMS
-        self._listening = Listening(listener, SERVICE, methods, streams)
+        calls = MAX_DEVICES + MAX_REQUESTS + 2 * _MAX_RELAYED * relays + _SPARE_CALLS
+        self._listening = Listening(listener, SERVICE, methods, calls)
         self.address = self._listening.address
 
     def close(self) -> None:
         """Stop listening: all leases end."""
         self._listening.close()
 
-    def _register(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+    def _register(self, call: Call) -> None:
         """The leases of a device, while its call lasts."""
-        messages: _Messages = SimpleQueue()
-        device = _device(_first(requests), context, messages)
-        try:
-            self._leases.register(device)
-        except StepwellError as error:
-            yield from parts_of(failure(error))
-            return
-        try:
-            context.add_callback(partial(messages.put, None))
-            yield _message({"address": str(device.address), "relays": self._relays})
-            while (message := messages.get()) is not None:
-                yield _message(message)
-        finally:
-            self._leases.remove(device)
+        with Mailbox(call) as messages:
+            device = _device(_first(call), call, messages)
+            try:
+                self._leases.register(device)
+            except StepwellError as error:
+                call.wire.send(*failure(error))
+                return
+            try:
+                call.wire.send({"address": str(device.address), "relays": self._relays})
+                while (message := messages.get()) is not None:
+                    call.wire.send(message)
+            finally:
+                self._leases.remove(device)
 
-    def _request(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+    def _request(self, call: Call) -> None:
         """The lease of a client: until the call ends, at most for the time of a lease."""
-        messages: _Messages = SimpleQueue()
-        head, lease = _first(requests), None
+        head = _first(call)
         timeout = number(head, "timeout_ms", 0, MAX_TIMEOUT_MS) / 1e3
-        request = _asked(head, context, messages)
-        try:
-            self._leases.request(request)
-        except StepwellError as error:
-            yield from parts_of(failure(error))
-            return
-        try:
-            context.add_callback(partial(messages.put, None))
-            lease = messages.get(timeout=timeout)
-            if lease is not None:
-                yield _message({**lease, "relays": self._relays})
-                messages.get(timeout=self._lease_seconds)
-        except Empty:
-            if lease is None:
-                yield from parts_of(failure(self._leases.busy(request.key)))
-        finally:
-            self._leases.leave(request)
+        with Mailbox(call) as messages:
+            request = _asked(head, call, messages)
+            try:
+                self._leases.request(request)
+            except StepwellError as error:
+                call.wire.send(*failure(error))
+                return
+            try:
+                self._lend(call, messages, request, timeout)
+            finally:
+                self._leases.leave(request)
 
-    def _ready(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+    def _lend(self, call: Call, messages: Mailbox, request: Request, timeout: float) -> None:
+        """Send the client a lease and wait for the end, or refuse it after `timeout` seconds."""
+        try:
+            lease = messages.get(timeout)
+        except Empty:
+            call.wire.send(*failure(self._leases.busy(request.key)))
+            return
+        if lease is not None:
+            call.wire.send({**lease, "relays": self._relays})
+            with suppress(Empty):
+                messages.get(self._lease_seconds)
+
+    def _ready(self, call: Call) -> None:
         """The answer to a device that expects its client."""
-        token = str(_first(requests).get("token"))
+        token = str(_first(call).get("token"))
         if not token.isascii():
             raise BadFrame("a token is ASCII")
         self._leases.ready(token)
-        yield _message({})
+        call.wire.send({})
 
-    def _devices(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+    def _devices(self, call: Call) -> None:
         """The table of devices."""
-        _first(requests)
-        yield _message({"devices": self._leases.rows()})
+        _first(call)
+        call.wire.send({"devices": self._leases.rows()})
 
-    def _connect(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-        """The bytes of a device for a client that has its lease."""
-        head = _first(requests)
+    def _connect(self, call: Call) -> None:
+        """The bytes of a device for a client that has its lease, and back."""
+        head = _first(call)
         device = self._leases.held_by(number(head, "lease", 0, 1 << 53))
         token = "" if device is None or device.lease is None else device.lease.token
-        if device is None or not hmac.compare_digest(token.encode(), str(head.get("token")).encode()):
+        given = str(head.get("token")).encode(errors="replace")
+        if device is None or not hmac.compare_digest(token.encode(), given):
             raise BadFrame("there is no such lease")
-        name, pair = token_hex(16), _Pair(_Half(requests, context), SimpleQueue())
+        name, pair = token_hex(16), _Pair(call, SimpleQueue(), Event())
         with self._lock:
             if len(self._pairs) >= _MAX_RELAYED:
                 raise BadFrame(f"a proxy waits for at most {_MAX_RELAYED} connections")
@@ -137,44 +135,44 @@ class TrackerServer:
         finally:
             with self._lock:
                 self._pairs.pop(name, None)
-        context.add_callback(other.context.cancel)
-        yield from other.parts
+        try:
+            relay(call.wire, other.wire)
+        finally:
+            pair.end.set()
 
-    def _accept(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-        """The bytes of a client for its device."""
-        name = str(_first(requests).get("id"))
+    def _accept(self, call: Call) -> None:
+        """The device's side of a connection, while the thread of the client's side passes bytes on."""
+        name = str(_first(call).get("id"))
         with self._lock:
             pair = self._pairs.pop(name, None)
         if pair is None:
             raise BadFrame("there is no such connection")
-        context.add_callback(pair.client.context.cancel)
-        pair.device.put(_Half(requests, context))
-        yield from pair.client.parts
+        pair.device.put(call)
+        pair.end.wait()
 
 
-def _first(requests: Iterator[bytes]) -> Head:
-    """The message with which a call begins. Raises: BadFrame."""
-    message = received(requests, 0)
+def _first(call: Call) -> Head:
+    """The message with which a method begins. Raises: BadFrame."""
+    try:
+        message = call.wire.receive(0, _FIRST_SECONDS)
+    except TimeoutError:
+        message = None
     if message is None:
         raise BadFrame("a call begins with a message")
     return message.head
 
 
-def _message(head: Head) -> bytes:
-    return next(parts_of(Frame(head, b"")))
-
-
-def _device(head: Head, context: Any, messages: _Messages) -> Registered:
+def _device(head: Head, call: Call, messages: Mailbox) -> Registered:
     """The device that a message describes. Raises: BadFrame."""
     try:
         key, fingerprint = checked_key(head.get("key")), checked_fingerprint(as_text(head["fingerprint"]))
-        host = as_text(head["host"])[:255] or peer_host(context.peer())
+        host = as_text(head["host"])[:255] or call.host
     except (KeyError, TypeError, ValueError, StepwellError) as error:
         raise BadFrame(f"a device has a key, a fingerprint and an address: {error}") from error
     return Registered(key, Address(host, number(head, "port", 1, 65535)), fingerprint, messages.put)
 
 
-def _asked(head: Head, context: Any, messages: _Messages) -> Request:
+def _asked(head: Head, call: Call, messages: Mailbox) -> Request:
     """The request that a message describes. Raises: BadFrame."""
     priority = head.get("priority")
     if type(priority) is not int or not -MAX_PRIORITY <= priority <= MAX_PRIORITY:
@@ -184,10 +182,4 @@ def _asked(head: Head, context: Any, messages: _Messages) -> Request:
     except (KeyError, TypeError, ValueError, StepwellError) as error:
         raise BadFrame(f"a request has a key and says who asks: {error}") from error
     shown = "".join(letter for letter in who[:80] if letter.isprintable())
-    return Request(key, priority, f"{shown} ({peer_host(context.peer())})", messages.put)
-
-
-def peer_host(peer: str) -> str:
-    """The host of a peer as gRPC writes it, `ipv4:1.2.3.4:56` or `ipv6:%5B::1%5D:56`."""
-    host = peer.partition(":")[2].rpartition(":")[0]
-    return host.removeprefix("%5B").removesuffix("%5D").strip("[]")
+    return Request(key, priority, f"{shown} ({call.host})", messages.put)

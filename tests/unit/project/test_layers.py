@@ -24,9 +24,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "tools": frozenset({"frontend", "lowering", "passes", "patterns", "dialects", "runtime"}),
 }
 # All that `runtime/` may import from elsewhere: an artifact loads and runs with it alone.
-RUNTIME_NEEDS = frozenset(
-    {"grpc", "cryptography", "tvm_ffi", "numpy", "ml_dtypes", "llvmlite", "platformdirs"}
-)
+RUNTIME_NEEDS = frozenset({"cryptography", "tvm_ffi", "numpy", "ml_dtypes", "llvmlite", "platformdirs"})
 # The rows that may import onnx.
 ONNX_USERS = ("frontend", "tools", "lowering/backends")
 _DOCSTRING = re.compile(r'(?:#.*\n|\s)*r?"""\s*\S')

@@ -50,7 +50,7 @@ def test_products_of_i64_have_an_upper_half(a: int) -> None:
         assert high(a, b) == a * b >> 64
 
 
-@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 64, 200])
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 64, 127, 128, 200, 300])
 def test_copies_move_and_fill(library: Library, size: int) -> None:
     copy = function(library, "memcpy", POINTER, POINTER, POINTER, SIZE)
     move = function(library, "memmove", POINTER, POINTER, POINTER, SIZE)

@@ -127,17 +127,17 @@ def test_an_emulator_that_is_not_there(
 @pytest.mark.parametrize(
     ("code", "package"),
     [
-        (
-            "from stepwell import rpc; rpc.connect('rpc://127.0.0.1:1', token='t', fingerprint='0' * 64)",
-            "stepwell[rpc]",
-        ),
+        ("from stepwell.tools import cli; sys.exit(cli.main(['rpc', 'serve']))", "stepwell[rpc]"),
         ("from stepwell import ffi; ffi.names()", "stepwell[ffi]"),
         ("from stepwell.tools import cli; sys.exit(cli.main(['serve', 'm.onnx']))", "stepwell[serve]"),
     ],
 )
-def test_a_package_that_is_not_there(code: str, package: str, tmp_path: Path) -> None:
+def test_a_package_that_is_not_there(
+    code: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEPWELL_CONFIG", str(tmp_path))  # without a certificate
     onnx.save(model(), tmp_path / "m.onnx")
-    names = ("grpc", "cryptography", "tvm_ffi", "uvicorn")
+    names = ("cryptography", "tvm_ffi", "uvicorn")
     absent = f"import sys\nsys.modules.update(dict.fromkeys({names}))\n"
     done = subprocess.run(
         [sys.executable, "-c", absent + code], cwd=tmp_path, capture_output=True, text=True, timeout=60

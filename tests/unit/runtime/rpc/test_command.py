@@ -42,7 +42,6 @@ def shown(*arguments: str) -> str:
 
 
 def test_a_server_runs_an_artifact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("grpc", reason="grpcio is not installed")
     pytest.importorskip("cryptography", reason="cryptography is not installed")
     monkeypatch.setenv("STEPWELL_CONFIG", str(tmp_path))
     stepwell.compile(stepwell.parse(SOFTMAX)).save(tmp_path / "m.stepwell")
@@ -60,7 +59,6 @@ def test_a_server_runs_an_artifact(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tracker", "proxy"])
 def test_a_tracker_lends_a_device(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("grpc", reason="grpcio is not installed")
     pytest.importorskip("cryptography", reason="cryptography is not installed")
     monkeypatch.setenv("STEPWELL_CONFIG", str(tmp_path))
     model = tmp_path / "m.mlir"

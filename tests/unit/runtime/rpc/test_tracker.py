@@ -22,10 +22,9 @@ from stepwell.runtime.rpc.identity import Address, Place, fingerprint_of, own_ce
 from stepwell.runtime.rpc.registration import Registration
 from stepwell.runtime.rpc.requesting import devices_of
 from stepwell.runtime.rpc.server import RpcServer
-from stepwell.runtime.rpc.tracker import TrackerServer, peer_host
+from stepwell.runtime.rpc.tracker import TrackerServer
 from tests.unit.runtime.rpc.test_local import SOFTMAX, X
 
-pytest.importorskip("grpc", reason="grpcio is not installed")
 pytest.importorskip("cryptography", reason="cryptography is not installed")
 
 Serve = Callable[..., RpcServer]
@@ -143,6 +142,26 @@ def test_a_device_that_leaves_ends_its_session(serve: Serve, track: Track, regis
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("relays", [False, True])
+def test_leases_leave_no_connections_open(
+    serve: Serve, track: Track, register: Register, relays: bool
+) -> None:
+    tracker = track(relays=relays).address
+    register(serve(), tracker)
+    wait_for(lambda: rows(tracker))
+
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    rpc.connect(url(tracker)).close()
+    wait_for(lambda: rows(tracker)[0]["state"] == "free")
+    before = descriptors()
+    for _ in range(8):
+        rpc.connect(url(tracker)).close()
+    wait_for(lambda: descriptors() <= before + 3)  # some are closed by the next call
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_client_that_vanishes_frees_its_device(
     serve: Serve, track: Track, register: Register, kill: signal.Signals
@@ -190,4 +209,3 @@ def test_places() -> None:
     ):
         with pytest.raises(StepwellError, match="bad-option"):
             place_of_url(wrong)
-    assert peer_host("ipv4:1.2.3.4:56") == "1.2.3.4" and peer_host("ipv6:%5B::1%5D:56") == "::1"

@@ -1,0 +1,1 @@
+"""Exported models against the bounds that they have: `python -m benchmarks.deploy`."""
