@@ -54,7 +54,7 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     width = view.extents[out[-1]] or budget
     joins = 1 < width <= registers.lanes // 2
     copies = [] if joins else _copies(view, out)
-    # Tiles of outer loops would be another schedule for each number of blocks: `share-kernels` joins equal ones.
+    # Tiles of loops outside would differ by the number of blocks, and `share-kernels` joins equal schedules.
     near = [d for d in out if view.extents[d] != 1][-2:]
     for dim in reversed(out):
         extent = view.extents[dim]
