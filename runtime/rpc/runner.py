@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import accumulate, pairwise
 from time import perf_counter, process_time, sleep
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.frames import BadFrame, Frame, Head, read_frame, write_frame
 from stepwell.runtime.interface import Array
-from stepwell.runtime.json_values import as_list, as_size, as_text
+from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_text
+from stepwell.runtime.machine.machine_name import machine_name
 from stepwell.runtime.machine.target import host_target, runnable_levels
 from stepwell.runtime.machine.tile_rates import tile_rates
 from stepwell.runtime.machine.variants import for_this_machine
@@ -23,6 +24,9 @@ from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc.guarded_model import GuardedModel
 from stepwell.runtime.rpc.interleaved import interleave
 from stepwell.runtime.rpc.messages import failure, number, packed_arrays, unpacked_arrays
+
+if TYPE_CHECKING:
+    from stepwell.runtime.measuring.trials import Trials
 
 MAX_RUNS = 1_000_000
 _MAX_THREADS = 1024
@@ -53,7 +57,9 @@ class Runner:
             "call": self._call,
             "mark": self._mark,
             "tiles": self._tiles,
+            "trial": self._trial,
         }
+        self._trials: Trials | None = None
 
     def answer(self, request: Frame) -> Frame:
         """The answer to a request; a failure is one too."""
@@ -116,7 +122,16 @@ class Runner:
         host = host_target()
         level = max(runnable_levels()[1:], key=_generation, default="host")
         sizes = {"cores": host.cores, "l1": host.l1_bytes, "l2": host.l2_bytes, "l3": host.l3_bytes}
-        return Frame({"target": {"mcpu": level} | {name: size for name, size in sizes.items() if size}}, b"")
+        target = {"mcpu": level} | {name: size for name, size in sizes.items() if size}
+        return Frame({"target": target, "machine": machine_name(), "host": host.to_json()}, b"")
+
+    def _trial(self, head: Head, body: bytes) -> Frame:
+        """The answer to a request about candidates of kernels, which `head` has."""
+        if self._trials is None:
+            from stepwell.runtime.measuring.trials import Trials
+
+            self._trials = Trials()
+        return self._trials.answer(Frame(dict(as_mapping(head["request"])), body))
 
     def _tiles(self, head: Head, body: bytes) -> Frame:
         """The rates of compiled loops, of which `head` has the tiles, and sizes in the body."""
