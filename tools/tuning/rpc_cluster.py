@@ -138,5 +138,5 @@ class RpcCluster:
                 else:
                     why = f"its machine was lost {LOST + 1} times: {error.message}"
                     answers.put(Answer(job["number"], job["script"], Measured("crash", why[:300])))
-            except Exception as error:  # of this program: told to the thread that waits
+            except Exception as error:  # of this program: reported by the thread that waits
                 answers.put(StepwellError("internal", None, f"a worker of the cluster failed: {error}"))
