@@ -364,14 +364,20 @@ WAYS: Mapping[str, Way] = {
     "products.amx_rows": Way(reason="needs tile registers: an Intel CPU with AMX"),
     "products.padded_rows": Way("", [_beside_padding(size) for size in (12, 24, 40)]),
     "rows.whole_row": Way("", [_one("Softmax", [591, n], axis=-1) for n in (128, 197, 320)]),
+    "rows.together": Way("", [_one("Softmax", [3072, n], axis=-1) for n in (32, 40, 48)], values=(0.5, 1.0)),
+    "rows.most_rows": Way("", [_one("Softmax", [3072, n], axis=-1) for n in (8, 16)], values=(2, 8)),
     "rows.registers": Way(f"softmax 512x1024; {_SUMS}"),
     "rows.long_row_bytes": Way(_SUMS, [_sum([64, 32768]), _sum([64, 128, 128])]),
     "rows.least_rows": Way("", [_sum([n, 32768]) for n in (4, 6, 8, 12)]),
     "rows.least_tiles": Way("", [_sum([64, 512]), _sum([64, 1024]), _sum([64, 256])]),
     "elementwise.function_ops": Way("Gelu 192x256; Erf 192x256; Tanh 192x256; Exp 192x256"),
     "elementwise.epilogue_ops": Way("", [_gelu(128, 768, 768), _gelu(196, 1024, 256)]),
-    "elementwise.tile_ops": Way("Gelu 192x256; Erf 192x256; Tanh 192x256; Exp 192x256"),
+    "elementwise.tile_ops": Way("Gelu 192x256; Softplus 192x256; Tanh 192x256; Exp 192x256"),
     "elementwise.registers": Way("Add 192x256 to 192x256; Relu 192x256; Sqrt 192x256"),
+    "elementwise.function_registers": Way("Gelu 192x256; Sigmoid 192x256; Mish 192x256; Exp 192x256"),
+    "elementwise.copy_registers": Way(
+        "transpose [0, 2, 1, 3] of 1x128x12x64; slice axis 1 step 1 of 3136x192; concat last of 2 3136x64"
+    ),
     "elementwise.least_block": Way("", [_transposed([64, columns, 3000]) for columns in (3, 4, 6)]),
     "elementwise.largest_block": Way(_TRANSPOSED),
     "elementwise.most_copies": Way(

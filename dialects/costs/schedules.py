@@ -69,6 +69,13 @@ class RowCosts(Table):
 
     whole_row: float = tuned(7 / 16, "of the registers")
     """Rows up to this size are computed whole, in registers (softmax 591x197: 97 to 75 us)."""
+    together: float = tuned(3 / 4, "of the registers")
+    """
+    Whole rows are computed several at a time, of so many registers together: others hide the latency of the
+    lanes' sum (softmax of 3072 rows of 32, in 16 registers: 3 rows 1.38 times as fast, 4 rows 1.32).
+    """
+    most_rows: int = tuned(4, "rows")
+    """The most rows at a time: each is a copy of the code (of 16 elements: 4 rows 1.49, 6 rows 1.55)."""
     registers: int = tuned(4, "registers")
     """Registers of a step along longer rows, or of results."""
     long_row_bytes: int = tuned(1024, "bytes")
@@ -92,10 +99,17 @@ class ElementwiseCosts(Table):
     Vector instructions of an op on its anchor's tile; a kernel has some, and copies for remainders. An
     unknown extent counts as so many.
     """
-    tile_ops: int = tuned(60, "instructions")
+    tile_ops: int = tuned(200, "instructions")
     """Vector instructions of a tile of its own."""
     registers: int = tuned(4, "registers")
-    """Registers of a tile, which hide latencies: of 32, and half as many of fewer."""
+    """Registers of a tile, which hide latencies (of 16: HardSwish 1.13 times as fast as with 2)."""
+    function_registers: int = tuned(6, "registers")
+    """
+    Registers of a tile that evaluates a polynomial (192x256 with 16 registers, to 2: sigmoid 1.3 times as
+    fast, exp 1.25; with 32, to 1 or 2: gelu 1.18; logarithms, sines and powers 0.97 to 1.03).
+    """
+    copy_registers: int = tuned(8, "registers")
+    """Registers of a tile that only moves elements (128x12 rows of 64: 1.5 times as fast as with 2)."""
     least_block: int = tuned(4, "elements")
     """The shortest side of a block that is transposed in registers."""
     largest_block: int = tuned(16, "elements")

@@ -17,6 +17,7 @@ from stepwell.runtime.frames import Frame
 from stepwell.runtime.interface import Array
 from stepwell.runtime.json_values import as_int, as_list, as_mapping, as_text
 from stepwell.runtime.machine.named_target import Target
+from stepwell.runtime.machine.target import TargetDescription
 from stepwell.runtime.machine.tile_rates import TileRates
 from stepwell.runtime.model import CompiledModel, checked_threads
 from stepwell.runtime.rpc.interleaved import Latency, Ratio, ratio
@@ -85,6 +86,15 @@ class Connection:
     def target(self) -> Target:
         """The target of the machine there, for `stepwell.compile`."""
         return Target(as_mapping(self._ask({"op": "target"}).head["target"]))
+
+    def machine(self) -> tuple[str, TargetDescription]:
+        """The name of the machine there, as records of tuning have it, and what code for it may use."""
+        head = self._ask({"op": "target"}).head
+        return as_text(head["machine"]), TargetDescription.from_json(as_mapping(head["host"]))
+
+    def trial(self, request: Mapping[str, object], body: bytes, seconds: float) -> Frame:
+        """The answer to a request about candidates of kernels. Raises: StepwellError, of the session too."""
+        return self._ask({"op": "trial", "request": request, "seconds": seconds}, body)
 
     def tile_rates(
         self, objects: Sequence[bytes], names: Mapping[tuple[int, int], str], seconds: int

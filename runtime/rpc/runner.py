@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import accumulate, pairwise
 from time import perf_counter, process_time, sleep
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.artifact import load_image
 from stepwell.runtime.frames import BadFrame, Frame, Head, read_frame, write_frame
 from stepwell.runtime.interface import Array
-from stepwell.runtime.json_values import as_list, as_size, as_text
+from stepwell.runtime.json_values import as_list, as_mapping, as_size, as_text
+from stepwell.runtime.machine.machine_name import machine_name
 from stepwell.runtime.machine.target import host_target, runnable_levels
 from stepwell.runtime.machine.tile_rates import tile_rates
 from stepwell.runtime.machine.variants import for_this_machine
@@ -53,7 +54,9 @@ class Runner:
             "call": self._call,
             "mark": self._mark,
             "tiles": self._tiles,
+            "trial": self._trial,
         }
+        self._trials: Any = None
 
     def answer(self, request: Frame) -> Frame:
         """The answer to a request; a failure is one too."""
@@ -116,7 +119,15 @@ class Runner:
         host = host_target()
         level = max(runnable_levels()[1:], key=_generation, default="host")
         sizes = {"cores": host.cores, "l1": host.l1_bytes, "l2": host.l2_bytes, "l3": host.l3_bytes}
-        return Frame({"target": {"mcpu": level} | {name: size for name, size in sizes.items() if size}}, b"")
+        target = {"mcpu": level} | {name: size for name, size in sizes.items() if size}
+        return Frame({"target": target, "machine": machine_name(), "host": host.to_json()}, b"")
+
+    def _trial(self, head: Head, body: bytes) -> Frame:
+        """The answer to a request about candidates of kernels, which `head` has."""
+        if self._trials is None:
+            # By name: messages of sessions are below of it.
+            self._trials = import_module("stepwell.runtime.measuring.trials").Trials()
+        return self._trials.answer(Frame(dict(as_mapping(head["request"])), body))
 
     def _tiles(self, head: Head, body: bytes) -> Frame:
         """The rates of compiled loops, of which `head` has the tiles, and sizes in the body."""

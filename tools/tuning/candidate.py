@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.sched import Schedule
+from stepwell.dialects.schedule_levels import Level
 from stepwell.tools.records.apply import schedules_in, tuned_attr
 
 Schedules: TypeAlias = tuple[Schedule | None, ...]
@@ -51,8 +52,25 @@ def schedules_from(rows: object) -> Schedules | None:
 
 def _schedule_from(row: Mapping[str, Any]) -> Schedule:
     sizes = tuple((str(name), int(size)) for name, size in row["sizes"])
-    tile, order, parallel = (tuple(map(int, row[key])) for key in ("tile", "order", "parallel"))
-    return Schedule(tile, order, parallel, row["vectorize"], row["form"], sizes)
+    first, *inner = (
+        Level(*(tuple(map(int, level[key])) for key in ("tile", "order", "parallel")))
+        for level in (row, *row["inner"])
+    )
+    return Schedule(
+        first.tile, first.order, first.parallel, row["vectorize"], row["form"], sizes,
+        inner=tuple(inner), unroll=tuple(row["unroll"]),
+    )  # fmt: skip
+
+
+def is_shared(schedule: Schedule | None) -> bool:
+    """Whether a schedule has loops over results that other ops may share."""
+    return schedule is not None and any(level.parallel for level in schedule.levels())
+
+
+def register_level(schedule: Schedule) -> Schedule:
+    """A schedule without its blocks for caches: the loops of the register tile."""
+    *_, last = schedule.levels()
+    return replace(schedule, tile=last.tile, order=last.order, parallel=last.parallel, inner=())
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster that try candidates; the records are written here alone."""
+"""Workers that try candidates, those of a Dask cluster; the records are written here alone."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from urllib.parse import urlsplit
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.packages import needed
+from stepwell.runtime.rpc.identity import place_of_url
 from stepwell.tools.records.record import TaskRecord
 from stepwell.tools.tuning.cluster_worker import try_candidate
 from stepwell.tools.tuning.measuring import Measured
 from stepwell.tools.tuning.tasks import Task
 
+RPC = "rpc://"
 _ANSWER_SECONDS = 600.0
 """A cluster without a worker for so long is given up."""
-_LOST = 2
+LOST = 2
 """A candidate whose worker dies goes to other workers so many times."""
 _MOST_TIMES_OFF = 3.0
 """The times of a machine's base kernel differ by no larger factor from its first ones."""
@@ -60,13 +62,13 @@ class Cluster:
     def __init__(self, address: str, security: Security | None = None, clock: str = "machine"):
         """Raises: StepwellError `bad-option`, `insecure-address`, `missing-package`, `no-server`."""
         self._clock, self._local = clock, None
-        self._first_us: dict[tuple[str, str | None], float] = {}
+        self._verdicts = Verdicts()
         security = security or Security()
         workers = check_address(address, security)
         with needed("--cluster", install="distributed"):
             self._dask: Any = import_module("distributed")
             dask: Any = import_module("dask")
-        dask.config.set({"distributed.scheduler.allowed-failures": _LOST})
+        dask.config.set({"distributed.scheduler.allowed-failures": LOST})
         if workers is not None:
             self._local = self._dask.LocalCluster(
                 n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None,
@@ -103,16 +105,10 @@ class Cluster:
         self, task: Task, scripts: Sequence[tuple[int, str]], faults: Mapping[int, str], *, exact: bool
     ) -> Iterator[Answer]:
         """The verdicts on numbered schedules of a task, as workers finish. Raises: StepwellError."""
-        nodes = task.name[:200]
-        record = TaskRecord(task.digest, task.text, task.flops, task.bytes, nodes)
-        common = {
-            "task": asdict(record), "threads": task.threads, "clock": self._clock, "exact": exact,
-        }  # fmt: skip
         futures: dict[Any, tuple[int, str]] = {}
-        for number, script in scripts:
-            job = {**common, "number": number, "script": script, "fault": faults.get(number)}
+        for job in jobs_of(task, scripts, faults, self._clock, exact):
             future = self._client.submit(try_candidate, job, pure=False, resources={"measure": 1})
-            futures[future] = number, script
+            futures[future] = job["number"], job["script"]
         try:
             for future in self._dask.as_completed(futures, timeout=_ANSWER_SECONDS):
                 yield self.answer(*futures[future], future)
@@ -123,9 +119,19 @@ class Cluster:
         """The verdict that a future of `try_candidate` has, or will have."""
         error = future.exception()
         if error is not None:
-            why = f"its worker died {_LOST + 1} times" if "Killed" in type(error).__name__ else str(error)
+            why = f"its worker died {LOST + 1} times" if "Killed" in type(error).__name__ else str(error)
             return Answer(number, script, Measured("crash", why[:300]))
-        row = cast("Mapping[str, Any]", future.result())
+        return self._verdicts.of(number, script, cast("Mapping[str, Any]", future.result()))
+
+
+class Verdicts:
+    """The verdicts of workers on candidates; times that cannot be are none."""
+
+    def __init__(self) -> None:
+        self._first_us: dict[tuple[str, str | None], float] = {}
+
+    def of(self, number: int, script: str, row: Mapping[str, Any]) -> Answer:
+        """The verdict that a worker sent."""
         measured = Measured(**row["measured"])
         if row["ratio"] is not None:
             measured = replace(measured, ratio=(row["ratio"][0], row["ratio"][1], row["ratio"][2]))
@@ -146,8 +152,24 @@ class Cluster:
         return f"a base kernel {off:.1f} times as slow or fast as before" if off > _MOST_TIMES_OFF else None
 
 
+def jobs_of(
+    task: Task, scripts: Sequence[tuple[int, str]], faults: Mapping[int, str], clock: str, exact: bool
+) -> list[dict[str, Any]]:
+    """Numbered schedules of a task as values that travel to workers."""
+    record = asdict(TaskRecord(task.digest, task.text, task.flops, task.bytes, task.name[:200]))
+    common = {"task": record, "threads": task.threads, "clock": clock, "exact": exact}
+    return [
+        {**common, "number": number, "script": script, "fault": faults.get(number)}
+        for number, script in scripts
+    ]
+
+
 def check_address(address: str, security: Security | None = None) -> int | None:
     """The workers of `local:N`; None for an address. Raises: `bad-option`, `insecure-address`."""
+    if address.startswith(RPC):
+        for url in address.split(","):
+            place_of_url(url)
+        return None
     workers = _local_workers(address)
     if workers is None:
         _expect_secure(address, security or Security())
@@ -168,7 +190,7 @@ def _expect_secure(address: str, security: Security) -> None:
     """Require TLS, but for this machine. Raises: StepwellError `insecure-address`, `bad-option`."""
     parts = urlsplit(address)
     if parts.scheme not in ("tcp", "tls") or not parts.hostname:
-        message = f"a cluster is local:N or tls://HOST:PORT, found {address!r}"
+        message = f"a cluster is local:N, tls://HOST:PORT or rpc://HOST:PORT, found {address!r}"
         raise StepwellError("bad-option", None, message)
     if parts.scheme == "tls" and security.is_whole:
         return

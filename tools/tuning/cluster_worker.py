@@ -12,6 +12,7 @@ from typing import Any
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
+from stepwell.runtime.machine.target import TargetDescription
 from stepwell.tools.records.record import TaskRecord
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
 from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner
@@ -31,56 +32,71 @@ class _Open:
     measurement: Measurement
 
 
-_runners: dict[str, LocalRunner] = {}
-_open: dict[tuple[str, int, str, bool], _Open] = {}
+class Bench:
+    """A runner, with the tasks for it; each base is built and timed once."""
+
+    def __init__(self, runner: LocalRunner, machine: str, target: TargetDescription | None = None):
+        """Args: `target` is that of the machine where the runner measures; None for this one."""
+        self._runner, self._machine, self._target = runner, machine, target
+        self._open: dict[tuple[str, int, bool], _Open] = {}
+
+    def tried(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """The verdict on a candidate, with the machine's name, as values that travel."""
+        number = int(job["number"])
+        if job["fault"] is not None:
+            self._runner.faults[number] = job["fault"]
+        measured, task = self._measured(job, number)
+        target = "" if task is None else target_digest(task.target)
+        row = {**asdict(measured), "ratio": None}
+        return {
+            "measured": row, "ratio": measured.ratio, "machine": self._machine, "target": target,
+            "task": job["task"]["task"],
+        }  # fmt: skip
+
+    def _measured(self, job: Mapping[str, Any], number: int) -> tuple[Measured, Task | None]:
+        runner = self._runner
+        try:
+            opened = self._opened(job)
+            if opened is None:
+                return Measured("build-error", "the kernel does not run alone on this machine"), None
+            choice = runner.choose(opened.task, candidate_of(job["script"]))
+            built = runner.build(choice.script)
+            found = opened.measurement.measure(opened.task, opened.space, opened.base, built, number)
+            return found, opened.task
+        except Failed as failed:
+            return Measured("build-error", failed.why), None
+        except StepwellError as error:
+            if error.code == "no-server":
+                raise
+            status = "illegal" if error.code in ("bad-schedule", "unsupported") else "build-error"
+            return Measured(status, error.message[:300]), None
+
+    def _opened(self, job: Mapping[str, Any]) -> _Open | None:
+        """The task of a job."""
+        record, runner = TaskRecord(**job["task"]), self._runner
+        key = record.task, int(job["threads"]), bool(job["exact"])
+        if key not in self._open:
+            task = task_of_record(record, key[1], self._target)
+            if task is None:
+                return None
+            choice = runner.choose(task, Candidate())
+            base = runner.build(choice.script)
+            measurement = Measurement(runner, key[2])
+            task.seconds = measurement.time_base(task, base)
+            self._open[key] = _Open(task, Space(choice.forms, choice.tiles), base, measurement)
+        return self._open[key]
+
+
+_benches: dict[str, Bench] = {}
 
 
 def try_candidate(job: Mapping[str, Any]) -> dict[str, Any]:
-    """The verdict on a candidate, with the machine's name, as values that travel."""
-    runner = _runners.setdefault(job["clock"], LocalRunner(clock=job["clock"]))
-    number = int(job["number"])
-    if job["fault"] is not None:
-        runner.faults[number] = job["fault"]
+    """The verdict of this process on a candidate, as values that travel."""
+    clock = str(job["clock"])
+    if clock not in _benches:
+        _benches[clock] = Bench(LocalRunner(clock=clock), machine_name())
     with _alone():
-        measured, task = _measured(job, runner, number)
-    target = "" if task is None else target_digest(task.target)
-    row = {**asdict(measured), "ratio": None}
-    return {
-        "measured": row, "ratio": measured.ratio, "machine": machine_name(), "target": target,
-        "task": job["task"]["task"],
-    }  # fmt: skip
-
-
-def _measured(job: Mapping[str, Any], runner: LocalRunner, number: int) -> tuple[Measured, Task | None]:
-    try:
-        opened = _opened(job, runner)
-        if opened is None:
-            return Measured("build-error", "the kernel does not run alone on this machine"), None
-        choice = runner.choose(opened.task, candidate_of(job["script"]))
-        built = runner.build(choice.script)
-        found = opened.measurement.measure(opened.task, opened.space, opened.base, built, number)
-        return found, opened.task
-    except Failed as failed:
-        return Measured("build-error", failed.why), None
-    except StepwellError as error:
-        status = "illegal" if error.code in ("bad-schedule", "unsupported") else "build-error"
-        return Measured(status, error.message[:300]), None
-
-
-def _opened(job: Mapping[str, Any], runner: LocalRunner) -> _Open | None:
-    """The task of a job, of which the base is built and timed once a process."""
-    record = TaskRecord(**job["task"])
-    key = record.task, int(job["threads"]), str(job["clock"]), bool(job["exact"])
-    if key not in _open:
-        task = task_of_record(record, key[1])
-        if task is None:
-            return None
-        choice = runner.choose(task, Candidate())
-        base = runner.build(choice.script)
-        measurement = Measurement(runner, key[3])
-        task.seconds = measurement.time_base(task, base)
-        _open[key] = _Open(task, Space(choice.forms, choice.tiles), base, measurement)
-    return _open[key]
+        return _benches[clock].tried(job)
 
 
 @contextmanager

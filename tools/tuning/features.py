@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stepwell.dialects.sched import Schedule
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.tools.tuning.candidate import Candidate, TiledOp
+from stepwell.tools.tuning.candidate import Candidate, TiledOp, register_level
 from stepwell.tools.tuning.space import Space
 
 Vector = npt.NDArray[np.float64]
@@ -20,6 +20,7 @@ _OF_OP = (
     "length of the body", "lanes over a register", "bytes of a tile over L1", "bytes of a tile over L2",
     "lines of a tile", "pages of a tile", "stride of the innermost loop", "reuse of the innermost loop",
     "position of the lanes in the order", "shared loops", "stride of lanes in the operands",
+    "block of the sum",
 )  # fmt: skip
 FEATURES = tuple(f"{name} ({how})" for name in _OF_OP for how in ("heaviest op", "change")) + ("forms",)
 """The names of the features, in order; the change is that to the chooser's schedule."""
@@ -48,6 +49,8 @@ def _of_op(op: TiledOp, schedule: Schedule, target: TargetDescription) -> Vector
     """The features of an op with a schedule."""
     if len(schedule.tile) != op.rank:
         return np.zeros(len(_OF_OP))
+    block = schedule.tile[schedule.loops()[0]] if schedule.inner else 0
+    schedule = register_level(schedule)
     extents = [n or 64 for n in op.extents]
     sizes = [min(step or n, n) for step, n in zip(schedule.tile, extents, strict=True)]
     lanes = schedule.vectorize
@@ -79,6 +82,7 @@ def _of_op(op: TiledOp, schedule: Schedule, target: TargetDescription) -> Vector
         loops.index(lanes) / max(1, len(loops)) if lanes in loops else -1.0,
         float(len(schedule.parallel)),
         _log(max(along, default=0) + 1),
+        _log(block + 1),
     ])  # fmt: skip
 
 
@@ -112,7 +116,8 @@ def estimate_us(space: Space, candidate: Candidate, target: TargetDescription) -
         if schedule is None or len(schedule.tile) != op.rank:
             continue
         extents = [n or 64 for n in op.extents]
-        sizes = [min(step or n, n) for step, n in zip(schedule.tile, extents, strict=True)]
+        own = register_level(schedule)
+        sizes = [min(step or n, n) for step, n in zip(own.tile, extents, strict=True)]
         trips = prod(ceil(n / s) for n, s in zip(extents, sizes, strict=True))
         _, lines, pages = _touched(op, sizes)
         work = prod(sizes) * op.body / op.lanes

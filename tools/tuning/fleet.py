@@ -75,7 +75,7 @@ class Built:
     vectors: int
 
 
-class _Process:
+class Process:
     """A child process, started again after its death."""
 
     def __init__(self, program: str, memory_bytes: int | None = None):
@@ -138,8 +138,8 @@ class LocalRunner:
             raise StepwellError("bad-option", None, message)
         self.clock, self.faults = clock, dict(faults or {})
         self._timeout, self._memory_bytes = timeout, memory_bytes
-        self._builder = _Process(building.PROGRAM)
-        self._runner: _Process | None = None
+        self._builder = Process(building.PROGRAM)
+        self._runner: Process | None = None
         self._limit = 0
         self._task: Task | None = None
         self._built_task: Task | None = None
@@ -157,6 +157,10 @@ class LocalRunner:
             self._runner = None
         self._task = None
         self._kernels = {}
+
+    def new_process(self, limit: int) -> Process:
+        """The process that measures. Args: `limit` is that of its memory, in bytes."""
+        return Process(trials.PROGRAM, limit)
 
     def choose(self, task: Task, candidate: Candidate) -> Choice:
         """The candidate with all decisions taken. Raises: StepwellError, Failed."""
@@ -214,20 +218,20 @@ class LocalRunner:
         expected = rounds * max(ROUND_SECONDS, 2 * len(task.cases) * task.seconds)
         return max(_LEAST_SECONDS, _TIMES_EXPECTED * expected)
 
-    def _ask(self, process: _Process, head: Mapping[str, object], body: bytes, seconds: float) -> Frame:
+    def _ask(self, process: Process, head: Mapping[str, object], body: bytes, seconds: float) -> Frame:
         try:
             return process.ask(head, body, seconds)
         except Failed:
             self.restart()
             raise
 
-    def _with(self, task: Task, kernels: Sequence[Built], number: int | None = None) -> _Process:
+    def _with(self, task: Task, kernels: Sequence[Built], number: int | None = None) -> Process:
         """The process that measures, with a task and kernels."""
         limit = self._memory_bytes or 4 * task.memory_bytes + (1 << 30)
         if self._runner is not None and limit > self._limit:
             self.restart()
         if self._runner is None:
-            self._runner, self._limit = _Process(trials.PROGRAM, limit), limit
+            self._runner, self._limit = self.new_process(limit), limit
         if self._task is not task:
             self._open_runner(self._runner, task)
             self._task, self._kernels = task, {}
@@ -240,7 +244,7 @@ class LocalRunner:
             self._kernels[kernel.digest] = kernel
         return self._runner
 
-    def _open_runner(self, runner: _Process, task: Task) -> None:
+    def _open_runner(self, runner: Process, task: Task) -> None:
         head = {"op": "open", "threads": task.threads}
         self._ask(runner, head, _repeat_code(task.target), _START_SECONDS)
         if task.threads > 1:

@@ -12,7 +12,7 @@ from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.machine_name import machine_name, target_digest
-from stepwell.runtime.machine.target import host_target
+from stepwell.runtime.machine.target import TargetDescription, host_target
 from stepwell.runtime.machine.tile_shares import with_kept_shares
 from stepwell.tools.records.database import Content, Database, best_of, live_trials
 from stepwell.tools.records.record import TaskRecord, Trial
@@ -37,8 +37,12 @@ class Checked:
         return self.after.is_gain
 
 
-def task_of_record(record: TaskRecord, threads: int = 1) -> Task | None:
-    """The task of a record, for this machine; None where its text is no kernel that runs alone."""
+def task_of_record(
+    record: TaskRecord, threads: int = 1, target: TargetDescription | None = None
+) -> Task | None:
+    """
+    The task of a record, for a target or this machine; None where its text is no kernel that runs alone.
+    """
     ctx = StepwellContext()
     try:
         module = parse_module(ctx, record.text, "record")
@@ -47,7 +51,7 @@ def task_of_record(record: TaskRecord, threads: int = 1) -> Task | None:
     kernels = [op for op in module.ops if isinstance(op, FuncOp)]
     if len(kernels) != 1:
         return None
-    task = task_of_kernel(kernels[0], with_kept_shares(host_target()), threads)
+    task = task_of_kernel(kernels[0], target or with_kept_shares(host_target()), threads)
     if task is not None:
         task.nodes = (record.nodes,) if record.nodes else ()
     return task

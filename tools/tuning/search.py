@@ -10,7 +10,7 @@ import numpy as np
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.target import TargetDescription
-from stepwell.tools.tuning.candidate import Candidate, Tried
+from stepwell.tools.tuning.candidate import Candidate, Tried, is_shared
 from stepwell.tools.tuning.cost_model import CostModel
 from stepwell.tools.tuning.features import features_of
 from stepwell.tools.tuning.optuna_search import proposals
@@ -139,7 +139,7 @@ class Proposer:
             return None
         picks = rng.random(len(a.tiles)) < 0.5
         tiles = tuple(x if pick else y for x, y, pick in zip(a.tiles, b.tiles, picks, strict=True))
-        anchors = tuple(each if each is not None and each.parallel else None for each in tiles)
+        anchors = tuple(each if is_shared(each) else None for each in tiles)
         return Candidate(a.forms, anchors if any(anchors) else tiles, "cross")
 
 

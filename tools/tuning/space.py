@@ -8,12 +8,15 @@ from functools import lru_cache
 from math import ceil, prod
 
 from stepwell.dialects.sched import Schedule
+from stepwell.dialects.schedule_levels import Level
 from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS, MAX_STEPS
-from stepwell.tools.tuning.candidate import Candidate, FormedOp, Schedules, TiledOp
+from stepwell.tools.tuning.candidate import Candidate, FormedOp, Schedules, TiledOp, is_shared, register_level
 
 _SMALL = (1, 2, 3, 4, 6, 8, 12, 16, 24, 28, 32)
 _LANE_REGISTERS = (1, 2, 3, 4, 6, 8)
 _UNROLLED = (1, 2, 4, 8)
+_CACHE_BLOCKS = (128, 192, 256, 384, 512, 768)
+"""Steps of a sum: a panel of 4 to 64 KiB."""
 _MOST_SUMS = 1.5
 """A tile of sums may need so many times the registers: a bound for the search, spills are measured."""
 _MOST_VECTORS = 96
@@ -52,9 +55,9 @@ class Space:
 
     def _with(self, tiles: Schedules, index: int, changed: Schedule) -> Schedules:
         """The schedules with one changed; those of ops in the loops of an anchor are left to the chooser."""
-        is_anchor = bool(changed.parallel)
+        is_anchor = is_shared(changed)
         return tuple(
-            changed if n == index else each if not is_anchor or (each is not None and each.parallel) else None
+            changed if n == index else each if not is_anchor or is_shared(each) else None
             for n, each in enumerate(tiles)
         )
 
@@ -85,11 +88,54 @@ def _forms_near(op: FormedOp, chosen: Schedule) -> Iterator[Schedule]:
 
 @lru_cache(maxsize=4096)
 def schedules_near(op: TiledOp, schedule: Schedule) -> tuple[tuple[str, Schedule], ...]:
-    """The schedules of an op that differ in a decision, with the name of its kind: order, tile, lanes."""
+    """The schedules of an op that differ in a decision, with its kind: order, tile, lanes, cache."""
     return tuple(_schedules_near(op, schedule))
 
 
 def _schedules_near(op: TiledOp, schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
+    if len(schedule.inner) > 1 or (schedule.inner and len(schedule.loops()) > 1):
+        return  # blocks as no move makes them: from a database
+    own, block = register_level(schedule), _block_of(schedule)
+    for kind, changed in _tiles_near(op, own):
+        if (found := in_blocks(changed, block)) is not None:
+            yield kind, found
+    for other in _blocks(op, own):
+        if other != block and (found := in_blocks(own, other)) is not None:
+            yield "cache", found
+
+
+def _block_of(schedule: Schedule) -> tuple[int, int] | None:
+    """The loop and the step of the blocks of a sum around a tile; None without blocks."""
+    if not schedule.inner:
+        return None
+    loop = schedule.loops()[0]
+    return loop, schedule.tile[loop]
+
+
+def _blocks(op: TiledOp, schedule: Schedule) -> Iterator[tuple[int, int] | None]:
+    """The blocks of the longest sum: none, or such that panels and results stay in a cache."""
+    yield None
+    sums = [
+        d for d in schedule.loops() if not op.parallel[d] and schedule.tile[d] and d != schedule.vectorize
+    ]
+    if is_shared(schedule) and sums:
+        loop = max(sums, key=lambda d: op.extents[d])
+        yield from ((loop, size) for size in _CACHE_BLOCKS if size < op.extents[loop])
+
+
+def in_blocks(schedule: Schedule, block: tuple[int, int] | None) -> Schedule | None:
+    """A schedule of one level in blocks of a sum outside; None where its tile is none of such a block."""
+    if block is None:
+        return schedule
+    loop, size = block
+    if not 0 < schedule.tile[loop] <= size or not is_shared(schedule):
+        return None
+    outer = Level(tuple(size if d == loop else 0 for d in range(len(schedule.tile))))
+    own = Level(schedule.tile, schedule.order, schedule.parallel)
+    return Schedule.of_levels((outer, own), schedule.vectorize)
+
+
+def _tiles_near(op: TiledOp, schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
     for changed in _orders(schedule):
         yield "order", changed
     for loop in range(op.rank):

@@ -9,7 +9,7 @@ from stepwell.dialects.sched import Schedule
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.rpc.interleaved import geometric_mean
 from stepwell.tools.records.database import Content
-from stepwell.tools.tuning.candidate import Candidate, TiledOp, candidate_of
+from stepwell.tools.tuning.candidate import Candidate, TiledOp, candidate_of, register_level
 from stepwell.tools.tuning.fleet import Choice, Failed, LocalRunner
 from stepwell.tools.tuning.recheck import task_of_record, used_here
 
@@ -65,7 +65,8 @@ def decisions_between(op: TiledOp, chosen: Schedule, best: Schedule) -> list[str
     """The differences of a schedule from the chooser's, in words that fit every op of the family."""
     if chosen.form or best.form:
         return [f"form {best.form}"] if chosen.form != best.form else ["other sizes of the form"]
-    found: list[str] = []
+    found = ["blocks of the sum outside"] if len(best.levels()) > len(chosen.levels()) else []
+    chosen, best = register_level(chosen), register_level(best)
     if [d for d in chosen.loops() if d in best.loops()] != [d for d in best.loops() if d in chosen.loops()]:
         found.append("another order of loops")
     for loop in range(op.rank):

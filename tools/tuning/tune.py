@@ -15,7 +15,7 @@ from stepwell.tools.driver.options import CompileKeywords, CompileOptions, optio
 from stepwell.tools.records.database import Content, Database, live_trials
 from stepwell.tools.records.record import Trial
 from stepwell.tools.tuning.candidate import Candidate, candidate_of
-from stepwell.tools.tuning.cluster import Cluster, Security, check_address
+from stepwell.tools.tuning.cluster import RPC, Cluster, Security, check_address
 from stepwell.tools.tuning.cost_model import COST_MODELS, new_model
 from stepwell.tools.tuning.fleet import Failed, LocalRunner
 from stepwell.tools.tuning.graph_plan import search_plan
@@ -23,6 +23,7 @@ from stepwell.tools.tuning.in_model import WholeModel
 from stepwell.tools.tuning.measuring import Measured
 from stepwell.tools.tuning.optuna_search import load_optuna
 from stepwell.tools.tuning.report import TaskReport, TuningReport
+from stepwell.tools.tuning.rpc_cluster import RpcCluster
 from stepwell.tools.tuning.search import SEARCHES
 from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import Extracted, Task, extract_tasks
@@ -53,7 +54,7 @@ def tune(
     exact: bool = False,
     graph: bool = False,
     runner: LocalRunner | None = None,
-    cluster: str | Cluster | None = None,
+    cluster: str | Cluster | RpcCluster | None = None,
     security: Security | None = None,
     report: Callable[[Tuner], None] | None = None,
     options: CompileOptions | None = None,
@@ -67,7 +68,7 @@ def tune(
     of nodes, whose kernels alone are tuned; `search` is one of `SEARCHES`, `cost_model` of `COST_MODELS`;
     `exact` admits only candidates with the bits of the untuned kernel; `graph` compares choices for the whole
     model first, such as Winograd convolutions, which change roundings; `cluster` are workers that try
-    candidates: `local:N`, `tls://HOST:PORT` with `security`, or a `Cluster`; `report` is called after each
+    candidates: `local:N`, `tls://HOST:PORT` with `security`, `rpc://HOST:PORT`; `report` is called after each
     trial; other keywords are options of the compilation.
     Returns: what was found; gains are used by `compile(model, tuning_db=db)`.
     Raises: StepwellError `bad-option`, `cannot-write`, `nothing-to-tune`; as compiling.
@@ -89,7 +90,7 @@ def tune(
     extracted = extract_tasks(model, replace(options, tuning_db=()), threads)
     tasks = _chosen(extracted.tasks, kernels)
     own = runner or LocalRunner()
-    workers = Cluster(cluster, security, own.clock) if isinstance(cluster, str) else cluster
+    workers = _workers(cluster, security, own.clock) if isinstance(cluster, str) else cluster
     budget.begin_search(seconds)
     run = _Run(extracted, options, own, database, content, budget, plans, workers)
     settings = Settings(seed, search, cost_model, exact, trials, budget.search_seconds)
@@ -101,6 +102,11 @@ def tune(
             workers.close()
         if runner is None:
             own.close()
+
+
+def _workers(address: str, security: Security | None, clock: str) -> Cluster | RpcCluster:
+    """The workers at an address. Raises: StepwellError."""
+    return RpcCluster(address, clock) if address.startswith(RPC) else Cluster(address, security, clock)
 
 
 def _checked(
@@ -222,7 +228,7 @@ class _Run:
         content: Content,
         budget: Budget,
         notes: Sequence[str] = (),
-        cluster: Cluster | None = None,
+        cluster: Cluster | RpcCluster | None = None,
     ):
         self._extracted, self._options, self._runner = extracted, options, runner
         self._database, self._content, self._budget = database, content, budget

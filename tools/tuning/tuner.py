@@ -28,6 +28,7 @@ from stepwell.tools.tuning.cost_model import (
 from stepwell.tools.tuning.features import features_of
 from stepwell.tools.tuning.fleet import Built, Failed, LocalRunner
 from stepwell.tools.tuning.measuring import Measured, Measurement
+from stepwell.tools.tuning.rpc_cluster import RpcCluster
 from stepwell.tools.tuning.search import BATCH, Proposer
 from stepwell.tools.tuning.space import Space
 from stepwell.tools.tuning.tasks import Task
@@ -104,7 +105,7 @@ class Tuner:
         content: Content,
         settings: Settings,
         report: Callable[[Tuner], None] = lambda tuner: None,
-        cluster: Cluster | None = None,
+        cluster: Cluster | RpcCluster | None = None,
     ):
         """Args: `content` is that of the database; `report` is called after each trial."""
         self.cluster = cluster
@@ -257,7 +258,9 @@ class Tuner:
         self._note(state, self.trial_of(state.task, script, found))
         self.number += 1
 
-    def _try_elsewhere(self, state: TaskState, candidates: Sequence[Candidate], cluster: Cluster) -> None:
+    def _try_elsewhere(
+        self, state: TaskState, candidates: Sequence[Candidate], cluster: Cluster | RpcCluster
+    ) -> None:
         """Choose candidates, let workers of a cluster try these, and append the records as they come."""
         scripts: list[tuple[int, str]] = []
         for candidate in candidates:

@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineExpr
 from stepwell.dialects.costs.schedules import ELEMENTWISE
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.element_reads import is_element_read, positions_in_data
-from stepwell.dialects.tensor_ir.groups import Member
+from stepwell.dialects.tensor_ir.groups import Member, fused_group
 from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file
 from stepwell.dialects.tensor_ir.structured import Structured, projected_permutation
 from stepwell.dialects.tensor_ir.vector_values import MAX_ELEMENTS, MAX_STEPS, has_vector_form
@@ -47,15 +47,15 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
         return schedule_blocks(view, out, read, target, body_length(view))
     if vectors and reads:
         return _by_lanes(view, out, registers)
-    # Some independent registers hide latencies; long bodies have enough to do, would spill, and are code.
-    most = ELEMENTWISE.registers if registers.count >= 32 else ELEMENTWISE.registers // 2
-    budget = registers.lanes * max(1, min(most, ELEMENTWISE.tile_ops // max(1, body_length(view))))
+    budget = registers.lanes * _registers_of_tile(view)
     tile = [0] * view.rank
     left = budget
     # Rows shorter than a register share registers: how many is free, as it is along a long row.
     width = view.extents[out[-1]] or budget
     joins = 1 < width <= registers.lanes // 2
     copies = [] if joins else _copies(view, out)
+    # Tiles of loops outside would differ by the number of blocks, and `share-kernels` joins equal schedules.
+    near = [d for d in out if view.extents[d] != 1][-2:]
     for dim in reversed(out):
         extent = view.extents[dim]
         if dim in copies or (dim == out[-1] and not vectors):
@@ -65,13 +65,36 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
         elif joins and dim == out[-2]:
             step = _joined_step(extent, left)
         else:
-            step = _step(extent, left)
+            step = _step(extent, left if dim in near else 1)
         tile[dim] = 0 if step == extent else step
         left //= step
     loops = tuple(d for d in out if tile[d])
     if not view.can_slice(set(loops)):
         return None
     return Schedule(tuple(tile), parallel=loops, vectorize=out[-1] if vectors else None)
+
+
+def _registers_of_tile(view: Structured) -> int:
+    """
+    The registers of a tile: they hide latencies, and share what is done once a tile.
+
+    That is the control of the loop, of which a copy has as much as of moves where its rows are short. Of a
+    function it is the coefficients of its polynomial: more than there are registers, and loaded again for
+    each tile. Long bodies, with those of ops in the same loops, are bounded: their tiles are code, and spill.
+    """
+    bodies = _bodies_of_tile(view)
+    if not (length := sum(map(body_length, bodies))):
+        return ELEMENTWISE.copy_registers
+    has_function = any(op.name in _FUNCTIONS for each in bodies for op in each.body.ops)
+    most = ELEMENTWISE.function_registers if has_function else ELEMENTWISE.registers
+    return max(1, min(most, ELEMENTWISE.tile_ops // length))
+
+
+def _bodies_of_tile(view: Structured) -> Sequence[Structured]:
+    """An op and those that are computed in its loops."""
+    if not any(isinstance(value.owner, linalg.GenericOp) for value in view.inputs):
+        return [view]
+    return [member.view for member in fused_group(view, range(view.rank))]
 
 
 def _copies(view: Structured, out: Sequence[int]) -> list[int]:

@@ -52,7 +52,20 @@ def _along_the_row(view: Structured, lanes: int, target: TargetDescription) -> S
     rows = [d for d, p in enumerate(view.parallel) if p]
     steps = dict.fromkeys((d for d in range(view.rank) if view.extents[d] != 1), 1)
     steps[lanes] = _lane_step(view, lanes, target)
-    return _schedule(view, steps, [d for d in rows if d in steps], lanes)
+    shared = [d for d in rows if d in steps]
+    if shared and not steps[lanes]:
+        steps[shared[-1]] = _rows_together(view, shared[-1], lanes, target)
+    return _schedule(view, steps, shared, lanes)
+
+
+def _rows_together(view: Structured, row: int, lanes: int, target: TargetDescription) -> int:
+    """The whole rows of a tile: some divisor of their number, whose registers are `ROWS.together` of all."""
+    registers, extent, width = register_file(view, target), view.extents[row], view.extents[lanes] or 1
+    fit = int(ROWS.together * registers.count) // ceil(width / registers.lanes)
+    most = max(1, min(fit, ROWS.most_rows))
+    if extent is None:
+        return most
+    return max(n for n in range(1, most + 1) if extent % n == 0 and (n < extent or n == 1))
 
 
 def _lane_step(view: Structured, lanes: int, target: TargetDescription) -> int:

@@ -73,7 +73,7 @@ def misfit_of_tiles(view: Structured, schedule: Schedule) -> str | None:
         return f"{view.op.name} takes tiles, and the schedule is the form {schedule.form}"
     if len(schedule.tile) != view.rank:
         return f"an op has {view.rank} loops, and its schedule {len(schedule.tile)} tiles"
-    if serial := [d for d in schedule.parallel if not view.parallel[d]]:
+    if serial := [d for level in schedule.levels() for d in level.parallel if not view.parallel[d]]:
         return f"loop {serial[0]} is a reduction, its iterations are not independent"
     if not view.can_tile(schedule):
         return "a tiled loop moves an index of an operand other than by a stride"

@@ -46,7 +46,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--graph", action="store_true", help="compare choices for the whole model too, such as Winograd"
     )
     parser.add_argument(
-        "--cluster", metavar="WHERE", help="let workers of Dask try candidates: local:N or tls://HOST:PORT"
+        "--cluster",
+        metavar="WHERE",
+        help="let workers try candidates: local:N, tls://HOST:PORT or rpc://HOST:PORT",
     )
     for part in ("ca", "cert", "key"):
         parser.add_argument(f"--cluster-{part}", metavar="FILE", help=f"the {part} of TLS for --cluster")

@@ -339,7 +339,7 @@ func.func private @elements(%i: tensor<64x100xi64>, %j: tensor<64xi64>, %x: tens
 // Channels that alternate in memory are taken apart in registers, all at once; not a part of longer rows.
 // CHECK-LABEL: @alternating
 // CHECK: attrs = {sched.schedule = #sched.schedule<tile = [0, 16], parallel = [1], vectorize = 1>}
-// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [0, 1], vectorize = 1>}
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 128], parallel = [0, 1], vectorize = 1>}
 // AVX2-LABEL: @alternating
 // AVX2: attrs = {sched.schedule = #sched.schedule<tile = [0, 8], parallel = [1], vectorize = 1>}
 func.func private @alternating(%x: tensor<640x3xf32>, %long: tensor<640x4xf32>, %e: tensor<3x640xf32>) -> (tensor<3x640xf32>, tensor<3x640xf32>) attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 2>} {
@@ -358,10 +358,10 @@ func.func private @alternating(%x: tensor<640x3xf32>, %long: tensor<640x4xf32>, 
 
 // What is read once is written to all its places, when they are few.
 // CHECK-LABEL: @copies
-// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [0, 64], parallel = [1], vectorize = 1>}
-// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 64], parallel = [0, 1], vectorize = 1>}
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [0, 128], parallel = [1], vectorize = 1>}
+// CHECK: attrs = {sched.schedule = #sched.schedule<tile = [1, 128], parallel = [0, 1], vectorize = 1>}
 // AVX2-LABEL: @copies
-// AVX2: attrs = {sched.schedule = #sched.schedule<tile = [0, 16], parallel = [1], vectorize = 1>}
+// AVX2: attrs = {sched.schedule = #sched.schedule<tile = [0, 64], parallel = [1], vectorize = 1>}
 func.func private @copies(%x: tensor<640xf32>, %e: tensor<2x640xf32>, %f: tensor<9x640xf32>) -> (tensor<2x640xf32>, tensor<9x640xf32>) attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 2>} {
   %few = linalg.generic {indexing_maps = [affine_map<(r, i) -> (i)>, affine_map<(r, i) -> (r, i)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<640xf32>) outs(%e : tensor<2x640xf32>) {
   ^bb0(%a: f32, %b: f32):
@@ -445,4 +445,64 @@ func.func private @one_step(%a: tensor<20x1xf32>, %b: tensor<3x1x16xf32>) -> ten
     linalg.yield %s : f32
   } -> tensor<20x3x16xf32>
   func.return %r : tensor<20x3x16xf32>
+}
+
+// -----
+
+// Three rows of 128 fill 24 of 32 registers, which hide the latency of their sums; in 16 no row is whole.
+// CHECK-LABEL: @whole_rows
+// CHECK: #sched.schedule<tile = [3, 0], parallel = [0], vectorize = 1>
+// CHECK: #sched.schedule<tile = [1, 0], parallel = [0], vectorize = 1>
+// AVX2-LABEL: @whole_rows
+// AVX2: #sched.schedule<tile = [1, 32], parallel = [0], vectorize = 1>
+func.func private @whole_rows(%x: tensor<1536x128xf32>, %y: tensor<3x128xf32>, %e: tensor<1536xf32>, %f: tensor<3xf32>) -> (tensor<1536xf32>, tensor<3xf32>) attributes {sched.kernel = #sched.kernel<inputs = 4, outputs = 2>} {
+  %many = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<1536x128xf32>) outs(%e : tensor<1536xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<1536xf32>
+  %few = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%y : tensor<3x128xf32>) outs(%f : tensor<3xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %s, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<3xf32>
+  func.return %many, %few : tensor<1536xf32>, tensor<3xf32>
+}
+
+// -----
+
+// Tiles of a function are long, since its coefficients are loaded once a tile; of two functions shorter.
+// CHECK-LABEL: @functions
+// CHECK: #sched.schedule<tile = [96], parallel = [0], vectorize = 0>
+// CHECK: #sched.schedule<tile = [64], parallel = [0], vectorize = 0>
+// AVX2-LABEL: @functions
+// AVX2: #sched.schedule<tile = [48], parallel = [0], vectorize = 0>
+// AVX2: #sched.schedule<tile = [32], parallel = [0], vectorize = 0>
+func.func private @functions(%x: tensor<9600xf32>, %e: tensor<9600xf32>) -> (tensor<9600xf32>, tensor<9600xf32>) attributes {sched.kernel = #sched.kernel<inputs = 2, outputs = 2>} {
+  %one = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<9600xf32>) outs(%e : tensor<9600xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %t = math.exp %a : f32
+    linalg.yield %t : f32
+  } -> tensor<9600xf32>
+  %two = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<9600xf32>) outs(%e : tensor<9600xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %t = math.exp %a : f32
+    %u = math.log1p %t : f32
+    linalg.yield %u : f32
+  } -> tensor<9600xf32>
+  func.return %one, %two : tensor<9600xf32>, tensor<9600xf32>
+}
+
+// -----
+
+// Tiles are of the last two loops: another number of blocks of channels outside leaves the schedule the same.
+// CHECK-LABEL: @blocks
+// CHECK: #sched.schedule<tile = [1, 1, 0], parallel = [0, 1], vectorize = 2>
+func.func private @blocks(%x: tensor<8x7x16xf32>, %y: tensor<8x16xf32>, %e: tensor<8x7x16xf32>) -> tensor<8x7x16xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(c, p, l) -> (c, p, l)>, affine_map<(c, p, l) -> (c, l)>, affine_map<(c, p, l) -> (c, p, l)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %y : tensor<8x7x16xf32>, tensor<8x16xf32>) outs(%e : tensor<8x7x16xf32>) {
+  ^bb0(%a: f32, %n: f32, %b: f32):
+    %t = arith.addf %a, %n : f32
+    linalg.yield %t : f32
+  } -> tensor<8x7x16xf32>
+  func.return %r : tensor<8x7x16xf32>
 }

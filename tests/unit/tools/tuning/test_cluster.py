@@ -33,7 +33,6 @@ has_dask = pytest.mark.skipif(
         ("local:0", "bad-option"),
         ("local:many", "bad-option"),
         ("http://127.0.0.1:1", "bad-option"),
-        ("rpc://127.0.0.1:1", "bad-option"),
         ("", "bad-option"),
     ],
 )

@@ -1,0 +1,1 @@
+"""Gains and costs of tuning: `python -m benchmarks.tuning`."""

@@ -1,0 +1,128 @@
+"""Searches for models and kernels, and the gain of the choosers by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter, process_time
+
+import onnx
+
+from benchmarks.cases.kernels import MATMUL, Case
+from benchmarks.cases.movement import ELEMENTWISE, MOVEMENT, ROWS
+from benchmarks.tuning.results import Result, Results
+from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, model_path
+from stepwell.dialects.costs import schedules
+from stepwell.dialects.costs.table import overridden
+from stepwell.runtime.interface import Array
+from stepwell.runtime.machine.target import host_target
+from stepwell.runtime.model import CompiledModel
+from stepwell.runtime.rpc.interleaved import interleave, ratio
+from stepwell.tools.driver.compile import build_image
+from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.inputs import completed_inputs
+from stepwell.tools.measure.peers import Runner
+from stepwell.tools.tuning.report import TuningReport
+from stepwell.tools.tuning.tune import tune
+
+_MANY_REGISTERS = 32
+_KERNEL_SECONDS = 60.0
+_ROUNDS = 15
+LISTED: Mapping[str, float] = {
+    "transpose [2, 1, 0] of 64x96x128": 1.50,
+    "transpose [0, 2, 1, 3] of 1x128x12x64": 1.25,
+    "softmax 1536x128": 1.24,
+    "transpose [1, 0] of 1024x1024": 1.19,
+    "transpose [1, 0] of 256x384": 1.06,
+    "transpose [1, 0] of 1000x333": 1.15,
+    "128x768x3072": 1.06,
+    "LayerNormalization 128x768": 1.13,
+    "Gelu 192x256": 1.07,
+    "Log 192x256": 1.12,
+}
+"""The lower ends of what hand search found on one core with 512-bit vectors, over the choosers of then."""
+
+
+@contextmanager
+def choosers_of_before() -> Generator[None]:
+    """The constants of the choosers before hand search, in this process: for compilations without caches."""
+    registers = 4 if host_target().vector_registers >= _MANY_REGISTERS else 2
+    before = {"registers": registers, "function_registers": registers, "copy_registers": registers}
+    with overridden(schedules.ELEMENTWISE, tile_ops=60, **before), overridden(schedules.ROWS, most_rows=1):
+        yield
+
+
+def tuned_models(results: Results, folder: Path, seconds: float, threads: Sequence[int], only: str) -> None:
+    """Tune the models of the zoo, or those that are named or are files, at each number of threads."""
+    names = only.split(",") if only else [*F32_MODELS, *QUANTIZED_MODELS]
+    for name in names:
+        path = Path(name) if name.endswith((".onnx", ".mlir")) else model_path(name)
+        if path is None:
+            print(f"{name}: skipped, STEPWELL_MODELS names no folder that has it", flush=True)
+            continue
+        known = (F32_MODELS | QUANTIZED_MODELS).get(path.stem)
+        shapes = known.input_shapes() if known is not None else {}
+        for count in threads:
+            if not results.is_known("models", path.stem, count, seconds):
+                database = folder / f"{path.stem}.{count}.jsonl"
+                report = tune(path, db=database, time=seconds, threads=count, input_shapes=shapes)
+                choosers = gain_of_choosers(path, count, shapes)
+                results.add(_result("models", path.stem, report, choosers, seconds))
+
+
+def tuned_kernels(results: Results, folder: Path, seconds: float, match: str) -> None:
+    """Tune the kernels in which hand search gained, alone on one thread."""
+    seconds, seen = min(seconds, _KERNEL_SECONDS), set[str]()
+    for case in (*MATMUL, *ROWS, *ELEMENTWISE, *MOVEMENT):
+        name = _name(case, seen)
+        if case.name not in LISTED or match not in name or results.is_known("kernels", name, 1, seconds):
+            continue
+        path = folder / f"{''.join(c if c.isalnum() else '_' for c in name)}.onnx"
+        onnx.save(case.model(), str(path))
+        report = tune(path, time=seconds)
+        result = _result("kernels", name, report, gain_of_choosers(path, 1, {}), seconds, LISTED[case.name])
+        results.add(result)
+
+
+def _name(case: Case, seen: set[str]) -> str:
+    """The name of a case; of a second one of that name with its attributes."""
+    name = case.name
+    if name in seen:
+        attributes = case.nodes[0].attribute
+        name += "".join(f", {each.name} {onnx.helper.get_attribute_value(each)!r}" for each in attributes)
+    seen.add(name)
+    return name
+
+
+def _result(
+    part: str, name: str, report: TuningReport, choosers: float, seconds: float, listed: float = 0.0
+) -> Result:
+    used = sum(task.gain > 1 for task in report.tasks)
+    trials = sum(report.counts.values())
+    text = f"{used} of {len(report.tasks)} kernels, {trials} trials, {report.seconds:.0f} s"
+    found, high = (1.0, 1.0) if report.gain is None else (report.gain[0], report.gain[2])
+    return Result(part, name, report.threads, seconds, found, high, choosers, listed, text)
+
+
+def gain_of_choosers(path: Path, threads: int, shapes: Mapping[str, Sequence[int]]) -> float:
+    """The time of a model with the choosers of before, over that with today's."""
+    with choosers_of_before():
+        before = _untuned(path, threads, shapes)
+    runners = {"before": before, "now": _untuned(path, threads, shapes)}
+    taken = interleave(runners, _ROUNDS, process_time if threads == 1 else perf_counter)
+    return ratio(taken["before"], taken["now"]).median
+
+
+def _untuned(path: Path, threads: int, shapes: Mapping[str, Sequence[int]]) -> Runner:
+    """A function that runs a model, compiled in this process without caches."""
+    options = CompileOptions(use_cache=False, processes=1, input_shapes=dict(shapes))
+    model = CompiledModel(build_image(path, options), threads=threads)
+    feeds = completed_inputs(model.interface, {}, 0, dict(shapes), "random")
+    arrays = [feeds[spec.name] for spec in model.interface.inputs]
+
+    def run() -> Sequence[Array]:
+        model(*arrays)
+        return ()
+
+    return run

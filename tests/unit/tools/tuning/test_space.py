@@ -1,0 +1,66 @@
+"""The space of a kernel: blocks of a sum for caches, and candidates as values of JSON and as scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from stepwell.dialects._xdsl import StepwellContext
+from stepwell.dialects.parser import parse_module
+from stepwell.tools.driver.options import CompileOptions
+from stepwell.tools.driver.program import Program
+from stepwell.tools.tuning.candidate import Candidate, candidate_of, register_level, schedules_from
+from stepwell.tools.tuning.features import FEATURES, features_of
+from stepwell.tools.tuning.fleet import LocalRunner
+from stepwell.tools.tuning.measuring import inputs_for
+from stepwell.tools.tuning.space import Space
+from stepwell.tools.tuning.suggest import decisions_between
+from stepwell.tools.tuning.tasks import Task, extract_tasks
+
+_PRODUCT = """
+func.func @main(%x: tensor<20x300xf32> {graph.name = "x"}, %w: tensor<300x32xf32> {graph.name = "w"})
+    -> (tensor<20x32xf32> {graph.name = "y"}) {
+  %y = graph.matmul %x, %w : (tensor<20x300xf32>, tensor<300x32xf32>) -> tensor<20x32xf32>
+  func.return %y : tensor<20x32xf32>
+}
+"""
+
+
+@pytest.fixture(name="runner")
+def _runner() -> Iterator[LocalRunner]:
+    runner = LocalRunner()
+    yield runner
+    runner.close()
+
+
+def _task(text: str) -> Task:
+    ctx = StepwellContext()
+    return extract_tasks(Program(parse_module(ctx, text), ctx), CompileOptions()).tasks[-1]
+
+
+def test_blocks_of_a_sum_are_candidates(runner: LocalRunner) -> None:
+    task = _task(_PRODUCT)
+    choice = runner.choose(task, Candidate())
+    space = Space(choice.forms, choice.tiles)
+    blocked = [each for each in space.neighbours(space.default) if each.sketch == "cache"]
+    steps = [max(s.tile) for each in blocked for s in each.tiles or () if s is not None and s.inner]
+    assert steps == [128, 192, 256]
+    again = schedules_from(blocked[0].to_json()["tiles"])
+    assert again == blocked[0].tiles
+    features = [features_of(space, each, task.target) for each in (space.default, blocked[0])]
+    assert len(features[0]) == len(FEATURES) and features[0].tolist() != features[1].tolist()
+    # Every move of a candidate in blocks stays in them, or changes the blocks only.
+    near = list(space.neighbours(blocked[0]))
+    assert {each.sketch for each in near} >= {"cache", "order", "tile"}
+    inputs = inputs_for(task, 0)
+    wanted = task.expected(inputs[0], task.cases[0])
+    assert wanted is not None
+    chosen = runner.choose(task, blocked[0])
+    (found,) = runner.check(task, runner.build(chosen.script), 0, inputs)
+    assert np.allclose(np.asarray(found[0], np.float32), np.asarray(wanted[0], np.float32), 1e-4, 1e-4)
+    op, tiles = space.tiles[-1], candidate_of(chosen.script).tiles
+    assert op.chosen is not None and tiles is not None and (best := tiles[-1]) is not None
+    assert register_level(best) == op.chosen
+    assert decisions_between(op, op.chosen, best) == ["blocks of the sum outside"]
