@@ -45,6 +45,8 @@ def dynamic_broadcast_in_dim(call: Call) -> Value:
 
 def _broadcast(call: Call, dims: Sequence[Dim]) -> Value:
     x, axes = call.tensor(), call.integers("broadcast_dimensions")
+    if len(axes) != x.rank or len(call.checked_axes(axes, len(dims))) != x.rank:
+        raise call.invalid(f"{x.rank} dimensions are at the axes {list(axes)} of {len(dims)}")
     if sorted(axes) != list(axes):
         order = sorted(range(len(axes)), key=lambda i: axes[i])
         x, axes = x.transpose(order), [axes[i] for i in order]
