@@ -31,7 +31,7 @@ func.func @groups(%x: tensor<2x2x4xf32>, %w: tensor<2x2x1xf32>) {
 }
 // -----
 func.func @axes(%x: tensor<4xf32>) {
-  // expected-error: broadcast_in_dim: axis 2 is not one of 2 dimensions
+  // expected-error: broadcast_in_dim: 1 dimensions are at the axes [2] of 2
   %y = "stablehlo.broadcast_in_dim"(%x) {broadcast_dimensions = [2]} : (tensor<4xf32>) -> tensor<2x4xf32>
   func.return
 }
