@@ -3,45 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from tests.frontends.tflite_models import Array, ModelBuilder
+from tests.frontends.tflite_recurrent import LAYERS, Calls, floats
 
 ADD, MUL, LESS = ("ADD", "Add"), ("MUL", "Mul"), ("LESS", "Less")
-
-
-@dataclass(frozen=True)
-class Calls:
-    """A model, and the inputs of calls of it, the first one with variables as they begin."""
-
-    model: bytes
-    inputs: Sequence[Sequence[Array]]
-
-    def results(self) -> list[list[Array]]:
-        """What LiteRT gives for each call."""
-        module = import_module("ai_edge_litert.interpreter")
-        kind = module.OpResolverType.BUILTIN_REF
-        made = module.Interpreter(model_content=self.model, experimental_op_resolver_type=kind)
-        found: list[list[Array]] = []
-        for inputs in self.inputs:
-            details = made.get_input_details()
-            for each, array in zip(details, inputs, strict=True):
-                if tuple(each["shape"]) != array.shape:
-                    made.resize_tensor_input(each["index"], array.shape)
-            made.allocate_tensors()
-            for each, array in zip(details, inputs, strict=True):
-                made.set_tensor(each["index"], array)
-            made.invoke()
-            found.append([np.asarray(made.get_tensor(each["index"])) for each in made.get_output_details()])
-        return found
-
-
-def _floats(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed + sum(shape)).normal(size=shape).astype(np.float32)
 
 
 def _then(m: ModelBuilder, kind: tuple[str, str], x: int, y: int, shape: Sequence[int], dtype: str) -> int:
@@ -90,7 +59,7 @@ def powers() -> Calls:
     factor = body.constant("factor", np.array([1.5], np.float32))
     body.outputs = [counter, 1, _then(body, MUL, values[0], factor, [4], "float32")]
     outputs = _while(m, limit, [x], [[4]])
-    return Calls(m.finish(outputs), [[_floats(4), np.array(n, np.int32)] for n in (3, 0, 1)])
+    return Calls(m.finish(outputs), [[floats(4), np.array(n, np.int32)] for n in (3, 0, 1)])
 
 
 def rows() -> Calls:
@@ -98,11 +67,11 @@ def rows() -> Calls:
     m = ModelBuilder()
     x, limit = m.input("x", [1, 2]), m.input("n", [], "int32")
     body, values, counter = _loop(m, [([-1, 2], "float32")])
-    grown, row = body.tensor("grown", [-1, 2]), body.constant("row", _floats(1, 2, seed=5))
+    grown, row = body.tensor("grown", [-1, 2]), body.constant("row", floats(1, 2, seed=5))
     body.operator("CONCATENATION", [values[0], row], [grown], "Concatenation", axis=0)
     body.outputs = [counter, 1, grown]
     outputs = _while(m, limit, [x], [[-1, 2]])
-    return Calls(m.finish(outputs), [[_floats(1, 2), np.array(n, np.int32)] for n in (2, 0)])
+    return Calls(m.finish(outputs), [[floats(1, 2), np.array(n, np.int32)] for n in (2, 0)])
 
 
 def nested() -> Calls:
@@ -112,14 +81,14 @@ def nested() -> Calls:
     outer, values, counter = _loop(m, [([3], "float32")])
     numbers = len(m.graphs) - 1, len(m.graphs)
     inner, others, steps = _loop(m, [([3], "float32")])
-    amount = inner.constant("amount", _floats(3, seed=9))
+    amount = inner.constant("amount", floats(3, seed=9))
     inner.outputs = [steps, 1, _then(inner, ADD, others[0], amount, [3], "float32")]
     outer.outputs = [counter, 1, _while(outer, 0, values, [[3]])[0]]
     zero = m.constant("zero", np.array(0, np.int32))
     results = [m.tensor("count", [], "int32"), m.tensor("end", [], "int32"), m.tensor("y", [3])]
     options = {"condSubgraphIndex": numbers[0], "bodySubgraphIndex": numbers[1]}
     m.operator("WHILE", [zero, limit, x], results, "While", **options)
-    return Calls(m.finish(results[2:]), [[_floats(3), np.array(4, np.int32)]])
+    return Calls(m.finish(results[2:]), [[floats(3), np.array(4, np.int32)]])
 
 
 def branches() -> Calls:
@@ -138,7 +107,7 @@ def branches() -> Calls:
     ]
     results = [m.tensor("y", [3]), m.tensor("k", [1])]
     m.operator("IF", [condition, x], results, "If", thenSubgraphIndex=first, elseSubgraphIndex=second)
-    return Calls(m.finish(results), [[np.array([flag]), _floats(3)] for flag in (True, False)])
+    return Calls(m.finish(results), [[np.array([flag]), floats(3)] for flag in (True, False)])
 
 
 def counter() -> Calls:
@@ -162,7 +131,7 @@ def counter() -> Calls:
     m.operator("IF", [condition, x], [same], "If", thenSubgraphIndex=yes, elseSubgraphIndex=no)
     y = m.tensor("y", [2])
     m.operator("READ_VARIABLE", [m.resource("total")], [y], "ReadVariable")
-    calls = [[_floats(2, seed=k), np.array(k != 1)] for k in range(3)]
+    calls = [[floats(2, seed=k), np.array(k != 1)] for k in range(3)]
     return Calls(m.finish([y]), calls)
 
 
@@ -174,7 +143,8 @@ def _change(m: ModelBuilder, kind: tuple[str, str], y: int) -> None:
 
 
 PROGRAMS: dict[str, Callable[[], Calls]] = {
-    each.__name__: each for each in (powers, rows, nested, branches, counter)
+    **{each.__name__: each for each in (powers, rows, nested, branches, counter)},
+    **LAYERS,
 }
 
 

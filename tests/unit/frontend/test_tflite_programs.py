@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+import stepwell
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.constants import array_of
 from stepwell.dialects.graph_ir.state import state_pairs
@@ -75,3 +77,16 @@ def test_calls_in_a_row_give_what_litert_gives(name: str) -> None:
     model = Interpreted(name)
     for inputs, wanted in zip(calls_of(name, "in"), calls_of(name, "out"), strict=True):
         assert all(close(a, b) for a, b in zip(model(inputs), wanted, strict=True)), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["counter", "rows", "lstm-projected", "svdf-rank"])
+def test_sessions_of_compiled_models_keep_variables(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(PROGRAMS.read(f"{name}.tflite"))
+    session = stepwell.compile(path).session()
+    for _ in range(2):
+        for inputs, wanted in zip(calls_of(name, "in"), calls_of(name, "out"), strict=True):
+            found = session(*inputs)
+            assert close(np.asarray(found), wanted[0])
+        session.reset()
