@@ -1,5 +1,6 @@
 """What the conversions from several frameworks to `graph` share."""
 
+from stepwell.lowering.to_graph.bound_sizes import bound_sizes
 from stepwell.lowering.to_graph.calls import Conversions, Converted, ForeignCall
 from stepwell.lowering.to_graph.expressions import Constants, Formula, Operand, Value
 from stepwell.lowering.to_graph.foreign import (
@@ -30,6 +31,7 @@ __all__ = [
     "Operand",
     "OperandCall",
     "Value",
+    "bound_sizes",
     "bounds_of",
     "enter_binary",
     "enter_unary",

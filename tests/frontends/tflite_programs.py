@@ -74,6 +74,28 @@ def rows() -> Calls:
     return Calls(m.finish(outputs), [[floats(1, 2), np.array(n, np.int32)] for n in (2, 0)])
 
 
+def written_rows() -> Calls:
+    """A loop that puts a row in place of one of a tensor, as lists of TensorFlow are lowered."""
+    m = ModelBuilder()
+    x, limit = m.input("x", [4, 2]), m.input("n", [], "int32")
+    body, values, counter = _loop(m, [([4, 2], "float32")])
+    parts = [body.tensor(f"part{k}", [-1, 2]) for k in range(2)]
+    bounds = [body.tensor(f"bounds{k}", [2], "int32") for k in range(2)]
+    one, all_of_it, zero = (body.constant(f"c{k}", np.array([k], np.int32)) for k in (1, -1, 0))
+    for number, bound, rest in ((0, bounds[0], all_of_it), (counter, bounds[1], zero)):
+        flat = body.tensor(f"flat{number}", [1], "int32")
+        body.operator("RESHAPE", [number, one], [flat], "Reshape", newShape=[1])
+        body.operator("CONCATENATION", [flat, rest], [bound], "Concatenation", axis=0)
+    begin, end = (body.constant(f"end{k}", np.array([k, k], np.int32)) for k in (0, -1))
+    body.operator("SLICE", [values[0], begin, bounds[0]], [parts[0]], "Slice")
+    body.operator("SLICE", [values[0], bounds[1], end], [parts[1]], "Slice")
+    row, joined = body.constant("row", floats(1, 2, seed=5)), body.tensor("joined", [4, 2])
+    body.operator("CONCATENATION", [parts[0], row, parts[1]], [joined], "Concatenation", axis=0)
+    body.outputs = [counter, 1, joined]
+    outputs = _while(m, limit, [x], [[4, 2]])
+    return Calls(m.finish(outputs), [[floats(4, 2), np.array(n, np.int32)] for n in (3, 0)])
+
+
 def nested() -> Calls:
     """A loop in a loop, whose trip count is the outer loop's counter."""
     m = ModelBuilder()
@@ -143,7 +165,7 @@ def _change(m: ModelBuilder, kind: tuple[str, str], y: int) -> None:
 
 
 PROGRAMS: dict[str, Callable[[], Calls]] = {
-    **{each.__name__: each for each in (powers, rows, nested, branches, counter)},
+    **{each.__name__: each for each in (powers, rows, written_rows, nested, branches, counter)},
     **LAYERS,
 }
 

@@ -55,3 +55,35 @@ func.func @grows(%x: tensor<1x2xf32>, %c: tensor<i1>) -> tensor<?x2xf32> {
   }) : (tensor<1x2xf32>) -> tensor<?x2xf32>
   func.return %y : tensor<?x2xf32>
 }
+
+// Positions that are data: the counter has a name, of which both bounds are expressions.
+// CHECK-LABEL: func.func @positions
+// CHECK: do (%[[I:.*]]: tensor<i32>, %[[X:.*]]: tensor<4xf32>) {
+// CHECK:   %[[L:.*]] = graph.cast %[[I]] to i64
+// CHECK:   %{{.*}} = graph.bind_sizes %[[L]] names ["[[N:data_.*]]"]
+// CHECK-NOT: graph.bind_sizes
+// CHECK:   graph.slice %[[X]] starts <[0]> limits <["[[N]]"]>
+// CHECK:   graph.slice %[[X]] starts <["[[N]] + 1"]> limits <[4]>
+// CHECK:   %[[W:.*]] = graph.concat
+// CHECK:   graph.reshape %[[W]] shape <[4]>
+func.func @positions(%x: tensor<4xf32>, %n: tensor<i32>, %row: tensor<1xf32>, %one: tensor<i32>) -> tensor<4xf32> {
+  %0 = "tflite.weight"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+  %m, %y = "tflite.while"(%0, %x) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<4xf32>):
+    %t = "tflite.less"(%a, %n) : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "tflite.return"(%t) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%i: tensor<i32>, %v: tensor<4xf32>):
+    %1 = "tflite.weight"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32>
+    %j = "tflite.add"(%i, %1) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %f = "tflite.reshape"(%i) {new_shape = [1]} : (tensor<i32>) -> tensor<1xi32>
+    %g = "tflite.reshape"(%j) {new_shape = [1]} : (tensor<i32>) -> tensor<1xi32>
+    %z = "tflite.weight"() <{value = dense<0> : tensor<1xi32>}> : () -> tensor<1xi32>
+    %r = "tflite.weight"() <{value = dense<-1> : tensor<1xi32>}> : () -> tensor<1xi32>
+    %p = "tflite.slice"(%v, %z, %f) : (tensor<4xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+    %q = "tflite.slice"(%v, %g, %r) : (tensor<4xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+    %w = "tflite.concatenation"(%p, %row, %q) : (tensor<?xf32>, tensor<1xf32>, tensor<?xf32>) -> tensor<4xf32>
+    "tflite.return"(%j, %w) : (tensor<i32>, tensor<4xf32>) -> ()
+  }) : (tensor<i32>, tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>)
+  func.return %y : tensor<4xf32>
+}
