@@ -25,7 +25,7 @@ def test_the_tables_are_those_of_the_installed_schema() -> None:
 
 
 def test_the_stored_programs_have_the_results_of_the_installed_kernels() -> None:
-    from tests.frontends.tflite_programs import PROGRAMS
+    from tests.frontends.tflite.programs import PROGRAMS
 
     with zipfile.ZipFile(ROOT / "tests" / "models" / "tflite" / "programs.zip") as archive:
         for name, make in PROGRAMS.items():
@@ -38,7 +38,7 @@ def test_the_stored_programs_have_the_results_of_the_installed_kernels() -> None
 
 
 def test_the_stored_models_have_the_results_of_the_installed_kernels(tmp_path: Path) -> None:
-    from tests.frontends.tflite_case_list import cases
+    from tests.frontends.tflite.case_list import cases
 
     with zipfile.ZipFile(ROOT / "tests" / "models" / "tflite" / "operators.zip") as archive:
         for case in cases():

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.frontends.tflite_models import Array, ModelBuilder, schema
+from tests.frontends.tflite.models import Array, ModelBuilder, schema
 
 STEPS, BATCH, WIDTH, UNITS, OUTPUTS = 4, 2, 3, 5, 4
 

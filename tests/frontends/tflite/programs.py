@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.frontends.tflite_models import Array, ModelBuilder
-from tests.frontends.tflite_recurrent import LAYERS, Calls, floats
+from tests.frontends.tflite.models import Array, ModelBuilder
+from tests.frontends.tflite.recurrent import LAYERS, Calls, floats
 
 ADD, MUL, LESS = ("ADD", "Add"), ("MUL", "Mul"), ("LESS", "Less")
 

@@ -1,6 +1,6 @@
 """
 Writes the samples of `tests/models/tflite/`: models as TFLite files, with the results of LiteRT's reference
-kernels. Run `python -m tests.frontends.write_tflite_samples` where ai-edge-litert is installed.
+kernels. Run `python -m tests.frontends.tflite.write_samples` where ai-edge-litert is installed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.frontends import tflite_programs
-from tests.frontends.tflite_case_list import cases
-from tests.frontends.tflite_models import Array, ModelBuilder, Quantized, reference, schema
+from tests.frontends.tflite import programs
+from tests.frontends.tflite.case_list import cases
+from tests.frontends.tflite.models import Array, ModelBuilder, Quantized, reference, schema
 
-FOLDER = Path(__file__).resolve().parents[1] / "models" / "tflite"
+FOLDER = Path(__file__).resolve().parents[2] / "models" / "tflite"
 Sample = tuple[bytes, Sequence[Array]]
 
 
@@ -124,10 +124,10 @@ def write_operators() -> None:
 def write_programs() -> None:
     """Write the models of several graphs, with the inputs and results of calls, into one archive."""
     with zipfile.ZipFile(FOLDER / "programs.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, make in tflite_programs.PROGRAMS.items():
+        for name, make in programs.PROGRAMS.items():
             calls, stream = make(), io.BytesIO()
             given, found = calls.inputs, calls.results()
-            arrays = tflite_programs.numbered(given, "in") | tflite_programs.numbered(found, "out")
+            arrays = programs.numbered(given, "in") | programs.numbered(found, "out")
             np.savez(stream, **arrays)
             archive.writestr(zipfile.ZipInfo(f"{name}.tflite"), calls.model, zipfile.ZIP_DEFLATED)
             archive.writestr(zipfile.ZipInfo(f"{name}.npz"), stream.getvalue(), zipfile.ZIP_DEFLATED)
