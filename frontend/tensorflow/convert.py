@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -19,6 +20,7 @@ from stepwell.runtime.errors import StepwellError
 
 _LARGE_BYTES = 1 << 30
 """Models from this size on get buffers beside the flatbuffer, which has at most 2 GiB."""
+_NO_OPERATOR = re.compile(r"'(tf\.\w+)' op is neither a custom op nor a flex op")
 _NOT_OUTPUTS = frozenset(("Assert", "Const", "NoOp", "Placeholder"))
 
 
@@ -58,7 +60,7 @@ def _data(converter: Any, sets: Any) -> bytes:
         return converter.convert()
     except Exception as error:
         failed = _failed("TensorFlow cannot convert the model", error)
-    if failed.help is not None:
+    if failed.code == "export-failed" and failed.help is not None:
         raise failed
     converter.target_spec.supported_ops = [sets.TFLITE_BUILTINS, sets.SELECT_TF_OPS]
     try:
@@ -119,6 +121,9 @@ def _size(path: Path) -> int:
 
 def _failed(what: str, error: Exception) -> StepwellError:
     """The error for an exception of TensorFlow, with the beginning of its text."""
+    if unknown := sorted(set(_NO_OPERATOR.findall(str(error)))):
+        message = f"TFLite has no operator for {', '.join(unknown)}"
+        return StepwellError("unsupported-op", None, message, help="export the program to ONNX")
     text = " ".join(str(error).split())[:400] or type(error).__name__
     is_list = "element_shape" in str(error)
     help = "fix the batch: its size decides the shapes of a loop (Keras: Input(..., batch_size=1))"

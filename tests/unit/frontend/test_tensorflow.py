@@ -94,6 +94,15 @@ def test_what_the_process_writes_is_read_as_any_file(tmp_path: Path, monkeypatch
     assert caught.value.code == "invalid-model"
 
 
+@whole
+def test_operators_without_a_counterpart_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "'tf.B' op is neither a custom op nor a flex op; 'tf.A' op is neither a custom op nor a flex op"
+    path = saved(tmp_path, monkeypatch, f'raise ValueError("{text}")')
+    with pytest.raises(stepwell.StepwellError, match="TFLite has no operator for tf.A, tf.B") as caught:
+        stepwell.read(path)
+    assert caught.value.code == "unsupported-op"
+
+
 @pytest.mark.sample(2)
 def test_operators_that_tflite_lacks_are_tried_as_flex_operators(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
