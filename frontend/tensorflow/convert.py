@@ -82,7 +82,7 @@ def _saved(tf: Any, given: argparse.Namespace) -> Any:
 
 
 def _graph(tf: Any, given: argparse.Namespace) -> Any:
-    """The converter of a frozen graph, by default from its placeholders to what no other node takes."""
+    """The converter of a frozen graph, by default from all placeholders to the nodes without users."""
     graph = tf.compat.v1.GraphDef()
     graph.ParseFromString(given.model.read_bytes())
     inputs = given.inputs if given.inputs is not None else _placeholders(graph)
@@ -107,7 +107,7 @@ def _placeholders(graph: Any) -> list[str]:
 
 
 def _ends(graph: Any) -> list[str]:
-    """The first results of nodes that no other node takes."""
+    """The first results of the nodes without users."""
     taken = {name.lstrip("^").partition(":")[0] for node in graph.node for name in node.input}
     ends = (node for node in graph.node if node.name not in taken and node.op not in _NOT_OUTPUTS)
     return [f"{node.name}:0" for node in ends]

@@ -27,7 +27,7 @@ MAX_OPERATORS = 1 << 16
 
 @dataclass
 class Program:
-    """The model that is read, and what its subgraphs share."""
+    """The model under reading, with the state of all its subgraphs."""
 
     model: Model
     weights: WeightStore

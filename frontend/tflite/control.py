@@ -168,7 +168,7 @@ def _tensors(body: Body, record: OperatorRecord, results: Sequence[Sequence[Give
 
 
 def _written(body: Body, bodies: Sequence[Body]) -> dict[str, tuple[Variable, SSAValue]]:
-    """The variables that bodies have written, with a value that one of them gave each."""
+    """The variables written by bodies, each with a value from a body."""
     found: dict[str, tuple[Variable, SSAValue]] = {}
     for each in bodies:
         for name, value in each.variables.items():

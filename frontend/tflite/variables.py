@@ -15,7 +15,7 @@ from stepwell.dialects.graph_ir.state import named
 
 @dataclass
 class Variable:
-    """A variable: its name among the states, the constant with which it begins, and its argument."""
+    """A variable: the name of the state, the initial constant, and the argument of `@main`."""
 
     name: str
     initial: Constant | None = None

@@ -105,7 +105,7 @@ class Cell(ABC):
 
 @dataclass(frozen=True)
 class PlainCell(Cell):
-    """One function of the sums and a bias: `h = f(x w + h r + b)`."""
+    """A function of the sums and a bias: `h = f(x w + h r + b)`."""
 
     bias: Value
 
@@ -165,7 +165,7 @@ class LstmCell(Cell):
         return activated(self.call, x, self.activation)
 
     def _gate(self, number: int, x: Value, cell: Value | None) -> Value:
-        """What a gate's function gets."""
+        """The argument of a gate's function."""
         if self.peepholes and cell is not None:
             x = x + cell * self.peepholes[number]
         if self.norms:

@@ -1,4 +1,4 @@
-"""Recurrent layers and cells, whose variables are states"""
+"""Recurrent layers and cells, whose variables are states."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Operands:
 
 @converts("rnn")
 def rnn(call: Call) -> list[Value]:
-    """One step of a plain cell: the output, which is the next state."""
+    """A step of a plain cell: the output, which is the next state."""
     x, cell, state = _plain_operands(call)
     return _results(call, *cell.step(x, (state,)) * 2)
 
@@ -93,7 +93,7 @@ def bidirectional_sequence_lstm(call: Call) -> list[Value]:
 
 @converts("lstm")
 def lstm(call: Call) -> list[Value]:
-    """One step of an LSTM cell: the output and the next states; of a basic one also what it computes with."""
+    """A step of an LSTM cell: the output and the next states; of a basic one also what it computes with."""
     operands = _Operands(call)
     if call.value("kernel_type") == "BASIC":
         return _basic_lstm(call, operands)
