@@ -128,9 +128,8 @@ def _error(name: str, status: int, output: str) -> StepwellError:
     """The error that the process reported on its last line."""
     try:
         found = json.loads(output.rstrip().rpartition("\n")[2])
-        code, message, help = (found[key] for key in ("code", "message", "help"))
+        return StepwellError(found["code"], name, found["message"], help=found["help"])
     except (ValueError, TypeError, KeyError):
         ended = signal.Signals(-status).name if status < 0 else f"status {status}"
         message = f"TensorFlow ended with {ended} while it converted the model"
         return StepwellError("export-failed", name, message)
-    return StepwellError(code, name, message, help=help)

@@ -1,6 +1,5 @@
 """What the conversions from several frameworks to `graph` share."""
 
-from stepwell.lowering.to_graph.bound_sizes import bound_sizes
 from stepwell.lowering.to_graph.calls import Conversions, Converted, ForeignCall
 from stepwell.lowering.to_graph.expressions import Constants, Formula, Operand, Value
 from stepwell.lowering.to_graph.foreign import (
@@ -14,6 +13,7 @@ from stepwell.lowering.to_graph.foreign_pass import ConvertForeignPass, Families
 from stepwell.lowering.to_graph.functions import BINARY, UNARY, enter_binary, enter_unary
 from stepwell.lowering.to_graph.operands import OperandCall, size_of
 from stepwell.lowering.to_graph.positions import bounds_of, same_pad, wrapped
+from stepwell.lowering.to_graph.run_time_sizes import bound_sizes
 
 __all__ = [
     "BINARY",
