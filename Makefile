@@ -12,7 +12,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends mutants proofs emulated deploy test-devices models-devices explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends frontends-tensorflow mutants proofs emulated deploy test-devices models-devices explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -61,8 +61,12 @@ derivatives: .venv/with-test
 # Models of other frameworks, which are installed for it: the samples of torch's own database of operators against
 # a ledger, models by export and by torch.compile, and the pages of docs/frontends; `FRONTENDS="-k ops"` runs a
 # part. Upstream MLIR, of the extra `mlir`, verifies and runs the text of levels 2 to 4.
-frontends: .venv/with-test .venv/with-torch .venv/with-jax .venv/with-sklearn .venv/with-frontends .venv/with-timm .venv/with-mlir
+frontends: .venv/with-test .venv/with-torch .venv/with-jax .venv/with-sklearn .venv/with-frontends .venv/with-timm .venv/with-mlir frontends-tensorflow
 	$(PYTEST) -n 1 tests/frontends tests/unit/tools/upstream $(FRONTENDS)
+
+# TensorFlow (1.6 GB) has an environment of its own: other frameworks want other versions of what it needs.
+frontends-tensorflow: .venv/tensorflow/installed
+	.venv/tensorflow/bin/python -m pytest -q -n 0 tests/frontends/test_tensorflow.py
 
 # Small faults in copies of the source, which the tests that reach them must find; goes on where it was ended.
 mutants: .venv/with-test .venv/with-mutants
@@ -120,6 +124,11 @@ test-runtime: .venv/with-test
 # One stamp for each extra: installed again when pyproject.toml changes.
 .venv/with-%: .venv/bin/python pyproject.toml
 	$(PIP) install --editable '.[$*]'
+	touch $@
+
+.venv/tensorflow/installed: .venv/bin/python pyproject.toml
+	$(PYTHON) -m venv .venv/tensorflow
+	.venv/tensorflow/bin/python -m pip -qq --disable-pip-version-check install tensorflow-cpu --editable '.[test]'
 	touch $@
 
 # Beside the torch that is there: the newest torchvision, which timm needs, would bring another one.

@@ -35,6 +35,8 @@ class Format(NamedTuple):
     """The keywords of `compile` and `read` that the reader takes."""
     required: Sequence[str] = ()
     """The keywords without which there is no model yet."""
+    content: str = ""
+    """The file that a folder has which is a model of the kind."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,27 @@ FORMATS: Sequence[Format] = (
         keywords=("example_inputs",),
     ),
     Format(
+        "a model of Keras 2",
+        "stepwell.frontend.tensorflow.read:read_keras_model",
+        classes=("tf_keras.src.engine.training.Model", "keras.src.engine.training.Model"),
+        keywords=("example_inputs",),
+    ),
+    Format(
+        "a model of TensorFlow",
+        "stepwell.frontend.tensorflow.read:read_saved_model",
+        (".pb",),
+        content="saved_model.pb",
+    ),
+    Format(
+        "a function of TensorFlow",
+        "stepwell.frontend.tensorflow.read:read_function",
+        classes=tuple(
+            f"tensorflow.python.eager.polymorphic_function.{each}"
+            for each in ("polymorphic_function.Function", "concrete_function.ConcreteFunction")
+        ),
+        keywords=("example_inputs",),
+    ),
+    Format(
         "a PyTorch module",
         "stepwell.frontend.torch.exported:read_module",
         classes=("torch.nn.modules.module.Module",),
@@ -106,12 +129,6 @@ FORMATS: Sequence[Format] = (
 _PICKLED = (
     "a pickle of weights or TorchScript, neither of which is read",
     'write `torch.export.save(torch.export.export(module, args), "m.pt2")`',
-)
-SAVED_MODEL = "saved_model.pb"
-"""The file in the folder of a model of TensorFlow."""
-_SAVED = (
-    "a SavedModel of TensorFlow, of which only TFLite files are read",
-    "convert it: tf.lite.TFLiteConverter.from_saved_model(folder).convert() gives a .tflite file's bytes",
 )
 NOT_READ: Mapping[str, tuple[str, str]] = {
     ".pt": _PICKLED,
@@ -147,8 +164,7 @@ def format_of(model: object) -> Format:
     if isinstance(model, str | os.PathLike):
         path = Path(cast("str | os.PathLike[str]", model))
         expect_not_refused(path)
-        found = (each for each in formats() if path.name.endswith(tuple(each.suffixes)))
-        return next(found, FORMATS[0])  # whose reader says what is wrong with the file
+        return _format_of_file(path) or FORMATS[0]  # whose reader says what is wrong with the file
     names = {f"{base.__module__}.{base.__qualname__}" for base in type(model).__mro__}
     for each in formats():
         if not names.isdisjoint(each.classes):
@@ -156,6 +172,18 @@ def format_of(model: object) -> Format:
     kinds = ", ".join(dict.fromkeys(each.name for each in formats()))
     message = f"a model is a path, the bytes of an ONNX file, {kinds}; found {type(model).__name__}"
     raise StepwellError("bad-model", None, message)
+
+
+def _format_of_file(path: Path) -> Format | None:
+    """The kind of a file, or of a folder, by its name or its content; None for an unknown one."""
+    named = (each for each in formats() if path.name.endswith(tuple(each.suffixes)))
+    held = (each for each in formats() if each.content and (path / each.content).is_file())
+    return next(held, None) or next(named, None)
+
+
+def is_model_path(path: Path) -> bool:
+    """Whether a path is that of a model, by its suffix, or by the content of the folder that it is."""
+    return path.suffix in model_suffixes() or _format_of_file(path) is not None
 
 
 def with_keywords(model: object, keywords: Mapping[str, object]) -> object:
@@ -171,13 +199,10 @@ def is_onnx(model: object) -> bool:
 
 def expect_not_refused(path: Path) -> None:
     """Refuse a file of a kind that is recognized and not read. Raises: StepwellError `unknown-file-type`."""
-    if (path / SAVED_MODEL).is_file():
-        (note, help), kind = _SAVED, f"folder with {SAVED_MODEL}"
-    elif (refused := NOT_READ.get(path.suffix)) is not None:
-        (note, help), kind = refused, f"file that ends in {path.suffix}"
-    else:
+    if (refused := NOT_READ.get(path.suffix)) is None:
         return
-    message = f"a {kind} cannot be compiled"
+    note, help = refused
+    message = f"a file that ends in {path.suffix} cannot be compiled"
     raise StepwellError("unknown-file-type", str(path), message, note=f"it is {note}", help=help)
 
 

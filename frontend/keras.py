@@ -1,4 +1,4 @@
-"""Models of Keras 3, each a function of its backend: exported by PyTorch or by JAX, for any batch."""
+"""Models of Keras 3, each a function of its backend: exported by PyTorch, JAX or TensorFlow."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.stablehlo.jax_functions import read_jitted
+from stepwell.frontend.tensorflow.read import read_keras_model
 from stepwell.frontend.torch.exported import read_module
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array
@@ -24,11 +25,13 @@ def read_keras(model: Any, ctx: StepwellContext, example_inputs: object = None) 
     """
     A model as a module of level 0 for batches of any size; the sizes of images and the like are fixed.
 
-    Args: `example_inputs` are arrays, one an input; without them the model's own description is taken.
-    Raises: StepwellError `bad-model` for open sizes without examples; `unsupported` for the backend
-    tensorflow; `missing-package`, and as the readers of the backends.
+    Args: `example_inputs` are arrays, one an input; without them the model's own description is taken. On
+    tensorflow the batch of examples is the model's.
+    Raises: StepwellError `bad-model` for open sizes without examples; `unsupported` for another backend;
+    `missing-package`, and as the readers of the backends.
     """
-    backend = str(import_module("keras").config.backend())
+    if (backend := str(import_module("keras").config.backend())) == "tensorflow":
+        return read_keras_model(model, ctx, example_inputs)
     examples = _examples(model) if example_inputs is None else _arrays(example_inputs)
     if backend == "torch":
         torch: Any = import_module("torch")

@@ -28,7 +28,7 @@ from stepwell.tools.driver.ir_files import read_ir
 MIN_VERSION = (3, 13, 2)
 """Older versions can be led around the safe mode (CVE-2026-1462)."""
 _SECONDS = 600
-_BACKENDS = ("torch", "jax")
+_BACKENDS = ("torch", "jax", "tensorflow")
 
 
 def read_archive(path: Path, ctx: StepwellContext) -> ModuleOp:

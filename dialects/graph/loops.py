@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Self, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, region_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -26,8 +26,10 @@ from stepwell.dialects.graph.control_flow import (
     with_names,
     yield_of,
 )
+from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.types import Tensor, dims_of, tensor_type
 from stepwell.runtime.dims import UNKNOWN, Dim
+from stepwell.runtime.errors import StepwellError
 
 INDEX_TYPE = tensor_type(i64, [])
 """Of a trip count, and of the number of an iteration."""
@@ -114,6 +116,34 @@ def may_carry(carried: Attribute, given: Attribute, initial: Attribute) -> bool:
     types = (cast(Tensor, type) for type in (carried, given, initial))
     triples = zip(*(dims_of(type) for type in types), strict=True)
     return all(c.is_unknown or c.proves_equal(g) or _is_own(c, i) for c, g, i in triples)
+
+
+def widened(op: Operation, what: str, carried: Attribute, given: Attribute, names: list[str]) -> Attribute:
+    """
+    A carried type with a new symbol, entered into `names`, for each size that may change.
+
+    Args: `what` is the carried value in the error's text.
+    Raises: StepwellError `unsupported-dynamic-rank` for another rank or element type.
+    """
+    joined = joined_type(carried, given)
+    if joined is not None and carried.name != TensorType.name:
+        return joined
+    if joined is None:
+        raise StepwellError(
+            "unsupported-dynamic-rank",
+            op,
+            f"{what} changes from {carried} to {given}",
+            help="only sizes may change from one iteration to the next, not the number of dimensions",
+        )
+    tensor = cast(Tensor, carried)
+    dims: list[Dim] = []
+    for own, other in zip(dims_of(tensor), dims_of(cast(Tensor, given)), strict=True):
+        if own.proves_equal(other) or str(own) in names:
+            dims.append(own)
+            continue
+        names += fresh_symbols(op, 1)
+        dims.append(Dim.symbol(names[-1]))
+    return tensor_type(tensor.element_type, dims)
 
 
 def _is_own(carried: Dim, initial: Dim) -> bool:

@@ -7,10 +7,8 @@ from xdsl.ir import Dialect
 
 from stepwell.dialects.foreign.dialect import ForeignDialect
 from stepwell.dialects.stablehlo.structure import CaseOp as CaseOp
-from stepwell.dialects.stablehlo.structure import ChoiceOp as ChoiceOp
 from stepwell.dialects.stablehlo.structure import IfOp as IfOp
 from stepwell.dialects.stablehlo.structure import OperatorOp as OperatorOp
-from stepwell.dialects.stablehlo.structure import RegionsOp as RegionsOp
 from stepwell.dialects.stablehlo.structure import ReturnOp as ReturnOp
 from stepwell.dialects.stablehlo.structure import WeightOp as WeightOp
 from stepwell.dialects.stablehlo.structure import WhileOp as WhileOp
@@ -35,10 +33,8 @@ op_class, __getattr__ = FOREIGN.op_class, FOREIGN.lazy(__name__, "Stablehlo")
 __all__ = [
     "TABLE",
     "CaseOp",
-    "ChoiceOp",
     "IfOp",
     "OperatorOp",
-    "RegionsOp",
     "ReturnOp",
     "Stablehlo",
     "WeightOp",

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Sequence
+from xdsl.irdl import irdl_op_definition
 
-from xdsl.ir import Attribute, Region, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    traits_def,
-    var_operand_def,
-    var_region_def,
-    var_result_def,
-)
-from xdsl.traits import IsTerminator
-from xdsl.utils.exceptions import VerifyException
-
+from stepwell.dialects.foreign.control import ForeignChoiceOp, ForeignReturnOp, ForeignWhileOp
 from stepwell.dialects.foreign.structure import ForeignOperatorOp, ForeignWeightOp
 
 
@@ -47,7 +35,7 @@ class OperatorOp(ForeignOperatorOp):
 
 
 @irdl_op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(ForeignReturnOp):
     """
     The values that a region gives.
 
@@ -58,33 +46,9 @@ class ReturnOp(IRDLOperation):
 
     name = "stablehlo.return"
 
-    values = var_operand_def()
-    traits = traits_def(IsTerminator())
-
-    def __init__(self, values: Sequence[SSAValue]):
-        super().__init__(operands=[values])
-
-
-class RegionsOp(IRDLOperation, ABC):
-    """An op whose regions see the values around it."""
-
-    inputs = var_operand_def()
-    outputs = var_result_def()
-    bodies = var_region_def("single_block")
-
-    def __init__(
-        self, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], bodies: Sequence[Region]
-    ):
-        super().__init__(operands=[inputs], result_types=[result_types], regions=[bodies])
-
-    def verify_(self) -> None:
-        for region in self.bodies:
-            if not isinstance(region.block.last_op, ReturnOp):
-                raise VerifyException(f"a region of {self.name} must end in stablehlo.return")
-
 
 @irdl_op_definition
-class WhileOp(RegionsOp):
+class WhileOp(ForeignWhileOp):
     """
     The second region again and again, as long as the first one returns true.
 
@@ -103,25 +67,9 @@ class WhileOp(RegionsOp):
 
     name = "stablehlo.while"
 
-    def verify_(self) -> None:
-        super().verify_()
-        if len(self.bodies) != 2:
-            raise VerifyException(f"stablehlo.while must have 2 regions, found {len(self.bodies)}")
-        if any(len(region.block.args) != len(self.inputs) for region in self.bodies):
-            raise VerifyException(f"both regions must take {len(self.inputs)} values")
-
-
-class ChoiceOp(RegionsOp, ABC):
-    """A choice between regions without arguments."""
-
-    def verify_(self) -> None:
-        super().verify_()
-        if len(self.inputs) != 1 or len(self.bodies) < 2:
-            raise VerifyException(f"{self.name} must have an operand that chooses, and two regions or more")
-
 
 @irdl_op_definition
-class IfOp(ChoiceOp):
+class IfOp(ForeignChoiceOp):
     """
     The first region's values where the operand is true, else the second's.
 
@@ -138,7 +86,7 @@ class IfOp(ChoiceOp):
 
 
 @irdl_op_definition
-class CaseOp(ChoiceOp):
+class CaseOp(ForeignChoiceOp):
     """
     The values of the region whose number the operand is; of the last one for a number out of range.
 

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.dialects import stablehlo as dialect
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.constants import array_of, constant_attr
+from stepwell.dialects.foreign.control import ForeignRegionsOp
 from stepwell.dialects.graph.relations import is_bool
 from stepwell.dialects.graph_ir.state import named
 from stepwell.dialects.types import dims_of, tensor_of, tensor_type
@@ -29,7 +30,7 @@ from stepwell.frontend.stablehlo.parts import combination, extreme, extremes, op
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 
-_CONTROL: Mapping[str, type[dialect.RegionsOp]] = {
+_CONTROL: Mapping[str, type[ForeignRegionsOp]] = {
     "case": dialect.CaseOp,
     "if": dialect.IfOp,
     "while": dialect.WhileOp,
@@ -69,6 +70,8 @@ class _Translation:
             raise self._invalid("a function or a region has several blocks")
         blocks = source.body.blocks
         functions = [op for block in blocks for op in block.ops if isinstance(op, FuncOp)]
+        if any(name not in op.properties for op in functions for name in ("sym_name", "function_type")):
+            raise self._invalid("a function has no name, or no type")
         self._functions = {op.sym_name.data: op for op in functions}
         self._block = Block()
         self._count = 0

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from stepwell.dialects._xdsl import weights_of
-from stepwell.lowering.stablehlo_to_graph.control import StablehloPatterns
+from stepwell.lowering.stablehlo_to_graph.pattern import StablehloLowering, WeightLowering
 from stepwell.lowering.stablehlo_to_graph.support import CONVERSIONS
-from stepwell.lowering.to_graph import refuse_unknown, set_result_types
+from stepwell.lowering.to_graph import ForeignPatterns, refuse_unknown, set_result_types
 from stepwell.patterns.driver.conversion import convert
 from stepwell.runtime.errors import describe_location
 
@@ -36,7 +36,9 @@ class ConvertStablehloToGraphPass(ModulePass):
         """Refuse operations without a conversion, then convert the others."""
         _load_families()
         refuse_unknown(op, CONVERSIONS, describe_location, _HELP)
-        convert(op, StablehloPatterns(weights_of(ctx)), illegal=["stablehlo"])
+        convert(
+            op, ForeignPatterns(StablehloLowering(weights_of(ctx)), WeightLowering()), illegal=["stablehlo"]
+        )
         set_result_types(op)
 
 

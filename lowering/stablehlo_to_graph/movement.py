@@ -11,6 +11,7 @@ from stepwell.dialects.graph.relations import is_bool
 from stepwell.lowering.stablehlo_to_graph.support import Call, converts
 from stepwell.lowering.to_graph import Value
 from stepwell.runtime.dims import Dim
+from stepwell.runtime.errors import StepwellError
 
 
 @converts("reshape")
@@ -45,6 +46,9 @@ def dynamic_broadcast_in_dim(call: Call) -> Value:
 
 def _broadcast(call: Call, dims: Sequence[Dim]) -> Value:
     x, axes = call.tensor(), call.integers("broadcast_dimensions")
+    if len({*axes} & {*range(len(dims))}) != len(axes) or len(axes) != x.rank:
+        message = f"broadcast_in_dim: {x.rank} dimensions are at the axes {list(axes)} of {len(dims)}"
+        raise StepwellError("invalid-model", call.op, message)
     if sorted(axes) != list(axes):
         order = sorted(range(len(axes)), key=lambda i: axes[i])
         x, axes = x.transpose(order), [axes[i] for i in order]

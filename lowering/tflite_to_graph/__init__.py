@@ -23,6 +23,7 @@ FAMILIES = (
     "indexing",
     "movement",
     "norm",
+    "recurrent",
     "reduction",
     "resize",
     "sizes",

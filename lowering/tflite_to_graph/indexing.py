@@ -80,7 +80,8 @@ def dynamic_update_slice(call: Call) -> Value:
 def strided_slice(call: Call) -> Value:
     """Python's slices of the axes, with masks for bounds that are left out, new axes, and axes that go."""
     x = call.tensor()
-    begins, ends, steps = (call.operand_sizes(name) for name in ("begin", "end", "strides"))
+    begins, ends = call.positions("begin"), call.positions("end")
+    steps = call.operand_sizes("strides")
     masks = {
         name: call.integer(f"{name}_mask") for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     }

@@ -99,7 +99,7 @@ def split_v(call: Call) -> list[Value | None]:
 def slice_(call: Call) -> Value:
     """A part from some positions on; a size of -1 is all the rest."""
     x = call.tensor()
-    begins, sizes = call.operand_sizes("begin"), call.operand_sizes("size")
+    begins, sizes = call.positions("begin"), call.positions("size")
     limits = [
         dim if size == -1 else begin + size for begin, size, dim in zip(begins, sizes, x.dims, strict=True)
     ]

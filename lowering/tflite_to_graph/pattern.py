@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.ir import Attribute
 
-from stepwell.dialects import graph
+from stepwell.dialects import graph, tflite
 from stepwell.dialects.foreign import ForeignOp
 from stepwell.dialects.graph.relations import is_integer
 from stepwell.lowering.tflite_to_graph.support import CONVERSIONS, ON_CODES, Call, Scales
@@ -27,13 +27,6 @@ _RANGES: Mapping[str, tuple[float, float | None]] = {
     "RELU_N1_TO_1": (-1.0, 1.0),
 }
 """The bounds of fused activations."""
-INNER = frozenset(
-    (
-        "rnn unidirectional_sequence_rnn bidirectional_sequence_rnn lstm unidirectional_sequence_lstm "
-        "bidirectional_sequence_lstm svdf"
-    ).split()
-)
-"""Operators whose fused activation is inside of a cell."""
 
 
 class WeightLowering(ForeignWeightLowering):
@@ -85,7 +78,7 @@ def _finished(call: Call, position: int, value: Value | None) -> Value | None:
     """A result with the fused activation, as codes if the model has codes for it."""
     if value is None:
         return None
-    kind = None if call.op.SIGNATURE.name in INNER else call.value("fused_activation_function")
+    kind = None if call.op.SIGNATURE.name in tflite.RECURRENT else call.value("fused_activation_function")
     scales = call.result_scales(position) if position < len(call.op.results) else None
     if scales is None or value.element == call.element and is_integer(value.element):
         return value if kind in (None, "NONE") else _activated(call, value, str(kind))

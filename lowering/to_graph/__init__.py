@@ -13,6 +13,7 @@ from stepwell.lowering.to_graph.foreign_pass import ConvertForeignPass, Families
 from stepwell.lowering.to_graph.functions import BINARY, UNARY, enter_binary, enter_unary
 from stepwell.lowering.to_graph.operands import OperandCall, size_of
 from stepwell.lowering.to_graph.positions import bounds_of, same_pad, wrapped
+from stepwell.lowering.to_graph.run_time_sizes import bound_sizes
 
 __all__ = [
     "BINARY",
@@ -30,6 +31,7 @@ __all__ = [
     "Operand",
     "OperandCall",
     "Value",
+    "bound_sizes",
     "bounds_of",
     "enter_binary",
     "enter_unary",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -12,17 +12,23 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import ComplexType, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects import graph
 from stepwell.dialects.constants import Constant
 from stepwell.dialects.foreign import ForeignOp
+from stepwell.dialects.foreign.control import ForeignChoiceOp, ForeignReturnOp, ForeignWhileOp
 from stepwell.dialects.foreign.structure import ForeignOperatorOp, ForeignWeightOp
-from stepwell.dialects.graph.relations import differ
-from stepwell.dialects.types import dims_of, dtype_of, tensor_of
+from stepwell.dialects.types import dtype_of, tensor_of
+from stepwell.lowering.to_graph.agreement import agreed
 from stepwell.lowering.to_graph.calls import Conversions, Converted
+from stepwell.lowering.to_graph.control import (
+    ForeignChoiceLowering,
+    ForeignReturnLowering,
+    ForeignWhileLowering,
+)
 from stepwell.lowering.to_graph.expressions import Formula, Value
 from stepwell.patterns.driver.pattern_set import PatternSet
 from stepwell.runtime.errors import StepwellError
@@ -30,18 +36,24 @@ from stepwell.runtime.files.weights import WeightStore
 
 
 class ForeignPatterns(PatternSet):
-    """The patterns of a conversion: one for all operators of a table, one for weights."""
+    """The patterns of a conversion: one for all operators of a table, those of weights and control flow."""
 
     def __init__(self, calls: ForeignLowering, weights: RewritePattern):
         super().__init__(())
-        self._table = calls.CONVERSIONS
-        self._calls, self._weights = (calls,), (weights,)
+        self._table, self._calls = calls.CONVERSIONS, (calls,)
+        self._structure: Mapping[type[Operation], tuple[RewritePattern, ...]] = {
+            ForeignWeightOp: (weights,),
+            ForeignReturnOp: (ForeignReturnLowering(),),
+            ForeignWhileOp: (ForeignWhileLowering(self, calls),),
+            ForeignChoiceOp: (ForeignChoiceLowering(self, calls),),
+        }
 
     def of(self, op_type: type[Operation]) -> tuple[RewritePattern, ...]:
         """The patterns for a class."""
         if issubclass(op_type, ForeignOp):
             return self._calls if op_type.SIGNATURE.name in self._table else ()
-        return self._weights if issubclass(op_type, ForeignWeightOp) else ()
+        kinds = (kind for base in op_type.__mro__ if (kind := self._structure.get(base)) is not None)
+        return next(kinds, ())
 
 
 class ForeignWeightLowering(RewritePattern):
@@ -90,53 +102,11 @@ class ForeignLowering(RewritePattern, ABC):
         if len(values) != len(op.results):
             message = f"{title} has {len(op.results)} results in the program, and {len(values)} here"
             raise StepwellError("type-mismatch", op, message)
-        rewriter.replace(op, [], _agreed(op, values))
+        rewriter.replace(op, [], agreed(op, title, values))
 
 
 def _element(value: SSAValue) -> Attribute | None:
     return tensor_of(value).element_type if isinstance(value.type, TensorType) else None
-
-
-def _agreed(op: ForeignOp, values: Sequence[Value | None]) -> list[SSAValue | None]:
-    """The values that replace the results of a call, which have the program's types."""
-    agreed: list[SSAValue | None] = []
-    for result, value in zip(op.results, values, strict=True):
-        if value is None:
-            if any(True for _ in result.uses):
-                message = f"{op.SIGNATURE.name}: result {result.index} is not computed"
-                raise StepwellError("unsupported", op, message)
-            agreed.append(None)
-        else:
-            agreed.append(_with_type(op, result, value))
-    return agreed
-
-
-def _with_type(op: ForeignOp, result: OpResult, value: Value) -> SSAValue:
-    """
-    A value under the sizes that the program records, which may be other expressions for the same numbers.
-
-    A size that it leaves open, or a rank, is that of the value.
-    Raises: StepwellError `type-mismatch` where they are provably different.
-    """
-    is_other = value.element != _recorded_element(result)
-    is_ranked = isinstance(result.type, TensorType)
-    recorded = dims_of(result.type) if is_ranked else value.dims
-    if is_other or value.rank != len(recorded) or any(map(differ, value.dims, recorded)):
-        raise StepwellError(
-            "type-mismatch",
-            op,
-            f"{op.SIGNATURE.name} makes {value.ssa.type}, and the program records {result.type}",
-            help="the conversion or the program is wrong: please report it",
-        )
-    wanted = tuple(own if dim.is_unknown else dim for own, dim in zip(value.dims, recorded, strict=True))
-    if value.dims == wanted:
-        return value.ssa
-    return value.formula.op(graph.ReshapeOp(value.ssa, wanted)).ssa
-
-
-def _recorded_element(result: OpResult) -> Attribute:
-    """The element type of a result, whose rank may not be known."""
-    return cast("TensorType[Attribute]", result.type).element_type
 
 
 def refuse_unknown(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from pathlib import Path
 
@@ -23,8 +24,21 @@ def test_the_tables_are_those_of_the_installed_schema() -> None:
     assert generator.SIGNATURES.read_text(encoding="utf-8") == generator.signatures_text(schema)
 
 
+def test_the_stored_programs_have_the_results_of_the_installed_kernels() -> None:
+    from tests.frontends.tflite.programs import PROGRAMS
+
+    with zipfile.ZipFile(ROOT / "tests" / "models" / "tflite" / "programs.zip") as archive:
+        for name, make in PROGRAMS.items():
+            calls = make()
+            assert archive.read(f"{name}.tflite") == calls.model, name
+            with np.load(io.BytesIO(archive.read(f"{name}.npz"))) as stored:
+                for i, results in enumerate(calls.results()):
+                    for j, result in enumerate(results):
+                        assert np.allclose(stored[f"out{i}_{j}"], result), name
+
+
 def test_the_stored_models_have_the_results_of_the_installed_kernels(tmp_path: Path) -> None:
-    from tests.frontends.tflite_case_list import cases
+    from tests.frontends.tflite.case_list import cases
 
     with zipfile.ZipFile(ROOT / "tests" / "models" / "tflite" / "operators.zip") as archive:
         for case in cases():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stepwell.frontend.formats import model_suffixes
+from stepwell.frontend.formats import is_model_path, model_suffixes
 from stepwell.runtime.devices.table import PART_BACKENDS
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.image import ModelImage
@@ -38,7 +38,7 @@ def is_requantized(image: ModelImage) -> bool:
 
 def expect_reference(path: Path) -> None:
     """Require a file of a model, which has a reference. Raises: StepwellError `no-reference`."""
-    if path.suffix not in model_suffixes():
+    if not is_model_path(path):
         raise StepwellError(
             "no-reference",
             str(path),

@@ -57,9 +57,9 @@ class Part:
 
 def is_model_file(path: Path) -> bool:
     """Whether a file is a model, not IR as text."""
-    from stepwell.frontend.formats import model_suffixes
+    from stepwell.frontend.formats import is_model_path
 
-    return path.suffix in model_suffixes()
+    return is_model_path(path)
 
 
 def weights_beside(path: Path) -> Path:

@@ -75,7 +75,7 @@ def kept_model(model: Model, options: CompileOptions) -> KeptModel | None:
     if not isinstance(model, str | Path) or not _is_keyed(options) or _has_pass_context(options) or UNKEYED:
         return None
     path = Path(model)
-    if path.suffix in (".mlir", ".keras"):  # one has its weights beside it, the other depends on keras
+    if path.suffix in (".mlir", ".keras", ".pb"):  # weights beside it; read by keras; read by tensorflow
         return None
     try:
         tuned = [digest_of(memoryview(file.read_bytes())) for file in database_files(options.tuning_db)]

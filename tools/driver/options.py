@@ -372,9 +372,11 @@ def check_suffix(path: Path, known: Sequence[str] = ()) -> None:
     """Refuse a file by its name, unless it is a model, IR or an artifact. Raises: StepwellError."""
     known = known or source_suffixes(".stepwell")
     if path.suffix not in known:
-        from stepwell.frontend.formats import expect_not_refused
+        from stepwell.frontend.formats import expect_not_refused, is_model_path
 
         expect_not_refused(path)
+        if is_model_path(path):  # a folder
+            return
         raise StepwellError(
             "unknown-file-type",
             str(path),

@@ -22,10 +22,11 @@ TFLITE_PAGE, STABLEHLO_PAGE = "frontends/tflite-operators.md", "frontends/stable
 def tflite_page(generated: str) -> str:
     """The page of TFLite. Args: `generated` is the line that marks generated pages."""
     converted = tflite_to_graph.converted_operators()
+    control = ", ".join(f"`{name}`" for name in tflite.CONTROL)
     text = (
         f"The {len(converted)} builtin operators of TFLite with a conversion to level 1, of "
-        f"{len(tflite.TABLE)}\nin the table of the `tflite` dialect. "
-        "A model with others is refused with all their names."
+        f"{len(tflite.TABLE)}\nin the table of the `tflite` dialect, beside {control},\n"
+        "which the reader makes regions and states of. A model with others is refused with all their names."
     )
     names = ("Which operators of TFLite are converted", generated, text)
     return _page(names, tflite_to_graph.FAMILIES, tflite_to_graph.family_of, converted, "tflite_to_graph")

@@ -53,6 +53,8 @@ _PLAIN: Mapping[str, str] = {
     "u32": "int",
 }
 """The types of signatures by those of fields."""
+_COMPOSITE = "StableHLOCompositeOptions"
+"""The table of StableHLO that is read: of calls of a subgraph under a name."""
 _FLAGS = re.compile(r"number_types\.(Bool|Int\d+|Uint\d+|Float\d+)Flags")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SLOT = re.compile(r"self\._tab\.Offset\((\d+)\)")
@@ -155,7 +157,7 @@ def _tables(schema: Any) -> list[str]:
         for name, value in _items(schema)
         if inspect.isclass(value)
         and hasattr(value, "Init")
-        and not name.startswith(("Stablehlo", "StableHLO"))
+        and (name == _COMPOSITE or not name.startswith(("Stablehlo", "StableHLO")))
     ]
     return [name for name in found if hasattr(schema, f"{name}T")]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -13,16 +12,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects._xdsl import set_type
-from stepwell.dialects.graph.control_flow import joined_type, yield_of
-from stepwell.dialects.graph.loops import may_carry
-from stepwell.dialects.graph.symbols import fresh_symbols
+from stepwell.dialects.graph.control_flow import yield_of
+from stepwell.dialects.graph.loops import may_carry, widened
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import Tensor, dims_of, tensor_type
+from stepwell.dialects.types import dims_of
 from stepwell.lowering.onnx_to_graph.builder import builder
 from stepwell.lowering.onnx_to_graph.control.regions import RegionLowering, drop
 from stepwell.lowering.onnx_to_graph.shape_values import assume_equal
-from stepwell.runtime.dims import Dim
-from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.meaning import Array
 
@@ -104,7 +100,9 @@ def converted_body(
             type = types[first + index]
             if not may_carry(type, value.type, init.type):
                 changed = True
-                types[first + index] = _widened(op, index, type, value.type, names)
+                types[first + index] = widened(
+                    op, f"{op.op_type}: carried value {index}", type, value.type, names
+                )
         region = trial.detach_region(trial.regions[0])
         drop(trial)
         if not changed:
@@ -139,39 +137,8 @@ def _set_argument(arg: BlockArgument, type: Attribute, location: LocationAttr) -
     set_type(arg, type)
     if declared.name != TensorType.name or type.name != TensorType.name:
         return
-    if len(dims_of(_tensor(declared))) == 1 and not dims_of(_tensor(type)):
+    if len(dims_of(declared)) == 1 and not dims_of(type):
         shaped = graph.ReshapeOp(arg, [1])
         arg.replace_all_uses_with(shaped.result)
         builder(InsertPoint.at_start(arg.block), location).insert(shaped)
         shaped.operands[0] = arg
-
-
-def _tensor(type: Attribute) -> Tensor:
-    """A type as a ranked tensor type."""
-    assert isinstance(type, TensorType)
-    return cast(Tensor, type)
-
-
-def _widened(
-    op: onnx.OnnxOp, index: int, carried: Attribute, given: Attribute, names: list[str]
-) -> Attribute:
-    """A carried type with a new symbol for each size that may change."""
-    joined = joined_type(carried, given)
-    if joined is not None and carried.name != TensorType.name:
-        return joined
-    if joined is None:
-        raise StepwellError(
-            "unsupported-dynamic-rank",
-            op,
-            f"{op.op_type}: carried value {index} changes from {carried} to {given}",
-            help="only sizes may change from one iteration to the next, not the number of dimensions",
-        )
-    tensor = _tensor(carried)
-    dims: list[Dim] = []
-    for own, other in zip(dims_of(tensor), dims_of(_tensor(given)), strict=True):
-        if own.proves_equal(other) or str(own) in names:
-            dims.append(own)
-            continue
-        names += fresh_symbols(op, 1)
-        dims.append(Dim.symbol(names[-1]))
-    return tensor_type(tensor.element_type, dims)

@@ -17,3 +17,32 @@ func.func @weight() {
   %y = "tflite.weight"() <{value = dense<1.0> : tensor<2xf32>}> : () -> tensor<3xf32>
   func.return
 }
+// -----
+func.func @arguments(%c: tensor<i1>, %x: tensor<4xf32>) {
+  // expected-error: both regions must take 1 values
+  %y = "tflite.while"(%x) ({
+    "tflite.return"(%c) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%b: tensor<4xf32>):
+    "tflite.return"(%b) : (tensor<4xf32>) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+// -----
+func.func @choices(%c: tensor<i1>, %x: tensor<4xf32>) {
+  // expected-error: tflite.if must have an operand that chooses, and two regions or more
+  %y = "tflite.if"(%c) ({
+    "tflite.return"(%x) : (tensor<4xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<4xf32>
+  func.return
+}
+// -----
+func.func @end(%c: tensor<i1>, %x: tensor<4xf32>) {
+  // expected-error: a region of tflite.if must end in tflite.return
+  %y = "tflite.if"(%c) ({
+    "tflite.return"(%x) : (tensor<4xf32>) -> ()
+  }, {
+    graph.yield %x : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<4xf32>
+  func.return
+}

@@ -40,7 +40,7 @@ class Mine(Module):
 def test_files_are_found_by_suffix() -> None:
     assert format_of("a/m.pt2").name == "an exported PyTorch program"
     assert format_of(Path("m.onnx")) is FORMATS[0] and format_of("unknown.x") is FORMATS[0]
-    known = ".onnx .stablehlo .mlpackage .mlmodel -symbol.json .json .tflite .pt2 .keras"
+    known = ".onnx .stablehlo .mlpackage .mlmodel -symbol.json .json .tflite .pt2 .keras .pb"
     assert list(model_suffixes()) == known.split()
     assert format_of("a/m-symbol.json").name == "an MXNet symbol"
     assert format_of("a/inference.json").name == "a Paddle program"
@@ -89,14 +89,6 @@ def test_files_that_are_recognized_and_not_read(name: str, help: str) -> None:
             attempt()
         assert caught.value.code == "unknown-file-type"
         assert help in caught.value.render()
-
-
-def test_a_model_of_tensorflow_is_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "saved_model.pb").write_bytes(b"")
-    for attempt in (stepwell.compile, stepwell.read):
-        with pytest.raises(stepwell.StepwellError, match="folder with saved_model.pb") as caught:
-            attempt(tmp_path)
-        assert caught.value.code == "unknown-file-type" and "TFLiteConverter" in caught.value.render()
 
 
 @pytest.fixture

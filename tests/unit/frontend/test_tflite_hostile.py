@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from tests.unit.frontend.damaged import mutated, survives
 
 SAMPLES = ROOT / "tests" / "models" / "tflite"
 WHOLE = (SAMPLES / "classifier.tflite").read_bytes()
+PROGRAMS = zipfile.ZipFile(SAMPLES / "programs.zip")
+PROGRAM = PROGRAMS.read("counter.tflite")
 MUTATIONS = 1000
 
 
@@ -34,7 +37,7 @@ def refused(data: bytes, folder: Path) -> stepwell.StepwellError:
 )
 def test_damaged_files_are_models_or_errors(shard: int, tmp_path: Path) -> None:
     rng, begin = random.Random(shard), time.perf_counter()
-    samples = [WHOLE, (SAMPLES / "quantized.tflite").read_bytes()]
+    samples = [WHOLE, (SAMPLES / "quantized.tflite").read_bytes(), PROGRAM, PROGRAMS.read("nested.tflite")]
     for _ in range(MUTATIONS // 20):
         path = tmp_path / "m.tflite"
         path.write_bytes(mutated(rng.choice(samples), rng, 8))
@@ -75,3 +78,31 @@ def test_a_vector_that_is_longer_than_the_file(tmp_path: Path) -> None:
 def test_many_offsets_to_one_table_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("stepwell.frontend.tflite.flatbuffer.MAX_TABLES", 20)
     assert "more than 20 tables" in refused(WHOLE, tmp_path).message
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [(0, "subgraph 0 calls itself"), (9, "subgraph 9 does not exist"), (-1, "subgraph -1 does not exist")],
+)
+def test_calls_of_other_graphs(
+    number: int, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("stepwell.frontend.tflite.control._number", lambda *_: number)
+    for name in ("branches", "powers", "counter"):
+        error = refused(PROGRAMS.read(f"{name}.tflite"), tmp_path)
+        assert error.code == "invalid-model" and message in error.message
+
+
+def test_graphs_that_do_not_fit_their_calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("stepwell.frontend.tflite.control._number", lambda *_: 1)
+    error = refused(PROGRAMS.read("powers.tflite"), tmp_path)  # the graph of the condition for both
+    assert error.where == 'm.tflite: node "count"'
+    assert error.message == "while has 3 results, its subgraph 1"
+
+
+def test_operators_are_counted_where_graphs_are_called(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("stepwell.frontend.tflite.body.MAX_OPERATORS", 3)
+    error = refused(PROGRAMS.read("nested.tflite"), tmp_path)
+    assert error.code == "too-large" and "more than 3 operators" in error.message

@@ -29,3 +29,15 @@ func.func @groups(%x: tensor<2x2x4xf32>, %w: tensor<2x2x1xf32>) {
   %y = "stablehlo.convolution"(%x, %w) {dimension_numbers = "[b, f, 0]x[o, i, 0]->[b, f, 0]", batch_group_count = 2 : i64} : (tensor<2x2x4xf32>, tensor<2x2x1xf32>) -> tensor<1x2x4xf32>
   func.return
 }
+// -----
+func.func @axes(%x: tensor<4xf32>) {
+  // expected-error: broadcast_in_dim: 1 dimensions are at the axes [2] of 2
+  %y = "stablehlo.broadcast_in_dim"(%x) {broadcast_dimensions = [2]} : (tensor<4xf32>) -> tensor<2x4xf32>
+  func.return
+}
+// -----
+func.func @count(%x: tensor<4xf32>) {
+  // expected-error: broadcast_in_dim: 1 dimensions are at the axes [0, 1] of 2
+  %y = "stablehlo.broadcast_in_dim"(%x) {broadcast_dimensions = [0, 1]} : (tensor<4xf32>) -> tensor<2x4xf32>
+  func.return
+}

@@ -21,6 +21,7 @@ _TYPES = {
     "int32": "INT32",
     "int64": "INT64",
     "bool": "BOOL",
+    "resource": "RESOURCE",
 }
 
 
@@ -44,13 +45,33 @@ class Quantized:
 
 @dataclass
 class ModelBuilder:
-    """A model of one subgraph."""
+    """A graph of a model: the main one, or one that operators of others call."""
 
     tensors: list[Any] = field(default_factory=list)
     buffers: list[Any] = field(default_factory=list)
     operators: list[Any] = field(default_factory=list)
     codes: list[Any] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
+    outputs: Sequence[int] = ()
+    graphs: list[ModelBuilder] = field(default_factory=list)
+
+    def graph(self) -> tuple[int, ModelBuilder]:
+        """Another graph of the model: its number and its builder, whose `outputs` are to be set."""
+        made = ModelBuilder(buffers=self.buffers, codes=self.codes, graphs=self.graphs)
+        self.graphs.append(made)
+        return len(self.graphs), made
+
+    def variable(self, name: str, shape: Sequence[int], dtype: str = "float32", **more: Any) -> int:
+        """A tensor of zeros that lives between calls."""
+        number = self.tensor(name, shape, dtype, **more)
+        self.tensors[number].isVariable = True
+        return number
+
+    def resource(self, name: str) -> int:
+        """The handle of a variable, as an operator `VAR_HANDLE` gives it."""
+        handle = self.tensor(name, [], "resource")
+        self.operator("VAR_HANDLE", [], [handle], "VarHandle", container="", sharedName=name)
+        return handle
 
     def tensor(
         self,
@@ -127,15 +148,22 @@ class ModelBuilder:
         self.codes.append(code)
         return len(self.codes) - 1
 
+    def made(self, number: int) -> Any:
+        """The graph as a table of the file."""
+        graph = schema().SubGraphT()
+        graph.tensors, graph.operators = self.tensors, self.operators
+        graph.inputs, graph.outputs = self.inputs, list(self.outputs)
+        graph.name = f"graph{number}" if number else "main"
+        return graph
+
     def finish(
         self, outputs: Sequence[int], signature: Mapping[str, Mapping[str, int]] | None = None
     ) -> bytes:
         """The bytes of the file. `signature` maps names to tensors, of `inputs` and of `outputs`."""
         flatbuffers = import_module("flatbuffers")
-        model, graph = schema().ModelT(), schema().SubGraphT()
-        graph.tensors, graph.operators = self.tensors, self.operators
-        graph.inputs, graph.outputs, graph.name = self.inputs, list(outputs), "main"
-        model.version, model.subgraphs, model.operatorCodes = 3, [graph], self.codes
+        self.outputs, model = outputs, schema().ModelT()
+        model.subgraphs = [each.made(number) for number, each in enumerate([self, *self.graphs])]
+        model.version, model.operatorCodes = 3, self.codes
         model.buffers = [schema().BufferT(), *self.buffers]
         if signature is not None:
             made = schema().SignatureDefT()

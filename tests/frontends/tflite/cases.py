@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.frontends.tflite_models import Array, ModelBuilder, Quantized, reference, schema
+from tests.frontends.tflite.models import Array, ModelBuilder, Quantized, reference, schema
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """
 Writes the samples of `tests/models/tflite/`: models as TFLite files, with the results of LiteRT's reference
-kernels. Run `python -m tests.frontends.write_tflite_samples` where ai-edge-litert is installed.
+kernels. Run `python -m tests.frontends.tflite.write_samples` where ai-edge-litert is installed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.frontends.tflite_case_list import cases
-from tests.frontends.tflite_models import Array, ModelBuilder, Quantized, reference, schema
+from tests.frontends.tflite import programs
+from tests.frontends.tflite.case_list import cases
+from tests.frontends.tflite.models import Array, ModelBuilder, Quantized, reference, schema
 
-FOLDER = Path(__file__).resolve().parents[1] / "models" / "tflite"
+FOLDER = Path(__file__).resolve().parents[2] / "models" / "tflite"
 Sample = tuple[bytes, Sequence[Array]]
 
 
@@ -120,6 +121,18 @@ def write_operators() -> None:
             archive.writestr(zipfile.ZipInfo(f"{case.name}.npz"), stream.getvalue(), zipfile.ZIP_DEFLATED)
 
 
+def write_programs() -> None:
+    """Write the models of several graphs, with the inputs and results of calls, into one archive."""
+    with zipfile.ZipFile(FOLDER / "programs.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, make in programs.PROGRAMS.items():
+            calls, stream = make(), io.BytesIO()
+            given, found = calls.inputs, calls.results()
+            arrays = programs.numbered(given, "in") | programs.numbered(found, "out")
+            np.savez(stream, **arrays)
+            archive.writestr(zipfile.ZipInfo(f"{name}.tflite"), calls.model, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npz"), stream.getvalue(), zipfile.ZIP_DEFLATED)
+
+
 def numbered(kind: str, arrays: Sequence[Array]) -> dict[str, Any]:
     """Arrays by names: `in0`, `in1`, …."""
     return {f"{kind}{i}": each for i, each in enumerate(arrays)}
@@ -129,6 +142,7 @@ def main() -> None:
     """Write all samples."""
     FOLDER.mkdir(exist_ok=True)
     write_operators()
+    write_programs()
     for name, make in SAMPLES.items():
         model, inputs = make()
         (FOLDER / f"{name}.tflite").write_bytes(model)

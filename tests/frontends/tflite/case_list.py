@@ -1,4 +1,4 @@
-"""The cases of `tflite_cases`: for each converted operator some operands and options."""
+"""The cases of `cases`: for each converted operator some operands and options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tests.frontends.tflite_cases import (
+from tests.frontends.tflite.cases import (
     C,
     Case,
     X,
@@ -23,7 +23,7 @@ from tests.frontends.tflite_cases import (
     wq,
     yq,
 )
-from tests.frontends.tflite_models import Quantized, schema
+from tests.frontends.tflite.models import Quantized, schema
 
 _I32, _I64, _BOOL = Y("int32"), Y("int64"), Y("bool")
 

@@ -1,0 +1,1 @@
+"""Models of TensorFlow, by its own converter to TFLite in a process of its own."""

@@ -1,0 +1,1 @@
+"""Sample models of TFLite, written by the classes of its schema."""
