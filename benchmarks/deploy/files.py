@@ -17,10 +17,10 @@ import stepwell
 from benchmarks.deploy.figures import Figure, judged, skipped
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, model_path
 from stepwell.runtime.files.exported import SYSTEM_SUFFIXES
-from stepwell.runtime.targets.triples import system_of
 from stepwell.runtime.machine.target import C_TARGET
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.targets.cpu import cpu_rows
+from stepwell.runtime.targets.triples import system_of
 
 TINY = """
 <ir_version: 8, opset_import: ["" : 17]>
