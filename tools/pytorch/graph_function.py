@@ -111,7 +111,7 @@ class Executable:
     def __call__(self, arguments: Tensors) -> list[Any]:
         """The results for all inputs of the graph."""
         arrays = self.model.invoke([feed(arguments) for feed in self._feeds])
-        outputs = [write(array) for write, array in zip(self._writers, arrays, strict=True)]
+        outputs = [write(array) for write, array in zip(self._writers, arrays, strict=False)]
         for number, output in self._calls.written:
             arguments[number].copy_(outputs[output])
         return [result(arguments, outputs) for result in self._results]
