@@ -71,7 +71,7 @@ class GraphFunction:
             return found[1]
         return self._changed(weights, found)
 
-    def _changed(self, weights: Tensors, found: tuple[WeightKeys, Executable] | None) -> Executable:
+    def _changed(self, weights: tuple[Any, ...], found: tuple[WeightKeys, Executable] | None) -> Executable:
         """The code for weights that are new, or other than they were."""
         if found is not None and found[0].are_of(weights):
             self._changes += 1
