@@ -38,7 +38,7 @@ def unbind(call: Call) -> list[Value]:
     """The parts at all positions of an axis, without the axis."""
     axis = call.axis()
     pieces = _split(call, axis, [Dim.of(1)] * len(call.op.results))
-    return [piece.reshape(call.dims) for piece in pieces]
+    return [piece.squeeze(axis) for piece in pieces]
 
 
 @converts("cat.default", "concat.default", "concatenate.default")
