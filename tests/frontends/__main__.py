@@ -42,16 +42,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in names:
         known = () if args.again else _passed(args.results, state)
         begin = monotonic()
-        outcomes[name] = "passed before" if name in known else _run(every[name], args.results / f"{name}.txt")
+        outcomes[name] = (
+            "passed before" if name in known else run_part(every[name], args.results / f"{name}.txt")
+        )
         print(f"{name}: {outcomes[name]} ({monotonic() - begin:.0f} s)", flush=True)
         if outcomes[name] == "passed":
             _note(args.results, state, name)
-    failed = [name for name in names if outcomes[name] == "failed"]
-    skipped = [name for name in names if outcomes[name] == "skipped"]
-    print(
-        f"{len(names)} parts; failed: {', '.join(failed) or 'none'}; skipped: {', '.join(skipped) or 'none'}"
-    )
-    return 1 if failed else 0
+    for outcome in ("failed", "skipped"):
+        found = [name for name in names if outcomes[name] == outcome]
+        print(f"{outcome}: {len(found)} of {len(names)} parts {' '.join(found)}".rstrip())
+    return 1 if "failed" in outcomes.values() else 0
 
 
 def parts() -> Mapping[str, Sequence[str]]:
@@ -60,7 +60,7 @@ def parts() -> Mapping[str, Sequence[str]]:
     found: dict[str, Sequence[str]] = {
         f"torch-{name}": [f"{TESTS}/test_torch_{name}.py"] for name in OF_TORCH
     }
-    for name in _models_of_torch():
+    for name in models_of_torch():
         found[f"torch-model-{name}"] = [f"{models}::{test}[{name}]" for test in OF_A_MODEL]
     found["torch-models"] = [models, *(f"--deselect={models}::{test}" for test in OF_A_MODEL)]
     for shard in range(OPERATOR_SHARDS):
@@ -70,7 +70,7 @@ def parts() -> Mapping[str, Sequence[str]]:
     return found | {"upstream": ["tests/unit/tools/upstream"]}
 
 
-def _models_of_torch() -> Sequence[str]:
+def models_of_torch() -> Sequence[str]:
     """The names of the models; none where torch is missing."""
     command = [sys.executable, "-c", "from tests.frontends.torch_cases import CASES; print(*CASES)"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -86,7 +86,7 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     return parser.parse_args(argv)
 
 
-def _run(arguments: Sequence[str], log: Path) -> str:
+def run_part(arguments: Sequence[str], log: Path) -> str:
     """The outcome of a part, whose output goes to a file: `passed`, `failed`, or `skipped` for all of it."""
     log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *arguments]
