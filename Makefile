@@ -59,10 +59,11 @@ derivatives: .venv/with-test
 	$(PYTEST) tests/derivatives
 
 # Models of other frameworks, which are installed for it: the samples of torch's own database of operators against
-# a ledger, models by export and by torch.compile, and the pages of docs/frontends; `FRONTENDS="-k ops"` runs a
-# part. Upstream MLIR, of the extra `mlir`, verifies and runs the text of levels 2 to 4.
+# a ledger, models by export and by torch.compile, and the pages of docs/frontends, in parts of at most ten minutes.
+# Upstream MLIR, of the extra `mlir`, verifies and runs the text of levels 2 to 4. Goes on where it was ended;
+# `FRONTENDS="torch-operators --shard 1/4"` runs a part.
 frontends: .venv/with-test .venv/with-torch .venv/with-jax .venv/with-sklearn .venv/with-frontends .venv/with-timm .venv/with-mlir frontends-tensorflow
-	$(PYTEST) -n 1 tests/frontends tests/unit/tools/upstream $(FRONTENDS)
+	$(BIN)/python -m tests.frontends $(FRONTENDS)
 
 # TensorFlow (1.6 GB) has an environment of its own: other frameworks want other versions of what it needs.
 frontends-tensorflow: .venv/tensorflow/installed

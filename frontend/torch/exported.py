@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.frontend.torch.build import build_module
 from stepwell.frontend.torch.decompositions import decompositions
+from stepwell.frontend.torch.direct import is_direct
 from stepwell.frontend.torch.export import exported_program
 from stepwell.frontend.torch.fx_nodes import NAME, bound_of, is_tensor, node_records, record_of
 from stepwell.frontend.torch.given_weights import given_weights
@@ -54,8 +55,8 @@ def read_torch(
     Raises: StepwellError `unsupported` for values that are no dense tensors in memory.
     """
     torch_package()
-    decomposed = program.run_decompositions(decompositions())
-    record = _Reader(decomposed).program()
+    simple = program if is_direct(program) else program.run_decompositions(decompositions())
+    record = _Reader(simple).program()
     record.symbol_names = dict(symbol_names or {})
     # Guards of a version of torch before 2.9 are not in the program.
     record.guards = tuple(getattr(program, "_guards_code", ())) if check_guards else ()

@@ -209,6 +209,10 @@ class Value:
         """The value with dimensions of size 1 at some axes of the result."""
         return self.formula.op(graph.ExpandDimsOp(self.ssa, sorted(axes))) if axes else self
 
+    def squeeze(self, *axes: int) -> Value:
+        """The value without some axes, of size 1."""
+        return self.formula.op(graph.SqueezeOp(self.ssa, sorted(axes))) if axes else self
+
     def transpose(self, perm: Sequence[int]) -> Value:
         """The dimensions in another order."""
         return self if list(perm) == sorted(perm) else self.formula.op(graph.TransposeOp(self.ssa, perm))
@@ -227,7 +231,7 @@ class Value:
 
     def at(self, axis: int, index: int) -> Value:
         """The part of the value at a position along an axis, without that axis."""
-        return self.formula.op(graph.SqueezeOp(self.slice(axis, index, index + 1).ssa, [axis % self.rank]))
+        return self.slice(axis, index, index + 1).squeeze(axis % self.rank)
 
     def reduce(self, kind: str, axes: Sequence[int], *, keep_dims: bool = False) -> Value:
         """A reduction along axes; the value itself if there are none."""

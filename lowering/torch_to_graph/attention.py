@@ -25,7 +25,7 @@ def _attention(call: Call, mask: Value | None) -> Value:
         heads[2].ssa,
         None if heads[3] is None else heads[3].ssa,
         scale=scale,
-        zero_masked=True,
+        zero_masked=heads[3] is not None and not call.flag("is_causal"),  # a causal mask leaves each a key
     )
     return call.at.op(op).reshape(call.dims)
 

@@ -107,6 +107,8 @@ def _enter(names: Mapping[str, object], convert: Callable[..., Value]) -> None:
 
 
 _enter(_ARITHMETIC, _arithmetic)
+add_conversion("max.other", partial(_arithmetic, Value.maximum))
+add_conversion("min.other", partial(_arithmetic, Value.minimum))
 _enter(_COMPARISONS, _comparison)
 _enter(_LOGIC, _logic)
 

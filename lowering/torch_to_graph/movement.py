@@ -15,12 +15,25 @@ from stepwell.runtime.dims import Dim
 
 
 @converts("view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints", "unflatten.int")
-@converts("squeeze.default", "squeeze.dim", "squeeze.dims", "view_as.default", "reshape_as.default")
-@converts("ravel.default", "atleast_1d.default", "atleast_2d.default")
-@converts("atleast_3d.default")
+@converts("view_as.default", "reshape_as.default", "ravel.default")
+@converts("atleast_1d.default", "atleast_2d.default", "atleast_3d.default")
 def reshaped(call: Call) -> Value:
     """The elements in the shape that the program records."""
     return call.tensor().reshape(call.dims)
+
+
+@converts("squeeze.default", "squeeze.dim", "squeeze.dims")
+def squeeze(call: Call) -> Value:
+    """The value without its axes of size 1, or those of them that are named."""
+    x = call.tensor()
+    title = call.op.SIGNATURE.name
+    axes = (
+        range(x.rank)
+        if title == "aten.squeeze.default"
+        else {axis % max(x.rank, 1) for axis in call.integers("dim")}
+    )
+    dropped = [axis for axis in axes if axis < x.rank and x.dims[axis] == 1]
+    return x.squeeze(*dropped)
 
 
 @converts("unsqueeze.default")
@@ -121,8 +134,7 @@ def select(call: Call) -> Value:
     x, axis = call.tensor(), call.axis()
     (index,) = call.sizes("index")
     start = index + x.dims[axis] if index.is_static and index.value < 0 else index
-    dims = [dim for i, dim in enumerate(x.dims) if i != axis]
-    return x.slice(axis, start, start + 1).reshape(dims)
+    return x.slice(axis, start, start + 1).squeeze(axis)
 
 
 @converts("slice.Tensor")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import is_bool
 from stepwell.lowering.to_graph import Value
 from stepwell.lowering.torch_to_graph.support import Call, converts
 from stepwell.runtime.dims import Dim
@@ -37,7 +38,7 @@ def unbind(call: Call) -> list[Value]:
     """The parts at all positions of an axis, without the axis."""
     axis = call.axis()
     pieces = _split(call, axis, [Dim.of(1)] * len(call.op.results))
-    return [piece.reshape(call.dims) for piece in pieces]
+    return [piece.squeeze(axis) for piece in pieces]
 
 
 @converts("cat.default", "concat.default", "concatenate.default")
@@ -98,3 +99,21 @@ def meshgrid(call: Call) -> list[Value]:
         shape[order[i]] = each.dims[0] if each.rank else Dim.of(1)
         results.append(each.reshape(shape).broadcast_to(call.dims))
     return results
+
+
+@converts("diff.default")
+def diff(call: Call) -> Value:
+    """The differences of neighbours along an axis, `n` times; of truth values, whether they differ."""
+    x, axis, times = call.tensor(), call.axis(), call.integer("n")
+    if times == 0:
+        return x
+    given = [call.optional("prepend"), x, call.optional("append")]
+    pieces = [each.cast(call.element) for each in given if each is not None]
+    x = pieces[0] if len(pieces) == 1 else call.at.concat(pieces, axis)
+    for _ in range(times):
+        size = x.dims[axis]
+        if size == 0:
+            break
+        after, before = x.slice(axis, 1, size), x.slice(axis, 0, size - 1)
+        x = call.at.op(graph.XorOp(after.ssa, before.ssa)) if is_bool(x.element) else after - before
+    return x

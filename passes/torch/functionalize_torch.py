@@ -18,7 +18,10 @@ from stepwell.dialects.graph_ir.state import add_state, return_states
 from stepwell.dialects.types import dims_of
 from stepwell.runtime.errors import StepwellError
 
-_ALIASES = frozenset({"aten.alias.default", "aten.detach.default", "aten.detach_.default"})
+_ALIASES = frozenset(
+    f"aten.{name}.default" for name in "alias detach detach_ dropout feature_dropout alpha_dropout".split()
+)
+"""Operators whose result is their operand; `dropout` in inference, and in training it has no conversion."""
 _SHAPES = frozenset(
     f"aten.{name}"
     for name in (
@@ -71,8 +74,11 @@ class FunctionalizeTorchPass(ModulePass):
 
 
 def _is_write(op: Operation) -> bool:
-    """Whether an op writes into its first operand: its name ends in an underscore."""
-    return isinstance(op, ForeignOp) and op.SIGNATURE.name.split(".")[1].endswith("_")
+    """Whether an op writes into its first operand: its name ends in an underscore, other than `__and__`."""
+    if not isinstance(op, ForeignOp):
+        return False
+    packet = op.SIGNATURE.name.split(".")[1]
+    return packet.endswith("_") and not packet.endswith("__")
 
 
 @dataclass

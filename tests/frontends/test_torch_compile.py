@@ -310,3 +310,21 @@ def test_the_entry_point_is_that_of_torch() -> None:
             warnings.simplefilter("error")
             module, x = mlp().eval(), torch.randn(2, 6)
             torch.testing.assert_close(torch.compile(module, backend="stepwell")(x), module(x), **CLOSE)
+
+
+def test_keys_see_other_objects_versions_and_addresses() -> None:
+    from stepwell.tools.pytorch.frozen_weights import WeightKeys
+
+    tensors = tuple(torch.ones(3) for _ in range(4))
+    keys = WeightKeys(tensors)
+    assert keys.hold(tensors) and keys.hold((*tensors[:2], *tensors[2:]))
+    assert not keys.are_of((tensors[1], tensors[0], *tensors[2:]))
+    assert not keys.are_of((*tensors[:3], tensors[3].detach()))
+    tensors[1].data = torch.ones(3)
+    assert keys.are_of(tensors) and not keys.hold(tensors)
+    keys = WeightKeys(tensors)
+    tensors[3].add_(1)
+    assert keys.are_of(tensors) and not keys.hold(tensors)
+    keys = WeightKeys(tensors)
+    del tensors
+    assert not keys.is_alive

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import stepwell.dialects.torch
+from stepwell.frontend.torch.targets import LEFT_OUT_ARGUMENTS
 from stepwell.runtime.packages import needed
 
 SIGNATURES = Path(stepwell.dialects.torch.__file__).with_name("signatures.txt")
@@ -24,6 +25,8 @@ _LEFT_OUT = re.compile(
     r".*_int4|.*_int8|_fft|fft|_linalg|linalg_(?!vector_norm)|special_|_cslt|_scaled_mm|.*_for_mps|_assert|_conj|.*vulkan|"
     r"_neg_|_resize|resize|set_|_reshape|_embedding_bag|_coalesce|_unpack|_pack|_use|_has|_weight_norm|.*_dyn_quant"
 )
+_OF_PYTHON = frozenset(("__and__", "__lshift__", "__or__", "__rshift__", "__xor__"))
+"""Names of Python's operators, which programs have for `a & b`."""
 _TYPES = frozenset(
     "Tensor int SymInt float Scalar bool str ScalarType Layout Device MemoryFormat Generator".split()
 )
@@ -52,7 +55,7 @@ def signatures() -> Iterator[str]:
         torch = cast(Any, import_module("torch"))
     schemas = {schema.name for schema in torch._C._jit_get_all_schemas()}
     for name in sorted(name.removeprefix("aten::") for name in schemas if name.startswith("aten::")):
-        if name.startswith("__") or _LEFT_OUT.match(name):
+        if (name.startswith("__") and name not in _OF_PYTHON) or _LEFT_OUT.match(name):
             continue
         packet = getattr(torch.ops.aten, name)
         for overload in packet.overloads():
@@ -73,6 +76,8 @@ def _line(name: str, schema: Any) -> str | None:
             keywords = True
             arguments.append("*")
         default = f"={_default(argument.default_value)}" if argument.has_default_value() else ""
+        if argument.name in LEFT_OUT_ARGUMENTS and not default:  # the readers leave them out
+            declared, default = f"{declared.removesuffix('?')}?", "=None"
         arguments.append(f"{declared} {argument.name}{default}")
     results = [_declared(str(result.real_type)) for result in schema.returns]
     if any(result is None or not result.startswith("Tensor") for result in results):

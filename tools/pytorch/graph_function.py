@@ -71,7 +71,7 @@ class GraphFunction:
             return found[1]
         return self._changed(weights, found)
 
-    def _changed(self, weights: Tensors, found: tuple[WeightKeys, Executable] | None) -> Executable:
+    def _changed(self, weights: tuple[Any, ...], found: tuple[WeightKeys, Executable] | None) -> Executable:
         """The code for weights that are new, or other than they were."""
         if found is not None and found[0].are_of(weights):
             self._changes += 1
@@ -111,7 +111,7 @@ class Executable:
     def __call__(self, arguments: Tensors) -> list[Any]:
         """The results for all inputs of the graph."""
         arrays = self.model.invoke([feed(arguments) for feed in self._feeds])
-        outputs = [write(array) for write, array in zip(self._writers, arrays, strict=True)]
+        outputs = [write(array) for write, array in zip(self._writers, arrays, strict=False)]
         for number, output in self._calls.written:
             arguments[number].copy_(outputs[output])
         return [result(arguments, outputs) for result in self._results]

@@ -143,3 +143,41 @@ class MergeIntoBias(RewritePattern):
                 constant = rewriter.insert(graph.ConstantOp.of(merged, self.weights)).result
                 rewriter.replace(op, graph.BiasAddOp(inner.x, constant, axis))
                 return
+
+
+@dataclass
+class SimplifyConstantMask(RewritePattern):
+    """
+    Drop a mask of zeros, and the guard of blanked queries where a mask blanks none. Class: rounding.
+
+    Queries whose scores overflow to -inf by themselves are as those of an attention without a mask.
+
+    ```mlir
+    %m = graph.constant dense<0.0> : tensor<3xf32>
+    %n = graph.constant dense<[0.0, 0xFF800000, 1.0]> : tensor<3xf32>
+    %a = graph.attention %q, %k, %k mask %m : tensor<3xf32> scale 0.5 zero_masked true
+      : (tensor<2x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    %y = graph.attention %a, %k, %k mask %n : tensor<3xf32> scale 0.5 zero_masked true
+      : (tensor<2x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    // ->
+    %n = graph.constant dense<[0.0, 0xFF800000, 1.0]> : tensor<3xf32>
+    %a = graph.attention %q, %k, %k scale 0.5
+      : (tensor<2x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    %y = graph.attention %a, %k, %k mask %n : tensor<3xf32> scale 0.5
+      : (tensor<2x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    ```
+    """
+
+    weights: WeightStore
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
+        if op.mask is None or (mask := constant_of(op.mask, self.weights)) is None or mask.size == 0:
+            return
+        numbers = mask.astype(np.float64)
+        is_neutral, blanks = not numbers.any(), bool((numbers == -np.inf).all(-1).any())
+        is_guarded = bool(op.zero_masked.value.data)
+        if is_neutral or (is_guarded and not blanks):
+            kept = None if is_neutral else op.mask
+            scale = op.scale.value.data
+            rewriter.replace(op, graph.AttentionOp(op.q, op.k, op.v, kept, scale=scale))

@@ -57,7 +57,8 @@ class FoldConstantPass(FunctionPass):
     %b = graph.constant dense<[-1.0, -2.0]> : tensor<2xf32>
     ```
     Results may be at most `max-bytes` larger than the operands, so that a small `broadcast_to` does not
-    become a large weight; results without elements are always constants. An op whose evaluation fails stays,
+    become a large weight, those of a gather `gathered-bytes`, as each call would gather again;
+    results without elements are always constants. An op whose evaluation fails stays,
     to fail when the model runs. A `graph.if` whose condition is known is replaced by its branch, a
     `graph.for` that never runs by its initial values, an `adt.match` on a value whose making is in sight by
     the case that fits.
@@ -70,8 +71,11 @@ class FoldConstantPass(FunctionPass):
     max_bytes: int = 65536
     """The most bytes by which results may be larger than all operands together."""
 
+    gathered_bytes: int = 1 << 20
+    """The same for gathers, such as those of a table of relative positions."""
+
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
-        folder = _Folder(weights_of(ctx), self.max_bytes)
+        folder = _Folder(weights_of(ctx), self.max_bytes, self.gathered_bytes)
         gone: set[Operation] = set()
         for op in list(func.body.walk()):
             if op in gone:
@@ -85,8 +89,8 @@ class FoldConstantPass(FunctionPass):
 
 
 class _Folder:
-    def __init__(self, weights: WeightStore, max_bytes: int):
-        self._weights, self._max_bytes = weights, max_bytes
+    def __init__(self, weights: WeightStore, max_bytes: int, gathered_bytes: int):
+        self._weights, self._max_bytes, self._gathered_bytes = weights, max_bytes, gathered_bytes
         self.symbolic = SymbolicValues(weights)
 
     def fold(self, op: GraphOp) -> None:
@@ -170,7 +174,8 @@ class _Folder:
         if any(size is None for size in result_bytes):
             return False
         operand_bytes = sum(_size_bytes(operand) or 0 for operand in op.operands)
-        return sum(size or 0 for size in result_bytes) <= operand_bytes + self._max_bytes
+        growth = self._gathered_bytes if isinstance(op, graph.GatherOp) else self._max_bytes
+        return sum(size or 0 for size in result_bytes) <= operand_bytes + growth
 
 
 def _name_of(result: OpResult) -> str:

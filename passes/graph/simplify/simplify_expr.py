@@ -20,6 +20,7 @@ from stepwell.passes.graph.simplify.constant_patterns import (
     MergeConstants,
     MergeIntoBias,
     MultiplyByReciprocal,
+    SimplifyConstantMask,
 )
 from stepwell.passes.graph.simplify.movement_patterns import MOVEMENT_PATTERNS
 from stepwell.passes.graph.simplify.slice_patterns import slice_patterns
@@ -53,6 +54,7 @@ class SimplifyExprPass(FunctionPass):
             MultiplyByReciprocal(weights),
             MergeConstants(weights),
             MergeIntoBias(weights),
+            SimplifyConstantMask(weights),
             ElementwiseBeforeView(),
             ProjectTuple(),
             DropPointsOnPads(),

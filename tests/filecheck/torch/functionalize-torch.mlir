@@ -39,3 +39,17 @@ func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}) -> (tensor<1x3xf32> {gra
   %y = "torch.aten.relu.default"(%o) : (tensor<1x3xf32>) -> tensor<1x3xf32>
   func.return %y : tensor<1x3xf32>
 }
+// -----
+// In inference `dropout` is its operand: a write to it changes that. `__and__` is no write.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[Y:.*]] = "torch.aten.mul.Tensor"(%x, %x)
+// CHECK: %[[D:.*]] = "torch.aten.dropout.default"(%[[Y]])
+// CHECK: %[[N:.*]] = "torch.aten.neg.default"(%[[D]])
+// CHECK: "torch.aten.__and__.Tensor"(%[[N]], %[[N]])
+func.func @main(%x: tensor<2xi64> {graph.name = "x"}) -> (tensor<2xi64> {graph.name = "y"}) {
+  %y = "torch.aten.mul.Tensor"(%x, %x) : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  %d = "torch.aten.dropout.default"(%y) {p = 0.5 : f64, train = false} : (tensor<2xi64>) -> tensor<2xi64>
+  %n = "torch.aten.neg_.default"(%d) : (tensor<2xi64>) -> tensor<2xi64>
+  %z = "torch.aten.__and__.Tensor"(%y, %n) : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  func.return %z : tensor<2xi64>
+}

@@ -47,3 +47,18 @@ func.func @clamp(%x: tensor<2xf32>, %h: tensor<2xf32>) {
   %1 = "torch.aten.gelu.default"(%x) {approximate = "tanh"} : (tensor<2xf32>) -> tensor<2xf32>
   func.return
 }
+// The operators of Python, and the larger of two tensors; of truth values it is their disjunction.
+// CHECK-LABEL: @of_python
+// CHECK: graph.and %i, %i
+// CHECK: graph.xor %i, %{{.*}} : (tensor<2xi64>, tensor<i64>)
+// CHECK: graph.shift_left %i
+// CHECK: graph.maximum %i, %i
+// CHECK: graph.or %b, %b
+func.func @of_python(%i: tensor<2xi64>, %b: tensor<2xi1>) {
+  %0 = "torch.aten.__and__.Tensor"(%i, %i) : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  %1 = "torch.aten.__xor__.Scalar"(%i) {other = 3 : i64} : (tensor<2xi64>) -> tensor<2xi64>
+  %2 = "torch.aten.__lshift__.Scalar"(%i) {other = 3 : i64} : (tensor<2xi64>) -> tensor<2xi64>
+  %3 = "torch.aten.max.other"(%i, %i) : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  %4 = "torch.aten.max.other"(%b, %b) : (tensor<2xi1>, tensor<2xi1>) -> tensor<2xi1>
+  func.return
+}

@@ -44,3 +44,11 @@ func.func @lstm(%x: tensor<5x1x3xf32>, %h: tensor<1x1x2xf32>, %w: tensor<8x3xf32
   %0:3 = "torch.aten.lstm.input"(%x, %h, %h, %w, %r) {has_biases = false, num_layers = 1, dropout = 0.0 : f64, train = false, bidirectional = false, batch_first = false, operandSegmentSizes = array<i32: 1, 2, 2>} : (tensor<5x1x3xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>, tensor<8x3xf32>, tensor<8x2xf32>) -> (tensor<5x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>)
   func.return
 }
+
+// Without a mask, or with a causal one, each query has a key.
+// CHECK-LABEL: @attention_without_mask
+// CHECK: graph.attention %q, %q, %q scale 5.000000e-01 : (
+func.func @attention_without_mask(%q: tensor<1x2x5x4xf32>) {
+  %0 = "torch.aten.scaled_dot_product_attention.default"(%q, %q, %q) {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> tensor<1x2x5x4xf32>
+  func.return
+}

@@ -54,3 +54,16 @@ func.func @state_slots(%k: tensor<2x8x3xf32> {graph.name = "k", graph.state = "k
   %z = "torch.aten.index_put.default"(%x, %j, %u) {indices.present = [false, true]} : (tensor<2x8x3xf32>, tensor<1xi64>, tensor<2x1x3xf32>) -> tensor<2x8x3xf32>
   func.return %y, %z : tensor<2x8x3xf32>, tensor<2x8x3xf32>
 }
+
+// Differences of neighbours: each element but the first less each but the last; of truth values, whether they differ.
+// CHECK-LABEL: @diff
+// CHECK: %[[X:.*]] = graph.concat %p, %x axis 1
+// CHECK: %[[A:.*]] = graph.slice %[[X]] starts <[0, 1]>
+// CHECK: %[[B:.*]] = graph.slice %[[X]] starts <[0, 0]>
+// CHECK: graph.subtract %[[A]], %[[B]] : (tensor<2x3xf32>, tensor<2x3xf32>)
+// CHECK: graph.xor %{{.*}}, %{{.*}} : (tensor<3xi1>, tensor<3xi1>)
+func.func @diff(%x: tensor<2x3xf32>, %p: tensor<2x1xf32>, %b: tensor<4xi1>) {
+  %0 = "torch.aten.diff.default"(%x, %p) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>
+  %1 = "torch.aten.diff.default"(%b) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<4xi1>) -> tensor<3xi1>
+  func.return
+}

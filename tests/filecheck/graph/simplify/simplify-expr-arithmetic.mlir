@@ -122,3 +122,20 @@ func.func @casts_of_all_values(%b: tensor<4xi1>, %f: tensor<4xf32>) -> (tensor<4
   %3 = graph.cast %2 to f64 saturate true round "nearest" : tensor<4xf32> -> tensor<4xf64>
   func.return %1, %3 : tensor<4xi32>, tensor<4xf64>
 }
+
+// A mask of zeros goes; one that leaves each query a key needs no guard, one that leaves a query none keeps it.
+// CHECK-LABEL: @masks
+// CHECK: graph.attention %q, %k, %k scale 5.000000e-01 : (
+// CHECK: graph.attention %q, %k, %k mask %{{.*}} : tensor<2x2xf32> scale 5.000000e-01 : (
+// CHECK: graph.attention %q, %k, %k mask %{{.*}} : tensor<2x2xf32> scale 5.000000e-01 zero_masked true
+// CHECK: graph.attention %q, %k, %k mask %m : tensor<2xf32> scale 5.000000e-01 zero_masked true
+func.func @masks(%q: tensor<2x4xf32>, %k: tensor<2x4xf32>, %m: tensor<2xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
+  %z = graph.constant dense<0.0> : tensor<2xf32>
+  %c = graph.constant dense<[[0.0, 0xFF800000], [0.0, 0.0]]> : tensor<2x2xf32>
+  %b = graph.constant dense<[[0xFF800000, 0xFF800000], [0.0, 0.0]]> : tensor<2x2xf32>
+  %0 = graph.attention %q, %k, %k mask %z : tensor<2xf32> scale 0.5 zero_masked true : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.attention %q, %k, %k mask %c : tensor<2x2xf32> scale 0.5 zero_masked true : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = graph.attention %q, %k, %k mask %b : tensor<2x2xf32> scale 0.5 zero_masked true : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = graph.attention %q, %k, %k mask %m : tensor<2xf32> scale 0.5 zero_masked true : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %0, %1, %2, %3 : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+}
