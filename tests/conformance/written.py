@@ -76,10 +76,8 @@ def _written(model: ModelProto) -> ModelProto:
 
 def _session(model: ModelProto) -> Any | None:
     """A session of ONNX Runtime; None where it lacks a kernel, or numpy the type of an input."""
-    if any(
-        value.type.tensor_type.elem_type in _NOT_OF_NUMPY
-        for value in (*model.graph.input, *model.graph.output)
-    ):
+    ends = (*model.graph.input, *model.graph.output)
+    if any(value.type.tensor_type.elem_type not in _OF_NUMPY for value in ends):
         return None
     try:
         return reference_session(model, optimized=False)
