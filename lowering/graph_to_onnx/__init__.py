@@ -33,6 +33,7 @@ from stepwell.lowering.graph_to_onnx import (
     window,
 )
 from stepwell.lowering.graph_to_onnx.control import convert_control_flow
+from stepwell.lowering.graph_to_onnx.element_types import widen_elements
 from stepwell.lowering.graph_to_onnx.extents import erase_sizes
 from stepwell.lowering.graph_to_onnx.host_nodes import OWN_OPSET
 from stepwell.lowering.graph_to_onnx.nodes import ML, ML_OPSET, ML_OPSET_OF_DOUBLES, OPSET
@@ -91,6 +92,7 @@ class ConvertGraphToOnnxPass(ModulePass):
         convert_control_flow(op, weights_of(ctx))
         erase_sizes(op)
         _erase_unused(op)
+        widen_elements(op)
         op.attributes[onnx.OPSETS] = _opsets_in_use(op)
 
 

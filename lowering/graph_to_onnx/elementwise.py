@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.base import GraphOp
-from stepwell.dialects.graph.relations import is_float, is_unsigned
+from stepwell.dialects.graph.relations import broadcast, is_float, is_unsigned
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, replace_by_node
 from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
@@ -206,10 +206,11 @@ class WhereExport(OnnxExport):
             return
         condition, yes, no = op.operands
         other = insert_node(rewriter, onnx.NotOp, [condition], condition.type)
-        type = op.result.type
         parts = [
-            insert_node(rewriter, onnx.AndOp, [mask, value], type)
-            for mask, value in ((condition, yes), (other, no))
+            insert_node(
+                rewriter, onnx.AndOp, pair, tensor_type(i1, broadcast([dims_of(v.type) for v in pair]))
+            )
+            for pair in ((condition, yes), (other, no))
         ]
         replace_by_node(rewriter, op, onnx.OrOp, parts)
 

@@ -212,6 +212,46 @@ def test_running_products_and_extrema(kind: str, flags: Sequence[bool]) -> None:
         check(lambda v: graph.ScanOp(v, kind, 1, exclusive=exclusive, reverse=reverse), array)
 
 
+def test_truth_values_are_chosen() -> None:
+    condition, yes, no = (RNG.random(shape) < 0.5 for shape in ((3, 1), (2, 1, 4), (4,)))
+    check(graph.WhereOp, condition, yes, no)
+
+
+def test_operators_without_bf16_compute_in_f32() -> None:
+    """ONNX's checker takes the file, which it would not with bf16; products keep the type that they have."""
+    written = _written(
+        onnx_model(
+            """g (bfloat16[N, 4] x, bfloat16[4, 4] w) => (bfloat16[N, 4] y, bfloat16[N, 2] z) <int64[1] k = {2}> {
+            m = MatMul(x, w) y = Elu(m) z, i = TopK(x, k) }""",
+            22,
+        )
+    )
+    casts = [node for node in written.graph.node if node.op_type == "Cast"]
+    assert len(casts) == 4
+    assert [value.type.tensor_type.elem_type for value in written.graph.output] == [16, 16]
+
+
+def test_names_are_unique_in_the_whole_model() -> None:
+    """A fresh name is neither that of an output nor one of a subgraph."""
+    written = _written(
+        onnx_model(
+            """g (float[4] x, int64 n) => (float[2] output, float[2] output_1, float[4] y) {
+            output, output_1 = Split<axis = 0, num_outputs = 2>(x)
+            y = Loop(n, , x) <body = b (int64 i, bool t, float[4] a) => (bool u, float[4] c) {
+              u = Identity(t) f = Cast<to = 1>(i) d = Add(a, f) c = Sigmoid(d) }>
+            }"""
+        )
+    )
+    reference_session(written, optimized=False)
+    names = [name for each in _graphs(written.graph) for node in each.node for name in node.output]
+    assert len(names) == len(set(names))
+
+
+def _graphs(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
+    inner = [attribute.g for node in graph.node for attribute in node.attribute if attribute.HasField("g")]
+    return [graph, *(each for body in inner for each in _graphs(body))]
+
+
 OPENED = {graph.CompositeOp, graph.FusedOp, graph.GetOp, graph.TupleOp}
 """Ops without a pattern: their contents take their place."""
 KEPT = {graph.BindSizesOp, graph.DefineSizesOp, graph.ForOp, graph.IfOp, graph.WhileOp, graph.YieldOp}
