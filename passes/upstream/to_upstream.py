@@ -22,14 +22,6 @@ from stepwell.runtime.errors import StepwellError
 OWN_DIALECTS = frozenset({"graph", "linalg_ext", "onnx", "sched"})
 """The dialects whose attributes MLIR refuses, because it does not know them."""
 
-_FLAGS = {
-    "llvm.intr.abs": ("is_poison", "is_int_min_poison"),
-    "llvm.intr.ctlz": ("is_poison", "is_zero_poison"),
-    "llvm.intr.cttz": ("is_poison", "is_zero_poison"),
-    "llvm.intr.memcpy": ("isVolatile", "isVolatile"),
-}
-"""The flag that MLIR wants of an op, by our name and its own; where it is absent, it is false."""
-
 
 @dataclass(frozen=True)
 class ToUpstreamPass(ModulePass):
@@ -95,9 +87,8 @@ def _clean(op: Operation) -> Mapping[str, Attribute]:
             dropped[name] = entries
         kept = ({k: v for k, v in table.data.items() if not _is_ours(k)} for table in entries)
         op.properties[name] = ArrayAttr([DictionaryAttr(table) for table in kept])
-    if (names := _FLAGS.get(op.name)) is not None:
-        ours, theirs = names
-        op.properties[theirs] = op.properties.pop(ours, IntegerAttr(0, i1))
+    if op.name == "llvm.intr.memcpy" and "isVolatile" not in op.properties:
+        op.properties["isVolatile"] = IntegerAttr(0, i1)
     return dropped
 
 

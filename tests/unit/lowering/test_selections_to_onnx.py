@@ -221,7 +221,8 @@ def test_operators_without_bf16_compute_in_f32() -> None:
     """ONNX's checker takes the file, which it would not with bf16; products keep the type that they have."""
     written = _written(
         onnx_model(
-            """g (bfloat16[N, 4] x, bfloat16[4, 4] w) => (bfloat16[N, 4] y, bfloat16[N, 2] z) <int64[1] k = {2}> {
+            """g (bfloat16[N, 4] x, bfloat16[4, 4] w) => (bfloat16[N, 4] y, bfloat16[N, 2] z)
+            <int64[1] k = {2}> {
             m = MatMul(x, w) y = Elu(m) z, i = TopK(x, k) }""",
             22,
         )

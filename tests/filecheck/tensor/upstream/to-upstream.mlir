@@ -63,14 +63,3 @@ func.func @collapsed(%x: memref<1x2x2xf32, strided<[8, 2, 1]>>) -> memref<1x4xf3
   %y = memref.collapse_shape %x [[0], [1, 2]] : memref<1x2x2xf32, strided<[8, 2, 1]>> into memref<1x4xf32, strided<[1, 1]>>
   func.return %y : memref<1x4xf32, strided<[1, 1]>>
 }
-
-// -----
-
-// MLIR's name of the flag of zero, which its verifier requires.
-// CHECK-LABEL: @first_bit
-// CHECK: llvm.intr.ctlz
-// CHECK-SAME: is_zero_poison = false
-func.func @first_bit(%x: i32) -> i32 {
-  %y = "llvm.intr.ctlz"(%x) <{is_poison = false}> : (i32) -> i32
-  func.return %y : i32
-}
