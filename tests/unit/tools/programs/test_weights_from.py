@@ -71,10 +71,8 @@ def test_tensors_that_do_not_fit(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    weights = _write(tmp_path / "m.safetensors", tensors)
-    assert (
-        main(["compile", str(MLP), "-o", str(tmp_path / "m.stepwell"), "--weights-from", str(weights)]) == 1
-    )
+    weights, output = _write(tmp_path / "m.safetensors", tensors), tmp_path / "m.stepwell"
+    assert main(["compile", str(MLP), "-o", str(output), "--weights-from", str(weights)]) == 1
     assert text in capsys.readouterr().err
     assert not output.exists()
 
