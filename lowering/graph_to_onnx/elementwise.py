@@ -148,8 +148,8 @@ class NearOneExport(OnnxExport):
 
 class ShiftExport(OnnxExport):
     """
-    A shift → `BitShift`, which is of unsigned integers: signed ones are converted, and where they are
-    negative complemented before and after a shift to the right.
+    A shift → `BitShift` of unsigned integers; signed integers are converted, and negative ones complemented
+    before and after a shift to the right.
     """
 
     @op_type_rewrite_pattern

@@ -55,6 +55,6 @@ PARTLY: Mapping[type[Operation], str] = MappingProxyType({
 
 
 def hint_of(op: Operation) -> str:
-    """What the error about an op adds: why it has no operator; empty where nothing is known."""
+    """The reason for the error about an op; empty for an op without a known reason."""
     reason = REASONS.get(type(op)) or PARTLY.get(type(op))
     return f": {reason}" if reason else ""

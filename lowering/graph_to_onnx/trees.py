@@ -197,7 +197,7 @@ class _Ensemble:
         self.splits.append(split)
 
     def _places(self, tree: Tree, target: int) -> Iterator[tuple[int, tuple[int, int]]]:
-        """For each node of a tree its number here, and whether it is one of the leaves, which are added."""
+        """Maps the nodes of a tree to numbers of the ensemble, and whether these count leaves; adds the leaves."""
         inner = len(self.modes)
         for node, leaf in enumerate(tree.leaves):
             if leaf is None:

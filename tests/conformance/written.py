@@ -87,7 +87,7 @@ def _session(model: ModelProto) -> Any | None:
 
 
 def _results(session: Any | None, model: ModelProto, inputs: Sequence[Any]) -> tuple[str, Sequence[Any]]:
-    """The outputs by ONNX Runtime, or ours where it has no session or its kernel declines; and by which."""
+    """The engine and the outputs: ONNX Runtime, or our interpreter without a session or a kernel."""
     if session is None:
         return OWN, _own_results(model, inputs)
     names = [value.name for value in session.get_inputs()]

@@ -1,4 +1,4 @@
-"""The table of ops of level 1 that have operators of ONNX, and of those that have none, with the reasons."""
+"""The table of ops of level 1 with operators of ONNX, and of ops without, with the reasons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE = "frontends/to-onnx.md"
 
 
 def form_rows() -> Iterator[str]:
-    """The rows of the table: ops that are always written, those in some forms, those that are refused."""
+    """The rows of the table: ops with an operator in all forms, in some forms, and in none."""
     names = sorted(op.name for op in Graph.operations if op not in REASONS and op not in PARTLY)
     yield from ("| Op | As ONNX |", "|---|---|", f"| {code_list(names)} | yes |")
     for op, condition in sorted(PARTLY.items(), key=lambda row: row[0].name):

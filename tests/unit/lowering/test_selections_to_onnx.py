@@ -108,7 +108,7 @@ def test_trees_that_are_computed_are_refused() -> None:
 
 
 def test_boxes_of_classes_and_their_numbers() -> None:
-    """The results that ONNX has not, out of the rows that it has."""
+    """The results of the op are scattered out of the rows of the operator."""
     boxes = RNG.random((2, 30, 4)).astype(np.float32)
     scores = RNG.random((2, 3, 30)).astype(np.float32)
     limits = [np.array(0.3, np.float32), np.array(0.6, np.float32)]
