@@ -197,7 +197,7 @@ class _Ensemble:
         self.splits.append(split)
 
     def _places(self, tree: Tree, target: int) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Maps the nodes of a tree to numbers of nodes or leaves here, and a flag of leaves; adds the leaves."""
+        """Maps the nodes of a tree to numbers here, and a flag of leaves; adds the leaves."""
         inner = len(self.modes)
         for node, leaf in enumerate(tree.leaves):
             if leaf is None:
