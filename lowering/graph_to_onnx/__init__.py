@@ -33,16 +33,17 @@ from stepwell.lowering.graph_to_onnx import (
     window,
 )
 from stepwell.lowering.graph_to_onnx.control import convert_control_flow
-from stepwell.lowering.graph_to_onnx.element_types import widen_elements
 from stepwell.lowering.graph_to_onnx.extents import erase_sizes
 from stepwell.lowering.graph_to_onnx.host_nodes import OWN_OPSET
 from stepwell.lowering.graph_to_onnx.nodes import ML, ML_OPSET, ML_OPSET_OF_DOUBLES, OPSET
-from stepwell.lowering.graph_to_onnx.refused import hint_of
-from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
+from stepwell.lowering.graph_to_onnx.refused import PARTLY, REASONS, hint_of
+from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
 from stepwell.lowering.onnx_to_graph import FUNCTIONS
 from stepwell.passes.analysis.dead_ops import erase_dead_ops
 from stepwell.patterns.driver.conversion import convert
 from stepwell.patterns.driver.pattern_set import patterns_in
+
+__all__ = ["GRAPH_TO_ONNX", "OPSET", "PARTLY", "REASONS", "ConvertGraphToOnnxPass", "cast_to", "element_of"]
 
 # A list of patterns per family; the pattern of an op is found by the op's class.
 GRAPH_TO_ONNX: list[type[OnnxExport]] = patterns_in(
@@ -92,7 +93,6 @@ class ConvertGraphToOnnxPass(ModulePass):
         convert_control_flow(op, weights_of(ctx))
         erase_sizes(op)
         _erase_unused(op)
-        widen_elements(op)
         op.attributes[onnx.OPSETS] = _opsets_in_use(op)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepwell.dialects.graph import Graph
-from stepwell.lowering.graph_to_onnx.refused import PARTLY, REASONS
+from stepwell.lowering.graph_to_onnx import PARTLY, REASONS
 from stepwell.tools.generators.reference import code_list
 
 PAGE = "frontends/to-onnx.md"

@@ -13,8 +13,7 @@ from stepwell.dialects import onnx
 from stepwell.dialects._xdsl import set_type
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.types import dims_of, tensor_type
-from stepwell.lowering.graph_to_onnx.nodes import OPSET
-from stepwell.lowering.graph_to_onnx.support import cast_to, element_of
+from stepwell.lowering.graph_to_onnx import OPSET, cast_to, element_of
 from stepwell.runtime.errors import StepwellError
 
 _NARROW, _WIDE = "tensor(bfloat16)", "tensor(float)"
