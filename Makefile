@@ -46,6 +46,7 @@ texts: .venv/with-test
 # Fails when a case is lost that the ledger has; `CONFORMANCE="--shard 1/4 --resume"` runs a part, or goes on.
 conformance: .venv/with-test
 	$(BIN)/python -m tests.conformance --processes $(JOBS) --update $(CONFORMANCE)
+	$(BIN)/python -m tests.conformance --written --processes $(JOBS) --update $(CONFORMANCE)
 
 fuzz: .venv/with-test
 	$(PYTEST) -m fuzz

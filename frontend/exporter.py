@@ -117,7 +117,11 @@ class _ModelExporter:
         """The graph of the main function: inputs, initializers, nodes, outputs, annotations."""
         graph = GraphProto()
         block = function.body.block
-        names = self.main_names = Names(_model_names(block))
+        terminator = block.last_op
+        assert isinstance(terminator, ReturnOp)
+        results = _entries(function.res_attrs, len(terminator.operands))
+        model_names = [_text(about.get(NAME)) for about in results]
+        names = self.main_names = Names([*_model_names(block), *filter(None, model_names)])
         infos = _Infos(graph, function.attributes, self._renamed)
         arguments = _entries(function.arg_attrs, len(block.args))
         for arg, about in zip(block.args, arguments, strict=True):
@@ -126,10 +130,6 @@ class _ModelExporter:
             if (default := about.get(DEFAULT)) is not None:
                 graph.initializer.append(export_tensor(default, name, self._weights))
         self._body(graph, block, names, opsets, infos)
-        terminator = block.last_op
-        assert isinstance(terminator, ReturnOp)
-        results = _entries(function.res_attrs, len(terminator.operands))
-        model_names = [_text(about.get(NAME)) for about in results]
         self._outputs(graph, list(terminator.operands), model_names, names, infos)
         _restore_inputs(graph, strings(function.attributes.get(INPUTS)), infos)
         for name, about in entries_of(function.attributes.get(QUANTIZATION)).items():

@@ -82,7 +82,10 @@ FORMATS: Sequence[Format] = (
     Format("a Paddle program", "stepwell.frontend.paddle.read:read_paddle", (".json",)),
     Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
     Format(
-        "an exported PyTorch program", "stepwell.frontend.torch.pt2:read_pt2", (".pt2",), (), TORCH_KEYWORDS
+        "an exported PyTorch program",
+        "stepwell.frontend.torch.pt2:read_pt2",
+        (".pt2",),
+        keywords=(*TORCH_KEYWORDS, "weights_from"),
     ),
     Format(
         "an exported PyTorch program",

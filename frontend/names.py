@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -23,24 +23,39 @@ class Names:
         self._of: dict[SSAValue, str] = {}
         self._reserved = set(reserved)
         self._given: set[str] = set()
+        self._inside: set[str] = set()
+        """The names in subgraphs so far: a later value around these has none of them either."""
 
     def _is_given(self, name: str) -> bool:
-        """Whether a name is used here or outside."""
-        return name in self._given or (self._parent is not None and self._parent._is_given(name))
+        """Whether a name is used here, in a subgraph or outside."""
+        return name in self._inside or any(name in names._given for names in self._around())
+
+    def _around(self) -> Iterator[Names]:
+        """The names of this graph and of those around it."""
+        names: Names | None = self
+        while names is not None:
+            yield names
+            names = names._parent
 
     def fresh(self, base: str) -> str:
         """An unused name."""
         name, number = base, 0
-        while self._is_given(name) or name in self._reserved:
+        while self._is_given(name) or any(name in names._reserved for names in self._around()):
             name, number = f"{base}_{number}", number + 1
-        self._given.add(name)
+        self._use(name)
         return name
+
+    def _use(self, name: str) -> None:
+        self._given.add(name)
+        for names in self._around():
+            if names is not self:
+                names._inside.add(name)
 
     def give(self, value: SSAValue, name: str | None) -> str:
         """Name a value: `name` if it is unused, else a fresh name after it or after the value's hint."""
         if not name or self._is_given(name):
             name = self.fresh(name or value.name_hint or "value")
-        self._given.add(name)
+        self._use(name)
         self._of[value] = name
         return name
 

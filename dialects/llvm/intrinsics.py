@@ -62,16 +62,16 @@ class BinaryIntegerIntrinsic(Intrinsic, ABC):
 
 class CountIntrinsic(Intrinsic, ABC):
     """
-    `%r = llvm.intr.ctlz(%x) {is_poison = false} : (i32) -> i32`.
+    `%r = llvm.intr.ctlz(%x) {is_zero_poison = false} : (i32) -> i32`.
 
-    The flag says whether the one input without a sensible answer gives poison: zero, or for `abs` the lowest
-    number.
+    The flag says whether zero, the one input without a sensible answer, gives poison.
     """
 
+    FLAG: ClassVar = "is_zero_poison"
     T: ClassVar = VarConstraint("T", _INTEGERS)
     arg = operand_def(T)
     res = result_def(T)
-    is_poison = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
+    is_zero_poison = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
     irdl_options = (ParsePropInAttrDict(),)
 
 
@@ -208,10 +208,16 @@ class UMinOp(BinaryIntegerIntrinsic):
 
 
 @irdl_op_definition
-class AbsOp(CountIntrinsic):
-    """The absolute value of a signed integer."""
+class AbsOp(Intrinsic):
+    """The absolute value of a signed integer; the flag says whether that of the lowest number is poison."""
 
     name = "llvm.intr.abs"
+    FLAG: ClassVar = "is_int_min_poison"
+    T: ClassVar = VarConstraint("T", _INTEGERS)
+    arg = operand_def(T)
+    res = result_def(T)
+    is_int_min_poison = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
+    irdl_options = (ParsePropInAttrDict(),)
 
 
 @irdl_op_definition

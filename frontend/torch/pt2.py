@@ -23,18 +23,24 @@ MAJORS: Mapping[int, str] = {8: "torch 2.7 to 2.13"}
 """The major versions of the schema that are read, with the versions of torch that write them."""
 
 
-def read_pt2(path: Path, ctx: StepwellContext, check_guards: bool = True) -> ModuleOp:
+def read_pt2(
+    path: Path, ctx: StepwellContext, check_guards: bool = True, weights_from: Path | None = None
+) -> ModuleOp:
     """
     A file as a module of level 0.
 
-    Args: calls with sizes that torch did not export the program for are errors with `check_guards`.
-    Raises: StepwellError `no-file`, `invalid-model`, `unsafe-file`, `unsupported` for another version.
+    Args: calls with sizes that torch did not export the program for are errors with `check_guards`;
+    `weights_from` is a safetensors file, or an index of several, whose tensors replace those of their names.
+    Raises: StepwellError `no-file`, `invalid-model`, `unsafe-file`, `unsupported` for another version,
+    `invalid-weights`, `bad-model` for tensors that do not fit.
     """
     archive = Archive(Path(path))
     program = _program(archive)
     ctx.weights.rest_on([archive.state])
     if not check_guards:
         program.guards = ()
+    if weights_from is not None:
+        _replace_weights(program, weights_from, ctx)
     return build_module(program, ctx)
 
 
@@ -54,6 +60,32 @@ def _program(archive: Archive) -> TorchProgram:
     for kind in ("weights", "constants"):
         weights |= stored_arrays(archive, f"data/{kind}/", f"{title}_{kind}_config.json")
     return GraphReader(fields, weights).program()
+
+
+def _replace_weights(program: TorchProgram, path: Path, ctx: StepwellContext) -> None:
+    """
+    Let a program have the tensors of another file, as views of it; those that it lacks stay.
+
+    Raises: StepwellError `bad-model` that lists tensors of another shape or type, and for a file with none.
+    """
+    from stepwell.frontend.safetensors import stored_tensors
+
+    stored, files = stored_tensors(path)
+    ctx.weights.rest_on(files.states)
+    given = {value: (own, stored[own]) for value, (own, _) in program.weights.items() if own in stored}
+    if not given:
+        wanted = next((own for own, _ in program.weights.values()), "none")
+        message = f"no tensor of {path} is a weight of the program"
+        raise StepwellError("bad-model", program.name, message, note=f"one of its weights is {wanted}")
+    wrong = [
+        f"{own}: expected {old.dtype.name} {list(old.shape)}, found {new.dtype.name} {list(new.shape)}"
+        for own, new, old in ((own, new, program.weights[value][1]) for value, (own, new) in given.items())
+        if (old.dtype, old.shape) != (new.dtype, new.shape)
+    ]
+    if wrong:
+        message = f"{len(wrong)} tensors of {path} do not fit the program"
+        raise StepwellError("bad-model", program.name, message, note=wrong)
+    program.weights |= given
 
 
 def _expect_version(fields: Fields) -> None:

@@ -50,7 +50,7 @@ def _first_operand(op: Operation) -> Sequence[SSAValue]:
     return op.operands[:1]
 
 
-def _with_flag(op_type: type[Operation]) -> Emit:
+def _with_flag(op_type: type[ours.CountIntrinsic | ours.AbsOp]) -> Emit:
     """
     A call with a constant i1, whether the exceptional input is poison: `@llvm.ctlz.i32(i32 %x, i1 false)`.
     """
@@ -59,7 +59,7 @@ def _with_flag(op_type: type[Operation]) -> Emit:
     def emit(f: FunctionEmitter, op: Operation) -> str:
         type = op.results[0].type
         name = f"{base}.{f.types.mangle(type)}"
-        flag = op.properties.get("is_poison")
+        flag = op.properties.get(op_type.FLAG)
         word = "true" if isinstance(flag, IntegerAttr) and flag.value.data else "false"
         f.module.declare_text(name, f"{f.types(type)} @{name}({f.types(type)}, i1)")
         return f"call {f.types(type)} @{name}({f.typed(op.operands[0])}, i1 {word})"

@@ -54,7 +54,7 @@ class ForExport(OnnxExport):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ForOp, rewriter: PatternRewriter) -> None:
         """Give the body a condition; decline sizes that are used as numbers."""
-        if _uses_sizes(op, op.values) or not _drop_sizes(op, op.body.block):
+        if _uses_sizes(op, op.values) or _changes_kind(op) or not _drop_sizes(op, op.body.block):
             return
         body = _moved(op.body, rewriter, leading=[None])
         body.block.insert_arg(CONDITION_TYPE, 1)
@@ -69,7 +69,9 @@ class WhileExport(OnnxExport):
     def match_and_rewrite(self, op: graph.WhileOp, rewriter: PatternRewriter) -> None:
         """Copy the test twice; decline sizes that are used as numbers."""
         blocks = (op.test.block, op.body.block)
-        if _uses_sizes(op, op.values) or not all([_drop_sizes(op, block) for block in blocks]):
+        if _uses_sizes(op, op.values) or _changes_kind(op):
+            return
+        if not all([_drop_sizes(op, block) for block in blocks]):
             return
         first = _tested(op, op.inits, rewriter)
         terminator = yield_of(op.body)
@@ -102,6 +104,12 @@ def _tested(op: graph.WhileOp, values: Sequence[SSAValue], rewriter: PatternRewr
 def _uses_sizes(op: Operation, values: Sequence[SSAValue]) -> bool:
     """Whether a result that is a size is used."""
     return any(result.uses for result in op.results[len(values) :])
+
+
+def _changes_kind(op: LoopOp) -> bool:
+    """Whether a carried value is an optional that becomes a list, which `Loop` does not allow."""
+    pairs = zip(op.inits, yield_of(op.body).operands, strict=False)
+    return any(type(before.type) is not type(after.type) for before, after in pairs)
 
 
 def _drop_sizes(op: LoopOp, block: Block) -> bool:

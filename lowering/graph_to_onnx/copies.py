@@ -36,7 +36,6 @@ COPIES: CopyTable = {
     graph.ShapeOfOp: (onnx.ShapeOp, {"start": "start", "end": "end"}),
     graph.SoftmaxOp: (onnx.SoftmaxOp, {"axis": "axis"}),
     graph.TransposeOp: (onnx.TransposeOp, {"perm": "perm"}),
-    graph.WhereOp: (onnx.WhereOp, {}),
 }
 
 

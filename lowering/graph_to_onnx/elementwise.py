@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import IntegerType, Signedness, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.base import GraphOp
-from stepwell.dialects.graph.relations import is_float, is_unsigned
+from stepwell.dialects.graph.relations import broadcast, is_float, is_unsigned
 from stepwell.dialects.types import dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_onnx.nodes import insert_integers, insert_node, replace_by_node
-from stepwell.lowering.graph_to_onnx.support import OnnxExport, element_of
+from stepwell.lowering.graph_to_onnx.support import OnnxExport, cast_to, element_of
 from stepwell.lowering.onnx_to_graph import ELEMENT_NUMBERS, UNARY, unary_op
 
 # Ops of one operand and no attribute, the inverse of the import's table; `not` is two operators.
@@ -146,17 +147,72 @@ class NearOneExport(OnnxExport):
 
 
 class ShiftExport(OnnxExport):
-    """A shift of unsigned integers → `BitShift`; opset 21 has no other."""
+    """
+    A shift → `BitShift` of unsigned integers; signed integers are converted, and negative ones complemented
+    before and after a shift to the right.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
         self, op: graph.ShiftLeftOp | graph.ShiftRightOp, rewriter: PatternRewriter
     ) -> None:
-        """Set the direction; decline signed integers."""
-        if not is_unsigned(element_of(op.lhs)):
-            return
+        """Set the direction, and convert signed integers."""
         direction = SHIFTS[type(op)]
-        replace_by_node(rewriter, op, onnx.BitShiftOp, op.operands, direction=direction)
+        if is_unsigned(element_of(op.lhs)):
+            replace_by_node(rewriter, op, onnx.BitShiftOp, op.operands, direction=direction)
+            return
+        rewriter.replace(op, [], [_signed_shift(op, direction, self, rewriter)])
+
+
+def _signed_shift(
+    op: graph.ShiftLeftOp | graph.ShiftRightOp, direction: str, export: OnnxExport, rewriter: PatternRewriter
+) -> SSAValue:
+    """The shift of signed integers, in 32 or 64 bits; 0 or the sign for an amount outside of the bits."""
+    element = cast("IntegerType", element_of(op.lhs))
+    wide = i64 if element.width.data == i64.width.data else i32
+    value, count = (cast_to(each, wide, rewriter) for each in op.operands)
+    own, whole, bits = value.type, tensor_type(wide, dims_of(op.result.type)), wide.width.data
+    none, minus_one, limit = (export.scalar(number, value, rewriter) for number in (0, -1, bits))
+
+    def node(kind: type[onnx.OnnxOp], *operands: SSAValue, to: Attribute) -> SSAValue:
+        return insert_node(rewriter, kind, operands, to)
+
+    signs = None
+    if isinstance(op, graph.ShiftRightOp):
+        negative = node(onnx.LessOp, value, none, to=tensor_type(i1, dims_of(own)))
+        signs = node(onnx.WhereOp, negative, minus_one, none, to=own)
+        value = node(onnx.BitwiseXorOp, value, signs, to=own)
+    unsigned = IntegerType(bits, Signedness.UNSIGNED)
+    operands = [cast_to(each, unsigned, rewriter) for each in (value, count)]
+    found = tensor_type(unsigned, dims_of(whole))
+    shifted = insert_node(rewriter, onnx.BitShiftOp, operands, found, direction=direction)
+    truth = tensor_type(i1, dims_of(count.type))
+    above, below = node(onnx.LessOp, minus_one, count, to=truth), node(onnx.LessOp, count, limit, to=truth)
+    inside = node(onnx.AndOp, above, below, to=truth)
+    result = node(onnx.WhereOp, inside, cast_to(shifted, wide, rewriter), none, to=whole)
+    if signs is not None:
+        result = node(onnx.BitwiseXorOp, result, signs, to=whole)
+    return cast_to(result, element, rewriter)
+
+
+class WhereExport(OnnxExport):
+    """`graph.where` → `Where`; of truth values (c and a) or (not c and b), which every engine has."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.WhereOp, rewriter: PatternRewriter) -> None:
+        """Look at the element type."""
+        if element_of(op.result) != i1:
+            replace_by_node(rewriter, op, onnx.WhereOp, op.operands)
+            return
+        condition, yes, no = op.operands
+        other = insert_node(rewriter, onnx.NotOp, [condition], condition.type)
+        parts = [
+            insert_node(
+                rewriter, onnx.AndOp, pair, tensor_type(i1, broadcast([dims_of(v.type) for v in pair]))
+            )
+            for pair in ((condition, yes), (other, no))
+        ]
+        replace_by_node(rewriter, op, onnx.OrOp, parts)
 
 
 class CastExport(OnnxExport):
@@ -166,7 +222,7 @@ class CastExport(OnnxExport):
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter) -> None:
         """Set target type and saturation; decline types that opset 21 lacks."""
         element = element_of(op.result)
-        if not is_in_opset(element):
+        if not is_in_opset(element) or not is_in_opset(element_of(op.input)):
             return
         narrows = dtype_of(element).name.startswith("float8")  # the only types that have the attribute
         saturate = 0 if narrows and not op.saturate.value.data else None

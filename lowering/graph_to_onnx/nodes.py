@@ -18,8 +18,15 @@ from stepwell.dialects.types import tensor_type
 
 OPSET = 21
 """The exported opset: engines of today run all of it."""
+ML = "ai.onnx.ml"
+ML_OPSET = 4
+"""The opset of `ai.onnx.ml`: the last one with the operators of tree ensembles that every engine has."""
+ML_OPSET_OF_DOUBLES = 5
+"""That of models with trees of f64, which the older operators would round."""
 
-AttributeLike: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str] | None
+AttributeLike: TypeAlias = (
+    int | float | str | Sequence[int] | Sequence[float] | Sequence[str] | Attribute | None
+)
 
 
 def insert_nodes(
@@ -35,7 +42,7 @@ def insert_nodes(
     Args: `operands` and `types` of results by position, None for an absent operand; attributes by ONNX's
     name, None for an absent one.
     """
-    row = onnx.signature(op_class.name, OPSET)
+    row = onnx.signature(op_class.name, ML_OPSET_OF_DOUBLES if onnx.domain_of(op_class.name) == ML else OPSET)
     assert row is not None, f"opset {OPSET} has no {op_class.name}"
     operand_names, result_names = onnx.parameter_names(op_class)
     inputs = {name: list[SSAValue]() for name in operand_names}
@@ -49,7 +56,9 @@ def insert_nodes(
         operands=[inputs[name] for name in operand_names],
         result_types=[outputs[name] for name in result_names],
         properties={
-            name: default_attribute(row.attributes[name].kind, _plain(value))
+            name: value
+            if isinstance(value, Attribute)
+            else default_attribute(row.attributes[name].kind, _plain(value))
             for name, value in attributes.items()
             if value is not None
         },
@@ -97,8 +106,8 @@ def vector_type(count: int) -> Attribute:
     return tensor_type(i64, [count])
 
 
-def _plain(value: AttributeLike) -> object:
+def _plain(value: int | float | str | Sequence[int] | Sequence[float] | Sequence[str]) -> object:
     """An attribute as `default_attribute` expects it: sequences as tuples, truth values as numbers."""
     if isinstance(value, bool):
         return int(value)
-    return value if isinstance(value, int | float | str) or value is None else tuple(value)
+    return value if isinstance(value, int | float | str) else tuple(value)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from stepwell.dialects import onnx
-from stepwell.dialects.constants import constant_attr
+from stepwell.dialects import graph, onnx
+from stepwell.dialects.constants import array_of, constant_attr
 from stepwell.dialects.types import DimsAttr, dims_of, dtype_of, tensor_of, tensor_type
 from stepwell.lowering.graph_to_onnx.extents import dims_vector
 from stepwell.lowering.graph_to_onnx.nodes import insert_node
@@ -63,6 +63,14 @@ class OnnxExport(RewritePattern):
 def element_of(value: SSAValue) -> Attribute:
     """The element type of a tensor value."""
     return tensor_of(value).element_type
+
+
+def constant_array(value: SSAValue, weights: WeightStore) -> npt.NDArray[np.generic] | None:
+    """The elements of a constant; None for a computed value."""
+    owner = value.owner
+    if not isinstance(owner, onnx.ConstantOp | graph.ConstantOp) or owner.value is None:
+        return None
+    return array_of(owner.value, weights)
 
 
 def is_known(attribute: DimsAttr | None) -> bool:

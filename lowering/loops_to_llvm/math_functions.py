@@ -185,7 +185,8 @@ class IntegerOpLowering(LoopsToLLVMPattern):
         Replace an integer function by the intrinsic in `INTEGER_OPS`, with a result defined for all inputs.
         """
         new = counterpart(op, INTEGER_OPS)
-        properties = {} if new is intrinsics.CtpopOp else {"is_poison": BoolAttr.from_bool(False)}
+        flag = getattr(new, "FLAG", None)
+        properties = {} if flag is None else {flag: BoolAttr.from_bool(False)}
         rewriter.replace(
             op, new.create(operands=op.operands, result_types=[op.operands[0].type], properties=properties)
         )

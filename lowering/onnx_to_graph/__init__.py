@@ -22,7 +22,7 @@ from stepwell.lowering.onnx_to_graph.agreement import check_agreement
 from stepwell.lowering.onnx_to_graph.contrib import DOMAIN as CONTRIB
 from stepwell.lowering.onnx_to_graph.declared import check_declared
 from stepwell.lowering.onnx_to_graph.elementwise_tables import UNARY, unary_op
-from stepwell.lowering.onnx_to_graph.host import FUNCTIONS
+from stepwell.lowering.onnx_to_graph.host import DTYPES, FUNCTIONS
 from stepwell.lowering.onnx_to_graph.host.string_movement import move_strings
 from stepwell.lowering.onnx_to_graph.pattern_files import FILES, OnnxPatterns, operators_of, patterns_in_file
 from stepwell.lowering.onnx_to_graph.support import ELEMENT_NUMBERS
@@ -35,6 +35,7 @@ from stepwell.runtime.plugins import described
 
 __all__ = [
     "CONTRIB",
+    "DTYPES",
     "FUNCTIONS",
     "ELEMENT_NUMBERS",
     "UNARY",

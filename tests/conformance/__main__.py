@@ -9,13 +9,14 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
-from tests.conformance.cases import case_names, dynamic_names
+from tests.conformance.cases import case_names, dynamic_names, set_of
 from tests.conformance.dynamic import MODES
-from tests.conformance.ledger import losses, read_ledger, write_ledger
+from tests.conformance.ledger import WRITTEN, losses, read_ledger, write_ledger
 from tests.conformance.outcome import Outcome
 from tests.conformance.process import CaseProcess
 from tests.conformance.table import write_table
@@ -24,15 +25,17 @@ from tests.conformance.table import write_table
 def main(argv: Sequence[str] | None = None) -> int:
     """Run cases; the exit status is 1 when one is lost that the ledger has."""
     args = _arguments(argv)
-    recorded = read_ledger(args.dynamic)
-    every = dynamic_names(args.dynamic, read_ledger()) if args.dynamic else case_names()
+    mode = WRITTEN if args.written else args.dynamic
+    recorded = read_ledger(mode)
+    every = _names(mode)
     shard, shards = map(int, args.shard.split("/"))
     names = [n for n in every if not args.names or any(text in n for text in args.names)][shard - 1 :: shards]
-    results = args.results or Path(f"build/conformance{f'_{args.dynamic}' if args.dynamic else ''}.jsonl")
+    results = args.results or Path(f"build/conformance{f'_{mode}' if mode else ''}.jsonl")
     known = resumed(results) if args.resume else {}
     outcomes = {name: known[name] for name in names if name in known}
     print(f"{len(names)} cases, {len(names) - len(outcomes)} to run", flush=True)
-    for outcome in run_cases([n for n in names if n not in outcomes], args.processes, results):
+    start = partial(CaseProcess, server="tests.conformance.written") if args.written else CaseProcess
+    for outcome in run_cases([n for n in names if n not in outcomes], args.processes, results, start):
         outcomes[outcome.name] = outcome
         if args.verbose or (args.names and not outcome.passed):
             print(f"{outcome.name}: {outcome.status} {outcome.reason} ({outcome.seconds} s)", flush=True)
@@ -40,9 +43,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     _summarize(outcomes.values(), lost)
     if args.update and not lost:
         merged = recorded | outcomes
-        write_ledger(every, merged, args.dynamic)
+        write_ledger(every, merged, mode)
         write_table(read_ledger().values(), {mode: read_ledger(mode).values() for mode in MODES})
     return 1 if lost else 0
+
+
+def _names(mode: str) -> Sequence[str]:
+    """The names of the cases of a ledger."""
+    if mode == WRITTEN:
+        recorded = read_ledger()
+        return [name for name in case_names() if set_of(name) == "node" and recorded[name].passed]
+    return dynamic_names(mode, read_ledger()) if mode else case_names()
 
 
 def _arguments(argv: Sequence[str] | None) -> Namespace:
@@ -52,6 +63,9 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--shard", default="1/1", help="I/N: every N-th case, from the I-th on")
     parser.add_argument(
         "--dynamic", choices=MODES, default="", help="the node cases that pass, with symbolic dimensions"
+    )
+    parser.add_argument(
+        "--written", action="store_true", help="the node cases that pass, as models that `to-onnx` writes"
     )
     parser.add_argument("--results", type=Path, help="default: build/conformance.jsonl, _one or _all")
     parser.add_argument("--resume", action="store_true", help="keep the results that the file has")

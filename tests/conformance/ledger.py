@@ -8,10 +8,12 @@ from pathlib import Path
 from tests.conformance.outcome import Outcome
 
 _COLUMNS = 3
+WRITTEN = "written"
+"""The mode of cases that `to-onnx` writes."""
 
 
 def ledger_path(mode: str = "") -> Path:
-    """The file of the cases as they are, or of those in a mode of `dynamic.MODES`."""
+    """The file of the cases as they are, of those in a mode of `dynamic.MODES`, or `WRITTEN`."""
     return Path(__file__).with_name(f"ledger_{mode}.txt" if mode else "ledger.txt")
 
 

@@ -10,11 +10,15 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from queue import Empty, Queue
 from threading import Thread
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from tests.conformance.outcome import Outcome
+
+if TYPE_CHECKING:
+    from tests.conformance.cases import Case
 
 LIMIT_S = 300
 """For one case; the first also generates all data, and light models are whole networks."""
@@ -74,20 +78,22 @@ def _forward(stream: IO[str], lines: Queue[str]) -> None:
     lines.put("")
 
 
-def _serve() -> None:
+def serve(run: Callable[[Case], Outcome]) -> None:
+    """Read names of cases and write what comes of them, in the child's end."""
     # Results go where the parent reads; whatever else prints goes to the terminal.
     results = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     from tests.conformance.cases import case_named
-    from tests.conformance.one_case import run_case
     from tests.support.kernel_workers import compile_kernels_here
 
     compile_kernels_here()
     for line in sys.stdin:
         name = line.strip()
-        results.write(run_case(case_named(name)).to_line() + "\n")
+        results.write(run(case_named(name)).to_line() + "\n")
         results.flush()
 
 
 if __name__ == "__main__":
-    _serve()
+    from tests.conformance.one_case import run_case
+
+    serve(run_case)

@@ -31,6 +31,7 @@ def written_model(program: Program, *, operators: bool = False) -> ModelProto:
     Raises: StepwellError `unsupported-op`, `unsupported`, `too-large`.
     """
     from stepwell.frontend import export_onnx
+    from stepwell.tools.api.element_types import widen_elements
 
     level, module = level_of(program.module), program.module
     is_foreign = level == "onnx" and model_dialect(module) not in (None, "onnx")
@@ -40,6 +41,7 @@ def written_model(program: Program, *, operators: bool = False) -> ModelProto:
     if level == "graph":
         _rename_next_values(main_of(module))
         run_pipeline(module, "convert-graph-to-onnx", program.ctx)
+        widen_elements(module)
     return export_onnx(module, program.ctx)
 
 

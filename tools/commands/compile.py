@@ -18,9 +18,11 @@ from stepwell.tools.commands.export_options import add_export_options, export, i
 from stepwell.tools.commands.options import (
     add_compile_options,
     add_model,
+    add_weights,
     compile_options,
     expect_full_start,
     watched,
+    with_weights,
 )
 from stepwell.tools.devices.emit import DEVICE_LEVELS, emit_for_device, is_for_device
 from stepwell.tools.driver.compile import build_image
@@ -42,6 +44,7 @@ _KINDS = {".ll": "LLVM IR", ".s": "assembly", ".o": "an object file", ".txt": "s
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments: model, output and options."""
     add_model(parser)
+    add_weights(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -97,6 +100,7 @@ def run(args: Namespace) -> int:
 
     targets = targets_of(args.target)
     _expect_artifact(args, targets)
+    _expect_own_weights(args)
     if is_exported(args):
         export(args, lambda options: _image(args, options))
         return 0
@@ -148,6 +152,15 @@ def run(args: Namespace) -> int:
     args.facts |= _facts(image) | {"output": output}
     print(summary_text(image, str(output)), file=sys.stderr)
     return 0
+
+
+def _expect_own_weights(args: Namespace) -> None:
+    """Refuse other weights where an IR is written. Raises: StepwellError `bad-option`."""
+    others = ("emit", "dump", "list_pass_runs", "print_pipeline")
+    if args.weights_from is not None and (given := [name for name in others if vars(args)[name]]):
+        option = "--" + given[0].replace("_", "-")
+        message = f"--weights-from does not go with {option}: it is for artifacts"
+        raise StepwellError("bad-option", None, message)
 
 
 def _expect_listing(args: Namespace) -> None:
@@ -265,7 +278,7 @@ def _expect_artifact(args: Namespace, targets: Sequence[str]) -> None:
 def _image(args: Namespace, options: CompileOptions) -> ModelImage:
     with shown_progress() as progress:
         if args.dump is None:
-            return build_image(args.model, options, progress=progress)
+            return build_image(with_weights(args), options, progress=progress)
         from stepwell.tools.explore.dump import compile_and_dump
 
         return compile_and_dump(args.model, options, args.dump, progress)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.library import Library
@@ -34,6 +34,9 @@ from stepwell.tools.driver.options import (
 from stepwell.tools.limits import add_limits, limits_of
 from stepwell.tools.tuning_options import add_tuning_options, tuning_options
 
+if TYPE_CHECKING:
+    from stepwell.tools.driver.options import ModelFile
+
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>\d+(?:x\d+)*)")
 
 
@@ -45,6 +48,24 @@ def add_model(parser: ArgumentParser) -> None:
         metavar="MODEL",
         help="a .onnx, .pt2, .tflite, .mlpackage, .mlmodel, .stablehlo, .mlir or .stepwell file",
     )
+
+
+def add_weights(parser: ArgumentParser) -> None:
+    """Add the option that replaces the weights of a program."""
+    parser.add_argument(
+        "--weights-from",
+        type=Path,
+        metavar="FILE",
+        help="a .safetensors file, or the .index.json of several: its tensors replace the weights of a .pt2 "
+        "program with their names",
+    )
+
+
+def with_weights(args: Namespace) -> ModelFile:
+    """The model of parsed arguments, with the weights to replace."""
+    from stepwell.frontend.formats import with_keywords
+
+    return cast("ModelFile", with_keywords(args.model, {"weights_from": args.weights_from}))
 
 
 def add_compile_options(parser: ArgumentParser) -> None:

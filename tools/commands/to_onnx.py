@@ -8,14 +8,15 @@ from pathlib import Path
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import check_place, write_bytes
-from stepwell.tools.commands.options import add_load, add_model, load_plugins, positive
+from stepwell.tools.commands.options import add_load, add_model, add_weights, load_plugins, positive
 from stepwell.tools.driver.options import check_suffix, source_suffixes
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments: model, output, opset."""
+    """Add the arguments: model, weights, output, opset."""
     add_model(parser)
     add_load(parser)
+    add_weights(parser)
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="M.onnx", help="the file to write"
     )
@@ -37,7 +38,7 @@ def run(args: Namespace) -> int:
         raise StepwellError("bad-option", None, message, help=help)
     check_place(args.output)
     load_plugins(args)
-    module = read(args.model)
+    module = read(args.model, weights_from=args.weights_from)
     model = written_model(Program(module.op, module.context), operators=True)
     if args.opset is not None:
         model = at_opset(model, args.opset)

@@ -39,6 +39,8 @@ from stepwell.tools.generators.foreign_operators import (
     stablehlo_page,
     tflite_page,
 )
+from stepwell.tools.generators.onnx_forms import PAGE as ONNX_FORMS
+from stepwell.tools.generators.onnx_forms import form_rows
 from stepwell.tools.generators.reference import code_list, markdown, op_facts, option_rows, sentence
 from stepwell.tools.generators.torch_operators import PAGE as TORCH_OPERATORS
 from stepwell.tools.generators.torch_operators import torch_operators_page
@@ -78,6 +80,7 @@ def pages() -> dict[str, str]:
         STABLEHLO_PAGE: stablehlo_page(_GENERATED),
         **foreign_pages(_GENERATED),
         GRADIENTS: _with_table(GRADIENTS, "derivatives", _derivative_rows()),
+        ONNX_FORMS: _with_table(ONNX_FORMS, "forms", form_rows()),
     }
     return {**made, INDEX: index_page(made)}
 

@@ -14,20 +14,13 @@ from stepwell.dialects import graph, onnx
 from stepwell.dialects.graph.host import is_opaque
 from stepwell.dialects.graph.symbols import fresh_symbols
 from stepwell.dialects.types import dims_of, element_of, tensor_type
-from stepwell.lowering.onnx_to_graph.host import FUNCTIONS
+from stepwell.lowering.onnx_to_graph.host import DTYPES, FUNCTIONS
 from stepwell.lowering.onnx_to_graph.host_calls import HostLowering
 from stepwell.lowering.onnx_to_graph.shape_values import block_owner
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.host import FFI
 
-_DTYPES = {
-    "bool": "bool",
-    "bf16": "bfloat16",
-    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
-    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
-    **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
-}
 _RESULT = re.compile(r"(?P<dtype>\w+)\[(?P<dims>[\w, ]*)\]")
 
 
@@ -87,10 +80,10 @@ def _results(op: onnx.CallOp) -> list[str]:
 def _dims(op: onnx.CallOp, text: str) -> tuple[str, list[str]]:
     """Element type and dimensions of a result. Raises: StepwellError `invalid-model`."""
     found = _RESULT.fullmatch(text.strip())
-    if found is None or found["dtype"] not in _DTYPES:
+    if found is None or found["dtype"] not in DTYPES:
         message = f"{op.title}: a result is like f32[N,3], found {text!r:.100}"
-        raise StepwellError("invalid-model", op, message, note=f"element types are {', '.join(_DTYPES)}")
-    return _DTYPES[found["dtype"]], [dim.strip() for dim in found["dims"].split(",") if dim.strip()]
+        raise StepwellError("invalid-model", op, message, note=f"element types are {', '.join(DTYPES)}")
+    return DTYPES[found["dtype"]], [dim.strip() for dim in found["dims"].split(",") if dim.strip()]
 
 
 def _names(op: onnx.CallOp, text: str) -> list[str]:

@@ -1,9 +1,18 @@
 // RUN: stepwell-opt %s -p convert-graph-to-onnx --split-input-file --verify-diagnostics
 
-func.func @no_counterpart(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error: no conversion for graph.scan
-  %y = graph.scan %x kind "prod" axis 0 exclusive false reverse false : tensor<4xf32> -> tensor<4xf32>
-  func.return %y : tensor<4xf32>
+func.func @no_counterpart(%x: tensor<4xf32>) -> tensor<4xi32> {
+  // expected-error: no conversion for graph.bitcast
+  %y = graph.bitcast %x to i32 : tensor<4xf32> -> tensor<4xi32>
+  func.return %y : tensor<4xi32>
+}
+
+// -----
+
+func.func @drawn_by_the_host() -> tensor<2xi64> {
+  // expected-error: no conversion for graph.host_call
+  %y = graph.host_call "numpy" "host.draw_key" effect payload "{\"op\": \"host.draw_key\", \"attributes\": {}}" ()
+    : () -> tensor<2xi64>
+  func.return %y : tensor<2xi64>
 }
 
 // -----

@@ -32,8 +32,8 @@ llvm.func @integers(%i: i32, %w: vector<4xi64>) {
   %1 = llvm.intr.umin(%w, %w) : (vector<4xi64>, vector<4xi64>) -> vector<4xi64>
   // CHECK: llvm.intr.abs(%i) : (i32) -> i32
   %2 = llvm.intr.abs(%i) : (i32) -> i32
-  // CHECK: llvm.intr.ctlz(%i) {is_poison = true} : (i32) -> i32
-  %3 = llvm.intr.ctlz(%i) {is_poison = true} : (i32) -> i32
+  // CHECK: llvm.intr.ctlz(%i) {is_zero_poison = true} : (i32) -> i32
+  %3 = llvm.intr.ctlz(%i) {is_zero_poison = true} : (i32) -> i32
   // CHECK: llvm.intr.ctpop(%i) : (i32) -> i32
   %4 = llvm.intr.ctpop(%i) : (i32) -> i32
   // CHECK: llvm.intr.smul.with.overflow(%i, %i) : (i32, i32) -> !llvm.struct<(i32, i1)>

@@ -95,10 +95,11 @@ def test_all_operators_without_counterpart_are_named(
 ) -> None:
     file = tmp_path / "m.mlir"
     file.write_text(
-        """func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
-          %y = graph.scan %x kind "prod" axis 0 exclusive false reverse false : tensor<4xf32> -> tensor<4xf32>
-          %z = graph.bitcast %x to i32 : tensor<4xf32> -> tensor<4xi32>
-          func.return %y, %z : tensor<4xf32>, tensor<4xi32>
+        """func.func @main(%x: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xi32>) {
+          %y = graph.scan %x kind "prod" axis 1 exclusive false reverse false
+            : tensor<?x4xf32> -> tensor<?x4xf32>
+          %z = graph.bitcast %x to i32 : tensor<?x4xf32> -> tensor<?x4xi32>
+          func.return %y, %z : tensor<?x4xf32>, tensor<?x4xi32>
         }"""
     )
     assert main(["to-onnx", str(file), "-o", str(tmp_path / "m.onnx")]) == 1

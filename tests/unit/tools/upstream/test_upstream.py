@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.parser import Parser
 
 import stepwell
 from stepwell import mlir
+from stepwell.dialects._xdsl import StepwellContext
 from stepwell.tools.api.module import Module
 from stepwell.tools.cli import main
 from tests.onnx_models import onnx_model
@@ -43,6 +45,19 @@ def test_upstream_verifies_the_text(level: str) -> None:
 @pytest.mark.parametrize("name", ["gru_seq", "silero_seq", "basic_pitch"])
 def test_upstream_verifies_models(name: str, level: str) -> None:
     verify(mlir.to_upstream(stepwell.read(ROOT / f"tests/models/{name}.onnx").to(level)))
+
+
+def test_flags_of_intrinsics_have_the_names_of_mlir() -> None:
+    context = StepwellContext()
+    text = """llvm.func @main(%x: i32) -> i32 {
+      %a = llvm.intr.abs(%x) : (i32) -> i32
+      %y = llvm.intr.ctlz(%a) {is_zero_poison = true} : (i32) -> i32
+      llvm.return %y : i32
+    }"""
+    printed = mlir.to_upstream(Module(Parser(context, text).parse_module(), context=context))
+    assert "is_int_min_poison = false" in printed
+    assert "is_zero_poison = true" in printed
+    verify(printed)
 
 
 def test_text_that_is_read_back_is_the_same_program() -> None:
