@@ -121,7 +121,9 @@ class _ModelExporter:
         assert isinstance(terminator, ReturnOp)
         results = _entries(function.res_attrs, len(terminator.operands))
         model_names = [_text(about.get(NAME)) for about in results]
-        names = self.main_names = Names([*_model_names(block), *filter(None, model_names)])
+        outputs = [(v, name) for v, name in zip(terminator.operands, model_names, strict=True) if name]
+        reserved = [*_model_names(block), *(name for _, name in outputs)]
+        names = self.main_names = Names(reserved, outputs=dict(reversed(outputs)))
         infos = _Infos(graph, function.attributes, self._renamed)
         arguments = _entries(function.arg_attrs, len(block.args))
         for arg, about in zip(block.args, arguments, strict=True):

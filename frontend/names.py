@@ -15,11 +15,18 @@ class Names:
     """
     Unique names of the values of a graph; values of a subgraph have no name from outside either.
 
-    Args: `reserved` are the names of the graph's values in the model, which values without name never get.
+    Args: `reserved` are the names of the values in the model, which values without name never get, but
+    for those of `outputs`: the names of the graph's outputs by value.
     """
 
-    def __init__(self, reserved: Iterable[str] = (), parent: Names | None = None):
-        self._parent = parent
+    def __init__(
+        self,
+        reserved: Iterable[str] = (),
+        parent: Names | None = None,
+        *,
+        outputs: Mapping[SSAValue, str] | None = None,
+    ):
+        self._parent, self._outputs = parent, outputs or {}
         self._of: dict[SSAValue, str] = {}
         self._reserved = set(reserved)
         self._given: set[str] = set()
@@ -53,6 +60,7 @@ class Names:
 
     def give(self, value: SSAValue, name: str | None) -> str:
         """Name a value: `name` if it is unused, else a fresh name after it or after the value's hint."""
+        name = name or self._outputs.get(value)
         if not name or self._is_given(name):
             name = self.fresh(name or value.name_hint or "value")
         self._use(name)

@@ -372,6 +372,7 @@ WAYS: Mapping[str, Way] = {
     "rows.least_tiles": Way("", [_sum([64, 512]), _sum([64, 1024]), _sum([64, 256])]),
     "elementwise.function_ops": Way("Gelu 192x256; Erf 192x256; Tanh 192x256; Exp 192x256"),
     "elementwise.epilogue_ops": Way("", [_gelu(128, 768, 768), _gelu(196, 1024, 256)]),
+    "elementwise.small_tile_ops": Way(reason="bounds the size of code for browsers and microcontrollers"),
     "elementwise.tile_ops": Way("Gelu 192x256; Softplus 192x256; Tanh 192x256; Exp 192x256"),
     "elementwise.registers": Way("Add 192x256 to 192x256; Relu 192x256; Sqrt 192x256"),
     "elementwise.function_registers": Way("Gelu 192x256; Sigmoid 192x256; Mish 192x256; Exp 192x256"),

@@ -101,6 +101,8 @@ class ElementwiseCosts(Table):
     """
     tile_ops: int = tuned(200, "instructions")
     """Vector instructions of a tile of its own."""
+    small_tile_ops: int = tuned(60, "instructions")
+    """The same where addresses have 32 bits."""
     registers: int = tuned(4, "registers")
     """Registers of a tile, which hide latencies (of 16: HardSwish 1.13 times as fast as with 2)."""
     function_registers: int = tuned(6, "registers")

@@ -23,6 +23,7 @@ REASONS: Mapping[type[Operation], str] = MappingProxyType({
     graph.LambdaOp: _FUNCTIONAL,
     graph.LayoutTransformOp: _LATER,
     graph.MatmulNbitsOp: _LATER,
+    graph.NestOp: "loops of level 2 have no operator: build them of ops of `graph`",
     graph.RandomBitsOp: "the random operators of ONNX draw other numbers from a seed",
     graph.VjpOp: "ONNX has no derivatives: run `differentiate` before",
     graph.WinogradConvOp: _LATER,

@@ -47,7 +47,7 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
         return schedule_blocks(view, out, read, target, body_length(view))
     if vectors and reads:
         return _by_lanes(view, out, registers)
-    budget = registers.lanes * _registers_of_tile(view)
+    budget = registers.lanes * _registers_of_tile(view, target)
     tile = [0] * view.rank
     left = budget
     # Rows shorter than a register share registers: how many is free, as it is along a long row.
@@ -74,14 +74,18 @@ def schedule_elementwise(view: Structured, target: TargetDescription) -> Schedul
     return Schedule(tuple(tile), parallel=loops, vectorize=out[-1] if vectors else None)
 
 
-def _registers_of_tile(view: Structured) -> int:
+def _registers_of_tile(view: Structured, target: TargetDescription) -> int:
     """
     The registers of a tile: they hide latencies, and share what is done once a tile.
 
     That is the control of the loop, of which a copy has as much as of moves where its rows are short. Of a
     function it is the coefficients of its polynomial: more than there are registers, and loaded again for
     each tile. Long bodies, with those of ops in the same loops, are bounded: their tiles are code, and spill.
+    Code for addresses of 32 bits, of browsers and microcontrollers, is to be small.
     """
+    if target.pointer_bytes < 8:
+        fit = ELEMENTWISE.small_tile_ops // max(1, body_length(view))
+        return max(1, min(ELEMENTWISE.registers // 2, fit))
     bodies = _bodies_of_tile(view)
     if not (length := sum(map(body_length, bodies))):
         return ELEMENTWISE.copy_registers

@@ -59,7 +59,13 @@ def _along_the_row(view: Structured, lanes: int, target: TargetDescription) -> S
 
 
 def _rows_together(view: Structured, row: int, lanes: int, target: TargetDescription) -> int:
-    """The whole rows of a tile: some divisor of their number, whose registers are `ROWS.together` of all."""
+    """
+    The whole rows of a tile: some divisor of their number, whose registers are `ROWS.together` of all.
+
+    One where addresses have 32 bits: code for browsers and microcontrollers is to be small.
+    """
+    if target.pointer_bytes < 8:
+        return 1
     registers, extent, width = register_file(view, target), view.extents[row], view.extents[lanes] or 1
     fit = int(ROWS.together * registers.count) // ceil(width / registers.lanes)
     most = max(1, min(fit, ROWS.most_rows))

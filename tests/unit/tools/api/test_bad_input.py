@@ -34,7 +34,7 @@ SWAPPED_AND_WRONG: dict[str, tuple[Call, str, str]] = {
         "stepwell.Context",
     ),
     "no weights": (lambda m: untyped.Module(m.op, weights="none.weights"), "no-file", "read the weights"),
-    "text as a file": (lambda m: untyped.read(TEXT), "unknown-file-type", ".pt2, .keras, .mlir"),
+    "text as a file": (lambda m: untyped.read(TEXT), "unknown-file-type", ".keras, .pb, .mlir"),
     "bytes as a file": (lambda m: untyped.read(b"x"), "invalid-model", "is no ONNX model"),
     "an artifact": (lambda m: untyped.read("m.stepwell"), "unknown-file-type", "stepwell.load"),
     "no file": (lambda m: untyped.read("m.onnx"), "no-file", "m.onnx"),

@@ -27,7 +27,7 @@ def apply(self, ctx, op):
     for outer in op.walk():
         if isinstance(outer, scf.ForOp):
             low, size, step = (getattr(x.owner, "value", None) for x in (outer.lb, outer.ub, outer.step))
-            if None not in (low, size, step) and size.value.data - step.value.data > low.value.data:
+            if None not in (low, size, step) and size.value.data - 15 * step.value.data > low.value.data:
                 break
     else:
         return
