@@ -20,7 +20,7 @@ from stepwell.tools.tuning.rpc_cluster import RpcCluster
 from stepwell.tools.tuning.tune import tune
 from tests.unit.tools.tuning.test_tuner import product
 
-has_grpc = pytest.mark.skipif(find_spec("grpc") is None, reason="needs grpc: pip install 'stepwell[rpc]'")
+has_tls = pytest.mark.skipif(find_spec("cryptography") is None, reason="needs stepwell[rpc]: cryptography")
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_candidates_are_measured_in_sessions_and_recorded_once(
     assert {trials[1], trials[3]} <= {"ok", "slower", "duplicate"}
 
 
-@has_grpc
+@has_tls
 def test_a_server_measures(url: str, tmp_path: Path, runner: LocalRunner) -> None:
     runner.faults = {1: "crash"}
     trials = _tuned(RpcCluster(url, "model"), runner, tmp_path, 3)
@@ -81,7 +81,7 @@ def _tuned(cluster: RpcCluster, runner: LocalRunner, folder: Path, count: int) -
     return {trial.number: trial.status for trial in trials}
 
 
-@has_grpc
+@has_tls
 def test_a_server_that_is_gone(url: str, tmp_path: Path, runner: LocalRunner) -> None:
     gone = url.rpartition(":")[0] + ":1"
     with pytest.raises(StepwellError) as refused:
