@@ -62,15 +62,14 @@ def _rows_together(view: Structured, row: int, lanes: int, target: TargetDescrip
     """
     The whole rows of a tile: some divisor of their number, whose registers are `ROWS.together` of all.
 
-    One where addresses have 32 bits: code for browsers and microcontrollers is to be small.
+    One where their number is open, since the rows that are left over would be code of their own, and where
+    addresses have 32 bits: code for browsers and microcontrollers is to be small.
     """
-    if target.pointer_bytes < 8:
-        return 1
     registers, extent, width = register_file(view, target), view.extents[row], view.extents[lanes] or 1
+    if extent is None or target.pointer_bytes < 8:
+        return 1
     fit = int(ROWS.together * registers.count) // ceil(width / registers.lanes)
     most = max(1, min(fit, ROWS.most_rows))
-    if extent is None:
-        return most
     return max(n for n in range(1, most + 1) if extent % n == 0 and (n < extent or n == 1))
 
 
