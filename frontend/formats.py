@@ -185,7 +185,7 @@ def _format_of_file(path: Path) -> Format | None:
 
 
 def is_model_path(path: Path) -> bool:
-    """Whether a path is that of a model, by its suffix, or by the content of the folder that it is."""
+    """Whether a path is a model's: by its suffix, or by the content of a folder."""
     return path.suffix in model_suffixes() or _format_of_file(path) is not None
 
 

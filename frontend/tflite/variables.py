@@ -30,7 +30,7 @@ class Variables:
         self._found: dict[object, Variable] = {}
 
     def variable(self, key: object, name: str) -> Variable:
-        """The variable of a key; a new one has the name, or one like it that is free."""
+        """The variable of a key; a new variable gets the name, with a number where the name is taken."""
         if key not in self._found:
             taken = {each.name for each in self._found.values()}
             free = name if name and name not in taken else f"{name or 'state'}_{len(taken)}"

@@ -64,7 +64,7 @@ def _program(archive: Archive) -> TorchProgram:
 
 def _replace_weights(program: TorchProgram, path: Path, ctx: StepwellContext) -> None:
     """
-    Let a program have the tensors of another file, as views of it; those that it lacks stay.
+    Replace the weights of a program by views of the tensors in a file; weights without a tensor stay.
 
     Raises: StepwellError `bad-model` that lists tensors of another shape or type, and for a file with none.
     """

@@ -24,7 +24,7 @@ def reshaped(call: Call) -> Value:
 
 @converts("squeeze.default", "squeeze.dim", "squeeze.dims")
 def squeeze(call: Call) -> Value:
-    """The value without its axes of size 1, or those of them that are named."""
+    """The value without all axes of size 1, or without the named ones of size 1."""
     x = call.tensor()
     title = call.op.SIGNATURE.name
     axes = (

@@ -19,7 +19,7 @@ _LOCK = Lock()
 
 
 def register(function: Callable[..., Any]) -> str:
-    """The name of a function among those that models may call; one function has one name."""
+    """Register a function for calls by models, and return its name; a second time the name is the same."""
     plain = getattr(function, "__name__", type(function).__name__)
     with _LOCK:
         for name, known in _FUNCTIONS.items():

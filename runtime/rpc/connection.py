@@ -88,7 +88,7 @@ class Connection:
         return Target(as_mapping(self._ask({"op": "target"}).head["target"]))
 
     def machine(self) -> tuple[str, TargetDescription]:
-        """The name of the machine there, as records of tuning have it, and what code for it may use."""
+        """The server's machine: its name in tuning records, and its CPU as a target description."""
         head = self._ask({"op": "target"}).head
         return as_text(head["machine"]), TargetDescription.from_json(as_mapping(head["host"]))
 
