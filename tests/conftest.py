@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,11 @@ settings.register_profile(
     "stepwell", max_examples=repetitions(250), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("stepwell")
+
+# Hypothesis tries the constants of those of our modules that are imported: each worker would parse a thousand
+# files for it, and the examples of a test would depend on the tests before it.
+_providers: Any = import_module("hypothesis.internal.conjecture.providers")
+_providers.is_local_module_file = lambda _path: False
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import stepwell
 from benchmarks.zoo import F32_MODELS, Model, model_path
+from tests.support.samples import whole
 
 _QUICK = ("gru_seq",)
 _MODELS = [
@@ -31,6 +32,7 @@ def test_no_value_of_a_right_model_departs(model: Model) -> None:
     assert len(comparison.values) >= _LEAST_SHARE * sum(value.how != "gone" for value in made)
 
 
+@whole
 @pytest.mark.parametrize(
     ("name", "weights"),
     [

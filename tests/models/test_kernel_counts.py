@@ -62,6 +62,7 @@ def test_a_convolution_is_a_kernel(name: str, counts: Sequence[int], others: Seq
     assert sorted(" ".join(ops) for ops in kernels if ops not in convolutions) == sorted(others)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "rows", "gelus"),
     [

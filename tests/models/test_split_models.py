@@ -15,6 +15,7 @@ from stepwell.runtime.backends import register_backend
 from stepwell.runtime.values.loading import load
 from stepwell.tools.check.differences import allowed_of_model, relative_difference
 from stepwell.tools.measure.peers import onnxruntime_session
+from tests.support.samples import whole
 
 # What is left to us lies between: partitions with several arguments and results, from one to the other.
 TAKEN = {
@@ -40,6 +41,7 @@ def plugged_in() -> None:
     register_backend("some", SomeOps)
 
 
+@whole
 @pytest.mark.parametrize(
     ("name", "backend"),
     [

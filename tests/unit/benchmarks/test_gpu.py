@@ -11,6 +11,7 @@ import pytest
 from benchmarks.gpu_runs.cases import Case, largest_error
 from benchmarks.gpu_runs.command import main
 from tests.support.imports import ROOT
+from tests.support.samples import whole
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +22,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@whole
 def test_what_is_prepared_runs_and_goes_on(prepared: Path, tmp_path: Path) -> None:
     rows = tmp_path / "gpu.json"
     first = ["run", str(prepared), "--device", "ptx-interpreter", "--json", str(rows)]

@@ -27,6 +27,7 @@ def test_no_op_forgets_its_node(model: Path, level: str) -> None:
     check_locations(lower_to(model, CompileOptions(), level).module)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("pipeline", GRAPH_PASSES)
 def test_no_graph_pass_forgets_nodes(pipeline: str) -> None:
     for model in MODELS:

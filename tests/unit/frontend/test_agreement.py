@@ -120,6 +120,7 @@ def test_what_a_reshape_leaves_may_be_1() -> None:
         model.run({"g": x[:8], "x": x.reshape(4, 3)})
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("divisors", [(2, 2), (2, 3)])
 def test_what_two_reshapes_leave_may_be_1(divisors: tuple[int, int]) -> None:
     """Either of two quotients of unrelated symbols is 1, or both are equal."""

@@ -72,6 +72,7 @@ class Interpreted:
         return [each for i, each in enumerate(found) if i not in written]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_calls_in_a_row_give_what_litert_gives(name: str) -> None:
     model = Interpreted(name)

@@ -388,6 +388,7 @@ COMPOSED: dict[str, tuple[Build, list[Array]]] = {
 CASES = {**COMPOSED, **ELEMENTWISE, **CONTRACTIONS, **REDUCTIONS, **MOVEMENT, **RECURRENT, **QUANTIZED}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_model_of_an_op_computes_its_meaning(name: str) -> None:
     build, arrays = CASES[name]

@@ -38,6 +38,7 @@ SUM = "%r = arith.addf %v, %v : TYPE"
 ROOT = "%n = arith.mulf %v, %v : TYPE\n%r = math.sqrt %n : TYPE"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", RUNNABLE)
 @pytest.mark.parametrize("lanes", [None, 8])
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def _goes_on(case: tuple[Path, str, tuple[str, ...]], other: tuple[Path, str, tu
     return (case[0], case[2]) == (other[0], other[2]) and other[1].startswith(f"{case[1]},")
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("path", "pipeline", "plugins"),
     [

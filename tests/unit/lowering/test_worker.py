@@ -106,6 +106,7 @@ def test_the_ir_of_a_compiled_kernel_is_freed(monkeypatch: pytest.MonkeyPatch) -
         assert [module() for module in made] == [None]
 
 
+@whole
 def test_processes_that_started_early_are_used_or_ended() -> None:
     with overridden(COMPILER, worker_pays=0, nodes_a_worker=20):
         assert (pool.workers_for(39, 8), pool.workers_for(100, 4), pool.workers_for(100, 1)) == (1, 3, 0)
@@ -179,6 +180,7 @@ Unroll.apply = fail
 """
 
 
+@whole
 def test_a_worker_has_the_plugins_of_its_parent(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A pass that a plugin has changed in this process alone would not be noticed there."""
     (plugin := tmp_path / "worker_plugin.py").write_text(PLUGIN.format(name="worker_plugin"))
@@ -308,6 +310,7 @@ func.func @f(%a: vector<4xf32>, %b: vector<4xi32>) -> (vector<4xi1>, vector<4xi1
         assert {use.operation for use in op.lhs.uses} == {op}
 
 
+@whole
 def test_a_text_without_names_leaves_the_names() -> None:
     module = parse_module(StepwellContext(), KERNEL)
     func = next(op for op in module.ops if isinstance(op, FuncOp))

@@ -87,6 +87,7 @@ def outputs_at(file: Path, limit: int | None, feeds: Mapping[str, object]) -> Ma
         return stepwell.compile(file).run(feeds)
 
 
+@whole
 def test_results_are_right_at_every_limit(file: Path) -> None:
     """At some: that of each kind of run, in one kernel and in another."""
     runs = pass_runs(file, CompileOptions())

@@ -65,6 +65,7 @@ def a_pattern(draw: Random, depth: int, made: list[Pattern]) -> Pattern:
     return found
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(40))
 def test_no_match_is_lost(seed: int) -> None:
     draw = Random(seed)

@@ -81,6 +81,7 @@ def test_lines_outside_of_functions_are_known() -> None:
     assert [is_inside_function(source, line) for line in range(1, 6)] == [False, False, False, True, False]
 
 
+@whole
 def test_samples_are_even_over_folders_and_parse() -> None:
     files = [file for file in source_files() if file.startswith(("patterns/", "runtime/l", "passes/loop/"))]
     sample = draw(files, 38, seed=1)

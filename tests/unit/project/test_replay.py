@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.replay import main
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -37,6 +38,7 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "replay.json"
 
 
+@whole
 def test_another_process_with_other_hashes_finds_no_difference(saved: Path) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "benchmarks.replay", "--check", saved.name]

@@ -32,6 +32,7 @@ from stepwell.runtime.values.loading import load
 from stepwell.tools.report import summary_text
 from tests.patterns import elementwise
 from tests.support.plugins import forgotten_plugins
+from tests.support.samples import whole
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 18]>
@@ -342,6 +343,7 @@ class Acme(Backend):
 """
 
 
+@whole
 def test_a_package_registers_its_backend_by_an_entry_point(tmp_path: Path) -> None:
     (tmp_path / "acme.py").write_text(PACKAGE)
     about = tmp_path / "acme-1.0.dist-info"

@@ -129,6 +129,7 @@ def test_an_end(end: Callable[[Child], None]) -> None:
     end(child)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kept", [True, False])
 def test_bytecode_is_in_the_cache_where_there_is_none_beside_the_sources(
     kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

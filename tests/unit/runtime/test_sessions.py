@@ -190,6 +190,7 @@ def test_the_text_of_each_level_has_the_states(tmp_path: Path, level: str):
     np.testing.assert_array_equal(session(X), 2 * (BEGIN + 2 * X))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("text", [COUNTING, IN_PLACE])
 def test_states_of_the_first_stage_go_on_in_compiled_code(tmp_path: Path, text: str):
     inputs = (X,) if text == COUNTING else (X, np.array([2]), np.array([1]))

@@ -57,6 +57,7 @@ HIDDEN = """g (float[5, 1] x) => (float[5, 1] y) {
 }"""
 
 
+@whole
 def test_a_value_that_no_output_shows(tmp_path: Path) -> None:
     """A softmax of one number is 1, whatever the number: the values before it are judged too."""
     onnx.save(onnx_model(HIDDEN), tmp_path / "net.onnx")
@@ -137,6 +138,7 @@ PRODUCTS = """g (float[5, 40] x, float[40, 24] w, float[24, 40] v) => (float[5, 
 }"""
 
 
+@whole
 def test_rewrites_are_numbered_over_all_kernels(tmp_path: Path) -> None:
     """The kernel before has right ones; the command that stops in the debugger counts them."""
     onnx.save(onnx_model(PRODUCTS), tmp_path / "net.onnx")

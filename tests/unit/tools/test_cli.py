@@ -20,6 +20,7 @@ from stepwell.tools import cli, opt
 from stepwell.tools.driver.emit import LEVELS
 from tests.commands import Capture, shown_error, written
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 F32 = npt.NDArray[np.float32]
 FEATURES = 64
@@ -135,6 +136,7 @@ def test_emit_every_level(file: Path, tmp_path: Path, capsys: Capture) -> None:
     assert (tmp_path / "level").read_text().strip() == text.strip()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", ["onnx", "loops"])
 def test_what_is_emitted_runs(level: str, file: Path, tmp_path: Path, capsys: Capture) -> None:
     text = tmp_path / "emitted" / "F.mlir"
@@ -151,6 +153,7 @@ def test_what_is_emitted_runs(level: str, file: Path, tmp_path: Path, capsys: Ca
     assert "error[missing-weights]" in shown_error(capsys, cli.main, "run", text)
 
 
+@whole
 def test_what_is_dumped_runs(file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "dump"
     output = str(tmp_path / "out.stepwell")

@@ -13,6 +13,7 @@ from stepwell.lowering.main_to_buffers import letter_of
 from stepwell.tools import cli
 from tests.commands import shown_error, written
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 _NET = """g (float[N, 64] x, float[64, 96] w, float[96, 96] v) => (float[N, 96] y) {
     [first] a = MatMul(x, w)
@@ -133,6 +134,7 @@ def test_buffers_whose_size_depends_on_data(tmp_path: Path, capsys: pytest.Captu
     assert " - " in capsys.readouterr().out
 
 
+@whole
 def test_text_of_level_1_and_2_has_kernels_without_nodes(net: Path, tmp_path: Path) -> None:
     for level in ("graph", "linalg"):
         path = tmp_path / f"{level}.mlir"

@@ -14,6 +14,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.tools import cli, opt
 from tests.commands import shown_error, written
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 _NET = """g (float[N, 4] x, float[N, 4] u) => (float[N, 4] y, float[N] z) {
     a = Transpose <perm = [1, 0]> (x)
@@ -89,6 +90,7 @@ def test_the_variable_is_for_python_too(
     assert caplog.messages == ["2 kernels: 2 single"]
 
 
+@whole
 @pytest.mark.usefixtures("kernel_workers")
 def test_messages_of_workers_come_in_the_order_of_kernels(
     net: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

@@ -223,6 +223,7 @@ TEXT = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }"""
 
 
+@whole
 def test_an_installed_package_brings_operators_and_a_dialect(tmp_path: Path) -> None:
     """Without `--load`: from a model, and from text."""
     written(tmp_path / "acme.py", INSTALLED)

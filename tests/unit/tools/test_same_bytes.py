@@ -44,6 +44,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "m.onnx"
 
 
+@whole
 def test_with_and_without_the_cache(model: Path, artifact: bytes) -> None:
     """Without; into the caches of kernels and models; out of that of models; without, in one process."""
     plain = CompileOptions()

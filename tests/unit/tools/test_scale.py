@@ -22,11 +22,13 @@ from stepwell.passes import run_pipeline
 from stepwell.tools.driver import image as compilation
 from tests.onnx_models import onnx_model
 from tests.support.pipelines import graph_pipeline
+from tests.support.samples import whole
 
 OPS = 1_200
 """More than the depth at which Python ends a recursion."""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
 def test_text_and_back(make: Callable[[int], ModuleOp]) -> None:
     """Verified, printed, parsed and printed the same again."""
@@ -46,6 +48,7 @@ def test_default_graph_pipeline(make: Callable[[int], ModuleOp]) -> None:
     verify_module(module)
 
 
+@whole
 def test_loops_shared_by_many_ops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the ops in one kernel are twice the work: who joins is compared with its neighbours alone."""
     calls: list[None] = []
@@ -79,6 +82,7 @@ def _bytes(nodes: int) -> float:
         tracemalloc.stop()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("cost", "most"), [(_calls, 9_000), (_bytes, 24_000)])
 def test_a_node_more_of_a_kernel_that_is_there(cost: Callable[[int], float], most: float) -> None:
     """Products in a row share one kernel: what a node costs is its part of the graph and of `@main`."""

@@ -379,6 +379,7 @@ def test_closing(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
         expect_nothing_left(tmp_path)
 
 
+@whole
 def test_models_wait_for_their_turn(
     tmp_path: Path, held: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -419,6 +420,7 @@ def test_many_models(count: int, held: Callable[[], None], tmp_path: Path) -> No
     expect_nothing_left(tmp_path)
 
 
+@whole
 def test_a_fork(path: Path, held: Callable[[], None], tmp_path: Path) -> None:
     """
     A forked process stays on its stage until the code is in the cache, and ends nobody's process; models that

@@ -52,6 +52,7 @@ def cases(ops: list[Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("op", "dtype"), cases(UNARY))
 def test_unary(op: type[UnaryOp], dtype: np.dtype[Any]) -> None:
     x = numbers(dtype, 4, 6)

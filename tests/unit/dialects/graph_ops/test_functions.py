@@ -16,6 +16,7 @@ from stepwell.dialects.verify import verify_module
 from stepwell.lowering.interpret import interpret
 from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import StepwellError
+from tests.support.samples import whole
 
 T = tensor_type(f32, [2])
 OPS = 4_000
@@ -50,6 +51,7 @@ def chain() -> ModuleOp:
     return ModuleOp([function("main", ops, block, value), neg])
 
 
+@whole
 def test_a_long_chain() -> None:
     ctx = StepwellContext()
     module = chain()

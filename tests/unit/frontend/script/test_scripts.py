@@ -70,6 +70,7 @@ def expect_equal(found: object, wanted: object) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_emulation_interpreter_and_code_agree(name: str) -> None:
     made, arrays, loops = CASES[name]

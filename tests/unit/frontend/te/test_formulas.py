@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from stepwell import te
+from tests.support.samples import whole
 
 Array = npt.NDArray[Any]
 DRAW = np.random.default_rng(5)
@@ -246,6 +247,7 @@ def test_conditions_and_conversions() -> None:
     np.testing.assert_array_equal(flags, [True, False, True, True, False, False])
 
 
+@whole
 def test_text_of_a_formula_is_read_again() -> None:
     n = te.var("n")
     a, r = te.placeholder((n, 8), name="a"), te.reduce_axis((0, 8), name="r")

@@ -139,6 +139,7 @@ CASES: dict[str, Case] = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_operator_has_the_meaning_of_numpy(name: str) -> None:
     make, arrays, expected = CASES[name]

@@ -24,6 +24,7 @@ from stepwell.runtime.machine.target import described, host_target
 from stepwell.runtime.targets.cpu import cpu_rows
 from tests.support.c_sources import SANITIZED, STRICT, run_source
 from tests.support.components import needs_program
+from tests.support.samples import whole
 
 NAMES = sorted(name for name in MATH_FUNCTIONS if not name.endswith("f") or name == "erf")
 OF_TWO = ("atan2", "pow")
@@ -102,6 +103,7 @@ m (float[N] x, double[N] z) => (float[N] y, double[N] w) {
 """
 
 
+@whole
 def test_a_model_with_sines_and_f64_is_exported(tmp_path: Path) -> None:
     model = onnx.parser.parse_model(MODEL)
     stepwell.export(model, tmp_path / "m.so")

@@ -94,6 +94,7 @@ int main(void) {
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("library", "compiler"), [("tiny.a", C99), ("tiny.o", CLANG), ("tiny.so", CXX)])
 def test_a_program_computes_the_bits_of_the_model(
     tiny: Tiny, library: str, compiler: tuple[str, ...]

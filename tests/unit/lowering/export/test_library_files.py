@@ -17,6 +17,7 @@ from stepwell.runtime.model import CompiledModel
 from stepwell.tools import cli
 from tests.support.c_programs import C99, CXX, build, run, written
 from tests.support.components import needs_program
+from tests.support.samples import whole
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.standard_normal((64, 64)).astype(np.float32)
@@ -102,6 +103,7 @@ def test_a_program_calls_both_functions(
     assert done.weight_bytes == first.weight_bytes
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("weights", ["embed", "file"])
 def test_a_program_compiles_both_functions(
     models: dict[str, CompiledModel], weights: Any, tmp_path: Path
@@ -142,6 +144,7 @@ def test_c_has_equal_weights_and_kernels_once(tmp_path: Path) -> None:
     assert {"llm/src/llm.c", "llm/include/llm.h", "llm/example/a.c", "llm/example/c.c"} <= set(names)
 
 
+@whole
 def test_models_by_name_become_a_library(models: dict[str, CompiledModel], tmp_path: Path) -> None:
     parts = {"prefill": proto(PREFILL), "decode": proto(DECODE)}
     stepwell.export(parts, tmp_path / "llm.so")
@@ -206,7 +209,7 @@ def test_a_damaged_library_is_not_opened(models: dict[str, CompiledModel], tmp_p
         stepwell.load(path)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("mcpu", ["riscv64gcv", "aarch64", "armv7"])
 def test_a_library_for_another_cpu(mcpu: str, tmp_path: Path) -> None:
     # Their kernels are objects, or linked code, of which two functions have equal ones.

@@ -75,6 +75,7 @@ m (float[N, 7] x, int32[N, 7] i) => (float[N, 7] y, int32[N, 7] j) {
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mcpu", ["x86-64", "armv7", "cortex-m4"])
 def test_files_define_what_a_cpu_has_no_instructions_for(mcpu: str, tmp_path: Path) -> None:
     model = onnx.parser.parse_model(CALLING)

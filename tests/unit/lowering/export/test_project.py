@@ -95,6 +95,7 @@ def test_cmake_builds_it_and_runs_the_example(tmp_path: Path, target: str | None
     subprocess.run([*source, "example/main.c"], cwd=tmp_path / "small", check=True)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("weights", ["embed", "file"])
 def test_a_project_of_a_library_has_an_example_for_each_function(tmp_path: Path, weights: Any) -> None:
     text = '<ir_version: 8, opset_import: ["" : 18]> g (float[2, 3] x) => (float[2, 3] y) {{ y = {} (x, w) }}'

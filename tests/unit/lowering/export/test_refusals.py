@@ -82,7 +82,7 @@ def test_headers_of_one_name(tmp_path: Path) -> None:
     assert refused(tmp_path, "stepwell_threads.so").code == "bad-name"
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("suffix", ["so", "tar", "c", "wasm"])
 def test_a_disk_that_is_full(suffix: str, tmp_path: Path) -> None:
     onnx.save(model(), tmp_path / "m.onnx")

@@ -154,6 +154,7 @@ def test_compiled_model_for_any_batch(threads: int, size: int) -> None:
         assert len({y.tobytes() for y in found}) == len(found), "one of them is not by Winograd's algorithm"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_compiled_model_for_images_of_any_size(threads: int) -> None:
     proto = model(32, 32, "S", residual=True)

@@ -19,6 +19,7 @@ from stepwell.dialects.sched_kernel import kernel_of
 from stepwell.passes import run_pipeline
 from stepwell.passes.analysis.call_graph import functions_by_name
 from stepwell.tools import cli
+from tests.support.samples import whole
 
 ROW = "tensor<16xf32>"
 
@@ -67,6 +68,7 @@ def size_of(value: Any) -> int:
     return prod(value.type.get_shape()) if isinstance(value.type, MemRefType) else 0
 
 
+@whole
 def test_an_iteration_writes_the_same_however_long_the_loop_is(tmp_path: Path):
     found: list[int] = []
     for count in (50, 500):

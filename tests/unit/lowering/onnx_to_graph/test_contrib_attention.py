@@ -10,6 +10,7 @@ import pytest
 import stepwell
 from stepwell.runtime.meaning import Array
 from tests.contrib_models import agree, expected_of, floats, model_of
+from tests.support.samples import whole
 
 RNG = np.random.default_rng(31)
 B, S, T, N, H = 2, 3, 5, 4, 8
@@ -122,6 +123,7 @@ def test_group_query_attention(inputs: list[Array | None], attributes: dict[str,
     agree(model, inputs)
 
 
+@whole
 def test_one_compilation_serves_all_lengths() -> None:
     weights = [7, 8]
     calls = [[*NEXT, *CACHE, *lengths(7, 4, 7), *ANGLES], [*NEW, *_empty(), *lengths(3, 3), *ANGLES]]

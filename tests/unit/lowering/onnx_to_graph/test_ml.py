@@ -136,6 +136,7 @@ def test_nan_is_a_key_like_others() -> None:
     np.testing.assert_array_equal(found, np.where(np.isnan(HOLES), 8, -1))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("dtype", "count"), [("int64", 4), ("float32", 17), ("int64", 1000)])
 def test_keys_are_searched(dtype: str, count: int) -> None:
     """Keys in no order, of which the first one wins; elements between, below and above them have none."""

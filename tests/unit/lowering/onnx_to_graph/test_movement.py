@@ -107,6 +107,7 @@ CASES: list[tuple[str, list[Array | None], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("op_type", "inputs", "options"), CASES)
 def test_node(op_type: str, inputs: list[Array | None], options: dict[str, Any]) -> None:
     check_node(op_type, inputs, **options)

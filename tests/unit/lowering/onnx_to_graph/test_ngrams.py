@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 
 import stepwell
 from stepwell.runtime.errors import StepwellError
+from tests.support.samples import whole
 
 # n-grams of one, two and three items: prefixes are shared, (5, 5) repeats an item, and 90 only continues.
 POOL = [5, 7, 2, *(5, 7), *(5, 5), *(7, 90), *(5, 7, 90), *(2, 2, 2), *(5, 7, 5)]
@@ -49,6 +50,7 @@ def test_rows(mode: str, skips: int) -> None:
     _check(model, rows[:1])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("length", [1, 9])
 def test_a_vector_may_be_shorter_than_an_n_gram(length: int) -> None:
     model = _model([length], TensorProto.INT32, min_gram_length=2, max_skip_count=5)
@@ -60,6 +62,7 @@ def test_rows_of_open_length_are_left_to_the_host() -> None:
     _check(model, np.array([5, 7, 90, 5, 7, 5], np.int64), on_host=True)
 
 
+@whole
 def test_a_large_pool() -> None:
     """Each pair of 60 items but some: tables of several levels."""
     pairs = [(a, b) for a in range(60) for b in range(60) if (a + b) % 3]

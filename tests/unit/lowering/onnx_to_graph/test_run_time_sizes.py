@@ -11,6 +11,7 @@ import stepwell
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.model import CompiledModel
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
@@ -66,6 +67,7 @@ def test_pad_by_data(mode: str) -> None:
         _expect(model, [X[0], _ints(*pads)], np.pad(X[0], around, mode))  # pyright: ignore
 
 
+@whole
 def test_reductions_over_axes_that_are_data() -> None:
     model = _compiled(
         "g (float[A,B,C] x, int64[2] a) => (float[P,Q,R] y, float[S] z)"
@@ -86,6 +88,7 @@ def test_results_as_long_as_data_wants() -> None:
         _expect(model, [x], np.stack(np.nonzero(x)), unique[0], unique[1], unique[2].reshape(-1), unique[3])
 
 
+@whole
 def test_many_sizes_in_many_threads() -> None:
     model = _compiled("g (float[N] x, bool[N] c) => (float[M] y) { s = Compress(x, c) y = Exp(s) }")
     failures: list[BaseException] = []

@@ -12,6 +12,7 @@ import pytest
 
 from stepwell import compile
 from tests.support.onnx_nodes import check_node, node_model
+from tests.support.samples import whole
 
 Array = npt.NDArray[np.float32]
 
@@ -56,6 +57,7 @@ def test_pairs_or_real_parts_whose_number_is_open(parts: int) -> None:
     np.testing.assert_allclose(np.asarray(model(x), np.float32), expected, rtol=1e-4, atol=1e-5)
 
 
+@whole
 def test_one_compilation_serves_all_axes() -> None:
     """Also from the last one, and with a result that is smaller along the axis."""
     model = compile(node_model("DFT", [X, None, np.array(1)], 1, 20, {2: []}, onesided=1))

@@ -61,6 +61,7 @@ _BODIES = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", list(_BODIES))
 @given(data=st.data())
 @examples(24)

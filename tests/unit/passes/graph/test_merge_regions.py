@@ -96,6 +96,7 @@ def test_partitioned_programs_compute_the_same(seed: int) -> None:
         np.testing.assert_array_equal(result, wanted)
 
 
+@whole
 @pytest.mark.parametrize("kind", [pytest.param("chain", marks=whole), "fan"])
 def test_thousands_of_ops_come_into_one_region(kind: str) -> None:
     if kind == "chain":

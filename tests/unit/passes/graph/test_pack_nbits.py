@@ -20,7 +20,7 @@ from stepwell.passes import run_pipeline
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.meaning import packed_codes
 from stepwell.runtime.meaning.packed_codes import first_bit, pack_codes, panels_of, unpack_codes
-from tests.support.samples import examples
+from tests.support.samples import examples, whole
 
 PREPARE = "convert-onnx-to-graph,fold-constant,pack-nbits"
 
@@ -109,7 +109,7 @@ def test_any_number_of_rows(bits: int, block: int, steps: int, rows: int, points
         expect(model(x), x, weights)
 
 
-@pytest.mark.sample(40)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("points", [False, True])
 @pytest.mark.parametrize(("bits", "block", "steps", "rows"), [
     (4, 32, 320, 200), (4, 128, 205, 130), (8, 64, 200, 150), (2, 16, 330, 110)
@@ -127,6 +127,7 @@ def test_rows_of_bytes(bits: int, block: int, steps: int, rows: int, points: boo
         expect(model(x), rounded.reshape(count, -1)[:, :steps], weights)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("executor", ["native", "interpreter"])
 def test_accuracy_level_permits_bytes(executor: Any) -> None:
     """With level 4 more than four rows are bytes, unless activations are f32; four rows never are."""
@@ -158,6 +159,7 @@ def test_meaning_of_floats_or_bytes() -> None:
     np.testing.assert_array_equal(as_bytes, 2 * as_floats)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("activations", ["auto", "int8"])
 def test_open_batch_and_rows_of_bytes(activations: Any) -> None:
     """Scratch memory for all rows has a size where it is a product of two open ones."""
@@ -225,6 +227,7 @@ def test_standard_weights_give_the_numbers_of_floats() -> None:
     np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=1e-4, atol=1e-4)
 
 
+@whole
 def test_open_batch_and_rows_with_steps_in_several_parts() -> None:
     proto, weights = matmul_nbits(100, 1376, 4, 32, False)
     for value, width in ((proto.graph.input[0], 1376), (proto.graph.output[0], 100)):
@@ -234,6 +237,7 @@ def test_open_batch_and_rows_with_steps_in_several_parts() -> None:
     expect(found.reshape(6, 100), x.reshape(6, 1376), weights)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("activations", ["f32", "int8"])
 def test_products_of_one_input_are_one(activations: Any) -> None:
     """Codes of queries, keys and values become one matrix; each result is that of its own product."""

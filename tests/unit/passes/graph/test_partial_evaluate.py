@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import stepwell
+from tests.support.samples import whole
 
 CELL, VALUE = "!ref.cell<tensor<i64>>", "tensor<i64>"
 NAT = "!adt.data<@Nat>"
@@ -167,6 +168,7 @@ def test_a_loop_without_end_and_a_swap_stay_calls() -> None:
     assert "@loop" in str(module) and "@swap" in str(module)
 
 
+@whole
 def test_unfolding_is_as_deep_as_its_budget() -> None:
     """1200 calls inside each other: more than frames of Python."""
     text = f"""{DIFFERENCE}

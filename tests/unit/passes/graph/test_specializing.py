@@ -7,9 +7,11 @@ import pytest
 
 import stepwell
 from stepwell.passes.analysis.function_names import MOST_LETTERS, unused_name
+from tests.support.samples import whole
 from tests.unit.passes.graph.test_long_programs import functions
 
 
+@whole
 def test_a_chain_of_function_values_takes_a_copy_each_at_most() -> None:
     found: list[int] = []
     for count in (400, 800):

@@ -63,6 +63,7 @@ def run(fake: FakeCuda, part: DevicePart, inputs: list[Any], outputs: list[Any],
         device.close()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["product", "softmax", "digits"])
 def test_the_calls_of_models(name: str, parts: Parts) -> None:
     fake = FakeCuda()

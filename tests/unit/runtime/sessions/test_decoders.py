@@ -19,7 +19,7 @@ from stepwell.runtime import memory
 from stepwell.runtime.sessions import states
 from stepwell.tools import cli
 from tests.support.decoders import VOCABULARY, Explicit, decoder
-from tests.support.samples import examples
+from tests.support.samples import examples, whole
 
 KINDS = ("grouped", "plain")
 ALL_KINDS = (*KINDS, "attention", "scatter")
@@ -75,7 +75,7 @@ def greedy(kind: str, prompt: list[int], count: int) -> list[int]:
     return found
 
 
-@pytest.mark.sample(3)
+@whole
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_caches_masks_and_positions_leave_the_interface(kind: str):
     model = compiled(kind)

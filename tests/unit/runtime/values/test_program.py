@@ -17,6 +17,7 @@ from stepwell.runtime.values import Data
 from stepwell.runtime.values.program import ProgramModel, load_program, program_of_image
 from stepwell.runtime.vm.bytecode import encode
 from stepwell.runtime.vm.machine import Machine
+from tests.support.samples import whole
 from tests.support.vm import LENGTH, LIST, PACKED, parsed
 
 TYPES = f"""{LIST}
@@ -189,6 +190,7 @@ def test_types_that_grow_with_the_depth_of_a_value() -> None:
         identity("!adt.data<@Grows, tensor<i64>>")(value)
 
 
+@whole
 def test_long_and_deep_values() -> None:
     """Of 30,000 here; a list is freed, compared, printed and copied without recursion."""
     count = 30_000

@@ -13,6 +13,7 @@ from stepwell.runtime.vm import linked
 from stepwell.runtime.vm.machine import Machine
 from stepwell.runtime.vm.objects import Cell, Closure, described
 from tests.support.interrupts import interrupted_after
+from tests.support.samples import whole
 from tests.support.vm import LENGTH, LIST, PACKED, body, parsed, run
 
 CONSTANTS = "vm.constant #0 = dense<0> : tensor<i64>\nvm.constant #1 = dense<1> : tensor<i64>"
@@ -169,6 +170,7 @@ def test_sizes_are_bound_by_symbol_over_arguments_and_results() -> None:
             Machine(parsed(text + caller), {"g": lambda a, b, result=result: result}).call("main", a, b)
 
 
+@whole
 def test_deep_recursion_over_a_long_list() -> None:
     """Of 100,000 here, and of ten times as many in the slow test."""
     deep(100_000)

@@ -26,6 +26,7 @@ from stepwell.runtime.vm.program import (
     tuple_of,
 )
 from stepwell.runtime.vm.verify import verify
+from tests.support.samples import whole
 from tests.support.vm import LENGTH, body, parsed
 
 I64 = tensor("int64")
@@ -198,6 +199,7 @@ def test_the_error_names_the_line() -> None:
     assert caught.value.where == "test.mlir:4:1: @f, instruction 1 (ret)"
 
 
+@whole
 def test_many_blocks_take_little_time() -> None:
     """20,000 diamonds in a row, with 60,000 registers: a visit a block."""
     code: list[Code] = []

@@ -106,6 +106,7 @@ def test_kernels_that_do_not_exist(model: sw.CompiledModel) -> None:
         model.kernels["k0"].ir("vectors")  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", ["vector", "loops", "llvm"])
 def test_kernels_of_a_program_that_is_lowered(level: str) -> None:
     f = sw.parse(str(sw.import_onnx(onnx_model(PRODUCT)).to(level, target="x86-64-v3"))).compile(threads=2)

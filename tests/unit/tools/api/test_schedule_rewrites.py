@@ -9,6 +9,7 @@ import pytest
 
 from stepwell import StepwellError, te
 from stepwell.passes import PassContext
+from tests.support.samples import whole
 from tests.unit.frontend.script.kernels import product_by_block
 from tests.unit.tools.api.schedule_kernels import product, stencil
 
@@ -26,6 +27,7 @@ def operands(m: int, n: int, k: int) -> tuple[np.ndarray[Any, Any], np.ndarray[A
     return DRAW.standard_normal((m, k), np.float32), DRAW.standard_normal((k, n), np.float32)
 
 
+@whole
 def test_partial_results_run_in_parallel() -> None:
     inputs, c = product(8, 6, 64)
     s = te.create_schedule(c)
@@ -95,6 +97,7 @@ def test_a_stencil_in_the_loops_of_its_reader(depth: int) -> None:
     np.testing.assert_allclose(built(inputs, s, x), wanted, rtol=1e-5, atol=1e-5)
 
 
+@whole
 def test_overlapping_rows_are_computed_again() -> None:
     x = te.placeholder((10, 8), name="x")
     bx = te.compute((10, 6), lambda y, j: x[y, j] + x[y, j + 1] + x[y, j + 2], name="bx")

@@ -10,6 +10,7 @@ from onnx import numpy_helper
 
 from tests.onnx_models import onnx_model
 from tests.support.forks import found_in
+from tests.support.samples import whole
 
 PLUGIN = """
 from xdsl.dialects import arith, scf
@@ -40,6 +41,7 @@ Faulty.apply = apply
 """
 
 
+@whole
 def test_a_loop_that_lacks_iterations_is_found_where_loops_are_sampled(tmp_path: Path) -> None:
     """The iterations that are left out by the sample and by the fault look the same."""
     text = """g (float[1, 3, 17, 19] x, float[16, 3, 3, 3] w, float[16, 16, 3, 3] v)

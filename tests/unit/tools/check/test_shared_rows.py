@@ -39,6 +39,7 @@ def _rows(count: int, *more: str) -> list[list[object]]:
     return json.loads(ended.stderr)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
 @pytest.mark.parametrize("how", ["ends-early", "runs"])
 def test_the_rows_are_those_of_one_process(how: str) -> None:

@@ -16,6 +16,7 @@ from stepwell.runtime.interface import Array
 from stepwell.tools.check.differences import relative_difference
 from stepwell.tools.debug.session import DebugSession
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 F32 = npt.NDArray[np.float32]
 RANDOM = np.random.default_rng(0)
@@ -315,6 +316,7 @@ def test_little_memory_gives_the_same_values() -> None:
         np.testing.assert_array_equal(plain.get(name), little.get(name))
 
 
+@whole
 def test_data_dependent_sizes() -> None:
     """The number of positive elements is known in the middle of a run only."""
     model = onnx_model(

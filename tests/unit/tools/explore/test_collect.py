@@ -24,6 +24,7 @@ from stepwell.tools.explore.overlays import SCHEMA
 from stepwell.tools.measure.calibrate import MachineLimits
 from tests.commands import shown_error, written
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 Data = dict[str, Any]
 DIGITS = Path(__file__).resolve().parents[4] / "examples" / "digits.onnx"
@@ -147,6 +148,7 @@ def test_equal_kernels_are_collected_once_and_lines_name_the_nodes_of_each_call(
             assert {id for nodes in call["sets"] for id in nodes} == set(call["nodes"])
 
 
+@whole
 def test_workers_collect_the_same_as_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from stepwell.tools.explore import kernels
 

@@ -13,6 +13,7 @@ from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.collect import collect
 from stepwell.tools.explore.compare import compared
 from tests.commands import shown_error, written
+from tests.support.samples import whole
 
 DIGITS = Path(__file__).resolve().parents[4] / "examples" / "digits.onnx"
 
@@ -26,6 +27,7 @@ def targets() -> list[Any]:
     ]
 
 
+@whole
 def test_two_targets_have_other_code_for_the_same_nodes(targets: list[Any]):
     found: Any = compared(*targets)
     assert len(found["pairs"]) == len(targets[0]["calls"]) == len(targets[1]["calls"])

@@ -21,6 +21,7 @@ from stepwell.tools.driver.ir_files import read_ir
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.explore.dump import compile_and_dump
 from tests.onnx_models import onnx_model
+from tests.support.samples import whole
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +173,7 @@ def test_a_name_of_one_region_may_be_used_in_another() -> None:
     assert changed == ["-      %0' = a %p", "-      %0 = c %0'", "+      %0 = c %p"]
 
 
+@whole
 def test_the_dump_of_several_kernels_shows_what_each_pass_changed(tmp_path: Path) -> None:
     """Kernels get their final names before they are tiled: a line each, and none of the calls and bodies."""
     nodes = " ".join(

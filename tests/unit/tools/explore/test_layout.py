@@ -140,6 +140,7 @@ def lines_run(work: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("make", [attention, dense, chain])
 def test_the_work_is_linear(make: Callable[[int], tuple[int, list[Edge]]]):
     few, many = make(100), make(400)

@@ -229,6 +229,7 @@ def test_edits_with_errors_name_the_line(client: Client):
     assert wrong.code == "syntax" and str(wrong.where).endswith(":26")
 
 
+@whole
 def test_text_of_a_level_is_tried(client: Client):
     text = client.text("unroll-vectors")
     body = {"level": "vector", "text": text.replace("arith.maximumf", "arith.minimumf"), "runs": 1}
@@ -306,6 +307,7 @@ ENDLESS = """
 """
 
 
+@whole
 def test_a_kernel_that_crashes_ends_its_process_alone(client: Client):
     found = client("/api/kernel/k0/try", {"level": "vector", "text": made_text(client, FAR)})
     assert found.code == "kernel-crashed" and "SIGSEGV" in found.json["error"]["message"]
@@ -323,6 +325,7 @@ def test_a_kernel_that_never_ends_is_ended(client: Client):
     assert found.code == "timed-out"
 
 
+@whole
 def test_a_newer_try_ends_an_older_one(client: Client):
     replies: list[Reply] = []
     body = {"level": "vector", "text": made_text(client, ENDLESS)}

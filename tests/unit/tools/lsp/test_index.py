@@ -280,6 +280,7 @@ def test_fragments(text: str) -> None:
     assert all(span.start <= span.end for span in index.folds())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("text", [MLP, LOOPS, BROKEN])
 def test_any_beginning_and_any_end_of_a_text(text: str) -> None:
     """What is being written is cut off anywhere; a change gives what a new index would."""

@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 
 from stepwell.tools.lsp.workers import RequestError, Workers
+from tests.support.samples import whole
 
 OP = "  %{} = graph.relu %x : tensor<4xf32> -> tensor<4xf32>\n"
 LONG = "func.func @f(%x: tensor<4xf32>) {\n" + "".join(map(OP.format, range(60_000))) + "  func.return\n}\n"
@@ -56,6 +57,7 @@ class EndPass(ModulePass):
 """
 
 
+@whole
 def test_a_worker_that_dies_is_replaced(workers: Workers, tmp_path: Path) -> None:
     """With the plugins that were loaded."""
     plugin = tmp_path / "end_of_lsp.py"

@@ -211,6 +211,7 @@ def _state(tree: Any, w: Any, u: Any, uf: Any, b: Any) -> tuple[Any, Any]:
     return o * np.tanh(memory), memory
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("executor", ["native", "vm"])
 def test_tree_lstm_against_numpy(executor: Literal["native", "vm"]) -> None:
     model: Any = stepwell.compile(ROOT / "examples" / "tree_lstm.mlir", executor=executor)

@@ -154,6 +154,7 @@ def test_a_returned_function(executor: Executor, tmp_path: Path) -> None:
     assert raised.value.code in ("type-mismatch", "shape-mismatch")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize(
     ("text", "inputs", "code"),

@@ -15,6 +15,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.vm.native import NativeMachine
 from stepwell.runtime.vm.objects import Cell
 from tests.support.forks import Result, forked
+from tests.support.samples import whole
 
 Executor = Literal["native", "vm", "interpreter"]
 EXECUTORS: tuple[Executor, ...] = ("native", "vm", "interpreter")
@@ -123,6 +124,7 @@ def test_circles(tmp_path: Path, executor: Executor) -> None:
     assert int(function(0)) == 1 and int(model(2)(3)) == 12
 
 
+@whole
 def test_a_deep_call_runs_twice_and_counts_once(tmp_path: Path) -> None:
     """A call that needs another stack begins again, with the contents of before."""
     push, _ = compiled(tmp_path, PUSH, "native")([])

@@ -138,6 +138,7 @@ def test_a_composed_function_is_returned(executor: str, tmp_path: Path) -> None:
         assert composed(np.int64(4)) == 19
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_mutual_recursion_is_deep(executor: str, tmp_path: Path) -> None:
     count = 2_000 if executor == "interpreter" else 12_000  # it takes 0.2 ms a call

@@ -15,6 +15,7 @@ from stepwell.dialects.quantization.codes import dequantized, weight_entry, weig
 from stepwell.dialects.quantization.gptq import gptq_weight, product_error
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.quantize.report import Quantized
+from tests.support.samples import whole
 
 Array = npt.NDArray[Any]
 
@@ -87,6 +88,7 @@ def test_gptq_too_large() -> None:
     assert caught.value.code == "too-large"
 
 
+@whole
 def test_methods_of_four_bits() -> None:
     """`gptq` and `awq` lose less than ranges of the least error; `gptq` is the default with data."""
     rng = np.random.default_rng(2)
@@ -103,6 +105,7 @@ def test_methods_of_four_bits() -> None:
     onnx.checker.check_model(default.model, full_check=True)
 
 
+@whole
 def test_smooth() -> None:
     """Three gains of 60 that a product undoes: activations are quantized with far less noise."""
     rng = np.random.default_rng(3)

@@ -286,6 +286,7 @@ def test_another_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         reduce_ir(path, output, "simplify-expr", Request("error", "unsupported-op"))
 
 
+@whole
 def test_an_interrupt_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "graph.subtract")
     path, output = written(folder, LARGE)

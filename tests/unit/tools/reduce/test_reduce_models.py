@@ -74,6 +74,7 @@ def test_a_wrong_rewrite_is_the_only_node_left(tmp_path: Path) -> None:
     assert "--check" in script.read_text()
 
 
+@whole
 def test_the_case_has_its_plugin_and_runs_in_any_folder(tmp_path: Path) -> None:
     onnx.save(chain(4, WRONG, "r"), tmp_path / "model.onnx")
     plugin = planted("simplify-expr", tmp_path)
@@ -115,6 +116,7 @@ def test_a_fault_in_a_kernel_is_kept_by_its_pass(tmp_path: Path) -> None:
     assert "Sub" in small(tmp_path)
 
 
+@whole
 def test_an_unsupported_op_is_the_only_node_left(tmp_path: Path) -> None:
     node = helper.make_node("Unheard", ["x1"], ["u"], "odd", domain="some.where")
     model = chain(30, [node], "u")
@@ -249,6 +251,7 @@ def test_inputs_that_do_not_fit_are_refused(
     assert not (tmp_path / "small.onnx").exists()
 
 
+@whole
 def test_a_model_that_is_right_is_not_interesting(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     onnx.save(chain(4), tmp_path / "model.onnx")
     assert reduced(tmp_path)[0] == 1

@@ -192,6 +192,7 @@ def test_training_goes_on_from_what_was_saved(trainer: stepwell.Trainer, tmp_pat
     assert [trainer.step(x, labels) for _ in range(3)] == ahead
 
 
+@whole
 def test_the_trained_model_is_the_file_with_other_weights(
     trainer: stepwell.Trainer, model: Path, tmp_path: Path
 ):

@@ -107,6 +107,7 @@ def test_the_forward_model_uses_running_statistics(tmp_path: Path):
     )
 
 
+@whole
 def test_equal_seeds_give_equal_bits_on_any_number_of_threads(tmp_path: Path):
     path = model_file(tmp_path)
     runs = {

@@ -51,6 +51,7 @@ class _Timed(LocalRunner):
         return super().build(script)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seconds", [20.0, 5.0])
 def test_a_run_ends_with_its_time_and_one_candidate(
     seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ from stepwell.tools.tuning.cluster import check_address
 from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.rpc_cluster import RpcCluster
 from stepwell.tools.tuning.tune import tune
+from tests.support.samples import whole
 from tests.unit.tools.tuning.test_tuner import product
 
 has_tls = pytest.mark.skipif(find_spec("cryptography") is None, reason="needs stepwell[rpc]: cryptography")
@@ -48,6 +49,7 @@ def test_an_address_that_is_none(address: str) -> None:
     assert refused.value.code == "bad-option"
 
 
+@whole
 @pytest.mark.parametrize("address", ["a", pytest.param("a,b", marks=pytest.mark.slow)])
 def test_candidates_are_measured_in_sessions_and_recorded_once(
     address: str, tmp_path: Path, runner: LocalRunner

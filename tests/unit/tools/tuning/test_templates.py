@@ -14,6 +14,7 @@ from stepwell.passes import PassContext
 from stepwell.tools.records.database import Database
 from stepwell.tools.tuning.recheck import used_here
 from stepwell.tools.tuning.template_space import ExcludedError, Space
+from tests.support.samples import whole
 
 SIZES = (24, 32, 16)
 ORDERS = 6
@@ -94,6 +95,7 @@ def test_without_a_choice_the_choosers_decide(tmp_path: Path) -> None:
     np.testing.assert_array_equal(built(x, w), x @ w)
 
 
+@whole
 def test_a_template_is_tuned_and_built(tmp_path: Path, runner: tuning.LocalRunner) -> None:
     files = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     reports = [tuning.tune(matmul, SIZES, db=file, trials=6, runner=runner) for file in files]

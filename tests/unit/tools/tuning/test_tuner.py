@@ -20,6 +20,7 @@ from stepwell.tools.tuning.fleet import LocalRunner
 from stepwell.tools.tuning.report import TuningReport
 from stepwell.tools.tuning.tasks import extract_tasks
 from stepwell.tools.tuning.tune import tune
+from tests.support.samples import whole
 
 PRODUCT = """
 func.func @main(%x: tensor<24x32xf32> {graph.name = "x"}, %w: tensor<32x48xf32> {graph.name = "w"})
@@ -42,6 +43,7 @@ def runner() -> Generator[LocalRunner]:
     made.close()
 
 
+@whole
 def test_equal_runs_write_equal_files_and_resuming_repeats_nothing(
     tmp_path: Path, runner: LocalRunner
 ) -> None:

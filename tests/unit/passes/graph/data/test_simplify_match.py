@@ -131,6 +131,7 @@ def test_a_shared_case_is_written_once() -> None:
         assert int(result) == 1 + dot + 100 * (max(len(xs) - len(ys), 0) - max(len(ys) - len(xs), 0))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("executor", ["native", "vm"])
 def test_a_shared_case_runs_compiled(executor: Any, tmp_path: Path) -> None:
     (tmp_path / "shared.mlir").write_text(SHARED)

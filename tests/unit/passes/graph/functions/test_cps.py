@@ -13,7 +13,7 @@ import stepwell
 from stepwell.dialects import graph
 from stepwell.runtime.errors import StepwellError
 from tests.support.random_functions import Functions, results
-from tests.support.samples import examples
+from tests.support.samples import examples, whole
 from tests.unit.passes.graph.functions.test_loops_and_calls import NESTED, Recursion
 from tests.unit.passes.graph.functions.test_loops_and_calls import results as results_of_recursion
 
@@ -104,6 +104,7 @@ def _of_main(module: stepwell.Module) -> list[Operation]:
     return [op for op in main.walk() if isinstance(op, graph.CallOp)]
 
 
+@whole
 def test_a_chain_of_calls_does_not_nest() -> None:
     lines = [f"  %x{n + 1} = graph.call @f(%x{n}) : ({N}) -> {N}" for n in range(500)]
     text = f"""

@@ -31,6 +31,7 @@ def test_random_programs_compute_the_same(data: st.DataObject) -> None:
         assert results(module) == expected, pipeline
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("wrap", ["tuple", "data"])
 def test_a_chain_of_wrapped_functions_is_inlined(wrap: str) -> None:
     """Each function is taken out of a value that the one before was put into."""

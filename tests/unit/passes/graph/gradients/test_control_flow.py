@@ -100,6 +100,7 @@ def test_a_branch_has_the_derivative_of_the_arm_that_is_taken(x: float, wanted: 
     assert [derivatives(IF, x, order=order) for order in (1, 2)] == wanted
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("static", [False, True])
 def test_a_loop_of_products_has_the_derivatives_of_a_power(static: bool):
     for n in (0, 1, 4):

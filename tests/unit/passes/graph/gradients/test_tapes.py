@@ -20,6 +20,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.values import Data
 from stepwell.tools.check.cotangents import made_up
 from stepwell.tools.check.gradients import BOUND, GradientCheck
+from tests.support.samples import whole
 
 F, N, V = "tensor<f64>", "tensor<i64>", "tensor<2xf64>"
 L = f"!adt.data<@List, {F}>"
@@ -344,6 +345,7 @@ def test_gradients_of_gradients_of_data():
     assert error(FOLD + slope, "slope") < BOUND
 
 
+@whole
 def test_gradients_of_gradients_of_loops_that_grow(tmp_path: Path):
     slope = gradient("slope", "grown", f"tensor<1xf64>; {N}", F, "tensor<1xf64>")
     assert error(GROWS + slope, "slope") < BOUND
