@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 _ALIGNED_BYTES = 64
 """The largest alignment to which code rounds its stack pointer: that of the widest vector."""
@@ -160,12 +161,12 @@ def _spread(field: int) -> int:
     return low * (0x1, 0x10001, 0x1000100, 0x1010101)[field >> 8]
 
 
-def _riscv64(code: bytes) -> int | None:
+def _riscv(code: bytes, *, is_64: bool) -> int | None:
     total, position, upper = 0, 0, dict[int, int]()
     while position + 2 <= len(code):
         half = int.from_bytes(code[position : position + 2], "little")
         if half & 3 != 3:
-            total += _compressed(half, upper)
+            total += _compressed(half, upper, is_64)
             position += 2
             continue
         word = int.from_bytes(code[position : position + 4], "little")
@@ -186,7 +187,7 @@ def _riscv64(code: bytes) -> int | None:
     return total
 
 
-def _compressed(half: int, upper: dict[int, int]) -> int:
+def _compressed(half: int, upper: dict[int, int], is_64: bool) -> int:
     """The bytes of an instruction of 16 bits."""
     register = half >> 7 & 31
     if half & 0xE003 == 0x6001 and register == 2:  # c.addi16sp
@@ -197,7 +198,7 @@ def _compressed(half: int, upper: dict[int, int]) -> int:
         return max(0, -value)
     if half & 0xE003 == 0x6001:  # c.lui
         upper[register] = value << 12
-    elif half & 0xE003 in (0x0001, 0x2001) and register in upper:  # c.addi, c.addiw
+    elif half & 0xE003 in (0x0001, 0x2001 if is_64 else 0x0001) and register in upper:  # c.addi, c.addiw
         upper[register] += value
     return 0
 
@@ -218,5 +219,6 @@ _FRAMES: Mapping[str, Callable[[bytes], int | None]] = {
     "aarch64": _aarch64,
     "armv7": _armv7,
     "thumb": _thumb,
-    "riscv64": _riscv64,
+    "riscv64": partial(_riscv, is_64=True),
+    "riscv32": partial(_riscv, is_64=False),
 }

@@ -17,7 +17,7 @@ import onnx.parser
 import pytest
 
 import stepwell
-from stepwell.lowering.export.emulation import EmulatedModel
+from stepwell.lowering.export.emulator.model import EmulatedModel
 from stepwell.lowering.export.wasm.linker import link_module
 from stepwell.lowering.export.wasm.module import module_file
 from stepwell.lowering.export.wasm.modules import STACK_BYTES
