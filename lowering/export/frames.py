@@ -180,6 +180,10 @@ def _riscv(code: bytes, *, is_64: bool) -> int | None:
             upper[register] = word & 0xFFFFF000
         elif word & 0x707F in (0x13, 0x1B) and word >> 15 & 31 == register and register in upper:  # addi
             upper[register] += _signed(word >> 20, 12)
+        elif word & 0xFE00707F == 0x1013 and word >> 15 & 31 == register and register in upper:  # slli
+            upper[register] <<= word >> 20 & 31
+        elif word & 0x7F == 0x73:  # csrr, the length of vectors
+            upper.pop(register, None)
         elif word & 0xFE0FFFFF == 0x40010133:  # sub sp, sp, of a register
             if (size := upper.get(word >> 20 & 31)) is None:
                 return None  # a multiple of the length of the machine's vectors
@@ -196,8 +200,10 @@ def _compressed(half: int, upper: dict[int, int], is_64: bool) -> int:
     value = _signed((half >> 12 & 1) << 5 | half >> 2 & 31, 6)
     if half & 0xE003 == 0x0001 and register == 2:  # c.addi
         return max(0, -value)
-    if half & 0xE003 == 0x6001:  # c.lui
-        upper[register] = value << 12
+    if half & 0xE003 in (0x6001, 0x4001):  # c.lui, c.li
+        upper[register] = value << (12 if half & 0x2000 else 0)
+    elif half & 0xE003 == 0x0002 and register in upper:  # c.slli
+        upper[register] <<= value & 31
     elif half & 0xE003 in (0x0001, 0x2001 if is_64 else 0x0001) and register in upper:  # c.addi, c.addiw
         upper[register] += value
     return 0
