@@ -16,6 +16,7 @@ _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 _UNKNOWN = "unrecognized arguments: "
 _OPTION = re.compile(r"(?<!\S)--?[^\s=]+")
 
+MAX_PORT = 65535
 WRONG_USAGE = 2
 """The exit status of a command that was called in a wrong way."""
 
@@ -78,6 +79,13 @@ class CommandLine(ArgumentParser):
             value = action.metavar or (action.choices and ",".join(map(str, action.choices))) or action.dest
             names = [f"{o} {value}" if action.nargs != 0 else o for o in action.option_strings]
             yield ", ".join(names) or f"{value}{'…' * (action.nargs == '+')}", action.help or ""
+
+
+def port(text: str) -> int:
+    """A port's number, 0 for any. Raises: ArgumentTypeError, which argparse reports."""
+    if not (text.isascii() and text.isdecimal() and int(text[:6]) <= MAX_PORT):
+        raise ArgumentTypeError(f"expected a number from 0 to {MAX_PORT}, found {text!r}")
+    return int(text)
 
 
 def positive(text: str, least: int = 1) -> int:

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from time import perf_counter
+from typing import TYPE_CHECKING
 
-from stepwell.tools.driver.image import Progress
+if TYPE_CHECKING:  # the compiler, which commands that compile nothing do without
+    from stepwell.tools.driver.image import Progress
 
 _PATIENCE_SECONDS = 1.0
 

@@ -78,10 +78,12 @@ class Buffers:
 
     def copy(self, source: SSAValue, target: SSAValue, before: Operation) -> None:
         """
-        Copy a buffer before an op.
+        Copy a buffer before an op, unless both are the same one.
 
         Raises: StepwellError `copy-needed` when copies are forbidden.
         """
+        if source.type == target.type and _reshaped(source) is _reshaped(target):
+            return
         if self._no_copies:
             raise StepwellError(
                 "copy-needed",
@@ -91,6 +93,13 @@ class Buffers:
                 help="run bufferize without no-copies to see the copy in the IR",
             )
         insert(memref.CopyOp(source, target), before)
+
+
+def _reshaped(buffer: SSAValue) -> SSAValue:
+    """The buffer whose elements another one has all, in the same order."""
+    while isinstance(buffer.owner, memref.ExpandShapeOp | memref.CollapseShapeOp):
+        buffer = buffer.owner.src
+    return buffer
 
 
 def insert(op: Operation, before: Operation) -> Sequence[SSAValue]:

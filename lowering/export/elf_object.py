@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
-from stepwell.runtime.link.elf import ELF64, MACHINES, ElfClass, elf_class
+from stepwell.runtime.link.elf import MACHINES, RISCV32, ElfClass, elf_class
+from stepwell.runtime.link.relinked import Open, with_labels
 from stepwell.runtime.link.thumb import THUMB
 
 MACHINE_NUMBERS: Mapping[str, int] = {
     **{arch: number for number, arch in MACHINES.items()},
     THUMB: next(number for number, arch in MACHINES.items() if arch == "armv7"),
+    RISCV32: next(number for number, arch in MACHINES.items() if arch == "riscv64"),
 }
 _RELOCATABLE = 1
 PROGRAM, SYMBOLS, STRINGS, RELOCATIONS, RELOCATIONS_IN_PLACE = 1, 2, 3, 4, 9
@@ -67,14 +69,14 @@ class Section:
 
 def program_bytes(elf: ElfClass) -> int:
     """The size of a row of the table of segments."""
-    return 56 if elf is ELF64 else 32
+    return 56 if elf.bits == 64 else 32
 
 
 def flags_of(arch: str) -> int:
     """The flags in the header of a file: the calling convention."""
-    # EABI 5, with floats in registers; on RISC-V doubles too. Functions of Thumb in objects have no such
-    # arguments: programs may pass floats as they like.
-    return {"armv7": 0x5000400, THUMB: 0x5000000, "riscv64": 0x5}.get(arch, 0)
+    # EABI 5, with floats in registers; on RISC-V doubles too, where there are. Functions of Thumb in objects
+    # have no such arguments: programs may pass floats as they like.
+    return {"armv7": 0x5000400, THUMB: 0x5000000, "riscv64": 0x5, RISCV32: 0x3}.get(arch, 0)
 
 
 def header(
@@ -94,7 +96,7 @@ def symbol(
 ) -> bytes:
     """A row of a table of symbols; `place` is value and size."""
     info, other = binding << 4 | kind, _HIDDEN if hidden else 0
-    if elf is ELF64:
+    if elf.bits == 64:
         return elf.symbol.pack(name, info, other, section, *place)
     return elf.symbol.pack(name, *place, info, other, section)
 
@@ -120,16 +122,18 @@ def section_rows(elf: ElfClass, sections: Sequence[Section], names: Strings) -> 
     return b"".join(rows)
 
 
-def _relocation_section(parts: Parts, numbers: Mapping[str, int], table: int) -> Section:
-    """The relocations of the code; files of 32 bits have addends in the code."""
+def _relocation_section(
+    parts: Parts, relocations: Sequence[Open], numbers: Mapping[str, int], table: int
+) -> Section:
+    """The relocations of the code, which has the addends where the class of file has none."""
     elf = elf_class(parts.code.arch)
     rows = [
-        elf.relocation.pack(offset, numbers[name] << 32 | kind, addend)
-        if elf is ELF64
-        else elf.relocation.pack(offset, numbers[name] << 8 | kind)
-        for offset, kind, name, addend in parts.code.relocations
+        elf.relocation.pack(
+            offset, numbers[name] << (32 if elf.bits == 64 else 8) | kind, *[addend] * elf.has_addends
+        )
+        for offset, kind, name, addend in relocations
     ]
-    name, type = (".rela.text", RELOCATIONS) if elf is ELF64 else (".rel.text", RELOCATIONS_IN_PLACE)
+    name, type = (".rela.text", RELOCATIONS) if elf.has_addends else (".rel.text", RELOCATIONS_IN_PLACE)
     return Section(name, type, _INFO_LINK, rows, 8, link=table, info=_TEXT, entry_bytes=elf.relocation.size)
 
 
@@ -142,11 +146,12 @@ def elf_object(parts: Parts) -> list[Chunk]:
         sections.append(Section(".rodata", PROGRAM, ALLOCATE, contents, ARENA_ALIGNMENT))
     # Without this section a program's stack becomes executable; where there is no system, linkers warn of it.
     sections += [] if code.arch == THUMB else [Section(".note.GNU-stack", PROGRAM, 0, [])]
-    strings, rows, locals = _symbols(parts)
+    relocations, labels = with_labels(code.relocations)
+    strings, rows, locals = _symbols(parts, labels)
     table = len(sections) + 1
     numbers = {name: number for number, (name, _) in enumerate(rows)}
     if code.relocations:
-        sections.append(_relocation_section(parts, numbers, table + 1))
+        sections.append(_relocation_section(parts, relocations, numbers, table + 1))
         table += 1
     symbols = [row for _, row in rows]
     size = elf_class(code.arch).symbol.size
@@ -155,7 +160,7 @@ def elf_object(parts: Parts) -> list[Chunk]:
     return _file(code.arch, sections)
 
 
-def _symbols(parts: Parts) -> tuple[Strings, list[tuple[str, bytes]], int]:
+def _symbols(parts: Parts, labels: Mapping[str, int]) -> tuple[Strings, list[tuple[str, bytes]], int]:
     """The names, the rows of the table of symbols by name, and the number of local ones, which come first."""
     strings, code = Strings(), parts.code
     elf = elf_class(code.arch)
@@ -172,6 +177,8 @@ def _symbols(parts: Parts) -> tuple[Strings, list[tuple[str, bytes]], int]:
         end = max(offset + size for offset, size in code.symbols.values())
         add("$t", _LOCAL, 0, _TEXT, (0, 0), False)
         add("$d", _LOCAL, 0, _TEXT, (end, 0), False)
+    for name, offset in labels.items():
+        add(name, _LOCAL, 0, _TEXT, (offset, 0), False)
     for name, place in code.symbols.items():
         if name not in exported:
             add(name, _LOCAL, FUNCTION, _TEXT, place, False)

@@ -37,7 +37,7 @@ from stepwell.lowering.export.ffi import IMPORTS
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.files.exported import JSON_SECTION, WEIGHTS_SECTION
-from stepwell.runtime.link.elf import ELF64, ElfClass, elf_class
+from stepwell.runtime.link.elf import ElfClass, elf_class
 from stepwell.runtime.link.relocations import PATCHES
 
 EXECUTABLE, _SHARED = 2, 3
@@ -139,7 +139,7 @@ def _dynamic(elf: ElfClass, sections: Sequence[Section], *, has_imports: bool) -
     symbols, hashes, strings = (section.address for section in sections[:3])
     entries = [(4, hashes), (5, strings), (6, symbols), (10, sections[2].size), (11, elf.symbol.size)]
     entries += import_entries(sections[5]) if has_imports else []
-    return b"".join(struct.pack("<QQ" if elf is ELF64 else "<II", *entry) for entry in (*entries, (0, 0)))
+    return b"".join(struct.pack("<QQ" if elf.bits == 64 else "<II", *entry) for entry in (*entries, (0, 0)))
 
 
 def patched(parts: Parts, start: int, weights: int, imports: int = 0) -> bytes:
@@ -173,7 +173,7 @@ def program_row(
 ) -> bytes:
     """A row of the table of segments."""
     places = offset, address, address, size, size
-    if elf is ELF64:
+    if elf.bits == 64:
         return struct.pack("<IIQQQQQQ", type, flags, *places, alignment)
     return struct.pack("<IIIIIIII", type, *places, flags, alignment)
 

@@ -12,7 +12,8 @@ from stepwell.dialects.sched_entry import weight_offsets
 from stepwell.lowering.export.code_file import code_file, support_of_system
 from stepwell.lowering.export.description import description
 from stepwell.lowering.export.elf_parts import EntryCode, elf_parts
-from stepwell.lowering.export.emulated import driver_code, system_object
+from stepwell.lowering.export.emulator.boards import Board
+from stepwell.lowering.export.emulator.program import driver_code, system_object
 from stepwell.lowering.export.entry_object import entry_module, entry_object, pool_object
 from stepwell.lowering.export.ffi import FfiEntry, ffi_code, is_function
 from stepwell.lowering.export.header import HeaderFacts, header_text
@@ -69,6 +70,12 @@ def with_place(options: ExportOptions, place: str | None, weights: Sequence[Arra
     if place is None:
         place = "embed" if sum(array.nbytes for array in weights) <= MAX_DEFAULT_BYTES else "file"
     return options._replace(weights=place)
+
+
+class Program(NamedTuple):
+    """What a program runs on: a system, or an emulated board without one."""
+
+    board: Board | None
 
 
 class Exported(NamedTuple):
@@ -174,7 +181,7 @@ def _parts(
     options: ExportOptions,
     facts: Mapping[str, object],
     *,
-    is_program: bool = False,
+    program: Program | None = None,
     is_shared: bool = False,
 ) -> Parts:
     """The code of an export, with the weights that are in the same file; of a program, with a driver."""
@@ -185,13 +192,16 @@ def _parts(
     support = [pool_object(machine), *check_objects(name, arrays, options, machine)]
     own = arrays if options.weights == "embed" else ()
     text = json.dumps(about, separators=(",", ":"), sort_keys=True)
-    if not is_program:
+    if program is None:
         ffi = ffi_object([FfiEntry(name, entry, len(text))], options, machine) if is_shared else b""
         return elf_parts(name, [function], support, own, text, support_of_system(variant.triple), ffi=ffi)
     interface = entry.interface
     arguments = 3 + bool(caller_symbols(entry)) + bool(interface.published)
-    driver = compile_to_object(driver_code(name, machine.arch, arguments), machine, optimize=False)
-    return elf_parts(name, [function], [*support, driver], own, text, [system_object(machine.arch)])
+    driver = compile_to_object(
+        driver_code(name, machine.arch, arguments, program.board), machine, optimize=False
+    )
+    system = system_object(machine.arch, program.board)
+    return elf_parts(name, [function], [*support, driver], own, text, [system])
 
 
 def entry_code(
@@ -226,7 +236,7 @@ def ffi_object(entries: Sequence[FfiEntry], options: ExportOptions, machine: Tar
     return compile_to_object(ffi_code(entries, machine.pointer_bytes), machine, optimize=True)
 
 
-def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
+def program_parts(image: ModelImage, options: ExportOptions, program: Program) -> Parts:
     """The code of a program that runs a model under an emulator. Raises: as `export_image`."""
     entry, variant = image.main, variant_of(image.main)
     expect_exportable(entry, options)
@@ -234,7 +244,7 @@ def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
     name = options.name or "model"
-    return _parts(name, entry, variant, arrays, options, image.summary, is_program=True)
+    return _parts(name, entry, variant, arrays, options, image.summary, program=program)
 
 
 def expect_one_target(image: ModelImage) -> None:

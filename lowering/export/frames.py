@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 _ALIGNED_BYTES = 64
 """The largest alignment to which code rounds its stack pointer: that of the widest vector."""
@@ -160,12 +161,12 @@ def _spread(field: int) -> int:
     return low * (0x1, 0x10001, 0x1000100, 0x1010101)[field >> 8]
 
 
-def _riscv64(code: bytes) -> int | None:
+def _riscv(code: bytes, *, is_64: bool) -> int | None:
     total, position, upper = 0, 0, dict[int, int]()
     while position + 2 <= len(code):
         half = int.from_bytes(code[position : position + 2], "little")
         if half & 3 != 3:
-            total += _compressed(half, upper)
+            total += _compressed(half, upper, is_64)
             position += 2
             continue
         word = int.from_bytes(code[position : position + 4], "little")
@@ -179,6 +180,10 @@ def _riscv64(code: bytes) -> int | None:
             upper[register] = word & 0xFFFFF000
         elif word & 0x707F in (0x13, 0x1B) and word >> 15 & 31 == register and register in upper:  # addi
             upper[register] += _signed(word >> 20, 12)
+        elif word & 0xFE00707F == 0x1013 and word >> 15 & 31 == register and register in upper:  # slli
+            upper[register] <<= word >> 20 & 31
+        elif word & 0x7F == 0x73:  # csrr, the length of vectors
+            upper.pop(register, None)
         elif word & 0xFE0FFFFF == 0x40010133:  # sub sp, sp, of a register
             if (size := upper.get(word >> 20 & 31)) is None:
                 return None  # a multiple of the length of the machine's vectors
@@ -186,7 +191,7 @@ def _riscv64(code: bytes) -> int | None:
     return total
 
 
-def _compressed(half: int, upper: dict[int, int]) -> int:
+def _compressed(half: int, upper: dict[int, int], is_64: bool) -> int:
     """The bytes of an instruction of 16 bits."""
     register = half >> 7 & 31
     if half & 0xE003 == 0x6001 and register == 2:  # c.addi16sp
@@ -195,9 +200,11 @@ def _compressed(half: int, upper: dict[int, int]) -> int:
     value = _signed((half >> 12 & 1) << 5 | half >> 2 & 31, 6)
     if half & 0xE003 == 0x0001 and register == 2:  # c.addi
         return max(0, -value)
-    if half & 0xE003 == 0x6001:  # c.lui
-        upper[register] = value << 12
-    elif half & 0xE003 in (0x0001, 0x2001) and register in upper:  # c.addi, c.addiw
+    if half & 0xE003 in (0x6001, 0x4001):  # c.lui, c.li
+        upper[register] = value << (12 if half & 0x2000 else 0)
+    elif half & 0xE003 == 0x0002 and register in upper:  # c.slli
+        upper[register] <<= value & 31
+    elif half & 0xE003 in (0x0001, 0x2001 if is_64 else 0x0001) and register in upper:  # c.addi, c.addiw
         upper[register] += value
     return 0
 
@@ -218,5 +225,6 @@ _FRAMES: Mapping[str, Callable[[bytes], int | None]] = {
     "aarch64": _aarch64,
     "armv7": _armv7,
     "thumb": _thumb,
-    "riscv64": _riscv64,
+    "riscv64": partial(_riscv, is_64=True),
+    "riscv32": partial(_riscv, is_64=False),
 }

@@ -19,7 +19,7 @@ llvm.set_option("stepwell", "-disable-machine-licm")
 # epilogue of whole tiles occupied registers across the reduction loop of the remainder tiles, which spilled.
 llvm.set_option("stepwell", "-disable-machine-cse")
 
-_CPUS = {"x86_64": "x86-64", "riscv64": "generic-rv64"}
+_CPUS = {"x86_64": "x86-64", "riscv64": "generic-rv64", "riscv32": "generic-rv32"}
 """LLVM's names of CPUs without features of their own."""
 _STORE = r"^\s*(?:v?mov[ua]p[sd]\s+%[xyz]mm\d+, .*\(%{}\b|st[rpu]\w*\s+q\d+.*\[(?:sp|x29)\b)"
 _VECTOR_SPILL = re.compile(_STORE.format("rsp"), re.MULTILINE)

@@ -1,6 +1,6 @@
 """
-Reader of relocatable ELF files: little-endian, as LLVM writes them for x86-64, aarch64, riscv64, armv7
-and Thumb.
+Reader of relocatable ELF files: little-endian, as LLVM writes them for x86-64, aarch64, riscv64, riscv32,
+armv7 and Thumb.
 
 Every claim of a file is checked against its size, since an artifact of an older version may contain any
 bytes.
@@ -18,7 +18,8 @@ from stepwell.runtime.link.thumb import THUMB
 _MAGIC = b"\x7fELF"
 _RELOCATABLE = 1
 MACHINES: Mapping[int, str] = {62: "x86_64", 183: "aarch64", 243: "riscv64", 40: "armv7"}
-"""The architectures by their numbers in ELF files."""
+"""The architectures by their numbers in ELF files; that of RISC-V has two, by the class of the file."""
+RISCV32 = "riscv32"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class ElfClass:
     section: struct.Struct
     symbol: struct.Struct
     relocation: struct.Struct
+    has_addends: bool
+    """Whether relocations have addends; else they are in what is changed."""
 
     @property
     def ident(self) -> bytes:
@@ -43,6 +46,7 @@ ELF64 = ElfClass(
     struct.Struct("<IIQQQQIIQQ"),
     struct.Struct("<IBBHQQ"),
     struct.Struct("<QQq"),
+    has_addends=True,
 )
 ELF32 = ElfClass(
     32,
@@ -50,12 +54,22 @@ ELF32 = ElfClass(
     struct.Struct("<IIIIIIIIII"),
     struct.Struct("<IIIBBH"),
     struct.Struct("<II"),
+    has_addends=False,
 )
+_ELF32_WITH_ADDENDS = replace(ELF32, relocation=struct.Struct("<IIi"), has_addends=True)
 
 
 def elf_class(arch: str) -> ElfClass:
     """The class of files for an architecture."""
+    if arch == RISCV32:
+        return _ELF32_WITH_ADDENDS
     return ELF32 if arch in ("armv7", THUMB) else ELF64
+
+
+def arch_of_machine(machine: int, bits: int) -> str:
+    """The architecture of a machine's number in files of 32 or 64 bits; nothing for an unknown one."""
+    arch = MACHINES.get(machine, "")
+    return RISCV32 if arch == "riscv64" and bits == 32 else arch
 
 
 _UNUSED, _PROGRAM, _SYMBOLS, _STRINGS, _RELOCATIONS_WITH_ADDENDS, _NO_BITS, _RELOCATIONS = 0, 1, 2, 3, 4, 8, 9
@@ -142,13 +156,13 @@ def is_elf(data: bytes) -> bool:
 
 def machine_of(data: bytes) -> str:
     """The architecture of an ELF file; nothing for an unknown one."""
-    return MACHINES.get(int.from_bytes(data[18:20], "little"), "")
+    return arch_of_machine(int.from_bytes(data[18:20], "little"), 32 if data[4:5] == b"\1" else 64)
 
 
 def read_object(data: bytes) -> ObjectFile:
     """The contents of a relocatable ELF file. Raises: ValueError with the claim that is wrong."""
-    kind = ELF32 if data[: len(ELF32.ident)] == ELF32.ident else ELF64
-    headers, names, machine = _section_table(data, kind)
+    kind = elf_class(machine_of(data))
+    headers, names = _section_table(data, kind)
     _expect_no_overlap(headers, kind)
     occupying = [header for header in headers if header.occupies_memory]
     for header in occupying:  # before their contents are read: those without bytes may claim the whole file
@@ -168,7 +182,7 @@ def read_object(data: bytes) -> ObjectFile:
 
     others = (h for h in headers if h.type == _PROGRAM and not h.occupies_memory)
     debug = tuple(section(h) for h in others if _text_at(data, names, h.name).startswith(_DEBUG))
-    arch, symbols = _of_thumb(MACHINES[machine], symbols)
+    arch, symbols = _of_thumb(machine_of(data), symbols)
     return ObjectFile(arch, tuple(map(section, occupying)), symbols, debug)
 
 
@@ -179,13 +193,13 @@ def _of_thumb(arch: str, symbols: tuple[Symbol, ...]) -> tuple[str, tuple[Symbol
     return THUMB, tuple(replace(s, offset=s.offset & ~1) if s.is_function else s for s in symbols)
 
 
-def _section_table(data: bytes, elf: ElfClass) -> tuple[list[_Header], _Header, int]:
-    """The rows of the section table, the row of their names, and the number of the machine."""
+def _section_table(data: bytes, elf: ElfClass) -> tuple[list[_Header], _Header]:
+    """The rows of the section table, and the row of their names."""
     if len(data) < elf.header.size or not data.startswith(elf.ident):
-        raise ValueError("it is no ELF file of 64 bits")
+        raise ValueError(f"it is no ELF file of {elf.bits} bits")
     fields = elf.header.unpack_from(data)
     kind, machine, start, row_bytes, count, names = (int(fields[i]) for i in (1, 2, 6, 11, 12, 13))
-    if kind != _RELOCATABLE or machine not in MACHINES or elf_class(MACHINES[machine]) is not elf:
+    if kind != _RELOCATABLE or machine not in MACHINES:
         raise ValueError(f"it is no object file for a known machine (type {kind}, machine {machine})")
     if row_bytes != elf.section.size or start + count * row_bytes > len(data) or names >= count:
         raise ValueError("its section table is outside of the file")
@@ -197,7 +211,7 @@ def _section_table(data: bytes, elf: ElfClass) -> tuple[list[_Header], _Header, 
         if type != _NO_BITS and size and offset + size > len(data):
             raise ValueError(f"section {number} ends after the file")
         headers.append(_Header(number, name, type, flags, offset, size, link, info, alignment))
-    return headers, headers[names], machine
+    return headers, headers[names]
 
 
 def _expect_no_overlap(headers: list[_Header], elf: ElfClass) -> None:
@@ -238,13 +252,13 @@ def _symbols(data: bytes, headers: list[_Header], elf: ElfClass) -> tuple[Symbol
         raise ValueError("it has no table of symbols")
     names, symbols = headers[tables[0].link], list[Symbol]()
     for row in _rows(data, tables[0], elf.symbol):
-        name, info, _, section, value, size = row if elf is ELF64 else (row[0], *row[3:], row[1], row[2])
+        name, info, _, section, value, size = row if elf.bits == 64 else (row[0], *row[3:], row[1], row[2])
         if section >= len(headers):
             # That of the file's name is absolute; nothing refers to it.
             section, value, size = (0, 0, 0) if section >= _RESERVED else (-1, 0, 0)
         binding, kind = info >> 4, info & 15
         is_function = kind == _FUNCTION
-        begin = value - (value & 1 if is_function and elf is ELF32 else 0)  # odd ones are Thumb
+        begin = value - (value & 1 if is_function and elf.bits == 32 else 0)  # odd ones are Thumb
         if section < 0 or (section and begin + size > headers[section].size):
             raise ValueError("a symbol is outside of its section")
         text = "" if kind == _OF_SECTION else _text_at(data, names, name)
@@ -255,14 +269,14 @@ def _symbols(data: bytes, headers: list[_Header], elf: ElfClass) -> tuple[Symbol
 def _relocations(
     data: bytes, headers: list[_Header], symbols: int, elf: ElfClass
 ) -> dict[int, tuple[Relocation, ...]]:
-    """The relocations by the number of the section that they change; without addends in files of 32 bits."""
+    """The relocations by the number of the section that they change."""
     found: dict[int, tuple[Relocation, ...]] = {}
     wanted, other = _RELOCATIONS_WITH_ADDENDS, _RELOCATIONS
-    if elf is ELF32:
+    if not elf.has_addends:
         wanted, other = other, wanted
     for header in headers:
         if header.type == other:
-            raise ValueError(f"it has relocations with{'' if elf is ELF32 else 'out'} addends")
+            raise ValueError(f"it has relocations with{'out' if elf.has_addends else ''} addends")
         if header.type != wanted:
             continue
         if header.info >= len(headers) or header.info in found:
@@ -275,6 +289,6 @@ def _relocations(
 
 
 def _relocation(row: tuple[int, ...], elf: ElfClass) -> Relocation:
-    offset, info, addend = row if elf is ELF64 else (*row, 0)
-    kind_bits = 32 if elf is ELF64 else 8
+    offset, info, addend = row if elf.has_addends else (*row, 0)
+    kind_bits = 32 if elf.bits == 64 else 8
     return Relocation(offset, info & ((1 << kind_bits) - 1), info >> kind_bits, addend)

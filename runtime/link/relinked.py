@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from stepwell.runtime.link.code import LinkedCode
 from stepwell.runtime.link.elf import ObjectFile, Relocation, Section, Symbol, read_object
@@ -16,6 +18,8 @@ from stepwell.runtime.link.relocations import (
     write_jump,
 )
 
+Open: TypeAlias = tuple[int, int, str, int]
+"""A relocation of linked code for a symbol elsewhere: offset, kind, symbol, addend."""
 _HIGH, _HIGH_OF_SLOT = 23, 20  # PCREL_HI20, GOT_HI20
 _LOW = {24: LOW12_OF_LOAD, 25: LOW12_OF_STORE}  # PCREL_LO12_I, PCREL_LO12_S
 
@@ -56,8 +60,30 @@ def read_paired(data: bytes) -> ObjectFile:
     return replace(file, sections=tuple(_paired(file, s) for s in file.sections)) if _is_riscv(file) else file
 
 
+def with_labels(relocations: Sequence[Open]) -> tuple[list[Open], dict[str, int]]:
+    """
+    Relocations of linked code as other linkers take them, and the labels that they name, with their offsets.
+
+    It undoes what `read_paired` did: the second instruction of RISC-V's pairs names a label at the first one.
+    """
+    firsts = {r[0]: r for r in relocations if r[1] in (_HIGH, _HIGH_OF_SLOT)}
+    own = {**{kind: plain for plain, kind in _LOW.items()}, LOW12_BY_ADDITION: min(_LOW)}
+    rows, labels = list[Open](), dict[str, int]()
+    for offset, kind, symbol, addend in relocations:
+        if kind not in own:
+            rows.append((offset, kind, symbol, addend))
+            continue
+        place = next(
+            place for place, (_, _, name, high) in firsts.items()
+            if name == symbol and place - high == offset - addend
+        )  # fmt: skip
+        labels[label := f".Lpair{place:x}"] = place
+        rows.append((offset, own[kind], label, 0))
+    return rows, labels
+
+
 def _is_riscv(file: ObjectFile) -> bool:
-    return file.arch == "riscv64"
+    return file.arch in ("riscv64", "riscv32")
 
 
 def _paired(file: ObjectFile, section: Section) -> Section:

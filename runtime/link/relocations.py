@@ -119,13 +119,20 @@ def _low12_of_store(memory: bytearray, place: int, symbol: int, addend: int) -> 
     struct.pack_into("<I", memory, place, _word(memory, place) & 0x1FFF07F | fields)
 
 
-def _low12_by_addition(memory: bytearray, place: int, symbol: int, addend: int) -> None:
-    """The load of an address, `ld x, slot(y)`, to its computation, `addi x, y, low`."""
-    word = _word(memory, place)
-    if word & 0x707F != 0x3003:
-        raise ValueError("an address is not loaded by ld")
-    struct.pack_into("<I", memory, place, word & ~0x707F | 0x13)
-    _low12_of_load(memory, place, symbol, addend)
+def _low12_by_addition(load: int) -> Patch:
+    """
+    The load of an address, `ld x, slot(y)` or `lw` as `load` has its fields, to its computation,
+    `addi x, y, low`.
+    """
+
+    def patch(memory: bytearray, place: int, symbol: int, addend: int) -> None:
+        word = _word(memory, place)
+        if word & 0x707F != load:
+            raise ValueError("an address is not loaded by ld or lw")
+        struct.pack_into("<I", memory, place, word & ~0x707F | 0x13)
+        _low12_of_load(memory, place, symbol, addend)
+
+    return patch
 
 
 def _call_pair(memory: bytearray, place: int, symbol: int, addend: int) -> None:
@@ -159,8 +166,9 @@ _RISCV64: Mapping[int, Patch] = {
     57: _relative32,  # 32_PCREL
     LOW12_OF_LOAD: _low12_of_load,
     LOW12_OF_STORE: _low12_of_store,
-    LOW12_BY_ADDITION: _low12_by_addition,
+    LOW12_BY_ADDITION: _low12_by_addition(0x3003),
 }
+_RISCV32: Mapping[int, Patch] = {**_RISCV64, LOW12_BY_ADDITION: _low12_by_addition(0x2003)}
 _ARMV7: Mapping[int, Patch] = {
     3: _relative32_in_place,  # REL32
     28: _branch24,  # CALL
@@ -171,6 +179,7 @@ PATCHES: Mapping[str, Mapping[int, Patch]] = {
     "x86_64": _X86_64,
     "aarch64": _AARCH64,
     "riscv64": _RISCV64,
+    "riscv32": _RISCV32,
     "armv7": _ARMV7,
     THUMB: THUMB_PATCHES,
 }
@@ -210,7 +219,9 @@ def write_stub(memory: bytearray, arch: str, place: int, slot: int) -> None:
         _low12(3)(memory, place + 4, slot, 0)
 
 
-CODE_ALIGNMENT: Mapping[str, int] = {"x86_64": 64, "aarch64": 1 << 12, "riscv64": 64, "armv7": 64, THUMB: 4}
+CODE_ALIGNMENT: Mapping[str, int] = {
+    "x86_64": 64, "aarch64": 1 << 12, "riscv64": 64, "riscv32": 4, "armv7": 64, THUMB: 4,
+}  # fmt: skip
 """The alignment of linked code: on aarch64, instructions contain the offset in a page of 4 KiB."""
 
 

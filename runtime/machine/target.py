@@ -58,13 +58,13 @@ class TargetWarning(UserWarning):
 F32_BYTES = 4
 _TESTED: Mapping[str, str] = {
     **dict.fromkeys(("x86_64", "aarch64", "armv7", "riscv64"), "linux"),
-    "thumb": "none",
+    **dict.fromkeys(("thumb", "riscv32"), "none"),
     "wasm32": "",
 }
 """The architectures for which tests run code, and the system of each."""
 C_TARGET = "c"
 """The row of the table for C source: of no CPU, so that LLVM makes no code for it."""
-_FMA = {"x86_64": ("fma",), "armv7": ("vfp4",), "thumb": ("vfp4d16sp",), "riscv64": ("f",)}
+_FMA = {"x86_64": ("fma",), "armv7": ("vfp4",), "thumb": ("vfp4d16sp",), "riscv64": ("f",), "riscv32": ("f",)}
 """The feature by which an architecture has fused multiply-adds."""
 
 
@@ -124,7 +124,7 @@ class TargetDescription:
     @property
     def has_double(self) -> bool:
         """Whether instructions compute f64: a Cortex-M4 has those of f32 alone."""
-        return self.arch != "thumb"
+        return self.arch not in ("thumb", "riscv32")
 
     @property
     def has_half(self) -> bool:
@@ -222,7 +222,7 @@ def target_from(mcpu: str = "host", triple: str | None = None) -> TargetDescript
     target = _chosen_target(mcpu, triple)
     if not target.is_tested:
         tested = "Linux on x86-64 is tested, Linux on aarch64, armv7 and riscv64 on an emulated CPU, "
-        tested += "and WebAssembly and Cortex-M4 without a system"
+        tested += "and WebAssembly, Cortex-M and 32-bit RISC-V without a system"
         warn(f"nobody has tested code for {target.triple}: {tested}", TargetWarning)
     return target
 

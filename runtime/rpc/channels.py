@@ -13,11 +13,15 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.frames import BadFrame, Frame
 from stepwell.runtime.json_values import as_mapping
 from stepwell.runtime.rpc.identity import SERVER_NAME, Address, checked_fingerprint, known_server
-from stepwell.runtime.rpc.wire import Wire, new_context
+from stepwell.runtime.rpc.wire import STUCK_SECONDS, Wire, new_context
 
 MAX_ANSWER_BYTES = 1 << 32
 BEAT_SECONDS = 3.0
 """A call that lasts shows so often that its process runs: that of a stopped one ends."""
+SILENT_SECONDS = 15.0
+"""A server that shows nothing for so long while it has a request is stopped, or gone."""
+ALIVE = "alive"
+"""The head of messages by which a server shows that it is at work on a request."""
 
 
 class Secrets(NamedTuple):
@@ -115,25 +119,41 @@ class Stream:
             self.send(head, body)
             return self.receive(seconds)
 
+    def ask_session(self, head: Mapping[str, object], body: bytes = b"") -> Frame:
+        """
+        The answer to a request to a session, which may take long: the server shows meanwhile that it runs.
+
+        Raises: StepwellError of a call that has ended, `session-died` where the server shows nothing.
+        """
+        with self._lock:
+            self.send(head, body)
+            while ALIVE in (answer := self.receive(silent=SILENT_SECONDS)).head:
+                pass
+            return answer
+
     def send(self, head: Mapping[str, object], body: bytes = b"") -> None:
         """Send a message. Raises: StepwellError of a call that has ended."""
         try:
             self.wire.send(head, body)
+        except TimeoutError:
+            raise self._silent(STUCK_SECONDS) from None
         except OSError:
-            self.receive()  # the reason, which the server has sent
+            self.receive(SILENT_SECONDS)  # the reason, which the server has sent
             raise self._ended() from None
 
-    def receive(self, seconds: float | None = None) -> Frame:
+    def receive(self, seconds: float | None = None, silent: float | None = None) -> Frame:
         """
-        The next message. Args: `seconds` is the longest time to wait for it.
+        The next message. Args: `seconds` is the longest time to wait for it, `silent` for a byte of it.
 
-        Raises: StepwellError of a call that has ended, `no-server`.
+        Raises: StepwellError of a call that has ended, `no-server`, `session-died` after silence.
         """
         try:
-            answer = self.wire.receive(MAX_ANSWER_BYTES, seconds)
+            answer = self.wire.receive(MAX_ANSWER_BYTES, seconds, silent)
         except BadFrame as error:
             raise StepwellError("bad-message", None, f"{self._place}: {error}") from None
         except TimeoutError:
+            if silent is not None:
+                raise self._silent(silent) from None
             message = f"no server answers at {self._place} within {seconds:g} s"
             raise StepwellError("no-server", None, message) from None
         if answer is None:
@@ -143,6 +163,13 @@ class Stream:
             raise StepwellError(fields["code"], None, f"{self._place}: {fields['message']}")
         self._is_answered = True
         return answer
+
+    def _silent(self, seconds: float) -> StepwellError:
+        """The error of a server that shows nothing; the call has ended then."""
+        self.close()
+        message = f"{self._place} has shown for {seconds:g} s neither an answer nor that it runs"
+        help = "see whether its process is stopped, and the machine asleep; a new connection may work"
+        return StepwellError("session-died", None, message, help=help)
 
     def _ended(self) -> StepwellError:
         """The error of a connection that ended without a reason."""

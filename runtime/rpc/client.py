@@ -46,4 +46,4 @@ def opened(address: Address, secrets: Secrets, timeout: float) -> Connection:
         stream.close()
         channel.close()
 
-    return Connection(stream.ask, close)
+    return Connection(stream.ask_session, close)

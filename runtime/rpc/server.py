@@ -8,12 +8,13 @@ from time import monotonic
 from typing import NamedTuple
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.rpc.channels import ALIVE, BEAT_SECONDS
 from stepwell.runtime.rpc.identity import Address
 from stepwell.runtime.rpc.listening import Call, Listener, Listening, Log, log_to_stderr
 from stepwell.runtime.rpc.session import Limits, Session
 
 SERVICE, METHOD = "stepwell.rpc", "session"
-PROTOCOL = 2
+PROTOCOL = 3
 MAX_SESSIONS = 8
 IDLE_SECONDS = 60.0
 _TICK_SECONDS = 0.5
@@ -83,6 +84,8 @@ class RpcServer:
         """Answer the requests of a session."""
         opened = self._opened(call)
         call.when_gone(lambda: opened.session.stop(StepwellError("session-died", None, "the client is gone")))
+        ended = Event()
+        Thread(target=_show_life, args=(opened, ended), daemon=True).start()
         try:
             call.wire.send({"protocol": PROTOCOL})
             while (request := call.wire.receive(self._options.limits.max_bytes)) is not None:
@@ -92,6 +95,7 @@ class RpcServer:
                 call.wire.send(*answer)
                 opened.last[0] = monotonic()
         finally:
+            ended.set()
             with self._lock:
                 self._open.remove(opened)
             opened.session.close()
@@ -115,3 +119,13 @@ class RpcServer:
                 is_idle = now - opened.last[0] > self._options.idle_seconds
                 if is_idle or (now - opened.began > most and opened.last[0] != float("inf")):
                     opened.call.wire.end()
+
+
+def _show_life(opened: _Open, ended: Event) -> None:
+    """Tell the client of a session, while a request is answered, that this process runs."""
+    while not ended.wait(BEAT_SECONDS):
+        if opened.last[0] == float("inf"):
+            try:
+                opened.call.wire.send({ALIVE: True})
+            except OSError:
+                return

@@ -18,6 +18,8 @@ _LINGER_SECONDS = 2.0
 _MAX_LINGERING_BYTES = 64 << 20
 _SILENT_SECONDS = 10
 """A machine that does not answer for so long is gone."""
+STUCK_SECONDS = 15.0
+"""A machine whose process does not take a byte for so long has stopped it."""
 # Of the system, which asks the machine at the other end, also while nothing is sent. Not each system has all.
 _KEEPALIVE = {
     "TCP_NODELAY": 1,
@@ -91,13 +93,17 @@ class Wire:
         return bool(self._buffer)
 
     def send(self, head: Mapping[str, object], body: bytes = b"") -> None:
-        """Send a message. Raises: OSError at the end of the connection."""
+        """
+        Send a message.
+
+        Raises: OSError at the end of the connection; TimeoutError where the other end takes nothing.
+        """
         with self._sending:
             for data in packed(head, body):
                 rest = memoryview(data)
                 while rest:
-                    if (sent := self.send_now(rest)) == 0:
-                        self._wait_for_room(None)
+                    if (sent := self.send_now(rest)) == 0 and not self._wait_for_room(1e3 * STUCK_SECONDS):
+                        raise TimeoutError
                     rest = rest[sent:]
 
     def send_now(self, data: bytes | memoryview) -> int:
@@ -108,11 +114,13 @@ class Wire:
             except _NOT_NOW:
                 return 0
 
-    def receive(self, max_body: int, seconds: float | None = None) -> Frame | None:
+    def receive(
+        self, max_body: int, seconds: float | None = None, silent: float | None = None
+    ) -> Frame | None:
         """
         The next message; None at the end of the connection.
 
-        Args: `max_body` in bytes; all of the message must come within `seconds`.
+        Args: `max_body` in bytes; all of the message must come within `seconds`, and a byte each `silent` s.
         Raises: BadFrame, TimeoutError.
         """
         end = None if seconds is None else monotonic() + seconds
@@ -121,18 +129,24 @@ class Wire:
             begin = len(self._buffer)
             if begin > MAX_HEAD_BYTES or (begin and self._buffer[0] != ord("{")):
                 raise BadFrame(f"a message begins with an object of at most {MAX_HEAD_BYTES} bytes of JSON")
-            if not self._fill(end):
+            if not self._fill(end, silent):
                 return None
         head, size = head_of(bytes(self._buffer[:at]), max_body)
         while len(self._buffer) <= at + size:
-            if not self._fill(end):
+            if not self._fill(end, silent):
                 return None
         body = bytes(memoryview(self._buffer)[at + 1 : at + 1 + size])
         del self._buffer[: at + 1 + size]
         return Frame(head, body)
 
-    def _fill(self, end: float | None) -> bool:
-        """Wait for bytes, and read them; False where the connection has ended. Raises: TimeoutError."""
+    def _fill(self, end: float | None, silent: float | None = None) -> bool:
+        """
+        Wait for bytes, and read them; False where the connection has ended.
+
+        Args: they must come before `end`, and within `silent` seconds. Raises: TimeoutError.
+        """
+        if silent is not None:
+            end = min(end or float("inf"), monotonic() + silent)
         data = None
         while data is None:  # reading first would raise an exception for each message
             left = None if end is None else max(0.0, 1e3 * (end - monotonic()))

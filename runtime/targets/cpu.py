@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from stepwell.runtime.targets.triples import arch_of
+from stepwell.runtime.targets.triples import arch_of, system_of
 
 
 class CpuRow(NamedTuple):
@@ -35,7 +35,7 @@ class CpuRow(NamedTuple):
         Its triple ends in `elf`: code is compiled to objects that our linker reads, with the calling
         convention of the system.
         """
-        return self.triple.endswith("-elf")
+        return system_of(self.triple) in ("windows", "apple")
 
     @property
     def arch(self) -> str:

@@ -25,4 +25,4 @@ def has_threads(arch: str) -> bool:
 
     Atomic integers of 64 bits are missing in C99 and on microcontrollers.
     """
-    return arch not in ("c", "thumb")
+    return arch not in ("c", "thumb", "riscv32")

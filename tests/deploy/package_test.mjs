@@ -6,8 +6,8 @@ import { pathToFileURL } from "node:url";
 const [, , folder, calls] = process.argv;
 const { load } = await import(pathToFileURL(`${folder}/index.js`));
 const { options, feeds, sync } = JSON.parse(readFileSync(calls, "utf8"));
-const ARRAYS = { float32: Float32Array, int64: BigInt64Array, float16: Uint16Array, int8: Int8Array, uint8: Uint8Array,
-  float64: Float64Array };
+const ARRAYS = { float32: Float32Array, int32: Int32Array, int64: BigInt64Array, float16: Uint16Array, int8: Int8Array,
+  uint8: Uint8Array, float64: Float64Array };
 const bytes = (data) => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
 function arrayOf({ type, dims, data }) {

@@ -11,9 +11,10 @@ import onnx.parser
 import pytest
 
 import stepwell
-from stepwell.lowering.export.emulation import EmulatedModel
+from stepwell.lowering.export.emulator.model import EmulatedModel
 from stepwell.runtime.image import ModelImage
 from stepwell.runtime.targets.cpu import cpu_rows
+from stepwell.tools import cli
 from stepwell.tools.check.check import differences_from_reference
 from stepwell.tools.driver.compile import build_image
 from stepwell.tools.driver.options import CompileOptions
@@ -95,6 +96,13 @@ def test_a_program_for_another_cpu_computes_what_the_reference_does(
         raise
     differences = differences_from_reference(path, feeds, outputs)
     assert differences and all(difference.ok for difference in differences), differences
+
+
+def test_the_command_compares_a_board_with_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    emulator_of("cortex-m4")
+    model = str(ROOT / FILES["digits"])
+    assert cli.main(["run", model, "--check", "--mcpu", "cortex-m4", "--emulate"]) == 0
+    assert "probabilities: ok" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("vlen", [256, 512])

@@ -15,7 +15,8 @@ import pytest
 
 import stepwell
 from benchmarks.zoo import F32_MODELS, OPEN_MODELS, QUANTIZED_MODELS, Model, model_path
-from stepwell.lowering.export.emulation import EmulatedModel
+from stepwell.lowering.export.emulator.boards import board_of
+from stepwell.lowering.export.emulator.model import EmulatedModel
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.exported import PROJECT_SUFFIX, SYSTEM_SUFFIXES, WASM_SUFFIXES
 from stepwell.runtime.interface import Array
@@ -46,7 +47,9 @@ LITTLE = {
 BIG_BYTES = 64 << 20
 """Files of larger models are written once, as what needs most: a library."""
 REFUSED = ("needs-host", "unsupported-interface", "too-large")
-ROWS = [row for row in cpu_rows().values() if row.name != C_TARGET]
+ROWS = [row.name for row in cpu_rows().values() if row.name != C_TARGET]
+CASES = [(row, list(MODELS)[(i + j) % len(MODELS)]) for i in range(len(MODELS)) for j, row in enumerate(ROWS)]
+"""Each model for each target; a run that is ended early has had each target, each with other models."""
 
 
 @cache
@@ -75,8 +78,7 @@ def suffixes_of(triple: str, size: int) -> tuple[str, ...]:
     return own[-1:] if size > BIG_BYTES else (*own, PROJECT_SUFFIX)
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-@pytest.mark.parametrize("mcpu", [row.name for row in ROWS])
+@pytest.mark.parametrize(("mcpu", "name"), CASES)
 def test_a_model_has_each_file_of_each_target(mcpu: str, name: str, tmp_path: Path) -> None:
     path, model = file_of(name)
     compiled = stepwell.compile(path, mcpu=mcpu, input_shapes=model.input_shapes() if model else {})
@@ -92,7 +94,12 @@ def test_a_model_has_each_file_of_each_target(mcpu: str, name: str, tmp_path: Pa
         MISSING.add(command)
         pytest.skip(f"{command} is not installed; the files are there")
     feeds, wanted = compared(name)
-    found = EmulatedModel(compiled.image).run(feeds)
+    try:
+        found = EmulatedModel(compiled.image).run(feeds)
+    except StepwellError as error:
+        if error.code != "too-large" or not board_of(cpu_rows()[mcpu].emulator):
+            raise
+        pytest.skip(f"{name} for {mcpu}: {error.message}; the files are there")
     # Activations of quantized models that are near the middle of two values may get either.
     tolerance = 3e-2 if name in QUANTIZED_MODELS else 1e-3
     for output, array in wanted.items():

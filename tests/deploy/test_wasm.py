@@ -17,7 +17,7 @@ import onnx.parser
 import pytest
 
 import stepwell
-from stepwell.lowering.export.emulation import EmulatedModel
+from stepwell.lowering.export.emulator.model import EmulatedModel
 from stepwell.lowering.export.wasm.linker import link_module
 from stepwell.lowering.export.wasm.module import module_file
 from stepwell.lowering.export.wasm.modules import STACK_BYTES
@@ -87,6 +87,9 @@ def feeds_of(name: str) -> list[dict[str, np.ndarray]]:
             made.append({"x": rng.integers(0, 256, (n, 64)).astype(np.uint8)})
         elif name == "sines":
             made.append({"x": rng.standard_normal((n, 24), np.float32), "z": rng.standard_normal((n, 24))})
+        elif name == "casts":
+            integers = rng.integers(-99, 99, (n, 9)).astype(np.int32)
+            made.append({"x": 9 * rng.standard_normal((n, 9), np.float32), "i": integers})
         else:
             shape = (n, 24) if name == "halves" else (n, 64)
             made.append(

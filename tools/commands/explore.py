@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import check_place, write_text
+from stepwell.tools.arguments import port
 from stepwell.tools.commands.options import (
     add_compile_options,
     add_model,
@@ -28,7 +29,6 @@ from stepwell.tools.progress import shown_progress
 if TYPE_CHECKING:
     from stepwell.tools.explore.kernel_steps import Data
 
-MAX_PORT = 65535
 _OF_SERVING = ("serve", "port", "no_open", "trust_ir")
 FORMATS = {"html": ".html", "json": ".json", "model-explorer": ".json"}
 
@@ -84,13 +84,6 @@ def _add_serving(parser: ArgumentParser) -> None:
         action="store_true",
         help="take text of the levels loops and llvm, which can do whatever a program of yours can",
     )
-
-
-def port(text: str) -> int:
-    """A port's number, 0 for any. Raises: ArgumentTypeError, which argparse reports."""
-    if not (text.isascii() and text.isdecimal() and int(text[:6]) <= MAX_PORT):
-        raise ArgumentTypeError(f"expected a number from 0 to {MAX_PORT}, found {text!r}")
-    return int(text)
 
 
 def run(args: Namespace) -> int:

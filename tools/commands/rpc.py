@@ -26,8 +26,7 @@ from stepwell.runtime.rpc.server import RpcServer, ServerOptions
 from stepwell.runtime.rpc.session import Limits
 from stepwell.runtime.rpc.tracker import TrackerServer
 from stepwell.runtime.server.protection import read_token
-from stepwell.tools.commands.explore import port
-from stepwell.tools.commands.options import positive
+from stepwell.tools.arguments import port, positive
 from stepwell.tools.commands.sizes import size
 from stepwell.tools.json_facts import add_json
 

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools.commands.explore import port
+from stepwell.tools.arguments import port
 from stepwell.tools.commands.options import add_compile_options, add_threads, positive, ready_model
 from stepwell.tools.commands.sizes import size
 

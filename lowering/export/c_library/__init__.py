@@ -12,6 +12,7 @@ from functools import cache
 
 from stepwell.lowering.export.c_library.integers import DIVISIONS, PRODUCT
 from stepwell.lowering.export.c_library.memory import arm_memory_code, memory_code
+from stepwell.lowering.export.c_library.riscv_names import riscv_names_code
 from stepwell.lowering.export.c_library.roundings import roundings_code
 from stepwell.lowering.export.c_library.soft_arithmetic import ARITHMETIC, PARTS
 from stepwell.lowering.export.c_library.soft_conversions import CONVERSIONS, comparisons_code
@@ -35,9 +36,9 @@ def library_functions(arch: str, pointer_bytes: int) -> Mapping[str, str]:
     parts = [memory_code(pointer_bytes), roundings_code()]
     if arch == "wasm32":
         parts.append(PRODUCT)
-    elif arch in ("armv7", "thumb"):
-        parts += [arm_memory_code(pointer_bytes), DIVISIONS]
-        parts += [PARTS, ARITHMETIC, CONVERSIONS, comparisons_code()]
+    elif arch in ("armv7", "thumb", "riscv32"):
+        parts += [DIVISIONS, PARTS, ARITHMETIC, CONVERSIONS, comparisons_code()]
+        parts.append(riscv_names_code() if arch == "riscv32" else arm_memory_code(pointer_bytes))
     found: dict[str, str] = {}
     for part in parts:
         for text in part.split("\ndefine ")[1:]:

@@ -315,6 +315,15 @@ def test_import_is_light() -> None:
     assert not _modules_after("import stepwell") & {"numpy", "onnx", "xdsl", "llvmlite", "ml_dtypes", "rich"}
 
 
+def test_servers_start_without_the_compiler() -> None:
+    """Their commands' arguments, and what listens: a client may come at once."""
+    script = """
+from stepwell.tools.cli import command_lines
+command_lines(("serve", "rpc"))
+import stepwell.tools.serving.listen, stepwell.runtime.serve.application"""
+    assert not _modules_after(script) & {"xdsl", "onnx", "llvmlite", "rich"}
+
+
 RUN_ARTIFACT = """
 import sys
 import numpy as np

@@ -141,3 +141,28 @@ func.func private @shared_zeros(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf
   %b = vector.transfer_write %v, %f[%c4] {in_bounds = [true]} : vector<4xf32>, tensor<8xf32>
   func.return %a, %b : tensor<8xf32>, tensor<8xf32>
 }
+
+// A loop that writes a flat view of what it carries yields the same memory: no iteration copies it onto itself.
+// CHECK-LABEL: @flat_view
+// CHECK: scf.for
+// CHECK: linalg.fill
+// CHECK-NOT: memref.copy
+// CHECK: func.return
+func.func private @flat_view(%x: tensor<?x4xf32> {graph.dims = #graph.dims<["N", 4]>}, %N: index) -> (tensor<?x1x4xf32> {graph.dims = #graph.dims<["N", 1, 4]>}) attributes {sched.kernel = #sched.kernel<inputs = 1, outputs = 1, symbols = ["N"]>} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty(%N) : tensor<?x1x4xf32>
+  %r = scf.for %i = %c0 to %N step %c1 iter_args(%all = %e) -> (tensor<?x1x4xf32>) {
+    %flat = tensor.collapse_shape %all [[0 : i64, 1 : i64, 2 : i64]] : tensor<?x1x4xf32> into tensor<?xf32>
+    %at = arith.muli %i, %c4 : index
+    %s = tensor.extract_slice %flat[%at] [4] [1] : tensor<?xf32> to tensor<4xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%s : tensor<4xf32>) -> tensor<4xf32>
+    %n = tensor.insert_slice %f into %flat[%at] [4] [1] : tensor<4xf32> into tensor<?xf32>
+    %size = tensor.dim %all, %c0 : tensor<?x1x4xf32>
+    %whole = tensor.expand_shape %n [[0 : i64, 1 : i64, 2 : i64]] output_shape [%size, 1, 4] : tensor<?xf32> into tensor<?x1x4xf32>
+    scf.yield %whole : tensor<?x1x4xf32>
+  }
+  func.return %r : tensor<?x1x4xf32>
+}

@@ -115,9 +115,12 @@ def test_an_emulator_that_is_not_there(
     assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--mcpu", "aarch64"]) == 1
     shown = capsys.readouterr().err
     assert "error[missing-emulator]: aarch64 is emulated by qemu-aarch64" in shown and "qemu-user" in shown
-    for mcpu in ("cortex-m4", "x86-64-windows"):
+    for mcpu, message in (
+        ("cortex-m4", "cortex-m4 is emulated by qemu-system-arm"),
+        ("x86-64-windows", "no emulator runs programs for"),
+    ):
         assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--mcpu", mcpu]) == 1
-        assert "error[missing-emulator]: no emulator runs programs for" in capsys.readouterr().err
+        assert f"error[missing-emulator]: {message}" in capsys.readouterr().err
     assert cli.main(["run", str(tmp_path / "m.onnx"), "--emulate", "--target", "cuda"]) == 1
     shown = capsys.readouterr().err
     assert "error[bad-option]: an emulator runs code of a CPU" in shown and "ptx-interpreter" in shown

@@ -158,3 +158,35 @@ def test_fractions_are_dropped(library: Library) -> None:
     call = function(library, "__aeabi_f2ulz", U64, U32)
     singles = np.array([0.5, 3.0, 2.0**63], np.float32)
     assert [call(n) for n in singles.view(np.uint32).tolist()] == [0, 3, 1 << 63]
+
+
+@pytest.fixture(scope="module")
+def riscv() -> Library:
+    text = library_code(library_functions("riscv32", 8), "riscv32", 8)
+    return load_objects([compile_to_object(text, host_target(), optimize=False)])
+
+
+def test_names_of_risc_v_are_functions_of_arm(riscv: Library) -> None:
+    """Of two numbers, and of a number that is an f32."""
+    values = [1.5, -2.0, 0.0, 1e300, np.inf, np.nan]
+    bits = dict(zip(values, np.array(values).view(np.uint64).tolist(), strict=True))
+    for name, meaning in (("add", np.add), ("sub", np.subtract), ("mul", np.multiply)):
+        call = function(riscv, f"__{name}df3", U64, U64, U64)
+        found = np.array([call(bits[1.5], bits[-2.0])], np.uint64).view(np.float64)
+        assert found == [meaning(1.5, -2.0)]
+    order = {n: function(riscv, f"__{n}df2", I32, U64, U64) for n in ("eq", "ne", "lt", "le", "gt", "ge")}
+    for a in values:
+        for b in values:
+            found = {name: call(bits[a], bits[b]) for name, call in order.items()}
+            assert (found["eq"] == 0, found["ne"] != 0) == (a == b, a != b)
+            assert (found["lt"] < 0, found["le"] <= 0) == (a < b, a <= b)
+            assert (found["gt"] > 0, found["ge"] >= 0) == (a > b, a >= b)
+    wide = function(riscv, "__extendsfdf2", U64, ctypes.c_float)
+    assert np.array([wide(0.1)], np.uint64).view(np.float64) == [np.float64(np.float32(0.1))]
+    assert function(riscv, "__truncdfsf2", ctypes.c_float, U64)(bits[1e300]) == np.inf
+    assert function(riscv, "__fixsfdi", I64, ctypes.c_float)(-7.9) == -7
+    assert function(riscv, "__floatdisf", ctypes.c_float, I64)(-(1 << 40)) == -(2.0**40)
+    for name, wanted in (("__divdi3", -3), ("__moddi3", -2)):
+        assert function(riscv, name, I64, I64, I64)(-17, 5) == wanted
+    for name, wanted in (("__udivdi3", (1 << 63) // 5), ("__umoddi3", (1 << 63) % 5)):
+        assert function(riscv, name, U64, U64, U64)(1 << 63, 5) == wanted

@@ -31,8 +31,9 @@ end:
   ret void
 }}
 """
-_MACHINES = tuple(
-    "x86-64-v3 x86-64-windows aarch64 aarch64-sve256 aarch64-macos armv7 cortex-m4 riscv64 riscv64gcv".split()
+_MACHINES = (
+    *("x86-64-v3", "x86-64-windows", "aarch64", "aarch64-sve256", "aarch64-macos", "armv7"),
+    *("cortex-m4", "cortex-m33", "riscv32", "riscv64", "riscv64gcv"),
 )
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from stepwell.lowering.export.elf_object import header, program_bytes
 from stepwell.lowering.export.elf_shared import EXECUTABLE, LOAD, READ, RUN, patched, program_row
+from stepwell.lowering.export.emulator.boards import Board, board_object, board_program, board_system
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
 from stepwell.runtime.abi import ARENA_ALIGNMENT
 from stepwell.runtime.link.elf import ObjectFile, Relocation, Section, Symbol, elf_class
@@ -46,7 +47,7 @@ def _moves(register: int, first: int, count: int) -> list[tuple[int, int]]:
 
 
 _AARCH64 = [0xAA0003E0 | source << 16 | to for to, source in _moves(8, 0, 6)] + [0xD4000001, 0xD65F03C0]
-_RISCV64 = [source << 15 | to << 7 | 0x13 for to, source in _moves(17, 10, 6)] + [0x73, 0x8067]
+_RISCV = [source << 15 | to << 7 | 0x13 for to, source in _moves(17, 10, 6)] + [0x73, 0x8067]
 # push {r4, r5, r7, lr}; moves; ldr r3, r4, r5 from the stack; svc; pop {r4, r5, r7, pc}
 _ARMV7 = [
     0xE92D40B0,
@@ -55,7 +56,8 @@ _ARMV7 = [
 ]
 _SYSTEMS: Mapping[str, _System] = {
     "aarch64": _System(63, 64, 93, 222, struct.pack("<9I", *_AARCH64)),
-    "riscv64": _System(63, 64, 93, 222, struct.pack("<9I", *_RISCV64)),
+    "riscv64": _System(63, 64, 93, 222, struct.pack("<9I", *_RISCV)),
+    "riscv32": _System(63, 64, 93, 222, struct.pack("<9I", *_RISCV)),
     "armv7": _System(3, 4, 1, 192, struct.pack("<10I", *_ARMV7)),
     # mov rax, rdi; rdi = rsi; rsi = rdx; rdx = rcx; r10 = r8; r8 = r9; r9 = [rsp + 8]; syscall; ret
     "x86_64": _System(
@@ -64,8 +66,9 @@ _SYSTEMS: Mapping[str, _System] = {
     ),
 }  # fmt: skip
 
+_SYSTEM = "declare {w} @stepwell_system({w}, {w}, {w}, {w}, {w}, {w}, {w})"
 _DRIVER = """
-declare {w} @stepwell_system({w}, {w}, {w}, {w}, {w}, {w}, {w})
+{calls}
 declare i32 @{name}_run({types})
 
 define internal void @fill(ptr %to, {w} %bytes) nounwind {{
@@ -147,17 +150,19 @@ entry:
 """
 
 
-def driver_code(name: str, arch: str, arguments: int) -> str:
-    """The IR of the driver of a model whose `run` has a number of arguments."""
-    system, elf = _SYSTEMS[arch], elf_class(arch)
-    word, driver = f"i{elf.bits}", _DRIVER_NAME if system.start else START
+def driver_code(name: str, arch: str, arguments: int, board: Board | None) -> str:
+    """The IR of the driver of a model whose `run` has a number of arguments; for a system, or a board."""
+    system, elf = _SYSTEMS["armv7" if board else arch], elf_class(arch)
+    word, driver = f"i{elf.bits}", _DRIVER_NAME if system.start or board else START
+    calls = board_system(board, system.read, system.write, system.exit) if board else _SYSTEM.format(w=word)
     loads = "".join(
         f"  %p{i} = getelementptr i64, ptr %header, i64 {i + 1}\n  %w{i} = load i64, ptr %p{i}, align 8\n"
         f"  %a{i} = inttoptr i64 %w{i} to ptr\n"
         for i in range(arguments)
     )
     return _DRIVER.format(
-        w=word, name=name, driver=driver, words=HEADER_WORDS, header_bytes=8 * HEADER_WORDS, base=BASE,
+        calls=calls, w=word, name=name, driver=driver, words=HEADER_WORDS, header_bytes=8 * HEADER_WORDS,
+        base=board.memory if board else BASE,
         read=system.read, write=system.write, exit=system.exit, map=system.map, hook=HEADER_WORDS - 1,
         narrow="add i64 %wide, 0" if elf.bits == 64 else "trunc i64 %wide to i32",
         loads=loads, types=", ".join(["ptr"] * arguments),
@@ -165,8 +170,10 @@ def driver_code(name: str, arch: str, arguments: int) -> str:
     )  # fmt: skip
 
 
-def system_object(arch: str) -> ObjectFile:
+def system_object(arch: str, board: Board | None) -> ObjectFile:
     """The object with the function that makes system calls, and the code that aligns the stack."""
+    if board is not None:
+        return board_object(START, _DRIVER_NAME)
     system = _SYSTEMS[arch]
     size, start = len(system.code), len(system.start)
     symbols = [Symbol("", 0, 0, 0, True, False), Symbol("stepwell_system", 1, 0, size, False, False, True)]
@@ -181,8 +188,10 @@ def system_object(arch: str) -> ObjectFile:
     return ObjectFile(arch, (section,), tuple(symbols))
 
 
-def emulated_program(parts: Parts) -> list[Chunk]:
+def emulated_program(parts: Parts, board: Board | None) -> list[Chunk]:
     """The executable of parts with a driver: code at a fixed address, weights on pages after it."""
+    if board is not None:
+        return board_program(parts, board, START)
     arch = parts.code.arch
     elf = elf_class(arch)
     rows = 1 + bool(parts.weights)

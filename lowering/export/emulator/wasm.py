@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from string import Template
 
-from stepwell.lowering.export.emulated import BASE, HEADER_WORDS
+from stepwell.lowering.export.emulator.program import BASE, HEADER_WORDS
 from stepwell.lowering.export.wasm.wasm_files import WasmModel, code_of
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from stepwell.lowering.export.emulated import BASE, emulated_program, words
-from stepwell.lowering.export.files import ExportOptions, program_parts, wasm_model
+from stepwell.lowering.export.emulator.boards import Board, board_command, board_of, expect_fitting
+from stepwell.lowering.export.emulator.program import BASE, emulated_program, words
+from stepwell.lowering.export.emulator.wasm import emulated_files
+from stepwell.lowering.export.files import ExportOptions, Program, program_parts, wasm_model
 from stepwell.lowering.export.names import caller_symbols
-from stepwell.lowering.export.wasm.emulated import emulated_files
 from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
 from stepwell.runtime.abi import CallField as Field
 from stepwell.runtime.errors import InternalError, StepwellError
@@ -27,10 +28,10 @@ from stepwell.runtime.targets.cpu import level_of
 from stepwell.runtime.targets.triples import arch_of, system_of
 
 _NAME = "model"
-_HEAP_BYTES = 1 << 26
-"""The memory for what depends on data."""
+_HEAP_BYTES, _BOARD_HEAP_BYTES = 1 << 26, 1 << 20
+"""The memory for what depends on data, on a system and on a board."""
 _SECONDS = 600
-_PACKAGES = {"qemu": "qemu-user", "node": "nodejs"}
+_PACKAGES = {"qemu-system-arm": "qemu-system-arm", "qemu": "qemu-user", "node": "nodejs"}
 
 
 class EmulatedModel:
@@ -45,13 +46,20 @@ class EmulatedModel:
         self._entry = image.main
         variant = self._entry.variants[0]
         self.interface: Interface = self._entry.interface
-        self.command = _emulator(variant.triple, variant.features)
+        self.command, self._board = _emulator(variant.triple, variant.features)
+        self._base = self._board.memory if self._board else BASE
+        self._heap_bytes = _BOARD_HEAP_BYTES if self._board else _HEAP_BYTES
+        self._weight_bytes = 0
         self._pointer_bytes = described(variant.triple, variant.features).pointer_bytes
         options = ExportOptions(_NAME)
         if arch_of(variant.triple) == "wasm32":
             self._files = emulated_files(_NAME, wasm_model(image, options))
         else:
-            program = emulated_program(program_parts(image, options))
+            parts = program_parts(image, options, Program(self._board))
+            self._weight_bytes = parts.weight_bytes
+            if self._board is not None:
+                expect_fitting(self._board, 0, self._weight_bytes)
+            program = emulated_program(parts, self._board)
             self._files = {_NAME: b"".join(map(bytes, program))}
 
     def run(self, feeds: Mapping[str, object]) -> dict[str, Array]:
@@ -63,8 +71,10 @@ class EmulatedModel:
         specs = self.interface.inputs
         arrays = [checked_input(spec, feeds[spec.name]) for spec in specs]
         binding = self.interface.bind([array.shape for array in arrays])
-        picture = _Picture(self._pointer_bytes)
+        picture = _Picture(self._pointer_bytes, self._base)
         outputs, header = self._laid_out(picture, arrays, binding)
+        if self._board is not None:
+            expect_fitting(self._board, len(picture.data), self._weight_bytes)
         data = self._emulated(words(header) + bytes(picture.data))
         (status,) = struct.unpack_from("<q", data)
         memory = data[8:]
@@ -74,9 +84,9 @@ class EmulatedModel:
         found: dict[str, Array] = {}
         for spec, place, shape in zip(self.interface.outputs, outputs, shapes, strict=True):
             if place < 0:  # the address of an array that was allocated is where the pointer to it is
-                place = picture.pointer(memory, -place - BASE)
+                place = picture.pointer(memory, -place - self._base)
             count = prod(shape)
-            start = place - BASE
+            start = place - self._base
             view = np.frombuffer(memory[start : start + count * spec.dtype.itemsize], spec.dtype)
             found[spec.name] = view.reshape(shape)
         return found
@@ -107,15 +117,15 @@ class EmulatedModel:
             picture.store(call + field.offset(self._pointer_bytes), value)
         hook = call + Field.ALLOCATE.offset(self._pointer_bytes)
         if self._entry.slots:
-            begin = picture.add(bytes(_HEAP_BYTES))
-            picture.store_words(heap, [begin, begin + _HEAP_BYTES])
+            begin = picture.add(bytes(self._heap_bytes))
+            picture.store_words(heap, [begin, begin + self._heap_bytes])
         header = [len(picture.data), *addresses, call]
         return places, [*header, *[0] * (7 - len(header)), hook]
 
     def _shapes(self, memory: bytes, header: Sequence[int], binding: Binding) -> list[tuple[int, ...]]:
         """The shapes of outputs, with the sizes that the call found."""
         published = self.interface.published
-        place = header[3 + bool(caller_symbols(self._entry))] - BASE
+        place = header[3 + bool(caller_symbols(self._entry))] - self._base
         found = struct.unpack_from(f"<{len(published)}q", memory, place) if published else ()
         values = {**binding.values, **dict(zip(published, found, strict=True))}
         pairs = zip(self.interface.outputs, binding.output_shapes, strict=True)
@@ -126,11 +136,11 @@ class EmulatedModel:
     ) -> StepwellError | InternalError:
         """The error of a status of the call."""
         count = 1 + 2 + bool(caller_symbols(self._entry)) + bool(self.interface.published)
-        place = header[count] - BASE + Field.VALUES.offset(self._pointer_bytes)
+        place = header[count] - self._base + Field.VALUES.offset(self._pointer_bytes)
         if 0 < status <= len(self._entry.errors):
             return self._entry.errors[status - 1].error(*struct.unpack_from("<2q", memory, place))
         if status == EntryStatus.NO_MEMORY:
-            message = f"what depends on data takes more than {_HEAP_BYTES} bytes"
+            message = f"what depends on data takes more than {self._heap_bytes} bytes"
             return StepwellError("out-of-memory", None, message)
         return InternalError(None, f"the exported program returned {status}")
 
@@ -157,10 +167,11 @@ class EmulatedModel:
 
 
 class _Picture:
-    """The memory of a call under construction, as it is at `BASE`."""
+    """The memory of a call under construction, as it is at an address."""
 
-    def __init__(self, pointer_bytes: int):
+    def __init__(self, pointer_bytes: int, base: int):
         self.data = bytearray()
+        self._base = base
         self._format = "<I" if pointer_bytes == 4 else "<Q"
         self._pointer_bytes = pointer_bytes
 
@@ -169,7 +180,7 @@ class _Picture:
         self.data += bytes(-len(self.data) % ARENA_ALIGNMENT)
         place = len(self.data)
         self.data += data
-        return BASE + place
+        return self._base + place
 
     def pointers(self, addresses: Sequence[int]) -> int:
         """Append a struct of pointers."""
@@ -181,27 +192,28 @@ class _Picture:
 
     def store(self, address: int, value: int) -> None:
         """Write a pointer, or a number of its size."""
-        struct.pack_into(self._format, self.data, address - BASE, value)
+        struct.pack_into(self._format, self.data, address - self._base, value)
 
     def store_words(self, address: int, values: Sequence[int]) -> None:
         """Write i64."""
-        struct.pack_into(f"<{len(values)}q", self.data, address - BASE, *values)
+        struct.pack_into(f"<{len(values)}q", self.data, address - self._base, *values)
 
     def pointer(self, memory: bytes, place: int) -> int:
         """A pointer in the memory after a call."""
         return int(struct.unpack_from(self._format, memory, place)[0])
 
 
-def _emulator(triple: str, features: Sequence[str]) -> list[str]:
-    """The command before a program's path. Raises: StepwellError `missing-emulator`."""
+def _emulator(triple: str, features: Sequence[str]) -> tuple[list[str], Board | None]:
+    """The command before a program's path, and its board. Raises: StepwellError `missing-emulator`."""
     row = level_of(arch_of(triple), frozenset(features))
     if row is None or row.emulator == "none" or system_of(triple) in ("windows", "apple"):
         message = f"no emulator runs programs for {triple} here"
         help = "export the model, and run it there"
         raise StepwellError("missing-emulator", None, message, help=help)
     if row.emulator == "native":
-        return []
-    command = shlex.split(row.emulator)
+        return [], None
+    board = board_of(row.emulator)
+    command = shlex.split(row.emulator) if board is None else board_command(row.emulator)
     if shutil.which(command[0]) is None:
         package = next(package for name, package in _PACKAGES.items() if command[0].startswith(name))
         raise StepwellError(
@@ -210,4 +222,4 @@ def _emulator(triple: str, features: Sequence[str]) -> list[str]:
             f"{row.name} is emulated by {command[0]}, which is not on PATH",
             help=f"install the package {package} of your system",
         )
-    return command
+    return command, board
