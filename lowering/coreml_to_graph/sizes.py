@@ -7,8 +7,6 @@ from xdsl.dialects.builtin import i64
 from stepwell.dialects import graph
 from stepwell.lowering.coreml_to_graph.support import Call, converts
 from stepwell.lowering.to_graph import Value
-from stepwell.passes.analysis.symbolic_values import symbolic_dims
-from stepwell.runtime.dims import Dim
 
 
 @converts("shape")
@@ -36,11 +34,7 @@ def fill_like(call: Call) -> Value:
 @converts("range_1d")
 def range_1d(call: Call) -> Value:
     """Numbers from a start on, in equal steps, below a limit, which may be a size."""
-    parts = [call.tensor(name).reshape([]) for name in ("start", "end", "step")]
-    begin, limit, step = (symbolic_dims(part.ssa, call.at.lowering.weights) for part in parts)
-    if begin == (Dim.of(0),) and step == (Dim.of(1),) and limit and not limit[0].is_unknown:
-        return call.at.iota(limit[0].maximum(0), call.element)
-    return call.at.op(graph.RangeOp(*(part.ssa for part in parts)))
+    return call.counted(*(call.tensor(name).reshape([]) for name in ("start", "end", "step")))
 
 
 @converts("band_part")
