@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, IntAttr, ModuleOp, NameLoc, NoneAttr, StringAttr
@@ -71,15 +72,36 @@ class ForeignFunction:
 
         Raises: StepwellError `invalid-model` for arguments that the operator does not take.
         """
-        op = self._op(node)
-        self._insert(op, node.name)
+        return self.add_op(self._op(node), node.name, [name for name, _ in node.results])
+
+    def add_op(self, op: Operation, node: str, results: Sequence[str]) -> Sequence[SSAValue]:
+        """An op that the reader made, whose results get names. Raises: StepwellError `invalid-model`."""
+        self._insert(op, node)
         try:
             op.verify(verify_nested_ops=False)
         except VerifyException as error:
-            raise self.invalid(node.name, str(error)) from None
-        for (name, _), result in zip(node.results, op.results, strict=True):
+            raise self.invalid(node, str(error)) from None
+        for name, result in zip(results, op.results, strict=True):
             self._define(name, result)
         return op.results
+
+    @contextmanager
+    def inside(self, arguments: Sequence[tuple[str, Attribute]] = ()) -> Iterator[Block]:
+        """
+        The block of a region, to which operators go while the context is open.
+
+        Values around it are visible in the region, and its own values nowhere else. Args: `arguments` have
+        the names and the types of the block's arguments.
+        """
+        around = self._block, self.values
+        self._block = Block(arg_types=[type for _, type in arguments])
+        self.values = dict(self.values)
+        for (name, _), argument in zip(arguments, self._block.args, strict=True):
+            self._define(name, argument)
+        try:
+            yield self._block
+        finally:
+            self._block, self.values = around
 
     def value(self, name: str, node: str) -> SSAValue:
         """A value by its name. Raises: StepwellError `undefined-value`."""

@@ -1,9 +1,10 @@
-"""Structure of a model of Paddle: its constants, and operators that are not in the table."""
+"""Structure of a model of Paddle: its constants, control flow, and operators that are not in the table."""
 
 from __future__ import annotations
 
 from xdsl.irdl import irdl_op_definition
 
+from stepwell.dialects.foreign.control import ForeignChoiceOp, ForeignReturnOp, ForeignWhileOp
 from stepwell.dialects.foreign.structure import ForeignOperatorOp, ForeignWeightOp
 
 
@@ -31,3 +32,54 @@ class OperatorOp(ForeignOperatorOp):
     """
 
     name = "paddle.operator"
+
+
+@irdl_op_definition
+class ReturnOp(ForeignReturnOp):
+    """
+    The values that a region gives.
+
+    ```mlir
+    "paddle.return"(%y) : (tensor<4xf32>) -> ()
+    ```
+    """
+
+    name = "paddle.return"
+
+
+@irdl_op_definition
+class IfOp(ForeignChoiceOp):
+    """
+    The first region's values where the operand, of one element, is true, else the second's.
+
+    ```mlir
+    %y = "paddle.if"(%c) ({
+      "paddle.return"(%a) : (tensor<4xf32>) -> ()
+    }, {
+      "paddle.return"(%b) : (tensor<4xf32>) -> ()
+    }) : (tensor<i1>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "paddle.if"
+
+
+@irdl_op_definition
+class WhileOp(ForeignWhileOp):
+    """
+    The second region again and again, as long as the first one returns true.
+
+    ```mlir
+    %y = "paddle.while"(%x) ({
+    ^bb0(%a: tensor<i32>):
+      %c = "paddle.less_than"(%a, %n) : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      "paddle.return"(%c) : (tensor<i1>) -> ()
+    }, {
+    ^bb0(%b: tensor<i32>):
+      %d = "paddle.add"(%b, %n) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+      "paddle.return"(%d) : (tensor<i32>) -> ()
+    }) : (tensor<i32>) -> tensor<i32>
+    ```
+    """
+
+    name = "paddle.while"

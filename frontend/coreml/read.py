@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 
 from stepwell.dialects import coreml
 from stepwell.dialects._xdsl import StepwellContext
@@ -24,6 +24,11 @@ from stepwell.runtime.interface import Array
 _HELP = "convert the model it was made from again: coremltools.convert(model, convert_to='mlprogram')"
 _NAME = "name"
 """The attribute that all operations have."""
+_CONTROL: Mapping[str, tuple[str, type[coreml.IfOp] | type[coreml.WhileOp]]] = {
+    "cond": ("pred", coreml.IfOp),
+    "while_loop": ("loop_vars", coreml.WhileOp),
+}
+"""Control flow: the argument with the condition or the carried values, and the class."""
 
 
 def read_coreml(path: Path, ctx: StepwellContext) -> ModuleOp:
@@ -75,10 +80,14 @@ class _Program:
             if sizes is None:
                 raise StepwellError("unsupported", self._package.name, f"the input {name!r} has an open rank")
             self._function.add_input(name, element_type(type, self._package, name), sizes)
+        results = self._results(block)
+        return self._function.finished(list(zip(block.texts("outputs"), results, strict=True)))
+
+    def _results(self, block: Message) -> list[SSAValue]:
+        """Add the operations of a block; returns its results."""
         for operation in block.messages("operations"):
             self._add(operation)
-        outputs = block.texts("outputs")
-        return self._function.finished([(name, self._value(name, "outputs")) for name in outputs])
+        return [self._value(name, "outputs") for name in block.texts("outputs")]
 
     def _add(self, operation: Message) -> None:
         """An operation; constants are kept until one uses them."""
@@ -92,11 +101,38 @@ class _Program:
             self._constants[first] = constant_of(value, self._package, first)
             return
         results = [(each.text("name"), self._type(each)) for each in outputs]
-        is_known = kind in coreml.TABLE and not operation.messages("blocks")
-        if is_known:
+        if kind in _CONTROL:
+            self._add_control(operation, first, results)
+        elif kind in coreml.TABLE and not operation.messages("blocks"):
             self._function.add_node(Node(kind, first, self._arguments(operation, first), results))
         else:
             self._function.add_node(Node(kind, first, self._operands(operation, first), results))
+
+    def _add_control(self, operation: Message, node: str, results: Sequence[tuple[str, Attribute]]) -> None:
+        """A choice between the values of two blocks, or a loop of a test and a body."""
+        argument, op_class = _CONTROL[operation.text("type")]
+        blocks = operation.messages("blocks")
+        bindings = _bindings(operation).get(argument, ())
+        inputs = [self._operand(each, f"{node}.{argument}", node) for each in bindings]
+        is_loop = op_class is coreml.WhileOp
+        takes, gives = len(inputs) if is_loop else 0, [1 if is_loop else len(results), len(results)]
+        counts = [(len(each.messages("inputs")), len(each.texts("outputs"))) for each in blocks]
+        if counts != [(takes, each) for each in gives] or (is_loop and takes != len(results)):
+            expected = " and ".join(f"from {takes} to {count} values" for count in gives)
+            message = f"{operation.text('type')} must have blocks {expected}, found {counts}"
+            raise self._function.invalid(node, message)
+        bodies = [self._region(block) for block in blocks]
+        op = op_class(inputs, [type for _, type in results], bodies)
+        self._function.add_op(op, node, [name for name, _ in results])
+
+    def _region(self, block: Message) -> Region:
+        """The operations of a block as a region; its constants are known in it alone."""
+        arguments = [(each.text("name"), self._type(each)) for each in block.messages("inputs")]
+        around, self._constants = self._constants, dict(self._constants)
+        with self._function.inside(arguments) as made:
+            made.add_op(coreml.ReturnOp(self._results(block)))
+        self._constants = around
+        return Region(made)
 
     def _type(self, output: Message) -> Attribute:
         return type_of(output.message("type"), self._package, output.text("name"))

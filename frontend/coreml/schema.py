@@ -20,8 +20,9 @@ Operation: 1 type string, 2 inputs {Argument}, 3 outputs [NamedValueType], 4 blo
 Argument: 1 arguments [Binding]
 Binding: 1 name string, 2 value Value
 NamedValueType: 1 name string, 2 type ValueType
-ValueType: 1 tensorType TensorType, 2 listType Other, 3 tupleType Other, 4 dictionaryType Other,
+ValueType: 1 tensorType TensorType, 2 listType ListType, 3 tupleType Other, 4 dictionaryType Other,
     5 stateType Other
+ListType: 1 type ValueType, 2 length Dimension
 TensorType: 1 dataType int, 2 rank int, 3 dimensions [Dimension]
 Dimension: 1 constant ConstantDimension, 2 unknown UnknownDimension
 ConstantDimension: 1 size int

@@ -26,17 +26,43 @@ _PACKED = ("int4", "uint4", "uint2")
 
 
 def type_of(type: Message, package: Package, name: str) -> Attribute:
-    """The type of a value. Raises: StepwellError `invalid-model` for one that is no tensor."""
+    """
+    The type of a value; that of a list is a tensor of its elements, one after the other.
+
+    Raises: StepwellError `invalid-model` for one that is neither.
+    """
+    if "listType" in type:
+        return _list_type(type.message("listType"), package, name)
     element = element_of(dtype_from_name(_element(type, package, name)))
     sizes = sizes_of(type, package, name)
     if sizes is None:
         return UnrankedTensorType(element)
-    return tensor_type(element, [UNKNOWN if size is None else Dim.of(size) for size in sizes])
+    return tensor_type(element, [*map(_dim, sizes)])
+
+
+def _list_type(type: Message, package: Package, name: str) -> Attribute:
+    """The type of a list: its length is the first size. Raises: StepwellError `invalid-model`."""
+    element, sizes = (
+        element_type(type.message("type"), package, name),
+        sizes_of(type.message("type"), package, name),
+    )
+    if sizes is None:
+        return UnrankedTensorType(element)
+    return tensor_type(element, [_dim(size) for size in (_size(type.message("length")), *sizes)])
 
 
 def element_type(type: Message, package: Package, name: str) -> Attribute:
     """The element type of a value."""
     return element_of(dtype_from_name(_element(type, package, name)))
+
+
+def _dim(size: int | None) -> Dim:
+    return UNKNOWN if size is None else Dim.of(size)
+
+
+def _size(dimension: Message) -> int | None:
+    """The size that is recorded; None for an open one."""
+    return dimension.message("constant").integer("size") if "constant" in dimension else None
 
 
 def _element(type: Message, package: Package, name: str) -> str:
@@ -55,7 +81,7 @@ def sizes_of(type: Message, package: Package, name: str) -> list[int | None] | N
     for each in tensor.messages("dimensions"):
         if each.message("unknown").integer("variadic"):
             return None
-        sizes.append(each.message("constant").integer("size") if "constant" in each else None)
+        sizes.append(_size(each))
     if tensor.integer("rank") != len(sizes) or any(size is not None and size < 0 for size in sizes):
         raise package.invalid(f"{name!r} has rank {tensor.integer('rank')} and sizes {sizes}")
     return sizes

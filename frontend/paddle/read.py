@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 
 from stepwell.dialects import paddle
 from stepwell.dialects._xdsl import StepwellContext
@@ -16,7 +16,7 @@ from stepwell.dialects.foreign import Signature
 from stepwell.dialects.types import dims_of
 from stepwell.frontend.foreign_function import ForeignFunction, Node
 from stepwell.frontend.paddle.parameters import Parameters
-from stepwell.frontend.paddle.values import VECTOR, Json, attributes_of, kind_of, type_of
+from stepwell.frontend.paddle.values import TENSOR, VECTOR, Json, attributes_of, kind_of, type_of
 from stepwell.runtime.errors import StepwellError
 
 MAX_BYTES = 1 << 28
@@ -53,8 +53,13 @@ def _operators(path: Path) -> Sequence[Json]:
     program = cast("Mapping[str, Json]", json.loads(data))
     if program["base_code"]["magic"] != "pir":
         raise ValueError("`base_code` has another mark than pir")
-    (block,) = program["program"]["regions"][0]["blocks"]
-    return cast("Sequence[Json]", block["ops"])
+    return cast("Sequence[Json]", _block(program["program"]["regions"][0])["ops"])
+
+
+def _block(region: Json) -> Json:
+    """The only block of a region."""
+    (block,) = region["blocks"]
+    return block
 
 
 class _Program:
@@ -90,8 +95,47 @@ class _Program:
             case "0.split", _:
                 for each, value in zip(op["O"], self._lists[_number(op["I"][0])], strict=True):
                     self._function.values[_number(each)] = cast(SSAValue, value)
+            case _, "if" | "while":
+                self._add_control(op, kind)
             case _:
                 self._add_operator(op, kind)
+
+    def _add_control(self, op: Json, kind: str) -> None:
+        """A choice between two regions; or a loop, which carries its condition before its values."""
+        node, results = (
+            f"{kind}_{_number(op['I'][0])}",
+            [(_number(each), type_of(each["TT"])) for each in op["O"]],
+        )
+        given = [self._value(_number(each), node) for each in op["I"]]
+        blocks, types = [_block(region) for region in op["regions"]], [type for _, type in results]
+        if kind == "if":
+            made = paddle.IfOp(given, types, [self._region(block, node, len(types)) for block in blocks])
+            self._function.add_op(made, node, [name for name, _ in results])
+            return
+        (block,), condition = blocks, f"{node}.condition"
+        carried = [
+            (condition, given[0].type),
+            *((_number(each), type_of(each["TT"])) for each in block["args"]),
+        ]
+        with self._function.inside(carried) as test:
+            test.add_op(paddle.ReturnOp([self._value(condition, node)]))
+        body = self._region(block, node, len(given), carried)
+        made = paddle.WhileOp(given, [given[0].type, *types], [Region(test), body])
+        self._function.add_op(made, node, [f"{node}.end", *(name for name, _ in results)])
+
+    def _region(
+        self, block: Json, node: str, count: int, arguments: Sequence[tuple[str, Attribute]] = ()
+    ) -> Region:
+        """The operators of a block, which yields as many values as `count` says."""
+        *ops, last = block["ops"]
+        with self._function.inside(arguments) as made:
+            for op in ops:
+                self._add(op)
+            values = [self._value(_number(each), node) for each in last["I"]]
+            if kind_of(last) != "yield" or len(values) != count:
+                raise self._function.invalid(node, f"a block must yield {count} values, found {len(values)}")
+            made.add_op(paddle.ReturnOp(values))
+        return Region(made)
 
     def _add_input(self, op: Json) -> None:
         type = cast("TensorType[Attribute]", type_of(op["O"][0]["TT"]))
@@ -106,6 +150,9 @@ class _Program:
         if kind not in paddle.TABLE:
             given = [value for each in op["I"] for value in self._values(_number(each), node)]
             tensors = [each for each in results if kind_of(each["TT"]) != VECTOR]
+            if other := [kind_of(each["TT"]) for each in tensors if kind_of(each["TT"]) != TENSOR]:
+                place = f'{self._file}: node "{node}"'
+                raise StepwellError("unsupported", place, f"{kind} makes a {other[0]}, which is no tensor")
             types = [(_number(each), type_of(each["TT"])) for each in tensors]
             self._function.add_node(Node(kind, node, {"x": given}, types))
             return
@@ -145,5 +192,6 @@ class _Program:
 
 
 def _number(entry: Json) -> str:
-    """The number of a value, as its name in the program."""
-    return str(int(entry["%"]))
+    """The number of a value as its name; those of the arguments of blocks are negative."""
+    number = int(entry["%"] if "%" in entry else entry["#"])
+    return f"arg{-number}" if number < 0 else str(number)

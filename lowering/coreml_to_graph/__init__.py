@@ -21,7 +21,7 @@ __all__ = ["FAMILIES", "ConvertCoremlToGraphPass"]
 FAMILIES = Families(
     __name__,
     CONVERSIONS,
-    ("binary", "compressed", "contraction", "indexing", "movement", "norm", "recurrent", "reduction")
+    ("binary", "compressed", "contraction", "indexing", "lists", "movement", "norm", "recurrent", "reduction")
     + ("resize", "sizes", "unary", "window"),
 )
 """The files of conversions, one family of ops each."""

@@ -14,7 +14,7 @@ _COMBINATIONS = {"update": "none", "add": "add", "mul": "mul", "min": "min", "ma
 
 def _slices(call: Call, x: Value) -> tuple[list[Dim], list[Dim], list[int], list[int]]:
     """The starts, limits and steps of the axes, and the axes that go."""
-    begins, ends = call.operand_sizes("begin"), call.operand_sizes("end")
+    begins, ends = call.positions("begin"), call.positions("end")
     steps = call.numbers("stride", x.rank, 1)
     open_begins, open_ends, dropped = (
         call.flags(f"{name}_mask", x.rank) for name in ("begin", "end", "squeeze")

@@ -33,9 +33,8 @@ def fill_like(call: Call) -> Value:
 
 @converts("range_1d")
 def range_1d(call: Call) -> Value:
-    """Numbers from a start on, in equal steps, below a limit."""
-    parts = [call.tensor(name).reshape([]).ssa for name in ("start", "end", "step")]
-    return call.at.op(graph.RangeOp(*parts))
+    """Numbers from a start on, in equal steps, below a limit, which may be a size."""
+    return call.counted(*(call.tensor(name).reshape([]) for name in ("start", "end", "step")))
 
 
 @converts("band_part")

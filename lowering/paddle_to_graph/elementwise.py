@@ -183,8 +183,8 @@ def full_like(call: Call) -> Value:
 @converts("arange")
 def arange(call: Call) -> Value:
     """Numbers from a start on, in equal steps, below a limit."""
-    parts = [call.tensor(name).reshape([]).cast(call.element).ssa for name in ("start", "end", "step")]
-    return call.at.op(graph.RangeOp(*parts))
+    parts = (call.tensor(name).reshape([]).cast(call.element) for name in ("start", "end", "step"))
+    return call.counted(*parts)
 
 
 @converts("shape", "shape64")

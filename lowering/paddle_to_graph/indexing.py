@@ -6,19 +6,22 @@ from collections.abc import Sequence
 
 from stepwell.dialects import graph
 from stepwell.lowering.paddle_to_graph.support import Call, converts
-from stepwell.lowering.to_graph import Value, bounds_of
+from stepwell.lowering.to_graph import Value, bounds_of, wrapped
 
 
-def _sliced(call: Call, axes: Sequence[int], steps: Sequence[int]) -> Value:
-    """Python's slices of some axes."""
+def _sliced(call: Call, axes: Sequence[int], steps: Sequence[int], single: Sequence[int] = ()) -> Value:
+    """Python's slices of some axes; those of `single` are one position, which may be data."""
     x = call.tensor("input" if call.has("input") else "x")
-    starts, ends = call.operand_sizes("starts"), call.operand_sizes("ends")
+    starts, ends = call.positions("starts"), call.positions("ends")
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
         raise call.invalid(f"bounds and steps {list(steps)} for the axes {list(axes)}")
     begins, limits, strides = [bounds_of(None, None, dim, 1)[0] for dim in x.dims], list(x.dims), [1] * x.rank
     for given, start, end, step in zip(axes, starts, ends, steps, strict=True):
         axis = call.checked_axis(given, x.rank)
         begins[axis], limits[axis] = bounds_of(start, end, x.dims[axis], step)
+        if axis in single:
+            begins[axis] = wrapped(start, x.dims[axis])
+            limits[axis] = begins[axis] + 1
         strides[axis] = step
     return call.at.op(graph.SliceOp(x.ssa, begins, limits, strides))
 
@@ -26,9 +29,9 @@ def _sliced(call: Call, axes: Sequence[int], steps: Sequence[int]) -> Value:
 @converts("slice")
 def slice_(call: Call) -> Value:
     """Parts of some axes, of which those of one position may go."""
-    axes = call.integers("axes")
-    made = _sliced(call, axes, [1] * len(axes))
-    dropped = call.checked_axes(call.integers("decrease_axis"), made.rank)
+    axes, rank = call.integers("axes"), call.tensor("input").rank
+    dropped = call.checked_axes(call.integers("decrease_axis"), rank)
+    made = _sliced(call, axes, [1] * len(axes), dropped)
     return call.at.op(graph.SqueezeOp(made.ssa, dropped)) if dropped else made
 
 

@@ -29,8 +29,7 @@ def fill(call: Call) -> Value:
 @converts("range")
 def range_(call: Call) -> Value:
     """Numbers from a start on, in equal steps, below a limit."""
-    parts = [call.codes(name).reshape([]).ssa for name in ("start", "limit", "delta")]
-    return call.at.op(graph.RangeOp(*parts))
+    return call.counted(*(call.codes(name).reshape([]) for name in ("start", "limit", "delta")))
 
 
 @converts("broadcast_args")

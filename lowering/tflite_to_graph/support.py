@@ -14,9 +14,7 @@ from stepwell.dialects import graph, tflite
 from stepwell.dialects.constants import Constant, array_of
 from stepwell.dialects.graph.relations import is_float
 from stepwell.dialects.types import dtype_of
-from stepwell.lowering.to_graph import Conversions, OperandCall, Value, bound_sizes
-from stepwell.passes.analysis.symbolic_values import symbolic_dims
-from stepwell.runtime.dims import Dim
+from stepwell.lowering.to_graph import Conversions, OperandCall, Value
 from stepwell.runtime.errors import StepwellError
 
 CONVERSIONS = Conversions()
@@ -105,14 +103,6 @@ class Call(OperandCall):
         """An operand that is a list of axes, counted from the front, sorted."""
         rank = self.codes("x").rank
         return self.checked_axes(self.operand_integers(name), rank)
-
-    def positions(self, name: str) -> tuple[Dim, ...]:
-        """An operand of positions or sizes, which may be data. Raises: StepwellError `unsupported`."""
-        value = self.given(name)
-        found = symbolic_dims(value, self.at.lowering.weights)
-        if found is None or any(dim.is_unknown for dim in found):
-            found = bound_sizes(value, self.op, self.at.lowering.weights)
-        return self.operand_sizes(name) if found is None else found
 
     def code(self, scales: Scales, number: float) -> int:
         """The code of a number."""

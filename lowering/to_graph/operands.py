@@ -14,6 +14,7 @@ from stepwell.dialects.constants import array_of
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.to_graph.calls import ForeignCall
 from stepwell.lowering.to_graph.expressions import Value
+from stepwell.lowering.to_graph.run_time_sizes import bound_sizes
 from stepwell.passes.analysis.symbolic_values import symbolic_dims
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
@@ -67,12 +68,28 @@ class OperandCall(ForeignCall):
             raise self.unsupported(f"`{name}` depends on data, not on the shapes of the inputs alone")
         return dims
 
+    def positions(self, name: str) -> tuple[Dim, ...]:
+        """An operand of positions or sizes, which may be data. Raises: StepwellError `unsupported`."""
+        value = self.given(name)
+        found = symbolic_dims(value, self.at.lowering.weights)
+        if found is None or any(dim.is_unknown for dim in found):
+            found = bound_sizes(value, self.op, self.at.lowering.weights)
+        return self.operand_sizes(name) if found is None else found
+
     def operand_integers(self, name: str) -> list[int]:
         """The whole numbers of an operand. Raises: StepwellError `unsupported` unless they are constant."""
         dims = self.operand_sizes(name)
         if not all(dim.is_static for dim in dims):
             raise self.unsupported(f"`{name}` must be constant, found {', '.join(map(str, dims))}")
         return [dim.value for dim in dims]
+
+    def counted(self, start: Value, limit: Value, step: Value) -> Value:
+        """Numbers from a start on, in equal steps, below a limit, all of rank 0; the limit may be a size."""
+        weights = self.at.lowering.weights
+        begin, end, by = (symbolic_dims(part.ssa, weights) for part in (start, limit, step))
+        if begin == (Dim.of(0),) and by == (Dim.of(1),) and end and not end[0].is_unknown:
+            return self.at.iota(end[0].maximum(0), start.element)
+        return self.at.op(graph.RangeOp(start.ssa, limit.ssa, step.ssa))
 
     def reshaped_to(self, x: Value, sizes: Sequence[Dim]) -> Value:
         """A value in another shape, in which one size may be -1."""

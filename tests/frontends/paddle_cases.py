@@ -201,8 +201,8 @@ def as_layer(case: Case) -> Any:
             return case.function(x)
 
     class OfTwo(Function):
-        def forward(self, x: Any, *others: Any) -> Any:
-            return case.function(x, *others)
+        def forward(self, x: Any, y: Any) -> Any:
+            return case.function(x, y)
 
     made = Function() if len(case.inputs) == 1 else OfTwo()
     statistics(made)

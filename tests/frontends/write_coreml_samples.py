@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tests.frontends.coreml_cases import Case, cases, converted, expected, numbers, write
+from tests.frontends.coreml_programs import programs
 from tests.frontends.sample_files import arrays
 from tests.frontends.small_models import mobile, residual, transformer
 
@@ -100,6 +101,12 @@ def main() -> None:
             add(archive, case)
     with zipfile.ZipFile(FOLDER / "compressed.zip", "w", compresslevel=9) as archive:
         write_compressed(archive)
+    with zipfile.ZipFile(FOLDER / "control.zip", "w", compresslevel=9) as archive:
+        for program in programs():
+            add_package(archive, program.package, program.make())
+            for i, (inputs, results) in enumerate(program.runs):
+                name = zipfile.ZipInfo(f"{program.package}-{i}.npz")
+                archive.writestr(name, arrays(inputs, results), zipfile.ZIP_DEFLATED)
     for case in models():
         package = FOLDER / f"{case.name}.mlpackage"
         shutil.rmtree(package, ignore_errors=True)

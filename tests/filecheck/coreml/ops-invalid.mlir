@@ -23,3 +23,22 @@ func.func @weight() {
   %y = "coreml.weight"() <{value = dense<1.0> : tensor<2xf32>}> : () -> tensor<3xf32>
   func.return
 }
+// -----
+func.func @arguments(%c: tensor<i1>, %x: tensor<4xf32>) {
+  // expected-error: both regions must take 1 values
+  %y = "coreml.while"(%x) ({
+    "coreml.return"(%c) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<4xf32>):
+    "coreml.return"(%a) : (tensor<4xf32>) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+// -----
+func.func @regions(%c: tensor<i1>, %x: tensor<4xf32>) {
+  // expected-error: coreml.if must have an operand that chooses, and two regions or more
+  %y = "coreml.if"(%c) ({
+    "coreml.return"(%x) : (tensor<4xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<4xf32>
+  func.return
+}

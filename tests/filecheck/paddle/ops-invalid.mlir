@@ -17,3 +17,14 @@ func.func @kind(%x: tensor<4x4xf32>) {
   %y = "paddle.softmax"(%x) {axis = 1.0 : f64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return
 }
+// -----
+func.func @arguments(%c: tensor<i1>) {
+  // expected-error: both regions must take 1 values
+  %y = "paddle.while"(%c) ({
+    "paddle.return"(%c) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<i1>):
+    "paddle.return"(%a) : (tensor<i1>) -> ()
+  }) : (tensor<i1>) -> tensor<i1>
+  func.return
+}

@@ -13,3 +13,14 @@ func.func @main(%x: tensor<?x3x8x8xf32, #graph.dims<["N", 3, 8, 8]>>, %w: tensor
   %o = "paddle.operator"(%b) <{target = "yolo_box"}> : (tensor<?x2x4x4xf32>) -> tensor<?x2xf32>
   func.return
 }
+// CHECK-LABEL: func.func @choice
+func.func @choice(%c: tensor<i1>, %x: tensor<4xf32>) {
+  // CHECK: "paddle.if"(%c) ({
+  // CHECK-NEXT: "paddle.return"(%x) : (tensor<4xf32>) -> ()
+  %y = "paddle.if"(%c) ({
+    "paddle.return"(%x) : (tensor<4xf32>) -> ()
+  }, {
+    "paddle.return"(%x) : (tensor<4xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<4xf32>
+  func.return
+}

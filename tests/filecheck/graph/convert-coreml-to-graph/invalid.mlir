@@ -42,3 +42,9 @@ func.func @mode(%x: tensor<4xf32>) {
   %y = "coreml.gelu"(%x) {mode = "CUBE"} : (tensor<4xf32>) -> tensor<4xf32>
   func.return
 }
+// -----
+func.func @length(%n: tensor<i32>) {
+  // expected-error: make_list: `init_length` depends on data
+  %y = "coreml.make_list"(%n) {elem_shape = [3]} : (tensor<i32>) -> tensor<?x3xf32>
+  func.return
+}
