@@ -32,6 +32,15 @@ def interpreter() -> str:
     pytest.skip("torch-mlir is not installed")
 
 
+def fault_of(text: str) -> str:
+    """The first error of upstream's strict parser and verifier in a program; empty where it is right."""
+    done = subprocess.run(
+        [interpreter(), "-c", _VERIFY], input=text, capture_output=True, text=True, check=False
+    )
+    found = [line for line in done.stderr.splitlines() if "error:" in line]
+    return "" if done.returncode == 0 else (found or [done.stderr[-300:] or f"exit {done.returncode}"])[0]
+
+
 def verify(text: str) -> None:
     """Require upstream's strict parser and verifier to accept a program: no op may be unknown."""
     run_there(_VERIFY, text)
