@@ -2,9 +2,9 @@
 Programs of the zoo for upstream MLIR: `python -m tests.upstream.zoo` (`make models-upstream`).
 
 The text of each level of each model must pass the strict parser and verifier of the package torch-mlir, by
-its Python bindings. Each model is lowered in a process of its own with bounded memory, the smallest file first.
-A line of JSON for each model and level is added to a file, so that a run that was ended goes on; what failed, or
-was found with other sources, is done again. `--shard 1/8` runs a part.
+its Python bindings. Each model is lowered in a process of its own with bounded memory, the smallest file
+first. A line of JSON for each model and level is added to a file, so that a run that was ended goes on; what
+failed, or was found with other sources, is done again. `--shard 1/8` runs a part.
 """
 
 from __future__ import annotations
@@ -48,14 +48,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             continue
         command = [sys.executable, "-m", "tests.upstream.zoo", "--one", name, "--levels", ",".join(levels)]
         command += ["--gigabytes", str(args.gigabytes)]
-        child = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         rows = [json.loads(line) for line in child.stdout.splitlines() if line.startswith("{")]
         missing = levels[len(rows) :]
         last = (child.stderr.strip().splitlines() or [f"exit {child.returncode}"])[-1]
         rows += [{"model": name, "level": level, "fault": f"process: {last[:300]}"} for level in missing]
         for row in rows:
             wrong += bool(row["fault"])
-            print(f"{name} {row['level']}: {row['fault'] or 'verified'} ({row.get('seconds', 0)} s)", flush=True)
+            print(
+                f"{name} {row['level']}: {row['fault'] or 'verified'} ({row.get('seconds', 0)} s)", flush=True
+            )
             with args.results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({**row, "state": state}) + "\n")
     print(f"{wrong} texts are wrong")
@@ -67,7 +69,9 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("models", nargs="*", help="names of models (default: all that are available)")
     parser.add_argument("--levels", default=",".join(LEVELS), help="(default: %(default)s)")
     parser.add_argument("--shard", default="1/1", help="I/N: every N-th model, from the I-th on")
-    parser.add_argument("--resume", action="store_true", help="leave out what was right with other sources, too")
+    parser.add_argument(
+        "--resume", action="store_true", help="leave out what was right with other sources, too"
+    )
     parser.add_argument("--gigabytes", type=float, default=GIGABYTES, help="memory of a process")
     parser.add_argument("--results", type=Path, default=ROOT / "build/upstream.jsonl")
     parser.add_argument("--one", metavar="MODEL", help="check a model here, printing lines of JSON")
