@@ -12,7 +12,7 @@ NPM := playwright-core@1.65 axe-core@4.14 vscode-tmgrammar-test@0.1.3 @vscode/vs
 # Tests start a hundred processes: each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends frontends-tensorflow mutants proofs emulated deploy test-devices models-devices explore bench docs runtime-wheel test-runtime clean
+.PHONY: demo test lint types unit models texts conformance fuzz cases derivatives frontends frontends-tensorflow mutants proofs emulated deploy test-devices models-devices models-upstream explore bench docs runtime-wheel test-runtime clean
 
 demo: .venv/with-demo
 	$(BIN)/python examples/demo.py
@@ -69,6 +69,12 @@ frontends: .venv/with-test .venv/with-torch .venv/with-jax .venv/with-sklearn .v
 # TensorFlow (1.6 GB) has an environment of its own: other frameworks want other versions of what it needs.
 frontends-tensorflow: .venv/tensorflow/installed
 	.venv/tensorflow/bin/python -m pytest -q -n 0 tests/frontends/test_tensorflow.py
+
+# Upstream MLIR verifies the text of levels 2 to 4 of each model of STEPWELL_MODELS, then lowers and runs the text of
+# level 2 of some; goes on where it was ended. `UPSTREAM="--shard 1/8"` verifies a part.
+models-upstream: .venv/with-test .venv/with-mlir
+	$(BIN)/python -m tests.upstream.zoo $(UPSTREAM)
+	$(BIN)/python -m tests.upstream.runs
 
 # Small faults in copies of the source, which the tests that reach them must find; goes on where it was ended.
 mutants: .venv/with-test .venv/with-mutants

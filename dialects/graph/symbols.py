@@ -38,6 +38,17 @@ def defined_symbols(op: Operation) -> list[tuple[str, SSAValue]]:
     return [(name.data, value) for name, value in zip(names, values, strict=True)]
 
 
+def positions_of(names: Sequence[str], types: Sequence[Attribute]) -> list[tuple[int, int]]:
+    """The (type index, axis) of each symbol that is a dimension by itself."""
+    found = {
+        str(dim): (index, axis)
+        for index, type in enumerate(types)
+        if type.name == TensorType.name
+        for axis, dim in enumerate(dims_of(type))
+    }
+    return [found[name] for name in names]
+
+
 def fresh_symbols(at: Operation, number: int) -> list[str]:
     """
     Names for symbols that an op is about to define, new in its function.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
@@ -12,7 +13,13 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from stepwell.dialects.schedule_script.text import PrimitiveOp, parse_count, parse_operand, print_operands_of
+from stepwell.dialects.schedule_script.text import (
+    PrimitiveOp,
+    ToTextOp,
+    parse_count,
+    parse_operand,
+    print_operands_of,
+)
 from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
 
 ARENA = "arena"
@@ -291,7 +298,7 @@ class PadOp(RewriteOp):
 
 
 @irdl_op_definition
-class TensorizeOp(RewriteOp):
+class TensorizeOp(ToTextOp, RewriteOp):
     """
     The code of an intrinsic in place of a loop and all loops inside of it.
 
@@ -304,20 +311,11 @@ class TensorizeOp(RewriteOp):
     """
 
     name = "sched.tensorize"
+    OPERAND: ClassVar[StageType | LoopType] = LOOP
+    TEXT: ClassVar[str] = "intrinsic"
 
     loop = operand_def(LoopType)
     intrinsic = prop_def(StringAttr)
 
     def __init__(self, loop: SSAValue, intrinsic: str):
         super().__init__(operands=[loop], properties={"intrinsic": StringAttr(intrinsic)})
-
-    @classmethod
-    def parse(cls, parser: Parser) -> TensorizeOp:
-        loop = parse_operand(parser, LOOP)
-        parser.parse_keyword("to")
-        return cls(loop, parser.parse_str_literal())
-
-    def print(self, printer: Printer) -> None:
-        print_operands_of(printer, self)
-        printer.print_string(" to ")
-        printer.print_attribute(self.intrinsic)

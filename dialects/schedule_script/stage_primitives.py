@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from stepwell.dialects.schedule_script.text import PrimitiveOp, parse_count, parse_operand, print_operands_of
+from stepwell.dialects.schedule_script.text import (
+    PrimitiveOp,
+    ToTextOp,
+    parse_count,
+    parse_operand,
+    print_operands_of,
+)
 from stepwell.dialects.schedule_script.types import LOOP, STAGE, LoopType, StageType
 
 
 @irdl_op_definition
-class SetFormOp(PrimitiveOp):
+class SetFormOp(ToTextOp):
     """
     The way to compute an op of `linalg_ext`, with its own sizes until `sched.set_size` changes one.
 
@@ -23,23 +31,14 @@ class SetFormOp(PrimitiveOp):
     """
 
     name = "sched.set_form"
+    OPERAND: ClassVar[StageType | LoopType] = STAGE
+    TEXT: ClassVar[str] = "form"
 
     stage = operand_def(StageType)
     form = prop_def(StringAttr)
 
     def __init__(self, stage: SSAValue, form: str):
         super().__init__(operands=[stage], properties={"form": StringAttr(form)})
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SetFormOp:
-        stage = parse_operand(parser, STAGE)
-        parser.parse_keyword("to")
-        return cls(stage, parser.parse_str_literal())
-
-    def print(self, printer: Printer) -> None:
-        print_operands_of(printer, self)
-        printer.print_string(" to ")
-        printer.print_attribute(self.form)
 
 
 @irdl_op_definition

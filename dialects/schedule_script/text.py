@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar, Self
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
@@ -23,6 +25,26 @@ class PrimitiveOp(IRDLOperation, ABC):
     def word(self) -> str:
         """The primitive's name as messages have it."""
         return self.name.partition(".")[2]
+
+
+class ToTextOp(PrimitiveOp, ABC):
+    """A step that gives a stage or loop a name, its only property: `%x to "name"`."""
+
+    OPERAND: ClassVar[StageType | LoopType]
+    TEXT: ClassVar[str]
+    """The name of the property."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parse_operand(parser, cls.OPERAND)
+        parser.parse_keyword("to")
+        text = StringAttr(parser.parse_str_literal())
+        return cls.create(operands=[operand], properties={cls.TEXT: text})
+
+    def print(self, printer: Printer) -> None:
+        print_operands_of(printer, self)
+        printer.print_string(" to ")
+        printer.print_attribute(self.properties[self.TEXT])
 
 
 def parse_operand(parser: Parser, type: StageType | LoopType) -> SSAValue:

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from stepwell.dialects import graph
-from stepwell.dialects.graph.symbols import defined_symbols
+from stepwell.dialects.graph.symbols import defined_symbols, positions_of
 from stepwell.dialects.types import dims_of
 from stepwell.lowering.main_to_buffers.conversion import MainOnBuffers, MainPattern
 
@@ -239,7 +239,7 @@ def _final_sizes(main: MainOnBuffers, op: graph.LoopOp, carried: Sequence[SSAVal
     """The sizes of a loop's results, which are those of the last iteration."""
     signature = main.plan.signatures[op]
     inside = dict(zip(op.carried_names, carried, strict=True))
-    positions = _positions(op.names, signature.outputs.data)
+    positions = positions_of(op.names, signature.outputs.data)
     return [inside[str(dims_of(signature.inputs.data[index])[axis])] for index, axis in positions]
 
 
@@ -248,15 +248,4 @@ def _sizes(
 ) -> list[SSAValue]:
     """The sizes of the symbols `names` in `types`, read from the dimensions of `values` of these types."""
     dims = [main.dims(value) for value in values]
-    return [main.builder.extent(dims[index][axis]) for index, axis in _positions(names, types)]
-
-
-def _positions(names: Sequence[str], types: Sequence[Attribute]) -> list[tuple[int, int]]:
-    """The (type index, axis) of each symbol that is a dimension by itself."""
-    found = {
-        str(dim): (index, axis)
-        for index, type in enumerate(types)
-        if type.name == "tensor"
-        for axis, dim in enumerate(dims_of(type))
-    }
-    return [found[name] for name in names]
+    return [main.builder.extent(dims[index][axis]) for index, axis in positions_of(names, types)]

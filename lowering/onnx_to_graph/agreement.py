@@ -14,6 +14,7 @@ from stepwell.dialects.types import dims_of
 from stepwell.lowering.onnx_to_graph.builder import builder
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import describe_location
+from stepwell.runtime.layout import parse_layout
 
 if TYPE_CHECKING:
     from stepwell.dialects.graph.channel_norm import ChannelNormOp
@@ -36,12 +37,21 @@ def check_agreement(function: FuncOp) -> None:
     """
     checked: set[tuple[Dim, Dim]] = set()
     for op in list(function.body.walk()):
+        if isinstance(op, graph.AssertOp):
+            checked.add((Dim.of(op.lhs.data), Dim.of(op.rhs.data)))
         for left, right, what in _needs(op):
             if left.is_unknown or right.is_unknown or left == right or (left, right) in checked:
                 continue
             checked.add((left, right))
             text = f"{op.name} at {describe_location(op)}: {what} must be equal, found {left} and {right}"
-            builder(InsertPoint.before(op), op.location).insert(graph.AssertOp(left, right, text))
+            point = InsertPoint.before(_outside_of_kernels(op))
+            builder(point, op.location).insert(graph.AssertOp(left, right, text))
+
+
+def _outside_of_kernels(op: Operation) -> Operation:
+    """The kernel around an op, which has no checks in it; the op itself where there is none."""
+    around = op.parent_op()
+    return op if around is None or not isinstance(around, graph.FusedOp) else _outside_of_kernels(around)
 
 
 def _needs(op: Operation) -> Iterator[Need]:
@@ -50,12 +60,18 @@ def _needs(op: Operation) -> Iterator[Need]:
 
 
 def _of_convolution(op: graph.ConvOp | graph.ConvIntegerOp) -> Iterator[Need]:
-    channels = dims_of(op.w.type)[1] * op.groups.value.data
-    yield dims_of(op.x.type)[1], channels, "channels of input and weight"
+    channels, of_weight = _channels(op)
+    yield channels, of_weight * op.groups.value.data, "channels of input and weight"
 
 
 def _of_transposed_convolution(op: graph.ConvTransposeOp) -> Iterator[Need]:
-    yield dims_of(op.x.type)[1], dims_of(op.w.type)[0], "channels of input and weight"
+    yield *_channels(op), "channels of input and weight"
+
+
+def _channels(op: graph.ConvOp | graph.ConvIntegerOp | graph.ConvTransposeOp) -> tuple[Dim, Dim]:
+    """The channels of the input, and those that a weight has for it, in any layout."""
+    data, kernel = parse_layout(op.data_layout.data), parse_layout(op.kernel_layout.data)
+    return data.logical(dims_of(op.x.type))["C"], kernel.logical(dims_of(op.w.type))["I"]
 
 
 def _of_recurrence(op: graph.RnnOp) -> Iterator[Need]:
@@ -97,11 +113,12 @@ def _of_top_k(op: graph.TopKOp) -> Iterator[Need]:
 
 def _of_product(op: graph.MatmulOp | graph.MatmulIntegerOp) -> Iterator[Need]:
     """The inner dimensions of a matrix product, and its batch dimensions other than 1."""
-    a, b = list(dims_of(op.a.type)), list(dims_of(op.b.type))
     if isinstance(op, graph.MatmulOp):
-        a = [*a[:-2], *a[-2:][::-1]] if bool(op.transpose_a) else a
-        b = [*b[:-2], *b[-2:][::-1]] if bool(op.transpose_b) else b
-    yield a[-1], b[-2] if len(b) > 1 else b[0], "columns of the left and rows of the right operand"
+        a, b = op.row_dims(), op.column_dims()
+    else:
+        a, b = dims_of(op.a.type), dims_of(op.b.type)
+        b = (b[1], b[0] * b[2]) if op.is_packed else b
+    yield a[-1], b[-2], "columns of the left and rows of the right operand"
     for left, right in zip(a[-3::-1], b[-3::-1], strict=False):
         if left != 1 and right != 1:
             yield left, right, "batch sizes"

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     i32,
-    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.linalg import ops as linalg
@@ -29,8 +28,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects.ir_builder import INDEX, Index, IRBuilder
 from stepwell.dialects.sched_kernel import symbols_of
+from stepwell.dialects.tensor_ir.slices import Slice, insert_slice
 from stepwell.dialects.tensor_ir.upstream_marks import ASSERT, CONSTANT, VIEW, VIEW_OF, resource_name
 from stepwell.dialects.types import WeightAttr, dims_of, tensor_of
+from stepwell.passes.upstream.control_flow import is_replaced, replace_control_flow, sizes_from_tensors
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
@@ -52,7 +53,11 @@ class MainOps:
 
     def rewrite(self) -> None:
         """Replace our ops, in order."""
-        for op in list(self._function.body.block.ops):
+        self._rewrite(self._function.body.block)
+
+    def _rewrite(self, block: Block) -> None:
+        """Replace our ops of a block, those of regions before the op around them."""
+        for op in list(block.ops):
             match op:
                 case graph.ConstantOp():
                     self._constant(op)
@@ -71,6 +76,10 @@ class MainOps:
                     self._define_sizes(op)
                 case graph.HostCallOp():
                     self._host_call(op)
+                case graph.InsertSliceOp():
+                    self._insert_slice(op)
+                case graph.ControlFlowOp():
+                    self._control_flow(op)
                 case _:
                     pass
 
@@ -175,12 +184,8 @@ class MainOps:
     def _bind_sizes(self, op: graph.BindSizesOp) -> None:
         """Elements of a tensor as sizes, by `tensor.extract`."""
         builder, step = self._builder(op), 1 if op.signed is None else 2
-        rank = len(dims_of(op.input.type))
         sizes: list[SSAValue] = []
-        for number in range(len(op.symbols) // step):
-            indices = [builder.extent(number)] * rank
-            element = builder.value(tensor.ExtractOp(op.input, indices, i64))
-            size = builder.value(arith.IndexCastOp(element, INDEX))
+        for size in self._integers(op.input, len(op.symbols) // step, builder):
             if op.signed is None:
                 sizes.append(size)
             else:
@@ -188,6 +193,13 @@ class MainOps:
                     builder.materialize(builder.most(part, 0)) for part in (size, builder.minus(0, size))
                 ]
         self._define(op, sizes)
+
+    def _integers(self, value: SSAValue, count: int, builder: IRBuilder) -> list[SSAValue]:
+        """The first elements of a tensor of integers of rank 0 or 1, as `index`."""
+        rank = len(dims_of(value.type))
+        places = [[builder.extent(number)] * rank for number in range(count)]
+        found = [builder.value(tensor.ExtractOp(value, place, _signless(value))) for place in places]
+        return [builder.value(arith.IndexCastOp(element, INDEX)) for element in found]
 
     def _define_sizes(self, op: graph.DefineSizesOp) -> None:
         """Sizes computed from others, by index arithmetic."""
@@ -210,6 +222,30 @@ class MainOps:
         name = next(n for n in (f"host{i}" for i in range(len(known) + 1)) if n not in known)
         self._module.body.block.add_op(FuncOp.external(name, *types))
         self._replace(op, [CallOp(name, op.operands, op.result_types)])
+
+    def _insert_slice(self, op: graph.InsertSliceOp) -> None:
+        """A block at offsets, which are sizes or elements of a tensor, as `tensor.insert_slice`."""
+        builder = self._builder(op)
+        if op.offsets is not None:
+            offsets: list[Index] = [builder.size(dim) for dim in op.offsets.get()]
+        else:
+            assert op.offsets_value is not None
+            elements = self._integers(op.offsets_value, len(dims_of(op.result.type)), builder)
+            offsets = list(elements)
+        sizes = self._sizes_of(op.update, builder)
+        block = Slice(tuple(offsets), tuple(sizes), (1,) * len(sizes))
+        op.result.replace_all_uses_with(insert_slice(builder, op.update, op.input, block))
+        Rewriter.erase_op(op)
+
+    def _control_flow(self, op: graph.ControlFlowOp) -> None:
+        """A branch or a loop as an op of `scf`, after the ops of its regions."""
+        if not is_replaced(op):
+            return
+        for region in op.regions:
+            if isinstance(op, graph.LoopOp):
+                self._symbols |= sizes_from_tensors(op, region.block)
+            self._rewrite(region.block)
+        self._symbols |= replace_control_flow(op)
 
     def _replace(self, op: Operation, new_ops: Sequence[Operation]) -> None:
         """Replace an op by others; its location and names stay."""

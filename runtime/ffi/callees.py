@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from stepwell.runtime.ffi import get, tvm_ffi
+from stepwell.runtime.ffi.results import filled
 from stepwell.runtime.interface import Array
 
 if TYPE_CHECKING:
@@ -31,22 +32,10 @@ def load_function(code: bytes) -> HostFunction:
         if len(results) != len(outputs):
             raise ValueError(f"the function returns {len(results)} values, and the model uses {len(outputs)}")
         for i, value in enumerate(results):
-            outputs[i] = _filled(cast("Array | None", outputs[i]), _array(value), i)
+            outputs[i] = filled(cast("Array | None", outputs[i]), _array(value), i)
 
     return call
 
 
 def _array(value: Any) -> Array:
     return np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
-
-
-def _filled(output: Array | None, found: Array, number: int) -> Array:
-    """The found array, in the output's memory where it has some. Raises: TypeError, ValueError."""
-    if output is None:
-        return found
-    if found.dtype != output.dtype:
-        raise TypeError(f"result {number} must be of {output.dtype}, found {found.dtype}")
-    if found.shape != output.shape:
-        raise ValueError(f"result {number} must have shape {list(output.shape)}, found {list(found.shape)}")
-    output[...] = found
-    return output

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.ffi.results import filled
 
 if TYPE_CHECKING:
     from stepwell.runtime.backends import HostFunction
+    from stepwell.runtime.interface import Array
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _LOCK = Lock()
@@ -52,18 +54,6 @@ def load_function(code: bytes) -> HostFunction:
         if len(results) != len(outputs):
             raise ValueError(f"{name} returns {len(results)} arrays, and {len(outputs)} are used")
         for number, value in enumerate(results):
-            outputs[number] = _filled(outputs[number], np.asarray(value), number)
+            outputs[number] = filled(cast("Array | None", outputs[number]), np.asarray(value), number)
 
     return call
-
-
-def _filled(output: Any, found: np.ndarray[Any, Any], number: int) -> np.ndarray[Any, Any]:
-    """The found array in the memory of an output. Raises: TypeError, ValueError."""
-    if output is None:
-        return found
-    if found.dtype != output.dtype:
-        raise TypeError(f"array {number} is of {found.dtype}, and {output.dtype} was declared")
-    if found.shape != output.shape:
-        raise ValueError(f"array {number} has shape {list(found.shape)}, declared was {list(output.shape)}")
-    output[...] = found
-    return output

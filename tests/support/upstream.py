@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from stepwell.runtime.interface import Array
 from tests.support.components import MISSING
 
+_LOWERED = Path(__file__).with_name("lowered_upstream.py")
 PYTHON = "TEST_MLIR"
 """The environment variable that names an interpreter with torch-mlir; else the one of the tests is tried."""
 _VERIFY = """
@@ -32,15 +37,38 @@ def interpreter() -> str:
     pytest.skip("torch-mlir is not installed")
 
 
+def fault_of(text: str) -> str:
+    """The first error of upstream's strict parser and verifier in a program; empty where it is right."""
+    done = subprocess.run(
+        [interpreter(), "-c", _VERIFY], input=text, capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else _first_error(done)
+
+
 def verify(text: str) -> None:
     """Require upstream's strict parser and verifier to accept a program: no op may be unknown."""
-    run_there(_VERIFY, text)
+    assert not (fault := fault_of(text)), fault
 
 
-def run_there(program: str, text: str) -> str:
-    """The output of a program that the bindings run on a text; fails with the beginning of its errors."""
-    done = subprocess.run(
-        [interpreter(), "-c", program], input=text, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[:3000]
-    return done.stdout
+def run_level_2(text: str, arrays: Sequence[Array]) -> Sequence[Array]:
+    """The results of a program of level 2 that upstream's passes lower; `arrays` has all arguments."""
+    with tempfile.TemporaryDirectory() as folder:
+        program, inputs, outputs = (Path(folder) / name for name in ("m.mlir", "in.npz", "out.npz"))
+        program.write_text(text, encoding="utf-8")
+        np.savez(inputs, *arrays)
+        done = subprocess.run(
+            [interpreter(), "-P", str(_LOWERED), str(program), str(inputs), str(outputs)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, _first_error(done)
+        with np.load(outputs) as found:
+            return [found[name] for name in found.files]
+
+
+def _first_error(done: subprocess.CompletedProcess[str]) -> str:
+    """The first line of a process that names an error; its last line, or status, where none does."""
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    named = [line for line in lines if "error:" in line]
+    return (named or lines[-1:] or [f"exit {done.returncode}"])[0][:1000]

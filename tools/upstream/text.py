@@ -23,11 +23,14 @@ LEVELS = ("linalg", "vector", "loops", "llvm")
 """The levels that are written for upstream MLIR."""
 
 
-def upstream_text(module: ModuleOp, ctx: StepwellContext, *, keep_info: bool = True) -> str:
+def upstream_text(
+    module: ModuleOp, ctx: StepwellContext, *, keep_info: bool = True, with_weights: bool = True
+) -> str:
     """
     A program as the generic form of upstream MLIR, with the bytes of weights after it.
 
-    Args: `keep_info` keeps our attributes as text, from which `from_upstream` makes them again.
+    Args: `keep_info` keeps our attributes as text, from which `from_upstream` makes them again; without
+    `with_weights` their bytes are left out, which verifying does not need.
     Raises: StepwellError `bad-option` for a program of level 0 or 1, `unsupported-op`.
     """
     if (level := level_of(module)) not in LEVELS:
@@ -41,7 +44,7 @@ def upstream_text(module: ModuleOp, ctx: StepwellContext, *, keep_info: bool = T
     run_pipeline(copy, "to-upstream{keep-info=true}" if keep_info else "to-upstream", ctx)
     out = io.StringIO()
     Printer(stream=out, print_generic_format=True).print_op(copy)
-    return f"{out.getvalue()}\n{_resources(copy, ctx.weights)}"
+    return f"{out.getvalue()}\n{_resources(copy, ctx.weights) if with_weights else ''}"
 
 
 def expect_level(level: str) -> None:

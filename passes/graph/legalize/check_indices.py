@@ -69,6 +69,8 @@ class CheckIndicesPass(FunctionPass):
         for op in list(func.body.walk()):
             if isinstance(op, graph.InsertSliceOp | graph.SliceOp):
                 _check_offsets(op)
+            if isinstance(op, graph.CheckIndicesOp):
+                checked.add((op.indices, tuple(op.sizes.get())))
             if isinstance(op, _CHECKED) and isinstance(kernel := op.parent_op(), graph.FusedOp):
                 value, sizes = _outside(op.indices, kernel), _sizes(op)
                 known = all(not size.is_unknown for size in sizes)

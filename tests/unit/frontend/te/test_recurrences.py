@@ -155,5 +155,5 @@ def test_extern_tensors_that_are_none() -> None:
         te.extern(None, [y], flipped)
     wrong = te.extern((3, 4), [y], lambda a: a.astype(np.float64), name="wrong")
     model = te.build([y], wrong, threads=1)
-    with pytest.raises(StepwellError, match="is of float64, and float32 was declared"):
+    with pytest.raises(StepwellError, match="result 0 must be of float32, found float64"):
         model(np.zeros((3, 4), np.float32))

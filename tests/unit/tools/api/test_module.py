@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from copy import copy, deepcopy
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,25 @@ def test_each_level_compiles_and_stays(level: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(m.compile(threads=1)(X), Y)
     np.testing.assert_array_equal(sw.compile(m, threads=1)(X), Y)
     assert str(m) == before
+
+
+def test_levels_may_be_taken_in_steps() -> None:
+    """A second way down adds no checks: not of packed weights, whose panels are no batch, nor of indices."""
+    model = onnx_model(
+        "net (int64[N, 3] i, float[9, 8] table, float[8, 32] w) => (float[N, 3, 32] y)"
+        " { rows = Gather(table, i) y = MatMul(rows, w) }"
+    )
+    del model.graph.input[1:]
+    for name, shape in (("table", (9, 8)), ("w", (8, 32))):
+        array = np.linspace(-2, 1, prod(shape), dtype=np.float32).reshape(shape)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    once, twice = sw.read(model).to("linalg"), sw.read(model).to("graph").to("linalg")
+    checks = [
+        [op.name for op in each.walk(sw.graph.AssertOp, sw.graph.CheckIndicesOp)] for each in (once, twice)
+    ]
+    assert checks == [["graph.check_indices"]] * 2
+    i = np.array([[0, 8, 4], [1, 1, 2]])
+    np.testing.assert_array_equal(np.asarray(twice.compile()(i)), np.asarray(once.compile()(i)))
 
 
 def test_a_clone_is_independent_and_shares_weights(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +11,12 @@ from xdsl.parser import Parser
 import stepwell
 from stepwell import mlir
 from stepwell.dialects._xdsl import StepwellContext
+from stepwell.runtime.interface import Array
 from stepwell.tools.api.module import Module
 from stepwell.tools.cli import main
 from tests.onnx_models import onnx_model
 from tests.support.imports import ROOT
-from tests.support.upstream import run_there, verify
+from tests.support.upstream import run_level_2, verify
 
 TEXT = """
 net (float[N, 4] x) => (float[N, 5] y)
@@ -74,46 +74,77 @@ def test_text_that_is_read_back_is_the_same_program() -> None:
         np.testing.assert_array_equal(np.asarray(ours(x)), np.asarray(theirs(x)))
 
 
-_LOWERED = """
-import ctypes, json, sys
-import numpy as np
-from torch_mlir import ir, passmanager, runtime
-from torch_mlir.execution_engine import ExecutionEngine
-
-text, x = json.loads(sys.stdin.read())
-x = np.array(x, np.float32)
-context = ir.Context()
-module = ir.Module.parse(text, context)
-module.operation.verify()
-with context:
-    for op in module.body.operations:
-        if op.attributes["sym_name"].value == "main":
-            op.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
-    passmanager.PassManager.parse(
-        "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true "
-        "function-boundary-type-conversion=identity-layout-map},convert-linalg-to-loops,"
-        "expand-strided-metadata,lower-affine,convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,"
-        "convert-arith-to-llvm,finalize-memref-to-llvm,convert-cf-to-llvm,convert-func-to-llvm,"
-        "reconcile-unrealized-casts)"
-    ).run(module.operation)
-engine = ExecutionEngine(module, opt_level=2)
-result = runtime.make_nd_memref_descriptor(2, ctypes.c_float)()
-arguments = [ctypes.pointer(ctypes.pointer(result)),
-             ctypes.pointer(ctypes.pointer(runtime.get_ranked_memref_descriptor(x))),
-             ctypes.pointer(ctypes.c_long(len(x)))]
-engine.invoke("main", *arguments)
-print(json.dumps(runtime.ranked_memref_to_numpy(ctypes.pointer(result)).tolist()))
-"""
-
-
-def test_upstream_computes_the_same() -> None:
+@pytest.mark.parametrize("rows", [3, 1])
+def test_upstream_computes_the_same(rows: int) -> None:
     """Lowered by upstream's own passes and run by its engine: a second implementation of level 2."""
     module = _module()
-    x = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
-    printed = run_there(_LOWERED, json.dumps([mlir.to_upstream(module), x.tolist()]))
+    x = np.linspace(-2, 2, 4 * rows, dtype=np.float32).reshape(rows, 4)
+    (found,) = run_level_2(mlir.to_upstream(module), [x, np.array(rows)])
     np.testing.assert_allclose(
-        np.array(json.loads(printed)), np.asarray(module.compile()(x), np.float32), rtol=1e-5, atol=1e-6
+        np.asarray(found, np.float32), np.asarray(module.compile()(x), np.float32), rtol=1e-5, atol=1e-6
     )
+
+
+_BRANCH = """
+net (bool c, float[N] x, float[M] z) => (float[K] y) {
+  t = If (c) <then_branch = a () => (float[P] p) { p = Neg(x) },
+              else_branch = b () => (float[Q] q) { q = Identity(z) }>
+  y = Relu(t)
+}
+"""
+_LOOP = """
+net (int64 n, bool c, float[N] x) => (float[K] y, float[n, 2] ys)
+<float[2] w = {1, 2}> {
+  y, ys = Loop(n, c, x) <body = b (int64 i, bool ci, float[M] s) => (bool co, float[P] t, float[2] u) {
+    t = Concat<axis=0>(s, w)
+    fi = Cast<to=1>(i)
+    u = Add(w, fi)
+    co = Identity(ci)
+  }>
+}
+"""
+_WHILE = """
+net (bool c, float[N] x) => (float[K] y)
+<int64 most = {100}, float limit = {40}> {
+  y = Loop(most, c, x) <body = b (int64 i, bool ci, float[M] s) => (bool co, float[P] t) {
+    t = Concat<axis=0>(s, s)
+    sum = ReduceSum<keepdims=0>(t)
+    co = Less(sum, limit)
+  }>
+}
+"""
+_X = np.array([3, -1, 2], np.float32)
+_YES, _NO = np.array(True), np.array(False)
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "sizes"),
+    [
+        (_BRANCH, (_YES, _X, -_X[:2]), (3, 2)),
+        (_BRANCH, (_NO, _X, -_X[:2]), (3, 2)),
+        (_LOOP, (np.array(3), _YES, _X), (3,)),
+        (_WHILE, (_YES, _X), (3,)),
+    ],
+    ids=["then", "else", "for", "while"],
+)
+def test_upstream_runs_control_flow(text: str, inputs: tuple[Array, ...], sizes: tuple[int, ...]) -> None:
+    module = stepwell.read(onnx_model(text)).to("linalg")
+    printed = mlir.to_upstream(module)
+    found = run_level_2(printed, [*inputs, *map(np.array, sizes)])
+    wanted = module.compile()(*inputs)
+    for theirs, ours in zip(found, wanted if isinstance(wanted, tuple) else [wanted], strict=True):
+        np.testing.assert_array_equal(theirs, np.asarray(ours))
+
+
+def test_objects_in_control_flow_are_refused() -> None:
+    text = """net (bool c, float[2] x, float[3] z) => (seq(float[K]) y, float[2] r) {
+      r = Relu(x)
+      y = If (c) <then_branch = a () => (seq(float[2]) p) { p = SequenceConstruct(x) },
+                  else_branch = b () => (seq(float[3]) q) { q = SequenceConstruct(z) }>
+    }"""
+    module = stepwell.read(onnx_model(text)).to("linalg")
+    with pytest.raises(stepwell.StepwellError, match=r"no counterpart in upstream MLIR for .*graph.if"):
+        mlir.to_upstream(module)
 
 
 def test_levels_above_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
