@@ -154,6 +154,7 @@ LOOPS = (
     Step("bufferize", "puts tensors in buffers: arguments, scratch memory, the stack"),
     Step("convert-linalg-to-amx", "multiplies bytes in tile registers, before they become plain loops"),
     Step("linalg-to-loops", "writes loops for what no schedule has tiled"),
+    Step("check-bounds{marked=true}", "tests loads and stores of scripts compiled with debug=True"),
 )
 ON_LOOPS = (
     Step("stream-stores", "stores what no cache can contain past the caches; all stores exist by now"),

@@ -250,6 +250,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.loop.scalarize": {"scalarize-vectors": ("compute vectors lane by lane on scalars",)},
     "passes.loop": {
         "bound-stack": ("move large arrays of kernels from the stack to scratch memory",),
+        "check-bounds": ("prove loads and stores to be inside, or guard them by conditions",),
         "hoist-addresses": ("move address arithmetic out of loops",),
         "hoist-conditions": ("test conditions that no iteration changes before the loop",),
         "partition-loops": ("split loops where a comparison of the index changes",),
