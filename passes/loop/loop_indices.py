@@ -116,12 +116,7 @@ class LoopIndices:
         elif holds and isinstance(op, arith.AndIOp):
             for operand in op.operands:
                 yield from self._conditions(operand, holds=True)
-        elif (
-            holds
-            and isinstance(op, Operation)
-            and op.name == "arith.select"
-            and number_of(op.operands[2]) == 0
-        ):
+        elif holds and _is_select(op) and number_of(op.operands[2]) == 0:
             for operand in op.operands[:2]:  # `a and b`
                 yield from self._conditions(operand, holds=True)
 

@@ -16,6 +16,7 @@ from stepwell import StepwellError
 from stepwell.script import Buffer, Out, Script, script
 from tests.support.samples import examples
 from tests.unit.frontend.script.kernels import softmax, stencil, twice
+from tests.unit.frontend.script.test_scripts import expect_equal
 
 Array = npt.NDArray[Any]
 LOOSE = """
@@ -64,7 +65,7 @@ def test_calls_whose_accesses_are_inside_give_the_results(at: list[int]) -> None
     ("made", "arrays"), [(softmax, (ROWS,)), (stencil, (ROWS[:, :8].copy(),)), (twice, (ROWS[0, :6].copy(),))]
 )
 def test_scripts_that_stay_inside_compute_the_same(made: Script, arrays: tuple[Array, ...]) -> None:
-    np.testing.assert_allclose(made.compile(debug=True)(*arrays), made(*arrays), rtol=1e-6)
+    expect_equal(made.compile(debug=True)(*arrays), made(*arrays))
 
 
 @script
