@@ -188,14 +188,14 @@ class CheckAccessesLowering(MainPattern):
     // ->
     func.call @k(%f) : (memref<3xi64>) -> ()
     %zero = arith.constant 0 : index
-    %loaded = memref.load %f[%zero] : memref<3xi64>
-    %found = arith.index_cast %loaded : i64 to index
+    %a = memref.load %f[%zero] : memref<3xi64>
     %one = arith.constant 1 : index
-    %a = memref.load %f[%one] : memref<3xi64>
-    %index = arith.index_cast %a : i64 to index
+    %b = memref.load %f[%one] : memref<3xi64>
     %two = arith.constant 2 : index
-    %b = memref.load %f[%two] : memref<3xi64>
-    %extent = arith.index_cast %b : i64 to index
+    %c = memref.load %f[%two] : memref<3xi64>
+    %found = arith.index_cast %a : i64 to index
+    %index = arith.index_cast %b : i64 to index
+    %extent = arith.index_cast %c : i64 to index
     %ok = arith.cmpi ne, %found, %two : index
     sched.check %ok row 1 shows %index, %extent
     ```
