@@ -16,7 +16,7 @@ class Accesses:
         self._numbers: dict[tuple[str, str], int] = {}
 
     def number_of(self, access: Read) -> int:
-        """The number of an access: that of its text at its place."""
+        """The number of an access, by text and place."""
         return self._numbers.setdefault((str(access), access.where), len(self._numbers) + 1)
 
     def rows(self) -> Iterator[tuple[int, str, FileLineColLoc]]:

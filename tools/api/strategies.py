@@ -29,7 +29,7 @@ from stepwell.tools.report import table_text
 
 CHOSEN = "chosen"
 _LOSES = 1.005
-"""A candidate with more than this times the cycles of the chosen one is told to be slower."""
+"""The ratio of cycles to the chosen candidate from which another one is reported as slower."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def strategies_of(model: Path, options: CompileOptions) -> list[StrategyRow]:
 
 
 def _judged(rows: Sequence[StrategyRow], name: str, forced: str = "") -> Iterator[StrategyRow]:
-    """The candidates of a node with their states, given the chosen one, and the one that a user forces."""
+    """The candidates of a node with states, given the names of the chosen and of the forced strategy."""
     best = next((row.cycles for row in rows if row.strategy == name), None)
     for row in rows:
         if row.strategy == name:

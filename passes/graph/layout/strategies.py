@@ -1,4 +1,4 @@
-"""The ways to compute a convolution: when each applies, its estimated cycles, the one that a user forces."""
+"""Strategies to compute convolutions: conditions, estimated cycles, and the choices of users."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_CHANNELS = {2: 8192, 4: 2048}
 
 @dataclass(frozen=True)
 class Situation:
-    """What a strategy depends on besides the op."""
+    """The facts besides the op on which strategies depend."""
 
     target: TargetDescription
     lanes: int
