@@ -12,11 +12,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.fields import names_attr
 from stepwell.dialects.sched import (
+    ACCESS,
     ALIGN,
     AT,
     AXIS,
     CHUNKS,
     EXACT_DIVISION,
+    FAULTS,
     LANES,
     LOOPS,
     NAME,
@@ -103,6 +105,12 @@ _ATTRIBUTES: Mapping[str, _Hint | _Interface] = {
     EXACT_DIVISION: _of_class(UnitAttr, "arith.divf"),
     NOT_POSITIVE: _of_class(UnitAttr, "math.exp"),
     PREFETCH: _integer("a positive number", lambda n: n > 0, "vector.transfer_read"),
+    ACCESS: _integer(
+        "a positive number",
+        lambda n: n > 0,
+        *("tensor.extract", "tensor.insert", "memref.load", "memref.store"),
+    ),
+    FAULTS: _of_class(UnitAttr, "func.func"),
     ALIGN: _integer("a power of two", lambda n: n > 0 and n & (n - 1) == 0, "argument"),
     PROGRAM: _Interface(verify_program),
     BUFFERS: _of_class(DictionaryAttr, "func.func"),

@@ -154,6 +154,7 @@ LOOPS = (
     Step("bufferize", "puts tensors in buffers: arguments, scratch memory, the stack"),
     Step("convert-linalg-to-amx", "multiplies bytes in tile registers, before they become plain loops"),
     Step("linalg-to-loops", "writes loops for what no schedule has tiled"),
+    Step("check-bounds{marked=true}", "tests loads and stores of scripts compiled with debug=True"),
 )
 ON_LOOPS = (
     Step("stream-stores", "stores what no cache can contain past the caches; all stores exist by now"),
@@ -375,6 +376,7 @@ def graph_steps(
     backend_passes: Sequence[str] = (),
     low_memory: bool = False,
     activations: str = "auto",
+    strategies: Sequence[str] = (),
     required: Sequence[str] = (),
     disabled: Container[str] = (),
     device: str = "",
@@ -386,11 +388,12 @@ def graph_steps(
 
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model, after
     `backend_passes` ran; `low_memory` allows no packed weights that are larger than the model's;
-    `activations` are those of `pack-nbits`; passes named in `required` run although their level is higher,
-    and those of plugins among them run in this order; passes in `disabled` never do. `device` is the module's
-    device that computes all that it can, or `""`, after `placement_passes`; with `strict_device` what it
-    cannot is an error.
-    Raises: StepwellError `bad-option` for `winograd` "fast" where `winograd-conv` does not run.
+    `activations` are those of `pack-nbits`, `strategies` those of `force-strategies`; passes named in
+    `required` run although their level is higher, and those of plugins among them run in this order; passes
+    in `disabled` never do. `device` is the module's device that computes all that it can, or `""`, after
+    `placement_passes`; with `strict_device` what it cannot is an error.
+    Raises: StepwellError `bad-option` for `winograd` "fast", or such a strategy, where `winograd-conv` does
+    not run.
     """
     lanes = str(target.f32_lanes)
     shorts = str(target.arch == "x86_64" and not target.has_byte_products and not low_memory).lower()
@@ -410,15 +413,37 @@ def graph_steps(
                 Step(name, "a plugin's") for name in required if name not in disabled and not is_ours(name)
             ]
         elif not off and (opt_level >= step.level or step.name in required):
+            steps += _forced(strategies, lanes) if step.name == "convert-layout" else ()
             steps.append(_filled_in(step, numbers))
-    if winograd == "fast" and not any(step.name == "winograd-conv" for step in steps):
+    _expect_layouts(strategies, steps)
+    wanted = next((text for text in strategies if text.rpartition("=")[2].startswith("winograd")), None)
+    wanted = "winograd is fast" if winograd == "fast" else wanted and f"the strategy is {wanted}"
+    if wanted and not any(step.name == "winograd-conv" for step in steps):
         raise StepwellError(
             "bad-option",
             None,
-            "winograd is fast, and winograd-conv does not run",
+            f"{wanted}, and winograd-conv does not run",
             help="it runs from opt_level 2 on, with memory normal, unless it is disabled",
         )
     return steps
+
+
+def _forced(strategies: Sequence[str], lanes: str) -> Sequence[Step]:
+    """The step that writes the strategies of a user, if there are any."""
+    nodes = ",".join(f'"{text}"' for text in strategies)
+    text = f"force-strategies{{nodes={nodes} lanes={lanes}}}"
+    return [Step(text, "writes the ways to compute convolutions that a user chose")] if strategies else ()
+
+
+def _expect_layouts(strategies: Sequence[str], steps: Sequence[Step]) -> None:
+    """Require the pass that reads strategies. Raises: StepwellError `bad-option`."""
+    if wrong := [text for text in strategies if not all(text.rpartition("=")) or '"' in text]:
+        raise StepwellError("bad-option", None, f"a strategy is NODE=NAME, found {wrong[0]!r}")
+    if strategies and not any(step.name == "convert-layout" for step in steps):
+        help = "it runs from opt_level 2 on, unless it is disabled"
+        raise StepwellError(
+            "bad-option", None, f"the strategy is {strategies[0]}, and convert-layout does not run", help=help
+        )
 
 
 def _filled_in(step: Step, words: Mapping[str, str]) -> Step:

@@ -46,6 +46,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
         "decompose-conv-transpose": (
             "replace transposed convolutions by convolutions whose channels are result pixels",
         ),
+        "force-strategies": ("write the way to compute a convolution that a user chose",),
         "pack-integers": ("pack 8-bit operands of products into 32-bit elements",),
         "pack-narrow-weights": ("store weights of 2 or 4 bits an element several to a byte",),
         "pack-nbits": ("let products read constant weights of 2, 4 or 8 bits as they are, in panels",),
@@ -250,6 +251,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     "passes.loop.scalarize": {"scalarize-vectors": ("compute vectors lane by lane on scalars",)},
     "passes.loop": {
         "bound-stack": ("move large arrays of kernels from the stack to scratch memory",),
+        "check-bounds": ("prove loads and stores to be inside, or guard them by conditions",),
         "hoist-addresses": ("move address arithmetic out of loops",),
         "hoist-conditions": ("test conditions that no iteration changes before the loop",),
         "partition-loops": ("split loops where a comparison of the index changes",),

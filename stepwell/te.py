@@ -7,6 +7,7 @@ from stepwell.frontend.te.expressions import Axis, Expr, Size
 from stepwell.frontend.te.functions import FUNCTIONS as _FUNCTIONS
 from stepwell.frontend.te.functions import (
     absolute,
+    checked,
     clamped,
     floordiv,
     floormod,
@@ -89,6 +90,7 @@ __all__ = [
     "build",
     "cast",
     "ceil",
+    "checked",
     "clamped",
     "compute",
     "cos",

@@ -5,6 +5,7 @@ Four parts: `models` of the zoo and `kernels` in which hand search gained, tuned
 call it; `noise`: copies of one kernel, each gain among which is false; `costs`: a large database, an import,
 a custom operator. Gains are ratios of interleaved runs, those of the choosers by themselves are shown apart.
 What was measured is kept in `--folder`: the same command goes on where it was ended, and prints all of it.
+Models come in the order of what is expected: unet_small, transformers, others; one that fails is tried again.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from pathlib import Path
 from benchmarks.tuning.costs import measure_costs
 from benchmarks.tuning.noise import false_gains
 from benchmarks.tuning.results import PARTS, Results, bounds, table
-from benchmarks.tuning.searches import tuned_kernels, tuned_models
+from benchmarks.tuning.searches import continued, tuned_kernels, tuned_models
 from benchmarks.zoo import REPOSITORY
 
 _FOLDER = REPOSITORY / "benchmarks" / "results" / "tuning"
 _PAGE = REPOSITORY / "docs" / "scheduling" / "tuning.md"
 _BEGIN = "<!-- figures: written by `python -m benchmarks.tuning --readme` -->"
 _END = "<!-- end of figures -->"
+_INTERRUPTED = 130
 
 
 def _arguments(argv: Sequence[str] | None) -> Namespace:
@@ -31,7 +33,7 @@ def _arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--time", type=float, default=600.0, help="seconds for a model (default: 600)")
     parser.add_argument("--threads", type=_numbers, default=[1, 2], metavar="1,2", help="default: 1,2")
     parser.add_argument("--models", default="", metavar="A,B", help="of the zoo, or files (default: all)")
-    parser.add_argument("--match", default="", help="only kernels whose name contains this")
+    parser.add_argument("--match", default="", help="only kernels and models whose name contains this")
     parser.add_argument("--runs", type=int, default=20, help="of false gains (default: 20)")
     parser.add_argument(
         "--readme", action="store_true", help="write the bounds into docs/scheduling/tuning.md"
@@ -56,18 +58,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _arguments(argv)
     args.folder.mkdir(parents=True, exist_ok=True)
     results, parts = Results(args.folder / "results.jsonl"), args.parts or PARTS
+    try:
+        _measure(results, parts, args)
+        status = 0
+    except KeyboardInterrupt:
+        status = _INTERRUPTED
+    print("\n" + table(results))
+    if results.failed:
+        print(f"failed: {'; '.join(results.failed)}")
+    if args.readme and not status:
+        put_in(_PAGE, table(results).partition("\n\n")[0])
+    return status or int(bool(results.failed) or not all(bound.holds for bound in bounds(results)))
+
+
+def _measure(results: Results, parts: Sequence[str], args: Namespace) -> None:
+    """Measure the parts that are asked for, short ones first."""
     if "costs" in parts:
-        measure_costs(results, args.folder)
+        with continued(results, "costs"):
+            measure_costs(results, args.folder)
     if "kernels" in parts:
         tuned_kernels(results, args.folder, args.time, args.match)
     if "noise" in parts:
         false_gains(results, args.folder, args.runs)
     if "models" in parts:
-        tuned_models(results, args.folder, args.time, args.threads, args.models)
-    print("\n" + table(results))
-    if args.readme:
-        put_in(_PAGE, table(results).partition("\n\n")[0])
-    return int(not all(bound.holds for bound in bounds(results)))
+        tuned_models(results, args.folder, args.time, args.threads, args.models, args.match)
 
 
 if __name__ == "__main__":

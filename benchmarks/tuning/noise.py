@@ -13,6 +13,7 @@ import onnx
 
 from benchmarks.cases.movement import MOVEMENT
 from benchmarks.tuning.results import Result, Results
+from benchmarks.tuning.searches import continued
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.tuning.candidate import Candidate
 from stepwell.tools.tuning.fleet import LocalRunner
@@ -26,12 +27,10 @@ _COPIES = 20
 def false_gains(results: Results, folder: Path, runs: int) -> None:
     """Count the runs that find a gain among twenty copies of a kernel, alone and beside a busy process."""
     for name, is_busy in (("equal candidates", False), ("equal candidates beside a busy process", True)):
-        known = results.kept.get(("noise", name, 1))
-        if known is not None and known.seconds >= runs:
+        if results.is_known("noise", name, 1, runs):
             continue
-        with _neighbour(is_busy):
-            found = _runs_with_gains(folder, runs)
-        results.add(Result("noise", name, 1, runs, found, text=f"{runs} runs of {_COPIES} copies"))
+        with _neighbour(is_busy), continued(results, name):
+            _add_runs(results, name, folder, runs)
 
 
 @contextmanager
@@ -46,13 +45,15 @@ def _neighbour(is_busy: bool) -> Generator[None]:
             process.wait()
 
 
-def _runs_with_gains(folder: Path, runs: int) -> int:
+def _add_runs(results: Results, name: str, folder: Path, runs: int) -> None:
+    """Add the runs that are not known yet, a result after each."""
     case = next(case for case in MOVEMENT if case.name.startswith("transpose"))
     path = folder / "same.onnx"
     onnx.save(case.model(), str(path))
     (task,) = extract_tasks(path, CompileOptions()).tasks
-    found = 0
-    for turn in range(runs):
+    known = results.kept.get(("noise", name, 1))
+    first, found = (0, 0.0) if known is None else (int(known.seconds), known.found)
+    for turn in range(first, runs):
         runner = LocalRunner()
         try:
             gains = _gains_of_copies(runner, task)
@@ -60,7 +61,8 @@ def _runs_with_gains(folder: Path, runs: int) -> int:
             runner.close()
         found += gains > 0
         print(f"run {turn}: {gains} of {_COPIES} copies gain", flush=True)
-    return found
+        text = f"{turn + 1} runs of {_COPIES} copies"
+        results.add(Result("noise", name, 1, turn + 1, found, text=text))
 
 
 def _gains_of_copies(runner: LocalRunner, task: Task) -> int:

@@ -57,6 +57,8 @@ class Results:
 
     def __init__(self, path: Path):
         self._path, self.kept = path, dict[tuple[str, str, int], Result]()
+        self.failed: list[str] = []
+        """The cases of this run that ended in an error."""
         for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
             try:
                 result = Result(**json.loads(line))

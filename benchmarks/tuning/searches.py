@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, strftime
+from traceback import print_exc
 
 import onnx
 
 from benchmarks.cases.kernels import MATMUL, Case
 from benchmarks.cases.movement import ELEMENTWISE, MOVEMENT, ROWS
-from benchmarks.tuning.results import Result, Results
+from benchmarks.tuning.results import TRANSFORMERS, Result, Results
 from benchmarks.zoo import F32_MODELS, QUANTIZED_MODELS, model_path
 from stepwell.dialects.costs import schedules
 from stepwell.dialects.costs.table import overridden
@@ -53,22 +54,46 @@ def choosers_of_before() -> Generator[None]:
         yield
 
 
-def tuned_models(results: Results, folder: Path, seconds: float, threads: Sequence[int], only: str) -> None:
+def tuned_models(
+    results: Results, folder: Path, seconds: float, threads: Sequence[int], only: str, match: str = ""
+) -> None:
     """Tune the models of the zoo, or those that are named or are files, at each number of threads."""
-    names = only.split(",") if only else [*F32_MODELS, *QUANTIZED_MODELS]
-    for name in names:
+    names = only.split(",") if only else by_value([*F32_MODELS, *QUANTIZED_MODELS])
+    cases = [(name, count) for name in names if match in name for count in threads]
+    left = [case for case in cases if not results.is_known("models", Path(case[0]).stem, case[1], seconds)]
+    print(f"models: {len(cases)}, {len(left)} to tune, about {len(left) * seconds / 3600:.1f} h", flush=True)
+    for number, (name, count) in enumerate(left, start=1):
         path = Path(name) if name.endswith((".onnx", ".mlir")) else model_path(name)
         if path is None:
             print(f"{name}: skipped, STEPWELL_MODELS names no folder that has it", flush=True)
             continue
-        known = (F32_MODELS | QUANTIZED_MODELS).get(path.stem)
-        shapes = known.input_shapes() if known is not None else {}
-        for count in threads:
-            if not results.is_known("models", path.stem, count, seconds):
-                database = folder / f"{path.stem}.{count}.jsonl"
-                report = tune(path, db=database, time=seconds, threads=count, input_shapes=shapes)
-                choosers = gain_of_choosers(path, count, shapes)
-                results.add(_result("models", path.stem, report, choosers, seconds))
+        print(f"{strftime('%H:%M')} {number} of {len(left)}: {path.stem}, threads {count}", flush=True)
+        with continued(results, f"{path.stem}, threads {count}"):
+            results.add(_tuned_model(path, count, folder, seconds))
+
+
+def by_value(names: Sequence[str]) -> list[str]:
+    """Names of models, first those of which much is expected: unet_small, then transformers."""
+    return sorted(names, key=lambda name: (name != "unet_small", not name.startswith(TRANSFORMERS)))
+
+
+@contextmanager
+def continued(results: Results, what: str) -> Generator[None]:
+    """Go on after a failure of a case, which is counted; the same command tries it again."""
+    try:
+        yield
+    except Exception as error:  # also of a search's own code: one model does not end hours of others
+        results.failed.append(what)
+        print_exc()
+        print(f"{what}: failed, {type(error).__name__}", flush=True)
+
+
+def _tuned_model(path: Path, threads: int, folder: Path, seconds: float) -> Result:
+    known = (F32_MODELS | QUANTIZED_MODELS).get(path.stem)
+    shapes = known.input_shapes() if known is not None else {}
+    database = folder / f"{path.stem}.{threads}.jsonl"
+    report = tune(path, db=database, time=seconds, threads=threads, input_shapes=shapes)
+    return _result("models", path.stem, report, gain_of_choosers(path, threads, shapes), seconds)
 
 
 def tuned_kernels(results: Results, folder: Path, seconds: float, match: str) -> None:
@@ -80,9 +105,9 @@ def tuned_kernels(results: Results, folder: Path, seconds: float, match: str) ->
             continue
         path = folder / f"{''.join(c if c.isalnum() else '_' for c in name)}.onnx"
         onnx.save(case.model(), str(path))
-        report = tune(path, time=seconds)
-        result = _result("kernels", name, report, gain_of_choosers(path, 1, {}), seconds, LISTED[case.name])
-        results.add(result)
+        with continued(results, name):
+            report, listed = tune(path, time=seconds), LISTED[case.name]
+            results.add(_result("kernels", name, report, gain_of_choosers(path, 1, {}), seconds, listed))
 
 
 def _name(case: Case, seen: set[str]) -> str:

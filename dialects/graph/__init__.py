@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from stepwell.dialects.graph.channel_norm import GroupNormOp as GroupNormOp
     from stepwell.dialects.graph.channel_norm import InstanceNormOp as InstanceNormOp
     from stepwell.dialects.graph.channel_norm import LrnOp as LrnOp
+    from stepwell.dialects.graph.checks import CheckAccessesOp as CheckAccessesOp
     from stepwell.dialects.graph.checks import CheckIndicesOp as CheckIndicesOp
     from stepwell.dialects.graph.checks import CheckOffsetsOp as CheckOffsetsOp
     from stepwell.dialects.graph.contraction import BiasAddOp as BiasAddOp
@@ -164,7 +165,7 @@ _FILES = {
     "attention": "AttentionOp",
     "binary": "AddOp DivideOp MaximumOp MinimumOp MultiplyOp PowerOp RemainderOp SubtractOp",
     "channel_norm": "BatchNormOp GroupNormOp InstanceNormOp LrnOp",
-    "checks": "CheckIndicesOp CheckOffsetsOp",
+    "checks": "CheckAccessesOp CheckIndicesOp CheckOffsetsOp",
     "contraction": "BiasAddOp MatmulIntegerOp MatmulOp",
     "control_flow": "ControlFlowOp IfOp",
     "convolution": "ConvOp ConvTransposeOp",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.dialects.graph.base import AnyTensor, GraphOp, Kind
@@ -24,7 +25,10 @@ class CheckIndicesOp(GraphOp):
 
     ```mlir
     graph.check_indices %i within <["N"]> : tensor<3x2xi64>
+    graph.check_indices %i within <["N"]> of "x[i[k, j]]" : tensor<3x2xi64>
     ```
+    The indices of an access of a formula, whose text is after `of`, are from 0 on.
+
     Constraints:
       (C1) indices are integers.
       (C2) every size is known by number or name, and there is one or as many as the last dimension has.
@@ -35,11 +39,13 @@ class CheckIndicesOp(GraphOp):
 
     indices = operand_def(AnyTensor)
     sizes = prop_def(DimsAttr)
+    access = opt_prop_def(StringAttr)
 
-    assembly_format = "$indices `within` $sizes attr-dict `:` type($indices)"
+    assembly_format = "$indices `within` $sizes (`of` $access^)? attr-dict `:` type($indices)"
 
-    def __init__(self, indices: SSAValue, sizes: Sequence[DimLike]):
-        super().__init__(operands=[indices], properties={"sizes": dims_attr(sizes)})
+    def __init__(self, indices: SSAValue, sizes: Sequence[DimLike], access: str | None = None):
+        properties = {"sizes": dims_attr(sizes), "access": None if access is None else StringAttr(access)}
+        super().__init__(operands=[indices], properties=properties)
 
     def infer(self) -> Sequence[Attribute]:
         return []
@@ -50,6 +56,42 @@ class CheckIndicesOp(GraphOp):
         fits = len(sizes) == 1 or (bool(dims) and dims[-1] == Dim.of(len(sizes)))
         if not fits or any(size.is_unknown for size in sizes):  # (C2)
             raise VerifyException(f"sizes {shape_text(sizes)} do not fit indices {shape_text(dims)}")
+
+
+@irdl_op_definition
+class CheckAccessesOp(GraphOp):
+    """
+    Stop the call with an error when a kernel has recorded an access outside of its tensor, of a number.
+
+    The record is the number of the access, or 0, then the index and the extent (`check-bounds`).
+
+    ```mlir
+    graph.check_accesses %faults number 2 of "x[i + 1]" : tensor<3xi64>
+    ```
+    Constraints:
+      (C1) the record is a tensor<3xi64>, and the number is positive.
+    """
+
+    name = "graph.check_accesses"
+    KIND: ClassVar[Kind] = Kind.STRUCTURE
+
+    record = operand_def(AnyTensor)
+    number = prop_def(IntegerAttr.constr(i64))
+    access = prop_def(StringAttr)
+
+    assembly_format = "$record `number` $number `of` $access attr-dict `:` type($record)"
+
+    def __init__(self, record: SSAValue, number: int, access: str):
+        properties = {"number": IntegerAttr(number, i64), "access": StringAttr(access)}
+        super().__init__(operands=[record], properties=properties)
+
+    def infer(self) -> Sequence[Attribute]:
+        return []
+
+    def check(self) -> None:
+        if self.record.type != TensorType(i64, [3]) or self.number.value.data < 1:  # (C1)
+            found = f"number {self.number.value.data} of {self.record.type}"
+            raise VerifyException(f"the record is a tensor<3xi64>, its numbers are from 1 on, found {found}")
 
 
 @irdl_op_definition

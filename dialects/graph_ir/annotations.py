@@ -17,6 +17,10 @@ IN_BOUNDS = "graph.in_bounds"
 """An attribute on a gather, scatter, slice or update: its indices or offsets are within bounds."""
 
 
+STRATEGY = "graph.strategy"
+"""An attribute on a convolution: the name of the strategy by which it is to be computed."""
+
+
 _Op = TypeVar("_Op", bound=Operation)
 
 

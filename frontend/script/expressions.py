@@ -192,7 +192,7 @@ class Expressions:
                 return extent
             case ast.Name(id=name) if name in self._scope.names:
                 contents = self.contents(node.value)
-                read = Read(contents.tensor, self.indices(node, contents))
+                read = self.access(node, contents)
                 self.expect_inside(node, read)
                 return read
             case _:
@@ -235,6 +235,12 @@ class Expressions:
         if wrong := [index for index in found if not is_integer(index.dtype)]:
             raise self._source.error_at("te-type", node, f"an index is an integer, found {wrong[0].dtype}")
         return [index if index.dtype == INDEX else te.cast_to(index, INDEX) for index in found]
+
+    def access(self, node: ast.Subscript, contents: Contents) -> Read:
+        """An element of a tensor, at its place in the source. Raises: StepwellError `te-type`."""
+        element = Read(contents.tensor, self.indices(node, contents))
+        element.where = self._source.place(node)
+        return element
 
     def expect_inside(self, node: ast.AST, element: Read) -> None:
         """Require indices to be inside where their bounds are known, and no condition guards them."""

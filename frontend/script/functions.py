@@ -8,22 +8,28 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region
 
+from stepwell.dialects import graph
+from stepwell.dialects.sched import FAULTS
 from stepwell.dialects.sched_kernel import KERNEL, KernelAttr
 from stepwell.dialects.sched_program import PROGRAM, ProgramAttr
 from stepwell.dialects.types import dims_attr
 from stepwell.frontend.script import language
+from stepwell.frontend.script.accesses import Accesses
 from stepwell.frontend.script.scope import Contents, Scope
 from stepwell.frontend.script.source import Source
 from stepwell.frontend.script.statements import Statements, plain_type, zeros
 from stepwell.frontend.te.functions import dtype_named
 from stepwell.frontend.te.places import FormulaError
 from stepwell.frontend.te.tensors import Tensor, dim_of
+from stepwell.runtime.dims import Dim
 
 MOST_CALLS = 16
+RECORD = Tensor("faults", (Dim.of(3),), "int64")
+"""The first access outside of its tensor: its number, the index, the extent."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +165,11 @@ def body_of(source: Source) -> tuple[Sequence[ast.stmt], ast.Return | None]:
     return body, None
 
 
-def kernel_of(source: Source) -> tuple[FuncOp, list[Tensor], list[Tensor]]:
+def kernel_of(source: Source, accesses: Accesses | None = None) -> tuple[FuncOp, list[Tensor], list[Tensor]]:
     """
     The kernel of a script as loops over tensors, with the inputs and the results.
 
+    Args: with `accesses`, the last result is the record of `check-bounds`.
     Raises: StepwellError `script-syntax`, `te-type`, `te-bounds`.
     """
     parameters = parameters_of(source)
@@ -178,7 +185,8 @@ def kernel_of(source: Source) -> tuple[FuncOp, list[Tensor], list[Tensor]]:
     block = Block(arg_types=[*map(plain_type, inputs), *[IndexType()] * len(symbols)])
     for argument, name in zip(block.args, [*(tensor.name for tensor in inputs), *symbols], strict=True):
         argument.name_hint = name
-    scope = Scope(block, sizes=dict(zip(symbols, block.args[len(inputs) :], strict=True)))
+    scope = Scope(block, sizes=dict(zip(symbols, block.args[len(inputs) :], strict=True)), accesses=accesses)
+    record = None if accesses is None else Contents(RECORD, zeros(RECORD, scope))
     arguments = dict(zip(inputs, block.args, strict=False))
     for parameter in parameters:
         tensor = parameter.tensor
@@ -196,9 +204,13 @@ def kernel_of(source: Source) -> tuple[FuncOp, list[Tensor], list[Tensor]]:
     if not results:
         help = 'annotate a parameter: Out[128, "f32"]'
         raise source.error_at("script-syntax", source.function, "the script has no result", help)
+    results += [] if record is None else [record]
     block.add_op(ReturnOp(*(contents.value for contents in results)))
     outputs = [contents.tensor for contents in results]
-    return _function("k0", inputs, outputs, symbols, block), inputs, outputs
+    kernel = _function("k0", inputs, outputs, symbols, block)
+    if record is not None:
+        kernel.attributes[FAULTS] = UnitAttr()
+    return kernel, inputs, outputs
 
 
 def _returned(node: ast.Return, source: Source) -> list[str]:
@@ -237,14 +249,26 @@ def _dims(tensor: Tensor, **others: Attribute) -> DictionaryAttr:
     return DictionaryAttr({**others, **named})
 
 
-def module_of(source: Source) -> ModuleOp:
-    """The program of a script: the kernel, and `@main` with a call. Raises: as `kernel_of`."""
-    kernel, inputs, outputs = kernel_of(source)
+def module_of(source: Source, *, is_checked: bool = False) -> ModuleOp:
+    """
+    The program of a script: the kernel, and `@main` with a call.
+
+    Args: with `is_checked`, an access outside of its tensor ends the call with an error.
+    Raises: as `kernel_of`.
+    """
+    accesses = Accesses() if is_checked else None
+    kernel, inputs, outputs = kernel_of(source, accesses)
     block = Block(arg_types=list(kernel.function_type.inputs))
     for argument, inner in zip(block.args, kernel.body.block.args, strict=True):
         argument.name_hint = inner.name_hint
     call = CallOp("k0", block.args, list(kernel.function_type.outputs))
-    block.add_ops([call, ReturnOp(*call.results)])
+    block.add_op(call)
+    if accesses is not None:
+        outputs = outputs[:-1]
+        for number, text, location in accesses.rows():
+            block.add_op(check := graph.CheckAccessesOp(call.results[-1], number, text))
+            check.location = location
+    block.add_op(ReturnOp(*call.results[: len(outputs)]))
     symbols = [argument.name_hint or "" for argument in block.args[len(inputs) :]]
 
     def named(tensors: Sequence[Tensor]) -> list[DictionaryAttr]:
@@ -252,7 +276,7 @@ def module_of(source: Source) -> ModuleOp:
 
     main = FuncOp(
         "main",
-        (list(block.arg_types), list(kernel.function_type.outputs)),
+        (list(block.arg_types), list(kernel.function_type.outputs)[: len(outputs)]),
         Region(block),
         arg_attrs=ArrayAttr([*named(inputs), *[DictionaryAttr({})] * len(symbols)]),
         res_attrs=ArrayAttr(named(outputs)),

@@ -10,6 +10,7 @@ from xdsl.builder import ImplicitBuilder
 from xdsl.ir import Block, SSAValue
 
 from stepwell.dialects.linalg_builder.scalars import Scalars
+from stepwell.frontend.script.accesses import Accesses
 from stepwell.frontend.te.expressions import Axis, Dtype, Expr, Operand
 from stepwell.frontend.te.scalar_code import ScalarCode, element_named
 from stepwell.frontend.te.tensors import Tensor
@@ -54,6 +55,9 @@ class Scope:
     is_certain: bool = True
     """Whether the statements of the block run for all points of the loops around them."""
 
+    accesses: Accesses | None = None
+    """The numbers of accesses that code is to check when it runs; None where it leads them inside."""
+
     def inside(self, *, is_certain: bool | None = None) -> Scope:
         """A scope of a new block inside of the current one."""
         return replace(
@@ -69,7 +73,10 @@ class Scope:
         """The emitter of expressions at the end of the block."""
         tensors = {local.tensor: local.value for local in self.names.values() if isinstance(local, Contents)}
         return ScalarCode(
-            *(self.block, self.axes, tensors, self.values, self.positive), sizes=self.sizes, is_guarded=True
+            *(self.block, self.axes, tensors, self.values, self.positive),
+            sizes=self.sizes,
+            is_guarded=True,
+            number_of=None if self.accesses is None else self.accesses.number_of,
         )
 
     def define(self, name: str, dtype: Dtype, value: SSAValue) -> None:

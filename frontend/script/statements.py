@@ -22,8 +22,8 @@ from xdsl.ir import Attribute, Region, SSAValue
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.linalg_builder.scalars import signless
 from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.sched import AXIS, LANES, NAME, PARALLEL, UNROLL
-from stepwell.dialects.types import check_extents
+from stepwell.dialects.sched import ACCESS, AXIS, LANES, NAME, PARALLEL, UNROLL
+from stepwell.dialects.types import check_extents, int_attr
 from stepwell.frontend.script import language
 from stepwell.frontend.script.blocks import block_of
 from stepwell.frontend.script.carried import (
@@ -40,7 +40,7 @@ from stepwell.frontend.script.loops import Bounds, loops_of
 from stepwell.frontend.script.scope import Contents, Scope
 from stepwell.frontend.script.source import Source
 from stepwell.frontend.te import functions as te
-from stepwell.frontend.te.bounds import is_inside, positive_extents
+from stepwell.frontend.te.bounds import positive_extents
 from stepwell.frontend.te.expressions import Expr, Number, Operand, Read, Size, expression, is_index
 from stepwell.frontend.te.scalar_code import element_named
 from stepwell.frontend.te.tensors import Tensor
@@ -180,7 +180,7 @@ class Statements:
         """Insert an element; one that may be outside is inserted if it is inside."""
         expressions = Expressions(self._source, scope)
         contents = expressions.contents(target.value)
-        element = Read(contents.tensor, expressions.indices(target, contents))
+        element = expressions.access(target, contents)
         number = expressions.typed(value, like=element)
         if number.dtype != element.dtype:
             help = f'cast({ast.unparse(value)}, "{element.dtype}") converts it'
@@ -190,14 +190,20 @@ class Statements:
         code = scope.code()
         stored = code.stored(number)
         at = [code.index(index) for index in element.indices]
-        loose = [a for a in range(len(at)) if not is_inside(element, a, scope.positive)]
+        loose = code.loose_axes(element)
+        accesses = scope.accesses if loose else None
 
         def insert(inside: Scope) -> SSAValue:
             op = tensor.InsertOp(stored, contents.value, at)
+            if accesses is not None:
+                op.attributes[ACCESS] = int_attr(accesses.number_of(element))
             inside.block.add_op(op)
             return op.result
 
-        result = self._if_inside(element, loose, contents.value, insert, scope) if loose else insert(scope)
+        is_led_inside = bool(loose) and accesses is None
+        result = (
+            self._if_inside(element, loose, contents.value, insert, scope) if is_led_inside else insert(scope)
+        )
         result.name_hint = contents.tensor.name
         assert isinstance(target.value, ast.Name)
         scope.names[target.value.id] = Contents(contents.tensor, result)

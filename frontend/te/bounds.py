@@ -36,6 +36,13 @@ def expect_inside(values: Iterable[Expr], positive: Mapping[str, Dim]) -> None:
     """
     for value in values:
         for read, is_guarded in _reads(value, is_guarded=False, seen=set()):
+            if is_guarded and read.is_checked:
+                raise FormulaError(
+                    "te-bounds",
+                    f"te.checked({read}) is on one side of te.if_then_else, and all its indices are checked",
+                    help=f"te.clamped({read}) reads the nearest element, which the condition may leave out",
+                    where=read.where,
+                )
             if not is_guarded and not read.is_clamped:
                 _expect_inside(read, positive)
 
@@ -84,7 +91,7 @@ def _expect_inside(read: Read, positive: Mapping[str, Dim]) -> None:
             raise FormulaError(
                 "te-bounds",
                 f"`{read}`: nothing bounds the index `{index}`, the extent is {size}",
-                help=f"te.clamped({read}) reads the nearest element inside",
+                help=f"te.clamped({read}) reads the nearest element, te.checked({read}) makes it an error",
                 where=read.where,
             )
         is_low = not is_nonnegative(low, positive)

@@ -156,12 +156,15 @@ class Size(Expr):
 
 class Read(Expr):
     """
-    An element of a tensor. Its indices are proved to be inside; or are `clamped` to the nearest ones inside.
+    An element of a tensor. Its indices are proved to be inside; or are `clamped` to the nearest ones inside,
+    which those of a `checked` read are too, after a check of all of them before the kernel.
     """
 
-    def __init__(self, tensor: Tensor, indices: Sequence[Expr], *, is_clamped: bool = False):
+    def __init__(
+        self, tensor: Tensor, indices: Sequence[Expr], *, is_clamped: bool = False, is_checked: bool = False
+    ):
         super().__init__(tensor.dtype, indices)
-        self.tensor, self.is_clamped = tensor, is_clamped
+        self.tensor, self.is_clamped, self.is_checked = tensor, is_clamped or is_checked, is_checked
         self.where = user_place()
 
     @property

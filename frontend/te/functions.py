@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from stepwell.frontend.te.expressions import (
     BOOL,
@@ -175,8 +175,18 @@ def _choice(name: str, condition: Expr, a: Operand, b: Operand) -> Expr:
 
 def clamped(read: Expr) -> Expr:
     """An element of a tensor whose indices, where they are outside, are the nearest ones inside."""
-    if not isinstance(cast("object", read), Read):
-        message = f"te.clamped is for an element of a tensor, such as a[idx[i]], found `{read}`"
-        raise FormulaError("te-bounds", message)
-    found = cast(Read, read)
+    found = _element("clamped", read)
     return Read(found.tensor, found.indices, is_clamped=True)
+
+
+def checked(read: Expr) -> Expr:
+    """An element of a tensor whose indices are checked when the code runs: outside, the call is an error."""
+    found = _element("checked", read)
+    return Read(found.tensor, found.indices, is_checked=True)
+
+
+def _element(name: str, read: object) -> Read:
+    if not isinstance(read, Read):
+        message = f"te.{name} is for an element of a tensor, such as a[idx[i]], found `{read}`"
+        raise FormulaError("te-bounds", message)
+    return read

@@ -13,7 +13,8 @@ from xdsl.rewriter import InsertPoint
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.linalg_builder import activation
 from stepwell.dialects.linalg_builder.scalars import Scalars, signless
-from stepwell.dialects.types import element_of
+from stepwell.dialects.sched import ACCESS
+from stepwell.dialects.types import element_of, int_attr
 from stepwell.frontend.te.bounds import is_inside, is_nonnegative
 from stepwell.frontend.te.expressions import Axis, Call, Dtype, Expr, Number, Read, Size, is_index, walk
 from stepwell.frontend.te.named_ops import NamedCall, named_op
@@ -80,7 +81,8 @@ class ScalarCode:
 
     Args: `axes` are the indices of axes, `tensors` the body's arguments for tensors, `bound` the expressions
     whose values are known already; `positive` are the symbols that are at least 1; `sizes` are the values of
-    symbols, those without one are read off tensors; `is_guarded` leads indices inside that may be outside.
+    symbols, those without one are read off tensors; `is_guarded` leads indices inside that may be outside;
+    `number_of` leaves them, and gives the access a number for `check-bounds`.
     """
 
     def __init__(
@@ -93,7 +95,9 @@ class ScalarCode:
         *,
         sizes: Mapping[str, SSAValue] | None = None,
         is_guarded: bool = False,
+        number_of: Callable[[Read], int] | None = None,
     ):
+        self._number_of = number_of
         self._block, self._axes, self._tensors = block, axes, tensors
         self._values: dict[Expr, SSAValue] = dict(bound or {})
         self._indices: dict[Expr, SSAValue] = {}
@@ -165,7 +169,8 @@ class ScalarCode:
         condition = self.value(expr.parts[0])
         was_guarded, self._is_guarded = self._is_guarded, True
         scalars = Scalars(element_named(expr.dtype))
-        if all(self._has_elements(read) for side in expr.parts[1:] for read in _reads(side)):
+        reads = [read for side in expr.parts[1:] for read in _reads(side)]
+        if self._number_of is None and all(map(self._has_elements, reads)):
             sides = [self.value(side) for side in expr.parts[1:]]
             made = self._here(lambda: scalars.select(condition, *sides))
         else:
@@ -180,6 +185,7 @@ class ScalarCode:
             *(Block(), self._axes, self._tensors, self._values, self._positive),
             sizes=self._sizes,
             is_guarded=True,
+            number_of=self._number_of,
         )
         inside._indices = dict(self._indices)
         inside._block.add_op(scf.YieldOp(inside.value(expr)))
@@ -196,16 +202,24 @@ class ScalarCode:
         """The element of a tensor, at the nearest index inside where the read says so."""
         argument = self._tensors[read.tensor]
         indices = [self.index(index) for index in read.indices]
-        if read.is_clamped or self._is_guarded:
-            indices = [
-                index if is_inside(read, axis, self._positive) else self._clamped(index, read.tensor, axis)
-                for axis, index in enumerate(indices)
-            ]
+        loose = self.loose_axes(read) if read.is_clamped or self._is_guarded else []
+        attributes: dict[str, Attribute] = {}
+        if self._number_of is None:
+            for axis in loose:
+                indices[axis] = self._clamped(indices[axis], read.tensor, axis)
+        elif loose:
+            attributes[ACCESS] = int_attr(self._number_of(read))
         op = tensor.ExtractOp.create(
-            operands=[argument, *indices], result_types=[signless(element_named(read.dtype))]
+            operands=[argument, *indices],
+            result_types=[signless(element_named(read.dtype))],
+            attributes=attributes,
         )
         self._block.add_op(op)
         return op.result
+
+    def loose_axes(self, read: Read) -> list[int]:
+        """The dimensions along which an index is not provably inside."""
+        return [axis for axis in range(read.tensor.ndim) if not is_inside(read, axis, self._positive)]
 
     def _clamped(self, index: SSAValue, source: Tensor, axis: int) -> SSAValue:
         last = self._emit.minus(self._emit.size(source.dims[axis]), 1)

@@ -126,6 +126,10 @@ class ScanStage(NestStage):
         """Require reads of states to be of rows before the one that is computed."""
         positive = positive_extents([axis for stage in stages for axis in (*stage.axes, *stage.reduce_axes)])
         for read in (part for stage in stages for value in stage.values for part in walk(value)):
+            if isinstance(read, Read) and read.is_checked:
+                help = f"te.clamped({read}) reads the nearest element"
+                what = f"te.checked({read}) is in a row of a scan, of which indices are not known before"
+                raise FormulaError("te-bounds", what, help=help, where=read.where)
             if not isinstance(read, Read) or read.tensor not in self._states:
                 continue
             low = interval(self._t - read.indices[0] - 1).low

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import FileLineColLoc, IndexType, IntAttr, LocationAttr, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from stepwell.dialects import graph
@@ -12,8 +12,9 @@ from stepwell.dialects.graph.formula import argument_type, sizes_attr
 from stepwell.dialects.ir_builder import number_attr
 from stepwell.dialects.linalg_builder.scalars import signless
 from stepwell.dialects.types import tensor_type
-from stepwell.frontend.te.bounds import positive_extents
-from stepwell.frontend.te.expressions import Axis, Read, Size, walk
+from stepwell.frontend.te.bounds import is_inside, positive_extents
+from stepwell.frontend.te.expressions import Axis, Expr, Read, Size, walk
+from stepwell.frontend.te.functions import cast_to
 from stepwell.frontend.te.opaque import OpaqueStage
 from stepwell.frontend.te.padded import pad_op, padding_of
 from stepwell.frontend.te.places import FormulaError
@@ -33,12 +34,45 @@ def emit(outputs: Sequence[Tensor], inputs: Mapping[Tensor, SSAValue], insert: I
     """
     values = dict(inputs)
     for stage in stages_of(outputs):
+        insert_checks(stage, values, insert)
         op = _op_of(stage, values)
         insert(op)
         for tensor, result in zip(stage.outputs, op.results, strict=False):
             result.name_hint = hint(tensor.name)
             values[tensor] = result
     return [_value(tensor, values) for tensor in outputs]
+
+
+def insert_checks(stage: Stage, values: Mapping[Tensor, SSAValue], insert: Insert) -> None:
+    """Insert the checks of the indices of a stage's `te.checked` reads, which are computed for this."""
+    positive = positive_extents((*stage.axes, *stage.reduce_axes))
+    reads = {read: None for read in reads_of(stage) if read.is_checked}
+    for read in reads:
+        for axis, (index, size) in enumerate(zip(read.indices, read.tensor.dims, strict=True)):
+            if not is_inside(read, axis, positive):
+                check = graph.CheckIndicesOp(_all_of(index, stage, values, insert), [size], str(read))
+                check.location = _location(read.where)
+                insert(check)
+
+
+def _all_of(index: Expr, stage: Stage, values: Mapping[Tensor, SSAValue], insert: Insert) -> SSAValue:
+    """The values of an index at all points that it depends on."""
+    if isinstance(index, Read) and all(isinstance(part, Axis) for part in index.indices):
+        extents = tuple(part.extent for part in index.indices if isinstance(part, Axis) and part.low is None)
+        if extents == index.tensor.dims and len(set(index.indices)) == len(extents):
+            return _value(index.tensor, values)
+    used = set(walk(index))
+    axes = tuple(axis for axis in (*stage.axes, *stage.reduce_axes) if axis in used)
+    indices = Stage(f"{stage.name}_indices", axes, (cast_to(index, "int64"),), None, stage.where)
+    insert_checks(indices, values, insert)
+    insert(op := _Emitted(indices, values).op())
+    return op.results[0]
+
+
+def _location(where: str) -> LocationAttr:
+    """The place of a line of the user's, `file:line`."""
+    file, _, line = where.rpartition(":")
+    return FileLineColLoc(StringAttr(file), IntAttr(int(line)), IntAttr(1)) if file else UnknownLoc()
 
 
 def _op_of(stage: Stage, values: Mapping[Tensor, SSAValue]) -> Operation:
@@ -73,8 +107,12 @@ def read_by(stage: Stage) -> list[Tensor]:
     """The tensors that a stage reads, in order."""
     if isinstance(stage, OpaqueStage):
         return list(stage.reads)
-    reads = [part for value in stage.values for part in walk(value) if isinstance(part, Read)]
-    return list(dict.fromkeys(read.tensor for read in reads))
+    return list(dict.fromkeys(read.tensor for read in reads_of(stage)))
+
+
+def reads_of(stage: Stage) -> list[Read]:
+    """The elements that the formula of a stage reads."""
+    return [part for value in stage.values for part in walk(value) if isinstance(part, Read)]
 
 
 def _value(tensor: Tensor, values: Mapping[Tensor, SSAValue]) -> SSAValue:

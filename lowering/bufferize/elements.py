@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects import arith, memref, tensor, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerAttr, IntegerType
@@ -11,11 +11,13 @@ from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from stepwell.dialects.sched import ACCESS
 from stepwell.dialects.types import tensor_of
 from stepwell.lowering.bufferize.accesses import destinations, is_tensor
 from stepwell.lowering.bufferize.buffers import Buffers, insert
 from stepwell.runtime.errors import StepwellError
 
+AccessT = TypeVar("AccessT", memref.LoadOp, memref.StoreOp)
 MAX_STORED_ELEMS = 64
 """Constants are written element by element: larger ones belong in the weight store."""
 
@@ -29,7 +31,7 @@ class ExtractBufferize(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractOp, rewriter: PatternRewriter) -> None:
         """Load from the tensor's buffer."""
-        rewriter.replace(op, memref.LoadOp.get(self.buffers[op.tensor], op.indices))
+        rewriter.replace(op, _with_number(memref.LoadOp.get(self.buffers[op.tensor], op.indices), op))
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class InsertBufferize(RewritePattern):
     def match_and_rewrite(self, op: tensor.InsertOp, rewriter: PatternRewriter) -> None:
         """Store into the destination's buffer."""
         (destination,) = destinations(op)
-        insert(memref.StoreOp.get(op.scalar, self.buffers.destination(op, destination), op.indices), op)
+        store = memref.StoreOp.get(op.scalar, self.buffers.destination(op, destination), op.indices)
+        insert(_with_number(store, op), op)
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,13 @@ class ConstantBufferize(RewritePattern):
             )
         values = [insert(arith.ConstantOp(a), op)[0] for a in attributes]
         _store_all(values, op, self.buffers)
+
+
+def _with_number(access: AccessT, op: tensor.ExtractOp | tensor.InsertOp) -> AccessT:
+    """A load or store with the number that the access of the tensor has."""
+    if (number := op.attributes.get(ACCESS)) is not None:
+        access.attributes[ACCESS] = number
+    return access
 
 
 def _store_all(

@@ -40,13 +40,25 @@ def prepare_define_sizes(op: graph.DefineSizesOp, compiler: Compiler) -> Step:
 @implements_in_frame("graph.check_indices")
 def prepare_check_indices(op: graph.CheckIndicesOp, compiler: Compiler) -> Step:
     """A check that indices, or each number of a position, are inside of a dimension."""
-    sizes = op.sizes.get()
+    sizes, least = op.sizes.get(), None if op.access is None else 0
 
     def run(frame: Frame, indices: Array) -> tuple[()]:
         for column, size in enumerate(sizes):
-            expect_inside(
-                indices[..., column] if len(sizes) > 1 else indices, size.evaluate(frame.scope.symbols)
-            )
+            column_indices = indices[..., column] if len(sizes) > 1 else indices
+            expect_inside(column_indices, size.evaluate(frame.scope.symbols), least)
+        return ()
+
+    return run
+
+
+@implements_in_frame("graph.check_accesses")
+def prepare_check_accesses(op: graph.CheckAccessesOp, compiler: Compiler) -> Step:
+    """A check that a kernel has not recorded an access outside."""
+
+    def run(frame: Frame, record: Array) -> tuple[()]:
+        number, index, extent = map(int, record)
+        if number == op.number.value.data:
+            raise error_row(op).error(index, extent)
         return ()
 
     return run

@@ -44,7 +44,13 @@ def object_indices(main: func.FuncOp) -> dict[SSAValue, int]:
     return {value: index for index, value in enumerate(opaque)}
 
 
-_ALWAYS_FALLIBLE = (graph.BindSizesOp, graph.DefineSizesOp, graph.CheckIndicesOp, graph.CheckOffsetsOp)
+_ALWAYS_FALLIBLE = (
+    graph.CheckAccessesOp,
+    graph.BindSizesOp,
+    graph.DefineSizesOp,
+    graph.CheckIndicesOp,
+    graph.CheckOffsetsOp,
+)
 
 
 def fallible_ops(main: func.FuncOp) -> list[Operation]:
@@ -69,6 +75,9 @@ def error_row(op: Operation) -> RuntimeErrorRow:
         return RuntimeErrorRow("bad-size", message, describe_location(op))
     if isinstance(op, graph.CheckOffsetsOp | graph.InsertSliceOp | graph.SliceOp):
         message = "a slice does not lie within its tensor (offset, then the greatest possible)"
+        return RuntimeErrorRow("index-out-of-range", message, describe_location(op))
+    if isinstance(op, graph.CheckAccessesOp | graph.CheckIndicesOp) and op.access is not None:
+        message = f"{op.access.data} lies outside of its tensor (index, then extent)"
         return RuntimeErrorRow("index-out-of-range", message, describe_location(op))
     message = "an index lies outside of the dimension that it counts along (index, then size)"
     return RuntimeErrorRow("index-out-of-range", message, describe_location(op))

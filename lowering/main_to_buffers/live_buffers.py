@@ -139,7 +139,9 @@ class BlockAnalysis:
             self.bounds.visit(op)
         elif isinstance(op, arith.ConstantOp):
             self.found.symbols[op.result] = str(cast("IntegerAttr[IndexType]", op.value).value.data)
-        elif isinstance(op, graph.AssertOp | graph.CheckIndicesOp | graph.CheckOffsetsOp):
+        elif isinstance(
+            op, graph.AssertOp | graph.CheckAccessesOp | graph.CheckIndicesOp | graph.CheckOffsetsOp
+        ):
             self.bounds.visit(op)  # they have no results
         elif isinstance(op, graph.InsertSliceOp):
             self._visit_update(op, position)

@@ -52,6 +52,7 @@ _PATTERNS: Sequence[type[MainPattern]] = (
     sizes.DefineSizesLowering,
     sizes.AssertLowering,
     sizes.CheckIndicesLowering,
+    sizes.CheckAccessesLowering,
     sizes.CheckOffsetsLowering,
     control_flow.IfLowering,
     control_flow.ForLowering,
@@ -66,10 +67,10 @@ class PlanMemoryPass(ModulePass):
     Give every intermediate of `@main` an offset in one arena, and call the kernels on buffers.
 
     Needs an `@main` of kernel calls, host calls, constants, reshapes, sizes (`graph.bind_sizes`,
-    `graph.assert`, `graph.check_indices`, `graph.check_offsets`) and control flow (`graph.if`, `graph.for`,
-    `graph.while`), and the kernels, or their declarations, in the module. Kernels on tensors become
-    declarations on buffers, kernels on buffers stay; a kernel's scratch is in the plan as its `#sched.kernel`
-    says, which `bufferize` changes.
+    `graph.assert`, `graph.check_accesses`, `graph.check_indices`, `graph.check_offsets`) and control flow
+    (`graph.if`, `graph.for`, `graph.while`), and the kernels, or their declarations, in the module. Kernels
+    on tensors become declarations on buffers, kernels on buffers stay; a kernel's scratch is in the plan as
+    its `#sched.kernel` says, which `bufferize` changes.
     The attribute `#sched.program` of `@main` has the arena's size in bytes as a dimension expression, and the
     number of slots. `print` shows the plan on standard error (`--print-memory-plan`), with a diagram for open
     sizes of 1. `keep` gives the result of each call memory of its own, scratch excepted, and `@main` the

@@ -168,7 +168,7 @@ class CheckIndicesLowering(MainPattern):
             # Without indices the loop results are the initial bounds, and both checks pass.
             low, high = _extremes(flat, column, total, len(sizes), builder)
             limit = builder.extent(size)
-            least = builder.materialize(builder.minus(0, limit))
+            least = builder.materialize(0 if op.access is not None else builder.minus(0, limit))
             for found, ok in (
                 (low, arith.CmpiOp(low, least, "sge")),
                 (high, arith.CmpiOp(high, limit, "slt")),
@@ -176,6 +176,39 @@ class CheckIndicesLowering(MainPattern):
                 check = runtime_calls.CheckOp(builder.value(ok), main.plan.rows[op], found, limit)
                 builder.insert(check)
         main.finish(op)
+
+
+class CheckAccessesLowering(MainPattern):
+    """
+    A check that the record of a kernel does not have the number of an access.
+
+    ```mlir
+    %f = func.call @k() : () -> tensor<3xi64>
+    graph.check_accesses %f number 2 of "x[i]" : tensor<3xi64>
+    // ->
+    func.call @k(%f) : (memref<3xi64>) -> ()
+    %zero = arith.constant 0 : index
+    %a = memref.load %f[%zero] : memref<3xi64>
+    %one = arith.constant 1 : index
+    %b = memref.load %f[%one] : memref<3xi64>
+    %two = arith.constant 2 : index
+    %c = memref.load %f[%two] : memref<3xi64>
+    %found = arith.index_cast %a : i64 to index
+    %index = arith.index_cast %b : i64 to index
+    %extent = arith.index_cast %c : i64 to index
+    %ok = arith.cmpi ne, %found, %two : index
+    sched.check %ok row 1 shows %index, %extent
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.CheckAccessesOp, rewriter: PatternRewriter) -> None:
+        b, record = self.main.builder, self.main.memref(op.record)
+        loads = [b.value(memref.LoadOp.get(record, [b.materialize(place)])) for place in range(3)]
+        found, index, extent = (b.value(arith.IndexCastOp(load, INDEX)) for load in loads)
+        ok = b.value(arith.CmpiOp(found, b.materialize(op.number.value.data), "ne"))
+        b.insert(runtime_calls.CheckOp(ok, self.main.plan.rows[op], index, extent))
+        self.main.finish(op)
 
 
 class CheckOffsetsLowering(MainPattern):

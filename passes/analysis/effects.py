@@ -118,7 +118,7 @@ def _of_ops(ops: Iterable[Operation], values: _FunctionValues) -> tuple[frozense
 
 def _own_effects(op: Operation) -> frozenset[str]:
     """The effects of an op alone, without regions and called functions."""
-    if isinstance(op, graph.AssertOp | graph.CheckIndicesOp | graph.CheckOffsetsOp):
+    if isinstance(op, graph.AssertOp | graph.CheckAccessesOp | graph.CheckIndicesOp | graph.CheckOffsetsOp):
         return frozenset((CHECK,))
     if op.has_trait(IsTerminator) or op.has_trait(RecursiveMemoryEffect):
         return frozenset()

@@ -33,7 +33,14 @@ def dependences(block: Block) -> Mapping[Operation, Sequence[Operation]]:
     return found
 
 
-_CHECKS = (graph.AssertOp, graph.CheckIndicesOp, graph.CheckOffsetsOp, graph.DefineSizesOp, graph.BindSizesOp)
+_CHECKS = (
+    graph.AssertOp,
+    graph.CheckAccessesOp,
+    graph.CheckIndicesOp,
+    graph.CheckOffsetsOp,
+    graph.DefineSizesOp,
+    graph.BindSizesOp,
+)
 
 
 def ops_in_effect_order(block: Block) -> list[Operation]:

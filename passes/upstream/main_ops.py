@@ -67,7 +67,7 @@ class MainOps:
                     self._words(op)
                 case graph.AssertOp():
                     self._assert(op)
-                case graph.CheckIndicesOp() | graph.CheckOffsetsOp():
+                case graph.CheckAccessesOp() | graph.CheckIndicesOp() | graph.CheckOffsetsOp():
                     op.detach()  # what reads at the indices has no bounds of its own upstream
                     op.erase()
                 case graph.BindSizesOp():

@@ -34,11 +34,16 @@ class OutOfRange(IndexError):
         super().__init__(f"index {index} is outside a dimension of size {size}")
 
 
-def expect_inside(indices: Array, size: int) -> None:
-    """Require indices from `-size` to `size - 1`. Raises: OutOfRange with the least, or else the greatest."""
-    least, greatest = int(indices.min(initial=0)), int(indices.max(initial=-1))
-    if least < -size or greatest >= size:
-        raise OutOfRange(least if least < -size else greatest, size)
+def expect_inside(indices: Array, size: int, least: int | None = None) -> None:
+    """
+    Require indices from `-size`, or a least one, to `size - 1`.
+
+    Raises: OutOfRange with the least index, or else the greatest.
+    """
+    low, high = int(indices.min(initial=0)), int(indices.max(initial=-1))
+    bound = -size if least is None else least
+    if low < bound or high >= size:
+        raise OutOfRange(low if low < bound else high, size)
 
 
 def _inside(indices: Array, size: int, bounds: str = "check") -> Ints:

@@ -71,9 +71,22 @@ class Script:
             results = cast("Sequence[View]", returned if isinstance(returned, tuple) else (returned,))
         return self._one([view.array for view in results])
 
-    def compile(self, *, threads: int | None = None, **keywords: Unpack[CompileKeywords]) -> CompiledModel:
-        """Native code of the script; keywords are those of `stepwell.compile`. Raises: as `ir`."""
-        return self.lower().compile(threads=threads, **keywords)
+    def compile(
+        self, *, threads: int | None = None, debug: bool = False, **keywords: Unpack[CompileKeywords]
+    ) -> CompiledModel:
+        """
+        Native code of the script; keywords are those of `stepwell.compile`.
+
+        Args: with `debug`, loops run as they are written, on one thread, and an access outside of its tensor
+        ends the call with `index-out-of-range`, which names the line, the index and the extent.
+        Raises: as `ir`; `bad-option` for `debug` on several threads.
+        """
+        if not debug:
+            return self.lower().compile(threads=threads, **keywords)
+        if threads not in (None, 1):
+            help = "the first access outside is that of one order: leave `threads` out"
+            raise StepwellError("bad-option", None, f"debug runs on one thread, found {threads}", help=help)
+        return self._program(is_checked=True).compile(threads=1, **keywords)
 
     def lower(self, *, is_raised: bool = True) -> Module:
         """
@@ -81,11 +94,15 @@ class Script:
 
         Raises: StepwellError `script-syntax`, `script-race`, `te-type`, `te-bounds`.
         """
+        module = self._program()
+        return module.run("simplify-indices,raise-loops-to-linalg") if is_raised else module
+
+    def _program(self, *, is_checked: bool = False) -> Module:
+        """The loops as they are written; with `is_checked`, accesses outside are errors of a call."""
         from stepwell.frontend.script.functions import module_of
         from stepwell.tools.api.module import Module
 
-        module = Module(module_of(self.source)).verify()
-        return module.run("simplify-indices,raise-loops-to-linalg") if is_raised else module
+        return Module(module_of(self.source, is_checked=is_checked)).verify()
 
     def ir(self, level: str = "linalg") -> Module:
         """The program on a level, `linalg`, `vector`, `loops`, `llvm` or `asm`. Raises: as `lower`."""

@@ -56,6 +56,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--passes", action="store_true", help="time, ops before and after, rewrites; uses no cache"
     )
     tables.add_argument(
+        "--strategies",
+        action="store_true",
+        help="the ways to compute each convolution, attention, …: cycles, the chosen one, why not the others",
+    )
+    tables.add_argument(
         "--size",
         action="append",
         default=[],
@@ -89,7 +94,7 @@ def _size(text: str) -> tuple[str, int]:
 def run(args: Namespace) -> int:
     """Print the contents of the file; returns the exit status: 1 when an operator is not supported."""
     check_suffix(args.model, source_suffixes(".stepwell", LIBRARY_SUFFIX))
-    if args.kernels or args.memory or args.passes:
+    if args.kernels or args.memory or args.passes or args.strategies:
         return _inspect_compilation(args)
     load_plugins(args)
     if args.model.suffix in (".stepwell", LIBRARY_SUFFIX):
@@ -131,10 +136,19 @@ def _inspect_compilation(args: Namespace) -> int:
     shows_memory, args.memory = args.memory, "low" if args.low_memory else "normal"
     expect_full_start(args, {"a table of `stepwell inspect`": True})
     check_suffix(args.model, source_suffixes())
-    with watched(args):
-        found = tables.inspected(args.model, compile_options(args), passes=args.passes)
     args.facts["schema"] = "stepwell-inspect/1"
     texts: list[str] = []
+    if args.strategies:
+        from stepwell.tools.api.strategies import strategies_of, strategies_text
+
+        rows = strategies_of(args.model, compile_options(args))
+        args.facts["strategies"] = [asdict(row) for row in rows]
+        texts.append(strategies_text(rows))
+        if not (args.kernels or shows_memory or args.passes):
+            print(texts[0])
+            return 0
+    with watched(args):
+        found = tables.inspected(args.model, compile_options(args), passes=args.passes)
     if args.kernels:
         kernels = found.kernels()
         args.facts["kernels"] = [asdict(row) for row in kernels]

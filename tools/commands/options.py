@@ -119,6 +119,13 @@ def add_compile_options(parser: ArgumentParser) -> None:
         default="auto",
         help="3x3 convolutions with fewer products and larger weights; not with --memory low (default: auto)",
     )
+    group_of["strategies"].add_argument(
+        "--strategy",
+        action="append",
+        default=[],
+        metavar="NODE=NAME",
+        help="the way to compute a convolution, of those that `inspect --strategies` lists (repeatable)",
+    )
     group_of["activations"].add_argument(
         "--activations",
         choices=ACTIVATIONS,
@@ -327,6 +334,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         specialize=None if args.specialize is None else [each for each in args.specialize if each],
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
+        strategies=tuple(args.strategy),
         activations=args.activations,
         memory=args.memory,
         executor=args.executor,

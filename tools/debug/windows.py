@@ -128,7 +128,9 @@ class Windows:
         places = sorted(order.index(unit) for unit in units)
         between = order[places[0] : places[-1]]
         needed: set[Operation] = {
-            op for op in between if isinstance(op, graph.CheckIndicesOp | graph.CheckOffsetsOp)
+            op
+            for op in between
+            if isinstance(op, graph.CheckAccessesOp | graph.CheckIndicesOp | graph.CheckOffsetsOp)
         }
         outside: dict[SSAValue, None] = {}
         waiting = [*units, *needed]

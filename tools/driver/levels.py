@@ -62,6 +62,7 @@ def steps_of(options: CompileOptions, target: TargetDescription, context: PassCo
         backend_passes=[text for name in backends for text in passes_of(name)],
         low_memory=options.memory == "low",
         activations=options.activations,
+        strategies=options.strategies,
         required=context.required_pass,
         disabled=context.disabled_pass,
         device=default_device(options),

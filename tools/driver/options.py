@@ -91,6 +91,8 @@ class CompileOptions:
     Winograd for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast` whatever the
     size of the weights, or `off`. Errors stay below 1e-5 of each convolution's range.
     """
+    strategies: Sequence[str] = field(default=(), metadata=_about("tuning"))
+    """Ways to compute convolutions by their nodes, `Conv_3=winograd4`: `stepwell inspect --strategies`."""
     activations: str = field(default="auto", metadata=_about("numerics"))
     """
     Products with constant weights of 2, 4 or 8 bits take `f32`, or `int8`: a scale for each block of a row.
@@ -253,6 +255,7 @@ class CompileKeywords(TypedDict, total=False):
     capacity: int | None
     specialize: Sequence[Mapping[str, int]] | None
     winograd: Literal["auto", "fast", "off"]
+    strategies: Sequence[str]
     activations: Literal["auto", "f32", "int8"]
     memory: Literal["normal", "low"]
     executor: Literal["auto", "native", "vm", "interpreter"]
@@ -298,7 +301,7 @@ def options_with(
     return replace(options, **keywords)  # pyright: ignore[reportArgumentType]  # checked when it is made
 
 
-_LISTS = ("states", "backends", "disabled_passes", "required_passes", "tuning_db")
+_LISTS = ("states", "strategies", "backends", "disabled_passes", "required_passes", "tuning_db")
 
 
 def _one_of(values: Sequence[object]) -> tuple[str, Callable[[object], bool]]:

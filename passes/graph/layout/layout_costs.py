@@ -26,7 +26,7 @@ def runs_plain(op: graph.ConvOp, values: FeatureMaps) -> bool:
     is_deep = filters[1].value >= values.block
     if is_deep and _is_for_winograd(op, values):
         return False
-    gain = _blocks_cost(op, values.block) - _rows_cost(op, values.block)
+    gain = blocks_cost(op, values.block) - rows_cost(op, values.block)
     return _is_wide(op, values) and gain >= (LAYOUTS.most_waste if is_deep else 0)
 
 
@@ -35,7 +35,7 @@ def rows_are_short(op: graph.ConvOp, values: FeatureMaps) -> bool:
     is_dense = isinstance(op.w.owner, graph.ConstantOp) and op.groups.value.data == 1
     if values.block == 1 or not values.wanted.supports(op.result) or not is_dense or is_pointwise(op):
         return False
-    return _blocks_cost(op, values.block) < _rows_cost(op, values.block)
+    return blocks_cost(op, values.block) < rows_cost(op, values.block)
 
 
 def reads_plain(op: graph.ConvOp, values: FeatureMaps) -> bool:
@@ -88,14 +88,14 @@ def _is_wide(op: graph.ConvOp, values: FeatureMaps) -> bool:
     return width.is_static and width.value >= values.block
 
 
-def _rows_cost(op: graph.ConvOp, lanes: int) -> float:
+def rows_cost(op: graph.ConvOp, lanes: int) -> float:
     """The cost of a vector of results with lanes along rows: idle lanes in the last one, strided reads."""
     stride, width = op.strides.get_values()[-1], dims_of(op.result.type)[-1]
     idle = vectors_of(width.value, lanes) * lanes / width.value if width.is_static else 1
     return idle * strided_read(stride)
 
 
-def _blocks_cost(op: graph.ConvOp, lanes: int) -> float:
+def blocks_cost(op: graph.ConvOp, lanes: int) -> float:
     """The cost of a vector of results with lanes along filters: idle lanes, and the result's conversion."""
     filters = [dim.value for dim in dims_of(op.w.type)]
     return ceil(filters[0] / lanes) * lanes / filters[0] + LAYOUTS.result_steps / prod(filters[1:])

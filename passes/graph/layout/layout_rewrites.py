@@ -17,9 +17,11 @@ from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.binary import BinaryOp
 from stepwell.dialects.graph.elementwise import UnaryOp
 from stepwell.dialects.graph.quantized import ScaledOp
+from stepwell.dialects.graph_ir.annotations import STRATEGY
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.layout.feature_map_layouts import FeatureMaps
 from stepwell.passes.graph.layout.layout_costs import is_pointwise, reads_plain, rows_are_short, runs_plain
+from stepwell.passes.graph.layout.strategies import forced, is_in_blocks
 from stepwell.runtime.dims import Dim
 
 # Ops whose results are finite for finite operands: the channels that fill the last block may go through them,
@@ -82,7 +84,15 @@ def _conv_in_blocks(op: graph.ConvOp, values: FeatureMaps) -> bool:
     """Convert a convolution to blocks, unless groups do not fill them or the plain one is faster."""
     if not isinstance(op.w.owner, graph.ConstantOp):
         return False
-    if runs_plain(op, values) and not values.is_computed(op.x) and not _reaches_windows(op.result, values):
+    wanted = forced(op)
+    if wanted and not is_in_blocks(wanted):
+        return False
+    if (
+        not wanted
+        and runs_plain(op, values)
+        and not values.is_computed(op.x)
+        and not _reaches_windows(op.result, values)
+    ):
         return False
     groups, block = op.groups.value.data, values.block
     width, depth = (dim.value for dim in dims_of(op.w.type)[:2])
@@ -90,7 +100,9 @@ def _conv_in_blocks(op: graph.ConvOp, values: FeatureMaps) -> bool:
     grouped = groups > 1 and not depthwise
     if grouped and width // groups % block:
         return False
-    plain = not depthwise and (grouped and depth % block != 0 or reads_plain(op, values))
+    plain = not depthwise and (
+        grouped and depth % block != 0 or (not wanted.startswith("winograd") and reads_plain(op, values))
+    )
     if not plain and not values.fits(op.x):
         return False
     oi = op.kernel_layout.data
@@ -107,6 +119,8 @@ def _conv_in_blocks(op: graph.ConvOp, values: FeatureMaps) -> bool:
         kernel_layout=kernel,
         out_layout=layout,
     )
+    if wanted:
+        made.attributes[STRATEGY] = op.attributes[STRATEGY]
     values.define(op.result, values.insert(made, op))
     return True
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from math import ceil, prod
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -20,7 +20,6 @@ from xdsl.rewriter import Rewriter
 from stepwell.dialects import graph
 from stepwell.dialects._xdsl import target_of, weights_of
 from stepwell.dialects.costs.layouts import WINOGRAD
-from stepwell.dialects.costs.machine import weight_cycles
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.ir_builder import IRBuilder
 from stepwell.dialects.locations import adopt_location
@@ -28,17 +27,22 @@ from stepwell.dialects.types import dims_of, dtype_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.layout.pack_weights import panel_width
+from stepwell.passes.graph.layout.strategies import (
+    MAX_CHANNELS,
+    Situation,
+    direct_cycles,
+    forced,
+    winograd_cycles,
+)
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.weights import WeightStore
 from stepwell.runtime.layout import Layout, parse_layout, to_layout
-from stepwell.runtime.machine.target import F32_BYTES, TargetDescription
+from stepwell.runtime.machine.target import F32_BYTES
 from stepwell.runtime.meaning import Array
 from stepwell.runtime.memory import aligned_empty
 from stepwell.runtime.winograd import FILTER, TILES, transform_filters
 
 _MODES = ("auto", "fast")
-# Longer sums have larger errors: 4.2e-6 of the output's range at 512 channels, tiles of 4; the bound is 1e-5.
-_MAX_CHANNELS = {2: 8192, 4: 2048}
 _CHANNELS_AT_ONCE = 512  # 36 x 9 x 809 is the largest product that OpenBLAS computes on one thread
 _FEWEST_BYTES = 1 << 20
 """The bytes of transformed weights that every model may have."""
@@ -83,7 +87,7 @@ class WinogradConvPass(FunctionPass):
             return
         target, weights = target_of(ctx), weights_of(ctx)
         convolutions = [op for op in func.walk() if isinstance(op, graph.ConvOp) and is_eligible(op)]
-        plans = [_plans(op, self.lanes, target) for op in convolutions]
+        plans = [_plans(op, Situation(target, self.lanes)) for op in convolutions]
         room = None if self.mode == "fast" else max(_FEWEST_BYTES, _constant_bytes(func))
         made: dict[tuple[SSAValue, int], SSAValue] = {}
         for plan in _within(plans, room):
@@ -121,27 +125,21 @@ class _Plan:
     """Bytes by which the weights grow."""
 
 
-def _plans(op: graph.ConvOp, per_cycle: int, target: TargetDescription) -> list[_Plan]:
-    """The plans that are fast enough, best first; `per_cycle` is the multiply-adds of a core in a cycle."""
-    _, blocks, _, _, lanes = (dim.value if dim.is_static else 1 for dim in dims_of(op.x.type))
+def _plans(op: graph.ConvOp, situation: Situation) -> list[_Plan]:
+    """The plans that are fast enough, best first; the one that a user has forced, if any."""
+    _, blocks, _, _, block = (dim.value if dim.is_static else 1 for dim in dims_of(op.x.type))
     _, out_blocks, height, width, _ = (
         dim.value if dim.is_static else WINOGRAD.open_size for dim in dims_of(op.result.type)
     )
-    c, o = blocks * lanes, out_blocks * lanes
+    c, o = blocks * block, out_blocks * block
     direct_bytes = FILTER**2 * c * o * F32_BYTES
-    direct = FILTER**2 * c * o * height * width / per_cycle / WINOGRAD.direct_share
-    direct += weight_cycles(direct_bytes, target)
+    direct = direct_cycles(FILTER**2 * c * o * height * width, direct_bytes, situation)
     plans: list[_Plan] = []
     for tile in TILES:
-        points, tiles = (tile + FILTER - 1) ** 2, ceil(height / tile) * ceil(width / tile)
-        input_steps, result_steps = WINOGRAD.transform_steps(tile)
-        bytes = points * c * o * F32_BYTES
-        cycles = (
-            points * c * o * tiles / per_cycle / WINOGRAD.product_share
-            + tiles * (input_steps * c + result_steps * o) / per_cycle
-            + weight_cycles(bytes, target)
-        )
-        if c <= _MAX_CHANNELS[tile] and cycles < WINOGRAD.worth * direct:
+        bytes = (tile + FILTER - 1) ** 2 * c * o * F32_BYTES
+        cycles = winograd_cycles(tile, (c, o), (height, width), situation)
+        is_fast = c <= MAX_CHANNELS[tile] and cycles < WINOGRAD.worth * direct
+        if forced(op) == f"winograd{tile}" or (not forced(op) and is_fast):
             plans.append(_Plan(op, tile, direct - cycles, bytes - direct_bytes))
     return sorted(plans, key=lambda plan: -plan.saved)
 
@@ -162,7 +160,7 @@ def _within(plans: Iterable[Sequence[_Plan]], room: int | None) -> Iterable[_Pla
     choices = [options for options in plans if options]
     for options in sorted(choices, key=lambda options: -options[0].saved / max(1, options[0].bytes)):
         for plan in options:
-            if room is None or plan.bytes <= room:
+            if room is None or plan.bytes <= room or forced(plan.op):
                 room = None if room is None else room - plan.bytes
                 yield plan
                 break

@@ -46,3 +46,9 @@ func.func @check_offsets_c1_unknown() {
   graph.check_offsets <["p"]> up_to <["?"]>
   func.return
 }
+// -----
+func.func @check_accesses_c1(%f: tensor<2xi64>) {
+  // expected-error: the record is a tensor<3xi64>, its numbers are from 1 on, found number 1 of tensor<2xi64>
+  graph.check_accesses %f number 1 of "x[i]" : tensor<2xi64>
+  func.return
+}

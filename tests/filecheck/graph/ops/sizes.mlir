@@ -16,6 +16,14 @@ func.func @indices(%i: tensor<3x2xi64>) {
   graph.check_indices %i within <["N", 4]> : tensor<3x2xi64>
   func.return
 }
+// CHECK-LABEL: @accesses
+func.func @accesses(%f: tensor<3xi64>, %i: tensor<4xi64>) {
+  // CHECK: graph.check_accesses %f number 2 of "x[i + 1]" : tensor<3xi64>
+  graph.check_accesses %f number 2 of "x[i + 1]" : tensor<3xi64>
+  // CHECK: graph.check_indices %i within <["N"]> of "x[i[k]]" : tensor<4xi64>
+  graph.check_indices %i within <["N"]> of "x[i[k]]" : tensor<4xi64>
+  func.return
+}
 // CHECK-LABEL: @offsets
 func.func @offsets() {
   // CHECK: graph.check_offsets <["p", 2]> up_to <[7, "N - 1"]>

@@ -1,0 +1,196 @@
+"""Strategies to compute convolutions: conditions, estimated cycles, and the choices of users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import ceil, prod
+
+from xdsl.dialects.builtin import StringAttr, f32
+
+from stepwell.dialects import graph
+from stepwell.dialects.costs.layouts import WINOGRAD
+from stepwell.dialects.costs.machine import vectors_of, weight_cycles
+from stepwell.dialects.graph.relations import element_of_value
+from stepwell.dialects.graph_ir.annotations import STRATEGY
+from stepwell.dialects.types import dims_of
+from stepwell.passes.graph.layout.feature_map_layouts import FeatureMapLayout, FeatureMaps
+from stepwell.passes.graph.layout.layout_costs import blocks_cost, is_pointwise, rows_cost
+from stepwell.runtime.files.weights import WeightStore
+from stepwell.runtime.machine.target import F32_BYTES, TargetDescription
+from stepwell.runtime.winograd import FILTER, TILES
+
+# Longer sums have larger errors: 4.2e-6 of the output's range at 512 channels, tiles of 4; the bound is 1e-5.
+MAX_CHANNELS = {2: 8192, 4: 2048}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """The facts besides the op on which strategies depend."""
+
+    target: TargetDescription
+    lanes: int
+    """The f32 lanes of a vector: the channels of a block, and the multiply-adds of a core in a cycle."""
+    winograd: bool = True
+    """Whether Winograd's algorithm may be used."""
+
+    @property
+    def maps(self) -> FeatureMaps:
+        """Feature maps in blocks, to ask for what fits."""
+        return FeatureMaps(FeatureMapLayout(self.lanes, winograd=self.winograd), WeightStore())
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to compute an op."""
+
+    name: str
+    refusal: Callable[[graph.ConvOp, Situation], str | None]
+    """The reason why an op cannot be computed so; None where it can."""
+    cycles: Callable[[graph.ConvOp, Situation], float]
+    """The estimated cycles of a sample on one core, without changes of layouts."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A strategy for an op, with its estimated cycles, or the reason why it does not apply."""
+
+    name: str
+    cycles: float | None
+    refusal: str | None = None
+
+
+def candidates(op: graph.ConvOp, situation: Situation) -> list[Candidate]:
+    """All strategies for an op, in the order of the table."""
+    found: list[Candidate] = []
+    for each in STRATEGIES[graph.ConvOp]:
+        refusal = each.refusal(op, situation)
+        cycles = each.cycles(op, situation) if refusal is None else None
+        found.append(Candidate(each.name, cycles, refusal))
+    return found
+
+
+def forced(op: graph.ConvOp) -> str:
+    """The name of the strategy that a user has chosen for an op; empty without one."""
+    name = op.attributes.get(STRATEGY)
+    return name.data if isinstance(name, StringAttr) else ""
+
+
+def is_in_blocks(name: str) -> bool:
+    """Whether a strategy computes on blocked feature maps."""
+    return name == "blocks" or name.startswith("winograd")
+
+
+def chosen(op: graph.ConvOp | graph.WinogradConvOp) -> str:
+    """The strategy by which an op is computed after the passes of layouts."""
+    if isinstance(op, graph.WinogradConvOp):
+        return f"winograd{op.tile.value.data}"
+    if any(letter.isdigit() for letter in op.kernel_layout.data):
+        return "blocks"
+    return "product" if is_pointwise(op) else "rows"
+
+
+def direct_cycles(op_steps: float, weight_bytes: int, situation: Situation) -> float:
+    """The cycles of multiply-adds in a direct convolution, with the time to read its weights."""
+    computing = op_steps / situation.lanes / WINOGRAD.direct_share
+    return computing + weight_cycles(weight_bytes, situation.target)
+
+
+def winograd_cycles(tile: int, channels: Sequence[int], pixels: Sequence[int], situation: Situation) -> float:
+    """The cycles of a Winograd convolution, of (input, output) channels and (height, width) of results."""
+    (c, o), (height, width) = channels, pixels
+    points, tiles = (tile + FILTER - 1) ** 2, ceil(height / tile) * ceil(width / tile)
+    input_steps, result_steps = WINOGRAD.transform_steps(tile)
+    return (
+        points * c * o * tiles / situation.lanes / WINOGRAD.product_share
+        + tiles * (input_steps * c + result_steps * o) / situation.lanes
+        + weight_cycles(points * c * o * F32_BYTES, situation.target)
+    )
+
+
+def _sizes(op: graph.ConvOp) -> tuple[list[int], list[int], list[int]]:
+    """The (output, input) channels of a group's filters, their points, and the pixels of a result."""
+    filters = [dim.value for dim in dims_of(op.w.type)]
+    pixels = [dim.value if dim.is_static else WINOGRAD.open_size for dim in dims_of(op.result.type)[2:]]
+    return filters[:2], filters[2:], pixels
+
+
+def _direct(op: graph.ConvOp, situation: Situation) -> float:
+    (outputs, inputs), points, pixels = _sizes(op)
+    elements = outputs * inputs * prod(points)
+    return direct_cycles(elements * prod(pixels), elements * F32_BYTES, situation)
+
+
+def _blocks(op: graph.ConvOp, situation: Situation) -> float:
+    return _direct(op, situation) * blocks_cost(op, situation.lanes)
+
+
+def _rows(op: graph.ConvOp, situation: Situation) -> float:
+    return _direct(op, situation) * rows_cost(op, situation.lanes)
+
+
+def _product(op: graph.ConvOp, situation: Situation) -> float:
+    pixels, lanes = prod(_sizes(op)[2]), situation.lanes
+    return _direct(op, situation) * vectors_of(pixels, lanes) * lanes / pixels
+
+
+def _winograd(tile: int, op: graph.ConvOp, situation: Situation) -> float:
+    (outputs, inputs), _, pixels = _sizes(op)
+    return winograd_cycles(tile, (inputs, outputs), pixels, situation)
+
+
+def _not_in_blocks(op: graph.ConvOp, situation: Situation) -> str | None:
+    lanes, maps = situation.lanes, situation.maps
+    (outputs, inputs), groups = _sizes(op)[0], op.groups.value.data
+    if lanes == 1:
+        return "the target has no vectors"
+    if not isinstance(op.w.owner, graph.ConstantOp):
+        return "its filters are computed by the model"
+    if not maps.takes_filters(op) or not maps.wanted.supports(op.result):
+        return "its type or layout has no blocks"
+    if groups > 1 and inputs > 1 and outputs // groups % lanes:
+        return f"{outputs // groups} filters of a group do not fill blocks of {lanes}"
+    if not maps.fits(op.result):
+        return f"{outputs} channels do not fill blocks of {lanes}"
+    return None
+
+
+def _not_by_winograd(tile: int, op: graph.ConvOp, situation: Situation) -> str | None:
+    (_, inputs), points, _ = _sizes(op)
+    text = "x".join(map(str, points))
+    if points != [FILTER] * 2:
+        return f"a window of {text}, Winograd's are 3x3"
+    if {*op.strides.get_values(), *op.dilations.get_values()} != {1}:
+        return f"strides {list(op.strides.get_values())}, dilations {list(op.dilations.get_values())}"
+    if op.groups.value.data > 1:
+        return f"{op.groups.value.data} groups"
+    if element_of_value(op.x) != f32:
+        return f"elements of {element_of_value(op.x)}, Winograd's are f32"
+    if inputs > MAX_CHANNELS[tile]:
+        return f"sums of {inputs} channels round too much, at most {MAX_CHANNELS[tile]}"
+    if not situation.winograd:
+        return "winograd is off"
+    return _not_in_blocks(op, situation)
+
+
+def _not_rows(op: graph.ConvOp, situation: Situation) -> str | None:
+    return "1x1 without strides: a product" if is_pointwise(op) else None
+
+
+def _no_product(op: graph.ConvOp, situation: Situation) -> str | None:
+    return None if is_pointwise(op) else "not 1x1 without strides, in one group"
+
+
+STRATEGIES: Mapping[type[graph.ConvOp], Sequence[Strategy]] = {
+    graph.ConvOp: (
+        Strategy("product", _no_product, _product),
+        Strategy("rows", _not_rows, _rows),
+        Strategy("blocks", _not_in_blocks, _blocks),
+        *(
+            Strategy(f"winograd{tile}", partial(_not_by_winograd, tile), partial(_winograd, tile))
+            for tile in TILES
+        ),
+    )
+}
+"""The strategies of each op that passes of layouts choose from; forms of `linalg_ext` are apart."""
