@@ -127,6 +127,11 @@ PLACEMENT = (
     Step("partition-graph{bind-constants}", "moves each region to a function, which its device compiles"),
     Step("remove-placement", "removes what the later passes of the host do not know"),
 )
+TOKENS = (
+    Step("choose-tokens", "takes logits when their kernel is that of the program without it"),
+    Step("fuse-ops", "makes a kernel of the choice"),
+)
+"""For a second function of a decoder, after all of level 1."""
 WORK = (Step("annotate-work", "counts the work of each kernel, for run --profile only"),)
 KERNELS = (Step("convert-graph-to-linalg", "outlines each kernel as a function on tensors that @main calls"),)
 SHARE = (
@@ -206,6 +211,7 @@ NEEDED = frozenset(
     (
         *(
             "append-to-states",
+            "choose-tokens",
             "convert-coreml-to-graph",
             "convert-paddle-to-graph",
             "convert-onnx-to-graph",
@@ -246,6 +252,7 @@ FROM_MODELS: Mapping[str, str] = {
 """The conversion of each dialect of models to level 1."""
 STATES_PIPELINE = text_of(MODEL[1:])
 """The passes after each of these conversions."""
+TOKENS_PIPELINE = text_of(TOKENS)
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = FROM_MODELS["onnx"], text_of(WORK), text_of(KERNELS)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
 REFERENCE_PIPELINE = text_of(PROGRAM[:4])

@@ -238,7 +238,14 @@ def program_parts(image: ModelImage, options: ExportOptions) -> Parts:
 
 
 def expect_one_target(image: ModelImage) -> None:
-    """Refuse an artifact for several targets. Raises: StepwellError `bad-option`."""
+    """
+    Refuse an artifact for several targets, or with a function for tokens.
+
+    Raises: StepwellError `bad-option`.
+    """
+    if image.greedy is not None:
+        message = "an exported file has one function of a model, and greedy adds another one"
+        raise StepwellError("bad-option", None, message, help="leave --greedy out")
     if len(image.targets) > 1:
         found = ", ".join(entry.variants[0].triple for entry in image.targets)
         message = f"an exported file has the code of one target, and the artifact has that of {found}"

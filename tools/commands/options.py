@@ -252,6 +252,11 @@ def add_states(add_argument: Callable[..., object]) -> None:
         help="code of its own for open dimensions of these sizes (S=1,B=2; given again: another; none: "
         "nothing; default: one new token where states grow)",
     )
+    add_argument(
+        "--greedy",
+        action="store_true",
+        help="also a function of a decoder that returns the most probable tokens: `generate` calls it",
+    )
 
 
 def add_threads(parser: ArgumentParser) -> None:
@@ -325,6 +330,7 @@ def compile_options(args: Namespace) -> CompileOptions:
         states=tuple(args.state),
         capacity=args.capacity,
         specialize=None if args.specialize is None else [each for each in args.specialize if each],
+        greedy=args.greedy,
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
         activations=args.activations,

@@ -86,6 +86,11 @@ class CompileOptions:
     Sizes of open dimensions by name that get code of their own, beside the code for any: `[{"S": 1}]`. None
     for one new token of a model whose states grow, else for none.
     """
+    greedy: bool = field(default=False, metadata=_about("sizes"))
+    """
+    Whether a decoder gets a second function that returns the most probable tokens, not their logits;
+    `generate` calls it at temperature 0.
+    """
     winograd: str = field(default="auto", metadata=_about("numerics"))
     """
     Winograd for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast` whatever the
@@ -252,6 +257,7 @@ class CompileKeywords(TypedDict, total=False):
     states: str | Sequence[str]
     capacity: int | None
     specialize: Sequence[Mapping[str, int]] | None
+    greedy: bool
     winograd: Literal["auto", "fast", "off"]
     activations: Literal["auto", "f32", "int8"]
     memory: Literal["normal", "low"]
@@ -356,7 +362,8 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "unsupported": _one_of(UNSUPPORTED),
     **dict.fromkeys(_LISTS, _NAMES),
     **dict.fromkeys(
-        ("fallback", "use_cache", "profile", "debug_info", "keep_values", "transfer"), _one_of((True, False))
+        ("greedy", "fallback", "use_cache", "profile", "debug_info", "keep_values", "transfer"),
+        _one_of((True, False)),
     ),
     **dict.fromkeys(("processes", "capacity"), _COUNT),
 }
