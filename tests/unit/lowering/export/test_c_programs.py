@@ -141,7 +141,7 @@ int main(void) {
   show("none", tiny_run(&in, &out, &none, &call));
   show("one", tiny_run(&in, &out, &one, &call));
   show("two", tiny_run(&in, &out, &two, &call));
-  for (int status = -9; status < 3; status++) printf("message%d %s\\n", status, tiny_message(status));
+  for (int status = -10; status < 3; status++) printf("message%d %s\\n", status, tiny_message(status));
   return 0;
 }
 """
