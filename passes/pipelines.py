@@ -44,8 +44,8 @@ MODEL = (
     Step("convert-onnx-to-graph", "gives each operator one meaning, whatever the opset of the model"),
     Step("append-to-states", "writes new positions into states before a pass moves the joins of old and new"),
 )
-MARKERS = ("PLUGINS", "BACKENDS")
-"""Steps that stand for passes of plugins and of partitioning."""
+MARKERS = ("PLUGINS", "BACKENDS", "PRECISION")
+"""Steps that stand for passes of plugins and of partitioning, and for that of another precision."""
 PROGRAM = (
     Step("link-prelude", "copies the data types and functions that later passes look up in the module"),
     Step("infer-types", "finds the types that holes stand for, before any other pass needs them"),
@@ -87,6 +87,7 @@ GRAPH = (
     Step("PLUGINS", "runs the passes that plugins require, between two runs of simplify-expr"),
     Step("convert-plugins-to-graph", "lowers the ops of plugins, after whose passes nothing knows them"),
     Step("simplify-expr", "removes what the rewrites since the first time made superfluous", 1),
+    Step("PRECISION", "rounds operands of products, now that nothing is multiplied into weights any more"),
     Step("fold-constant", "computes the weights that were multiplied or joined", 1),
     Step("fold-qdq", "finds what simplification has brought together", 1),
     Step("eliminate-common-subexpr", "computes equal ops once, before they are in different kernels"),
@@ -382,6 +383,8 @@ def graph_steps(
     backend_passes: Sequence[str] = (),
     low_memory: bool = False,
     activations: str = "auto",
+    precision: str = "f32",
+    keep_f32: Sequence[str] = (),
     required: Sequence[str] = (),
     disabled: Container[str] = (),
     device: str = "",
@@ -393,7 +396,8 @@ def graph_steps(
 
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model, after
     `backend_passes` ran; `low_memory` allows no packed weights that are larger than the model's;
-    `activations` are those of `pack-nbits`; passes named in `required` run although their level is higher,
+    `activations` are those of `pack-nbits`; products round their operands to `precision`, but for the nodes
+    that patterns of `keep_f32` name; passes named in `required` run although their level is higher,
     and those of plugins among them run in this order; passes in `disabled` never do. `device` is the module's
     device that computes all that it can, or `""`, after `placement_passes`; with `strict_device` what it
     cannot is an error.
@@ -412,6 +416,8 @@ def graph_steps(
             steps += _partition_steps(backends)
             steps += [Step(text, "gives other devices their ops") for text in placement_passes]
             steps += _placement_steps(device, strict_device)
+        elif step.name == "PRECISION":
+            steps += _precision_steps(precision, keep_f32)
         elif step.name == "PLUGINS":
             steps += [
                 Step(name, "a plugin's") for name in required if name not in disabled and not is_ours(name)
@@ -437,6 +443,16 @@ def _partition_steps(backends: Sequence[str]) -> list[Step]:
     words = {"BACKENDS": ",".join(backends)}
     merges = [_filled_in(merge, {"BACKEND": name}) for name in backends]
     return [*merges, *(_filled_in(step, words) for step in rest)] if backends else []
+
+
+def _precision_steps(precision: str, keep: Sequence[str]) -> list[Step]:
+    """The pass for products of less than f32, and the fold of the weights that it casts."""
+    if precision == "f32":
+        return []
+    kept = ",".join(f'"{pattern}"' for pattern in keep)
+    text = f"to-mixed-precision{{dtype={precision} operands=true{f' keep={kept}' if kept else ''}}}"
+    cast = Step("fold-constant", "computes the weights of 16 bits")
+    return [Step(text, "rounds what products read"), cast]
 
 
 def _placement_steps(device: str, strict: bool) -> list[Step]:

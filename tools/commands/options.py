@@ -6,7 +6,7 @@ import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -25,6 +25,7 @@ from stepwell.tools.driver.options import (
     MEMORY,
     OPT_LEVELS,
     OPTION_GROUPS,
+    PRECISIONS,
     STARTS,
     WINOGRAD,
     CompileOptions,
@@ -125,6 +126,19 @@ def add_compile_options(parser: ArgumentParser) -> None:
         default="auto",
         help="int8: products with weights of 2, 4 or 8 bits take bytes, a scale for each block of a row; "
         "auto: more than four rows do, where MatMulNBits has accuracy level 4 (default: auto)",
+    )
+    group_of["precision"].add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default="f32",
+        help="the operands of products: bf16 and f16 sum in f32 (default: f32)",
+    )
+    group_of["keep_f32"].add_argument(
+        "--keep-f32",
+        action="append",
+        default=[],
+        metavar="NODE[,NODE…]",
+        help="nodes of the model that stay f32, by name or pattern with `*` (given again: more)",
     )
     group_of["memory"].add_argument(
         "--memory",
@@ -311,6 +325,11 @@ def input_shapes(args: Namespace) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def names_of(given: Sequence[str]) -> list[str]:
+    """The names in options that may be given again, and list several."""
+    return [name for text in given for name in text.split(",") if name]
+
+
 def compile_options(args: Namespace) -> CompileOptions:
     """The compile options of parsed arguments; also loads the plugins of `--load`."""
     load_plugins(args)
@@ -334,6 +353,8 @@ def compile_options(args: Namespace) -> CompileOptions:
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
         activations=args.activations,
+        precision=args.precision,
+        keep_f32=tuple(names_of(args.keep_f32)),
         memory=args.memory,
         executor=args.executor,
         backends=args.backend,

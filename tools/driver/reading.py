@@ -112,7 +112,7 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
 
 _OF_LEVEL_1 = (
     *("specialize", "input_shapes", "states", "capacity", "greedy", "backends", "disabled_passes"),
-    *("required_passes", "opt_level", "winograd", "activations"),
+    *("required_passes", "opt_level", "winograd", "activations", "precision", "keep_f32"),
 )
 
 
