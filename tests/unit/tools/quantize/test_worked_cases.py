@@ -111,7 +111,7 @@ def test_refusals_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_written_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     onnx.save(CONV, tmp_path / "m.onnx")
-    np.savez(tmp_path / "d.npz", **SAMPLES)
+    np.savez(tmp_path / "d.npz", x=SAMPLES["x"])
     asked = ["quantize", str(tmp_path / "m.onnx"), "--data", str(tmp_path / "d.npz"), "--keep-size"]
     asked += ["--metric", "sqnr", "--accuracy-drop", "300dB", "-o", str(tmp_path / "q.onnx")]
     assert cli.main(asked) == 1
