@@ -44,8 +44,8 @@ MODEL = (
     Step("convert-onnx-to-graph", "gives each operator one meaning, whatever the opset of the model"),
     Step("append-to-states", "writes new positions into states before a pass moves the joins of old and new"),
 )
-MARKERS = ("PLUGINS", "BACKENDS")
-"""Steps that stand for passes of plugins and of partitioning."""
+MARKERS = ("PLUGINS", "BACKENDS", "PRECISION")
+"""Steps that stand for passes of plugins and of partitioning, and for that of another precision."""
 PROGRAM = (
     Step("link-prelude", "copies the data types and functions that later passes look up in the module"),
     Step("infer-types", "finds the types that holes stand for, before any other pass needs them"),
@@ -87,6 +87,7 @@ GRAPH = (
     Step("PLUGINS", "runs the passes that plugins require, between two runs of simplify-expr"),
     Step("convert-plugins-to-graph", "lowers the ops of plugins, after whose passes nothing knows them"),
     Step("simplify-expr", "removes what the rewrites since the first time made superfluous", 1),
+    Step("PRECISION", "rounds operands of products, now that nothing is multiplied into weights any more"),
     Step("fold-constant", "computes the weights that were multiplied or joined", 1),
     Step("fold-qdq", "finds what simplification has brought together", 1),
     Step("eliminate-common-subexpr", "computes equal ops once, before they are in different kernels"),
@@ -127,6 +128,11 @@ PLACEMENT = (
     Step("partition-graph{bind-constants}", "moves each region to a function, which its device compiles"),
     Step("remove-placement", "removes what the later passes of the host do not know"),
 )
+TOKENS = (
+    Step("choose-tokens", "takes logits when their kernel is that of the program without it"),
+    Step("fuse-ops", "makes a kernel of the choice"),
+)
+"""For a second function of a decoder, after all of level 1."""
 WORK = (Step("annotate-work", "counts the work of each kernel, for run --profile only"),)
 KERNELS = (Step("convert-graph-to-linalg", "outlines each kernel as a function on tensors that @main calls"),)
 SHARE = (
@@ -207,6 +213,7 @@ NEEDED = frozenset(
     (
         *(
             "append-to-states",
+            "choose-tokens",
             "convert-coreml-to-graph",
             "convert-paddle-to-graph",
             "convert-onnx-to-graph",
@@ -247,6 +254,7 @@ FROM_MODELS: Mapping[str, str] = {
 """The conversion of each dialect of models to level 1."""
 STATES_PIPELINE = text_of(MODEL[1:])
 """The passes after each of these conversions."""
+TOKENS_PIPELINE = text_of(TOKENS)
 FROM_ONNX, WORK_PIPELINE, TO_KERNELS = FROM_MODELS["onnx"], text_of(WORK), text_of(KERNELS)
 PROGRAM_PIPELINE, BYTECODE_PIPELINE = text_of(PROGRAM), text_of(BYTECODE)
 REFERENCE_PIPELINE = text_of(PROGRAM[:4])
@@ -377,6 +385,8 @@ def graph_steps(
     low_memory: bool = False,
     activations: str = "auto",
     strategies: Sequence[str] = (),
+    precision: str = "f32",
+    keep_f32: Sequence[str] = (),
     required: Sequence[str] = (),
     disabled: Container[str] = (),
     device: str = "",
@@ -388,9 +398,10 @@ def graph_steps(
 
     Args: `winograd` is `off`, or a mode of `winograd-conv`; `backends` take their part of the model, after
     `backend_passes` ran; `low_memory` allows no packed weights that are larger than the model's;
-    `activations` are those of `pack-nbits`, `strategies` those of `force-strategies`; passes named in
-    `required` run although their level is higher, and those of plugins among them run in this order; passes
-    in `disabled` never do. `device` is the module's device that computes all that it can, or `""`, after
+    `activations` are those of `pack-nbits`, `strategies` those of `force-strategies`; products round their
+    operands to `precision`, but for the nodes that patterns of `keep_f32` name; passes named in `required` run
+    although their level is higher, and those of plugins among them run in this order; passes in `disabled`
+    never do. `device` is the module's device that computes all that it can, or `""`, after
     `placement_passes`; with `strict_device` what it cannot is an error.
     Raises: StepwellError `bad-option` for `winograd` "fast", or such a strategy, where `winograd-conv` does
     not run.
@@ -408,6 +419,8 @@ def graph_steps(
             steps += _partition_steps(backends)
             steps += [Step(text, "gives other devices their ops") for text in placement_passes]
             steps += _placement_steps(device, strict_device)
+        elif step.name == "PRECISION":
+            steps += _precision_steps(precision, keep_f32)
         elif step.name == "PLUGINS":
             steps += [
                 Step(name, "a plugin's") for name in required if name not in disabled and not is_ours(name)
@@ -455,6 +468,16 @@ def _partition_steps(backends: Sequence[str]) -> list[Step]:
     words = {"BACKENDS": ",".join(backends)}
     merges = [_filled_in(merge, {"BACKEND": name}) for name in backends]
     return [*merges, *(_filled_in(step, words) for step in rest)] if backends else []
+
+
+def _precision_steps(precision: str, keep: Sequence[str]) -> list[Step]:
+    """The pass for products of less than f32, and the fold of the weights that it casts."""
+    if precision == "f32":
+        return []
+    kept = ",".join(f'"{pattern}"' for pattern in keep)
+    text = f"to-mixed-precision{{dtype={precision} operands=true{f' keep={kept}' if kept else ''}}}"
+    cast = Step("fold-constant", "computes the weights of 16 bits")
+    return [Step(text, "rounds what products read"), cast]
 
 
 def _placement_steps(device: str, strict: bool) -> list[Step]:

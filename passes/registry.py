@@ -83,6 +83,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, *tuple[str, ...]]]] = {
     },
     "passes.graph.states": {
         "append-to-states": ("write what a call adds to a growing state in place",),
+        "choose-tokens": ("return the most probable tokens of a decoder in place of its logits",),
         "group-heads": ("let heads that share keys read them from a state once",),
         "bind-states": ("let inputs and outputs be states, which live between calls",),
     },

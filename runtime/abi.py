@@ -71,6 +71,7 @@ class EntryStatus(IntEnum):
     BAD_ALIGNMENT = -5
     WRONG_CPU = -6
     NO_WEIGHTS = -7
+    STATE_FULL = -8
 
 
 ENTRY_MESSAGES: dict[EntryStatus, str] = {
@@ -81,6 +82,7 @@ ENTRY_MESSAGES: dict[EntryStatus, str] = {
     EntryStatus.BAD_ALIGNMENT: "bad-alignment: workspace or weights do not begin at a multiple of 64",
     EntryStatus.WRONG_CPU: "wrong-cpu: this CPU lacks features that the code uses",
     EntryStatus.NO_WEIGHTS: "no-weights: the weights are missing, or are not those of the model",
+    EntryStatus.STATE_FULL: "state-full: growing states have no room for so many more positions",
 }
 """The messages of these statuses."""
 FAILED_CHECK = -(1 << 16)

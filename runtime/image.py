@@ -25,6 +25,11 @@ VERSION = "main["
 """The beginning of the names of functions that `main` is for fixed sizes: `main[S=1]`."""
 TARGET = "main for "
 """The beginning of the names of functions that `main` is for other targets, in order of preference."""
+GREEDY = "tokens"
+"""
+The name of the function that `main` is with the most probable tokens in place of logits; after it come
+`tokens[S=1]` and the like, as after `main`.
+"""
 LIBRARY = "functions of the library"
 """The key in a library's summary of the names of its functions; others have `main` or a program."""
 NATIVE = "native functions"
@@ -188,6 +193,15 @@ class ModelImage(NamedTuple):
     def versions(self) -> Mapping[str, Entry]:
         """The functions for fixed sizes, which calls of these sizes run instead of `main`."""
         return {name: entry for name, entry in self.functions.items() if name.startswith(VERSION)}
+
+    @property
+    def greedy(self) -> ModelImage | None:
+        """The image whose `main` returns tokens in place of logits, on the same states."""
+        if GREEDY not in self.functions or self.is_library:
+            return None
+        own = {n: entry for n, entry in self.functions.items() if n == GREEDY or n.startswith(f"{GREEDY}[")}
+        functions = {name.replace(GREEDY, MAIN, 1): entry for name, entry in own.items()}
+        return self._replace(functions=functions, buffers=())
 
     @property
     def targets(self) -> tuple[Entry, ...]:

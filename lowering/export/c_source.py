@@ -195,7 +195,11 @@ class _Source:
         hidden = 1 + bool(interface.published) + bool(entry.slots)
         inputs = len(interface.inputs)
         args = main.body.block.args[hidden : hidden + inputs + len(interface.outputs)]
-        return [c_type(arg.type, const=number < inputs) for number, arg in enumerate(args)]
+        written = {state.input for state in interface.states if state.is_in_place}
+        return [
+            c_type(arg.type, const=number < inputs and number not in written)
+            for number, arg in enumerate(args)
+        ]
 
     def _offsets(self, globals: Sequence[emitc.GlobalOp]) -> dict[str, str]:
         """The expression for each weight in memory of the caller's."""

@@ -40,6 +40,13 @@ _WEIGHTS = """\
   if (@FILE@_check_weights(weights, @UPPER@_WEIGHT_BYTES) != STEPWELL_OK)
     return failed("these are the weights of another model");
 """
+_STATES = """\
+  @NAME@_states states;
+  void *memory = allocate(NULL, 0, @NAME@_states_bytes(@DIMS@));
+"""
+_PLACED = """\
+  if (@NAME@_states_init(&states, memory@DIMS@) != STEPWELL_OK) return failed("no memory for states");
+"""
 _CALL = """\
   if (!@FILE@_supported()) return failed("this CPU lacks what the code needs");
   if (bytes < 0) return failed(@NAME@_message((int32_t)bytes));
@@ -56,26 +63,33 @@ def example_program(name: str, entry: Entry, weights: str, file: str) -> str:
 
     Args: `weights` is their place, `embed` or `file`; `file` is the name of header and weights.
     """
-    interface, symbols = entry.interface, caller_symbols(entry)
-    inputs = identifiers([spec.name for spec in interface.inputs])
-    outputs = identifiers([spec.name for spec in interface.outputs])
-    sizes = {symbol: 1 for spec in interface.inputs for dim in spec.dims for symbol in dim.symbols()}
+    interface, symbols = entry.interface.public, caller_symbols(entry)
+    has_states = bool(entry.interface.states)
+    inputs = _members(interface.inputs, entry.interface.inputs)
+    outputs = _members(interface.outputs, entry.interface.outputs)
+    sizes = {symbol: 1 for spec in entry.interface.inputs for dim in spec.dims for symbol in dim.symbols()}
     made = [is_allocated(spec, interface) for spec in interface.outputs]
     out = [("&" if is_made else "") + f"out_{each}" for each, is_made in zip(outputs, made, strict=True)]
     arguments = ["&in", "&out", *(["&dims"] if symbols else [])]
-    arguments += [*(["&shapes"] if interface.published else []), "&call"]
+    arguments += [*(["&shapes"] if interface.published else []), *(["&states"] if has_states else [])]
+    arguments.append("&call")
+    call = "step" if has_states else "run"
+    given = [f".{each} = in_{each}" if has_states else f"in_{each}" for each in inputs]
+    taken = [f".{n} = {each}" if has_states else each for n, each in zip(outputs, out, strict=True)]
     body = [
-        f"  {name}_inputs in = {{{', '.join(f'in_{each}' for each in inputs) or '0'}}};",
-        f"  {name}_outputs out = {{{', '.join(out) or '0'}}};",
+        f"  {name}_inputs in = {{{', '.join(given) or '0'}}};",
+        f"  {name}_outputs out = {{{', '.join(taken) or '0'}}};",
         *([f"  {name}_dims dims = {{{', '.join('1' for _ in symbols)}}};"] if symbols else []),
         *([f"  {name}_shapes shapes;"] if interface.published else []),
         f"  {name}_call call;",
         f"  int64_t bytes = {name}_workspace_bytes({'&dims' if symbols else ''});",
         "  int32_t status;",
+        *([_STATES.rstrip().replace("@DIMS@", "&dims" if symbols else "")] if has_states else []),
         *([_WEIGHTS.rstrip()] if weights == "file" else []),
         *[_filled(spec, each) for spec, each in zip(interface.inputs, inputs, strict=True)],
         _CALL + ("  call.weights = weights;" if weights == "file" else "  (void)argc, (void)argv;"),
-        f"  status = {name}_run({', '.join(arguments)});",
+        *([_PLACED.rstrip().replace("@DIMS@", ", &dims" if symbols else "")] if has_states else []),
+        f"  status = {name}_{call}({', '.join(arguments)});",
         f"  if (status != STEPWELL_OK) return failed({name}_message(status));",
         *[_shown(each) for each, is_made in zip(outputs, made, strict=True) if not is_made],
         "  return 0;",
@@ -92,6 +106,12 @@ def example_program(name: str, entry: Entry, weights: str, file: str) -> str:
         ]
     )
     return text.replace("@NAME@", name).replace("@FILE@", file).replace("@UPPER@", file.upper())
+
+
+def _members(specs: Sequence[TensorSpec], all: Sequence[TensorSpec]) -> list[str]:
+    """The members of a struct for some of its arrays."""
+    names = dict(zip([spec.name for spec in all], identifiers([spec.name for spec in all]), strict=True))
+    return [names[spec.name] for spec in specs]
 
 
 def _arrays(

@@ -19,6 +19,7 @@ from stepwell.lowering.export.ffi import FfiEntry, ffi_code, is_function
 from stepwell.lowering.export.header import HeaderFacts, header_text
 from stepwell.lowering.export.names import caller_symbols, checked_name, default_name
 from stepwell.lowering.export.parts import Chunk, Parts, weight_chunks
+from stepwell.lowering.export.states_header import expect_zero_states
 from stepwell.lowering.export.threads_header import THREADS_HEADER
 from stepwell.lowering.export.wasm.wasm_files import WasmModel, wasm_files
 from stepwell.lowering.export.weights_check import weights_check_code
@@ -145,6 +146,7 @@ def wasm_model(image: ModelImage, options: ExportOptions) -> WasmModel:
     functions = image.functions if image.is_library else {"": image.main}
     for function, entry in functions.items():
         expect_function(function, entry, options)
+        expect_no_states(entry, "modules of WebAssembly")
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = image.weights if image.is_library else [image.weights[n] for n in image.main.weights]
@@ -240,6 +242,7 @@ def program_parts(image: ModelImage, options: ExportOptions, program: Program) -
     """The code of a program that runs a model under an emulator. Raises: as `export_image`."""
     entry, variant = image.main, variant_of(image.main)
     expect_exportable(entry, options)
+    expect_no_states(entry, "programs for an emulator")
     if image.weight_check is not None:
         image.weight_check.wait()
     arrays = [image.weights[number] for number in entry.weights]
@@ -248,7 +251,14 @@ def program_parts(image: ModelImage, options: ExportOptions, program: Program) -
 
 
 def expect_one_target(image: ModelImage) -> None:
-    """Refuse an artifact for several targets. Raises: StepwellError `bad-option`."""
+    """
+    Refuse an artifact for several targets, or with a function for tokens.
+
+    Raises: StepwellError `bad-option`.
+    """
+    if image.greedy is not None:
+        message = "an exported file has one function of a model, and greedy adds another one"
+        raise StepwellError("bad-option", None, message, help="leave --greedy out")
     if len(image.targets) > 1:
         found = ", ".join(entry.variants[0].triple for entry in image.targets)
         message = f"an exported file has the code of one target, and the artifact has that of {found}"
@@ -291,10 +301,7 @@ def expect_exportable(entry: Entry, options: ExportOptions) -> None:
     if entry.timed:
         message = "the model records the times of its kernels, which only a run of Stepwell's reads"
         raise StepwellError("bad-option", None, message, help="compile it without profile")
-    if states := entry.interface.states:
-        message = f"the model keeps the state {states[0].name!r} between calls, and functions for C keep none"
-        help = "a .stepwell file has states; without the mark graph.state it is an input and an output"
-        raise StepwellError("unsupported-interface", None, message, help=help)
+    expect_zero_states(entry)
     for kind, specs in (("input", entry.interface.inputs), ("output", entry.interface.outputs)):
         for spec in specs:
             if spec.is_object or spec.dtype.kind == "c":
@@ -315,8 +322,18 @@ def expect_function(function: str, entry: Entry, options: ExportOptions) -> None
     """Refuse a function that programs in C cannot call, by its name in a library."""
     try:
         expect_exportable(entry, options)
+        if function:
+            expect_no_states(entry, "functions of a library")
     except StepwellError as error:
         raise (error.at(f"function {function!r} of the library") if function else error) from None
+
+
+def expect_no_states(entry: Entry, kind: str) -> None:
+    """Refuse states where no caller keeps them. Raises: StepwellError `unsupported-interface`."""
+    if states := entry.interface.states:
+        message = f"the model keeps the state {states[0].name!r} between calls, and {kind} keep none"
+        help = "a .stepwell file and files for C have states; without the mark graph.state it is an input "
+        raise StepwellError("unsupported-interface", None, message, help=f"{help}and an output")
 
 
 def expect_stack(stack: int, options: ExportOptions) -> None:

@@ -9,6 +9,7 @@ from stepwell.lowering.export.cpu_check import CPUID, needs_cpuid, supported_fun
 from stepwell.lowering.export.elf_parts import pool_links
 from stepwell.lowering.export.entry_object import is_allocated
 from stepwell.lowering.export.names import caller_symbols, identifiers
+from stepwell.lowering.export.states_header import states_text
 from stepwell.lowering.kernels.exported_pool import POOL_BYTES
 from stepwell.runtime.abi import ARENA_ALIGNMENT, EntryStatus
 from stepwell.runtime.image import Entry
@@ -125,7 +126,7 @@ def _function(entry: Entry, facts: HeaderFacts, call: str) -> list[str]:
     parts.append(_struct(f"{name}_inputs", interface.inputs, "const {type} *{name}"))
     allocated = ["{type} *" + "*" * is_allocated(spec, interface) + "{name}" for spec in interface.outputs]
     parts += [_struct(f"{name}_outputs", interface.outputs, allocated), call, ""]
-    return [*parts, _functions(entry, facts, symbols)]
+    return [*parts, _functions(entry, facts, symbols) + states_text(name, entry, C_TYPES)]
 
 
 def _constants(entry: Entry, facts: HeaderFacts) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
+from stepwell.dialects import emitc
+from stepwell.dialects.emitc import expressions
 from stepwell.dialects.ir_builder import Index
 from stepwell.dialects.tensor_ir.memref_views import collapsed, expanded, groups_of, kept_dims, mixed_numbers
 from stepwell.lowering.loops_to_emitc.memory import moved
@@ -76,21 +79,35 @@ class ReinterpretCastLowering(ViewPattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.ReinterpretCastOp, rewriter: PatternRewriter) -> None:
-        """Offset the pointer; sizes and strides are the op's."""
+        """Offset the pointer; sizes and strides are the op's, and may leave gaps."""
         source, code = self.state.layout(op.source, op), Code.before(op)
         (offset,) = _extents(code, op.static_offsets, op.offsets)
         sizes = _extents(code, op.static_sizes, op.sizes)
         strides = _extents(code, op.static_strides, op.strides)
-        expected: Index | None = 1
-        is_dense = True
-        for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
-            is_dense = is_dense and (stride == expected or expected is None or size == 1)
-            known = isinstance(size, int) and isinstance(expected, int)
-            expected = expected * size if known else None  # pyright: ignore
+        is_dense = all(
+            size == 1 or _product([stride]) == _product(sizes[number + 1 :])
+            for number, (size, stride) in enumerate(zip(sizes, strides, strict=True))
+        )
         pointer = moved(code, op.source, offset)
         self.finish(
             op, code, pointer, Layout(source.element, tuple(sizes), tuple(strides), is_dense), rewriter
         )
+
+
+def _product(values: Sequence[Index]) -> tuple[int, Counter[SSAValue]]:
+    """The product of values as a number and other factors, however they were multiplied."""
+    number, others = 1, Counter[SSAValue]()
+    for value in values:
+        if isinstance(value, int):
+            number *= value
+        elif isinstance(op := value.owner, expressions.MulOp):
+            inner, more = _product(op.operands)
+            number, others = number * inner, others + more
+        elif isinstance(op, emitc.ConstantOp) and isinstance(attr := op.value, IntegerAttr):
+            number *= attr.value.data
+        else:
+            others[value] += 1
+    return number, others
 
 
 class CollapseShapeLowering(ViewPattern):

@@ -12,7 +12,7 @@ from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.sessions.sampling import Sampler, Sampling
-from stepwell.runtime.sessions.session import Session
+from stepwell.runtime.sessions.session import Session, SessionModel
 
 Finish = Literal["eos", "stop", "length", "capacity"]
 TOKENS = "input_ids"
@@ -66,6 +66,7 @@ def generate(
     session = model if isinstance(model, Session) else _session_of(model)
     step = _Step(session)
     so_far = step.checked(ids)
+    greedy = session.greedy() if temperature == 0 and repetition_penalty == 1 else None
     ends = {eos} if isinstance(eos, int) else set(eos)
     stops = [list(each) for each in stop if len(each)]
     made: list[int] = []
@@ -73,9 +74,9 @@ def generate(
     new: Sequence[int] = so_far
     while True:
         start = perf_counter()
-        logits = step(new)
+        found = step(new) if greedy is None else step.token(greedy, new)
         seconds.append(perf_counter() - start)
-        token = sampler.choose(logits, so_far)
+        token = found if isinstance(found, int) else sampler.choose(found, so_far)
         made.append(token)
         so_far = [*so_far, token] if repetition_penalty != 1 else so_far
         if on_token is not None:
@@ -138,6 +139,12 @@ class _Step:
         outputs = self._session(np.array([ids], self._input.dtype))
         logits = outputs[self._output] if isinstance(outputs, tuple) else outputs
         return logits.reshape(-1, logits.shape[-1])[-1]
+
+    def token(self, greedy: Session[SessionModel], ids: Sequence[int]) -> int:
+        """The most probable token after the last one. Raises: StepwellError as of a session."""
+        outputs = greedy(np.array([ids], self._input.dtype))
+        tokens = outputs[self._output] if isinstance(outputs, tuple) else outputs
+        return int(tokens.reshape(-1)[-1])
 
     def has_room(self) -> bool:
         """Whether the session can read one more token."""

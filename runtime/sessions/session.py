@@ -81,6 +81,14 @@ class Session(Generic[M]):
         """The most positions of growing states. Raises: StepwellError `bad-option` if none grows."""
         return self._states.capacity
 
+    def greedy(self) -> Session[SessionModel] | None:
+        """
+        The session on the same states whose calls return the most probable tokens in place of logits; None
+        for a model compiled without `greedy`.
+        """
+        model: SessionModel | None = getattr(self.model, "greedy", None)
+        return None if model is None else Session(model, self._states)
+
     def rewind(self, positions: int) -> None:
         """
         Forget the last positions of growing states: other ones may follow.

@@ -26,6 +26,19 @@ class StatefulModel(CompiledModel):
         self._input_names = tuple(spec.name for spec in self.interface.inputs)
         self._output_names = tuple(spec.name for spec in self.interface.outputs)
         self._states = self.new_states({})
+        self._greedy: StatefulModel | None = None
+
+    @property
+    def greedy(self) -> StatefulModel | None:
+        """
+        The model that returns the most probable tokens in place of logits, on the same states; None where the
+        program was compiled without it.
+        """
+        if self._greedy is None and (image := self.image.greedy) is not None:
+            self._greedy = StatefulModel(image, threads=self.threads)
+        if self._greedy is not None and self._greedy.threads != self.threads:
+            self._greedy.threads = self.threads
+        return self._greedy
 
     def __reduce__(self) -> tuple[Callable[[bytes, int], CompiledModel], tuple[bytes, int]]:
         """Copies and pickles begin with the initial states."""

@@ -77,7 +77,7 @@ def _loaded_library(path: str | os.PathLike[str], threads: int | None) -> Compil
     if any(entry.callees for entry in image.functions.values()):
         message = "the library calls functions of the program that it is in"
         raise StepwellError("needs-host", str(path), message, help="compile the model to a .stepwell file")
-    return _library(image, threads) if image.is_library else CompiledModel(image, threads=threads)
+    return _library(image, threads) if image.is_library else model_of(image, threads=threads)
 
 
 def _library(image: ModelImage, threads: int | None) -> CompiledModel:

@@ -66,12 +66,18 @@ class OutputDifference(NamedTuple):
 
 
 def differences_from_reference(
-    path: Path, feeds: Mapping[str, object], outputs: Mapping[str, Array], *, requantized: bool = False
+    path: Path,
+    feeds: Mapping[str, object],
+    outputs: Mapping[str, Array],
+    *,
+    requantized: bool = False,
+    narrow: bool = False,
 ) -> list[OutputDifference]:
     """
     Each output compared with that of the reference evaluator, or of the graph in numpy.
 
-    Args: `requantized` is whether an accelerator computed scales in integers (`is_requantized`).
+    Args: `requantized` is whether an accelerator computed scales in integers (`is_requantized`);
+    `narrow` is whether products took operands of 16 bits.
     Raises: StepwellError `no-reference` when `path` is a model that the reference evaluator cannot run.
     """
     if path.suffix == ".onnx":
@@ -83,7 +89,7 @@ def differences_from_reference(
     found: list[OutputDifference] = []
     for (name, array), reference in zip(outputs.items(), references, strict=True):
         wanted = np.asarray(reference)
-        allowed = allowed_of_model(wanted.dtype, quantized=quantized, requantized=requantized)
+        allowed = allowed_of_model(wanted.dtype, quantized=quantized, requantized=requantized, narrow=narrow)
         unit = "steps" if wanted.dtype.kind in "biu" else "of the range"
         found.append(OutputDifference(name, relative_difference(array, wanted), allowed, unit))
     return found

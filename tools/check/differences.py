@@ -20,6 +20,8 @@ for a single element, which has no range.
 # Sums of a few hundred terms in another order, relative to the range.
 _ROUNDING: Mapping[str, float] = {"float64": 1e-12, "float32": 2e-5, "float16": 5e-3, "bfloat16": 4e-2}
 _APPROXIMATE = 4e-2
+_NARROW = 3e-2
+"""What products of operands with eight bits of mantissa add up to in a network."""
 _MODEL = 1e-4
 """What roundings of a whole model add up to, whose outputs may be of a finer type than its inner values."""
 
@@ -95,16 +97,18 @@ def allowed_difference(
 
 
 def allowed_of_model(
-    dtype: np.dtype[np.generic], *, quantized: bool = False, requantized: bool = False
+    dtype: np.dtype[np.generic], *, quantized: bool = False, requantized: bool = False, narrow: bool = False
 ) -> float:
     """
     The greatest `relative_difference` of a model's output from the reference's that rounding explains.
 
     Args: `quantized` is for a model that rounds to integers itself, whose sums may come out a step apart;
     `requantized` for code that computes the scales of a quantized model in integers, as accelerators do: each
-    layer may be a step apart, and later ones have that in all digits.
+    layer may be a step apart, and later ones have that in all digits; `narrow` for products of 16-bit
+    operands.
     """
     if dtype.kind in "iu":
         return float(quantized)
     numerics = Numerics.QUANTIZED if requantized and quantized else Numerics.ROUNDING
-    return allowed_difference(dtype, numerics, of_model=True)
+    allowed = allowed_difference(dtype, numerics, of_model=True)
+    return max(allowed, _NARROW) if narrow else allowed

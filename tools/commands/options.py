@@ -6,7 +6,7 @@ import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -25,6 +25,7 @@ from stepwell.tools.driver.options import (
     MEMORY,
     OPT_LEVELS,
     OPTION_GROUPS,
+    PRECISIONS,
     STARTS,
     WINOGRAD,
     CompileOptions,
@@ -132,6 +133,19 @@ def add_compile_options(parser: ArgumentParser) -> None:
         default="auto",
         help="int8: products with weights of 2, 4 or 8 bits take bytes, a scale for each block of a row; "
         "auto: more than four rows do, where MatMulNBits has accuracy level 4 (default: auto)",
+    )
+    group_of["precision"].add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default="f32",
+        help="the operands of products: bf16 and f16 sum in f32 (default: f32)",
+    )
+    group_of["keep_f32"].add_argument(
+        "--keep-f32",
+        action="append",
+        default=[],
+        metavar="NODE[,NODE…]",
+        help="nodes of the model that stay f32, by name or pattern with `*` (given again: more)",
     )
     group_of["memory"].add_argument(
         "--memory",
@@ -259,6 +273,11 @@ def add_states(add_argument: Callable[..., object]) -> None:
         help="code of its own for open dimensions of these sizes (S=1,B=2; given again: another; none: "
         "nothing; default: one new token where states grow)",
     )
+    add_argument(
+        "--greedy",
+        action="store_true",
+        help="also a function of a decoder that returns the most probable tokens: `generate` calls it",
+    )
 
 
 def add_threads(parser: ArgumentParser) -> None:
@@ -313,6 +332,11 @@ def input_shapes(args: Namespace) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def names_of(given: Sequence[str]) -> list[str]:
+    """The names in options that may be given again, and list several."""
+    return [name for text in given for name in text.split(",") if name]
+
+
 def compile_options(args: Namespace) -> CompileOptions:
     """The compile options of parsed arguments; also loads the plugins of `--load`."""
     load_plugins(args)
@@ -332,10 +356,13 @@ def compile_options(args: Namespace) -> CompileOptions:
         states=tuple(args.state),
         capacity=args.capacity,
         specialize=None if args.specialize is None else [each for each in args.specialize if each],
+        greedy=args.greedy,
         profile=getattr(args, "profile", False),
         winograd=args.winograd,
         strategies=tuple(args.strategy),
         activations=args.activations,
+        precision=args.precision,
+        keep_f32=tuple(names_of(args.keep_f32)),
         memory=args.memory,
         executor=args.executor,
         backends=args.backend,

@@ -13,6 +13,7 @@ from stepwell.tools.commands.options import (
     compile_options,
     expect_full_start,
     load_plugins,
+    names_of,
     positive,
 )
 from stepwell.tools.driver.options import check_suffix, expect_source
@@ -67,13 +68,6 @@ def _add_data(parser: ArgumentParser) -> None:
 
 def _add_numbers(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("numbers", "which layers are quantized, and by which ranges")
-    group.add_argument(
-        "--keep-f32",
-        action="append",
-        default=[],
-        metavar="NODE[,NODE…]",
-        help="nodes that stay in f32, by name or pattern (given again: more)",
-    )
     group.add_argument(
         "--only", action="append", default=[], metavar="NODE[,NODE…]", help="the only nodes to quantize"
     )
@@ -150,7 +144,8 @@ def run(args: Namespace) -> int:
     from stepwell.tools.quantize.report import summary_lines
 
     keywords = {name: getattr(args, name) for name in _OPTIONS}
-    keywords |= {"keep_f32": _names(args.keep_f32), "only": _names(args.only)}
+    keywords |= {"keep_f32": names_of(args.keep_f32), "only": names_of(args.only)}
+    args.keep_f32 = []  # of what is quantized: the model that measures has no other precision
     keywords |= {"rank": args.report is not None, "compile": compile_options(args)}
     made = quantized(
         args.model,
@@ -166,8 +161,3 @@ def run(args: Namespace) -> int:
     args.facts |= made.report.to_json() | {"file": str(args.output)}
     print(*summary_lines(made.report, args.output.name), sep="\n")
     return 0
-
-
-def _names(given: list[str]) -> list[str]:
-    """The names in options that may be given again, and list several."""
-    return [name for text in given for name in text.split(",") if name]

@@ -189,7 +189,10 @@ def _check(
     args: Namespace, feeds: Mapping[str, object], outputs: Mapping[str, Array], *, requantized: bool
 ) -> int:
     """Compare with the reference and print; returns the exit status."""
-    differences = differences_from_reference(args.model, feeds, outputs, requantized=requantized)
+    narrow = args.precision != "f32"
+    differences = differences_from_reference(
+        args.model, feeds, outputs, requantized=requantized, narrow=narrow
+    )
     args.facts["check"] = [d._asdict() | {"ok": d.ok} for d in differences]
     print(*differences, sep="\n")
     if all(difference.ok for difference in differences):

@@ -12,6 +12,7 @@ from stepwell.passes.pipelines import (
     text_of,
 )
 from stepwell.runtime.machine.target import TargetDescription
+from stepwell.runtime.warned import warn
 from stepwell.tools.driver.compilation import Compilation, is_lowered, passes_to_level_1
 from stepwell.tools.driver.options import CompileOptions
 from stepwell.tools.driver.requested_backends import available_backends, passes_of
@@ -26,11 +27,22 @@ def to_level_1(compilation: Compilation, options: CompileOptions) -> None:
         return
     from stepwell.tools.driver.devices.chosen import declare_devices
 
+    _warn_of_precision(options, compilation.ctx.target)
     context = chosen_passes(options).at_level(options.opt_level)
     with context.active():
         to_graph(compilation)
         declare_devices(compilation.module, options)
         compilation.run("graph", text_of(steps_of(options, compilation.ctx.target, context)))
+
+
+def _warn_of_precision(options: CompileOptions, target: TargetDescription) -> None:
+    """Warn of products of 16 bits that no instruction of the target computes. Warns: RuntimeWarning."""
+    if options.precision == "f32" or (options.precision == "bf16" and target.has_bfloat_products):
+        return
+    message = f"{target.triple} has no instructions for products of {options.precision}"
+    if options.precision == "bf16":
+        message += " that are faster than those of f32 (avx512bf16)"
+    warn(f"{message}: results are rounded all the same, and it is no faster", RuntimeWarning)
 
 
 def to_graph(compilation: Compilation, more: str = "") -> None:
@@ -63,6 +75,8 @@ def steps_of(options: CompileOptions, target: TargetDescription, context: PassCo
         low_memory=options.memory == "low",
         activations=options.activations,
         strategies=options.strategies,
+        precision=options.precision,
+        keep_f32=options.keep_f32,
         required=context.required_pass,
         disabled=context.disabled_pass,
         device=default_device(options),

@@ -28,6 +28,7 @@ Start: TypeAlias = Literal["full", "now"]
 STARTS = ("full", "now")
 WINOGRAD = ("auto", "fast", "off")
 ACTIVATIONS = ("auto", "f32", "int8")
+PRECISIONS = ("f32", "bf16", "f16")
 MEMORY = ("normal", "low")
 UNSUPPORTED = ("error", "torch")
 EXECUTORS = ("auto", "native", "vm", "interpreter")
@@ -86,6 +87,11 @@ class CompileOptions:
     Sizes of open dimensions by name that get code of their own, beside the code for any: `[{"S": 1}]`. None
     for one new token of a model whose states grow, else for none.
     """
+    greedy: bool = field(default=False, metadata=_about("sizes"))
+    """
+    Whether a decoder gets a second function that returns the most probable tokens, not their logits;
+    `generate` calls it at temperature 0.
+    """
     winograd: str = field(default="auto", metadata=_about("numerics"))
     """
     Winograd for 3x3 convolutions: `auto` where that is faster and the larger weights fit, `fast` whatever the
@@ -99,6 +105,13 @@ class CompileOptions:
     `auto` is `int8` for more than four rows where the model permits it (MatMulNBits with accuracy level 4),
     else `f32`.
     """
+    precision: str = field(default="f32", metadata=_about("numerics"))
+    """
+    `bf16` and `f16` round the operands of matrix products, convolutions and attention, which sum in f32. A
+    CPU without such instructions gives the same results, no sooner.
+    """
+    keep_f32: Sequence[str] = field(default=(), metadata=_about("numerics"))
+    """Names of nodes of the model, with `*`, whose operands stay f32 at another precision."""
     memory: str = field(default="normal", metadata=_about("sizes"))
     """
     `low`: packed weights take about what the model's own do (no transformed filters, bytes stay bytes), and
@@ -167,6 +180,11 @@ class CompileOptions:
         if self.fallback and not self.backends:
             message = "fallback is for where a backend is missing or fails, and no backend is named"
             raise StepwellError("bad-option", None, message)
+        if self.keep_f32 and self.precision == "f32":
+            message = "keep_f32 is for another precision, and everything is f32"
+            raise StepwellError("bad-option", None, message, help='precision="bf16", or leave it out')
+        if any('"' in pattern for pattern in self.keep_f32):
+            raise StepwellError("bad-option", None, "keep_f32 has patterns of names, without quotes")
         if self.capacity is not None and not self.states:
             message = "capacity is that of states, and none are named"
             raise StepwellError("bad-option", None, message, help='name them: `--state auto`, states="auto"')
@@ -254,9 +272,12 @@ class CompileKeywords(TypedDict, total=False):
     states: str | Sequence[str]
     capacity: int | None
     specialize: Sequence[Mapping[str, int]] | None
+    greedy: bool
     winograd: Literal["auto", "fast", "off"]
     strategies: Sequence[str]
     activations: Literal["auto", "f32", "int8"]
+    precision: Literal["f32", "bf16", "f16"]
+    keep_f32: str | Sequence[str]
     memory: Literal["normal", "low"]
     executor: Literal["auto", "native", "vm", "interpreter"]
     backends: str | Sequence[str]
@@ -301,7 +322,7 @@ def options_with(
     return replace(options, **keywords)  # pyright: ignore[reportArgumentType]  # checked when it is made
 
 
-_LISTS = ("states", "strategies", "backends", "disabled_passes", "required_passes", "tuning_db")
+_LISTS = ("states", "strategies", "keep_f32", "backends", "disabled_passes", "required_passes", "tuning_db")
 
 
 def _one_of(values: Sequence[object]) -> tuple[str, Callable[[object], bool]]:
@@ -354,12 +375,14 @@ _LEGAL: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "specialize": ("sizes by name, such as [{'S': 1}]", _are_sizes),
     "winograd": _one_of(WINOGRAD),
     "activations": _one_of(ACTIVATIONS),
+    "precision": _one_of(PRECISIONS),
     "memory": _one_of(MEMORY),
     "executor": _one_of(EXECUTORS),
     "unsupported": _one_of(UNSUPPORTED),
     **dict.fromkeys(_LISTS, _NAMES),
     **dict.fromkeys(
-        ("fallback", "use_cache", "profile", "debug_info", "keep_values", "transfer"), _one_of((True, False))
+        ("greedy", "fallback", "use_cache", "profile", "debug_info", "keep_values", "transfer"),
+        _one_of((True, False)),
     ),
     **dict.fromkeys(("processes", "capacity"), _COUNT),
 }

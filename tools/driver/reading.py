@@ -111,8 +111,8 @@ def interface_of(model: Model, options: CompileOptions) -> Interface:
 
 
 _OF_LEVEL_1 = (
-    *("specialize", "input_shapes", "states", "capacity", "backends", "disabled_passes"),
-    *("required_passes", "opt_level", "winograd", "strategies", "activations"),
+    *("specialize", "input_shapes", "states", "capacity", "greedy", "backends", "disabled_passes"),
+    *("required_passes", "opt_level", "winograd", "strategies", "activations", "precision", "keep_f32"),
 )
 
 

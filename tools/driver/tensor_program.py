@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from stepwell.dialects.dev.on_host import REFUSED
 from stepwell.lowering.refused_part import RefusedPart
-from stepwell.passes.pipelines import WORK_PIPELINE, expect_needed_passes
+from stepwell.passes.pipelines import TOKENS_PIPELINE, WORK_PIPELINE, expect_needed_passes
 from stepwell.runtime.child import Child
 from stepwell.runtime.files.cache import KernelCache
-from stepwell.runtime.image import ModelImage
+from stepwell.runtime.image import GREEDY, MAIN, ModelImage
 from stepwell.runtime.interface import Array, Interface
 from stepwell.runtime.memory import aligned_empty
 from stepwell.tools.driver.compilation import Compilation, is_lowered, is_on_loops, main_of
@@ -22,7 +22,13 @@ from stepwell.tools.driver.model_attribute import image_of
 from stepwell.tools.driver.model_interface import read_interface
 from stepwell.tools.driver.partitions import compile_partitions
 from stepwell.tools.driver.schedules.replay_scripts import apply_schedules
-from stepwell.tools.driver.versions.fixed_sizes import sizes_of_versions, version_of, with_version
+from stepwell.tools.driver.versions.fixed_sizes import (
+    expect_growing_states,
+    sizes_of_versions,
+    version_of,
+    with_function,
+    with_version,
+)
 from stepwell.tools.records.files import database_files
 
 if TYPE_CHECKING:
@@ -66,12 +72,18 @@ def _compile_module(
     to_level_1(compilation, options)
     interface = read_interface(main_of(compilation.module))
     asked = sizes_of_versions(options, interface, compilation.module)
-    versions = [(sizes, version_of(compilation, sizes)) for sizes in asked]
+    versions = [(MAIN, sizes, version_of(compilation, sizes)) for sizes in asked]
+    if options.greedy:
+        expect_growing_states(interface)
+        tokens = version_of(compilation, {})
+        tokens.run("graph", TOKENS_PIPELINE)
+        versions += [(GREEDY, {}, tokens), *((GREEDY, sizes, version_of(tokens, sizes)) for sizes in asked)]
     image = _compiled(compilation, interface, options, children, progress)
-    for sizes, version in versions:
+    own = replace(options, schedules=None)  # scripts are for the kernels of any size
+    for name, sizes, version in versions:
         fixed = read_interface(main_of(version.module))
-        own = replace(options, schedules=None)  # scripts are for the kernels of any size
-        image = with_version(image, sizes, _compiled(version, fixed, own, None, progress))
+        made = _compiled(version, fixed, own, None, progress)
+        image = with_version(image, sizes, made, name) if sizes else with_function(image, name, made)
     return image._replace(weights=_own(image.weights)) if options.memory == "low" else image
 
 

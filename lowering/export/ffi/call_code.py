@@ -43,7 +43,8 @@ def is_function(entry: Entry) -> bool:
     """Whether a model is a function of arrays alone, whose outputs the caller allocates."""
     interface = entry.interface
     specs = (*interface.inputs, *interface.outputs)
-    return not (interface.published or entry.callees) and all(_dtype(spec) is not None for spec in specs)
+    needs_more = interface.published or interface.states or entry.callees
+    return not needs_more and all(_dtype(spec) is not None for spec in specs)
 
 
 def _dtype(spec: TensorSpec) -> int | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, bf16, f16, f32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp, TensorType, bf16, f16, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -18,16 +19,17 @@ from stepwell.dialects._xdsl import weights_of
 from stepwell.dialects.graph.base import GraphOp
 from stepwell.dialects.graph.structure import constant_of
 from stepwell.dialects.ir_builder import IRBuilder
-from stepwell.dialects.locations import adopt_location
-from stepwell.dialects.types import dtype_of, tensor_of
+from stepwell.dialects.locations import adopt_location, node_names
+from stepwell.dialects.types import dims_of, dtype_of, tensor_of
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.context import count, remark
 from stepwell.passes.graph.inference.precision_lists import Precision, default_precision
 from stepwell.passes.options import named_ops
-from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.weights import WeightStore
 
 _TYPES: Mapping[str, Float16Type | BFloat16Type] = {"f16": f16, "bf16": bf16}
+_SHOWN = 5  # names in an error
 # Their scale and bias stay f32: they are small, and are combined with numbers of the compute type.
 _FIRST_OPERAND_ONLY = (graph.LayerNormOp, graph.RmsNormOp)
 
@@ -54,8 +56,13 @@ class ToMixedPrecisionPass(FunctionPass):
     %6 = graph.cast %5 to f32 saturate true round "nearest" : tensor<4x4xbf16> -> tensor<4x4xf32>
     %y = graph.softmax %6 axis 1 : tensor<4x4xf32> -> tensor<4x4xf32>
     ```
-    Class: approximate, so in no default pipeline. Runs before `fold-constant`, which casts the weights, and
-    before `fuse-ops`.
+    With `operands` all other ops stay f32, and contractions give f32: matrix products of narrow operands sum
+    in f32 without another rounding, the operands of other contractions are rounded to the narrow type and
+    back.
+    `keep` has patterns of names of the model's nodes that stay f32 as a whole.
+
+    Class: approximate, so in no pipeline unless `precision` asks for it. Runs before `fold-constant`, which
+    casts the weights, and before `fuse-ops`.
     Source: TVM's ToMixedPrecision.
     """
 
@@ -71,6 +78,22 @@ class ToMixedPrecisionPass(FunctionPass):
     """Names of ops that follow their operands."""
     never: tuple[str, ...] = ()
     """Names of ops that stay f32."""
+    operands: bool = False
+    """Whether only operands of contractions are narrow, and all results f32."""
+    keep: tuple[str, ...] = ()
+    """Names of nodes of the model, with `*`, whose ops stay f32."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        nodes = [
+            name for each in op.walk() if isinstance(each, GraphOp) for name in node_names(each.location)
+        ]
+        for pattern in self.keep:
+            if not any(fnmatchcase(name, pattern) for name in nodes):
+                help = (
+                    f"{did_you_mean(pattern, nodes)}the first nodes are {', '.join(nodes[:_SHOWN]) or 'none'}"
+                )
+                raise StepwellError("bad-option", None, f"keep-f32 matches no node: {pattern!r}", help=help)
+        super().apply(ctx, op)
 
     def apply_to_function(self, ctx: Context, func: FuncOp) -> None:
         if self.dtype not in _TYPES:
@@ -89,7 +112,14 @@ class ToMixedPrecisionPass(FunctionPass):
             )
             for name in named_ops(names, ctx)
         }
-        narrowing = _Narrowing(_TYPES[self.dtype], weights_of(ctx), chosen)
+        kept = [
+            each
+            for each in func.walk()
+            for name in node_names(each.location)
+            if any(fnmatchcase(name, pattern) for pattern in self.keep)
+        ]
+        kind = _Operands if self.operands else _Narrowing
+        narrowing = kind(_TYPES[self.dtype], weights_of(ctx), chosen, frozenset(kept))
         for block in func.body.blocks:
             narrowing.convert(block, _Forms(_TYPES[self.dtype]))
 
@@ -142,6 +172,8 @@ class _Narrowing:
     type: Float16Type | BFloat16Type
     weights: WeightStore
     chosen: Mapping[str, Precision]
+    kept: frozenset[Operation] = frozenset()
+    """Ops that stay f32."""
 
     def convert(self, block: Block, forms: _Forms) -> None:
         """Convert the ops of a block, and of its regions that are not isolated from above."""
@@ -163,7 +195,7 @@ class _Narrowing:
     def _is_narrow(self, op: GraphOp, forms: _Forms) -> bool:
         precision = self.chosen.get(op.name, default_precision(op))
         floats = [value for value in self._taken(op) if _is_f32(value)]
-        if precision is Precision.NEVER or not floats:
+        if precision is Precision.NEVER or not floats or op in self.kept:
             return False
         given = [value for value in floats if not isinstance(value.owner, graph.ConstantOp)]
         if precision is Precision.FOLLOW and not (given and all(value in forms.computed for value in given)):
@@ -202,6 +234,46 @@ class _Narrowing:
             else:
                 forms.narrow[old] = new
                 forms.computed.add(old)
+
+
+class _Operands(_Narrowing):
+    """The conversion of contractions alone, which give f32."""
+
+    def _is_narrow(self, op: GraphOp, forms: _Forms) -> bool:
+        precision = self.chosen.get(op.name, default_precision(op))
+        return precision is Precision.ALWAYS and super()._is_narrow(op, forms)
+
+    def _compute_narrow(self, op: GraphOp, forms: _Forms) -> None:
+        if isinstance(op, graph.MatmulOp):
+            narrow = [forms.narrow_of(value, op) if _is_f32(value) else value for value in op.operands]
+            made: GraphOp = graph.MatmulOp(
+                *narrow,
+                transpose_a=bool(op.transpose_a.value.data),
+                transpose_b=bool(op.transpose_b.value.data),
+                packing=op.panel,
+                out_type=f32,
+            )
+        else:
+            made = op.on([self._rounded(value, forms, op) for value in op.operands])
+        made = IRBuilder.before(op).insert(made)
+        count("narrow ops")
+        for old, new in zip(op.results, made.results, strict=True):
+            new.name_hint = old.name_hint
+            old.replace_all_uses_with(new)
+
+    def _rounded(self, value: SSAValue, forms: _Forms, op: Operation) -> SSAValue:
+        """A value in f32 with the digits of the narrow type; a constant stays one, which layouts may pack."""
+        if not _is_f32(value):
+            return value
+        if isinstance(constant := value.owner, graph.ConstantOp):
+            if value not in forms.wide:
+                dims, kind = dims_of(value.type), dtype_of(self.type)
+                made = constant.derived(
+                    str(self.type), lambda x: x.astype(kind).astype(x.dtype), dims, self.weights
+                )
+                forms.wide[value] = IRBuilder.after(constant).value(made)
+            return forms.wide[value]
+        return _insert(graph.CastOp(forms.narrow_of(value, op), f32), op)
 
 
 def _is_f32(value: SSAValue) -> bool:

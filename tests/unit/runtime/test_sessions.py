@@ -218,8 +218,8 @@ def test_a_state_of_the_wrong_type_is_no_beginning(tmp_path: Path):
         compiled(tmp_path, text)
 
 
-def test_functions_for_c_keep_no_states(tmp_path: Path):
-    with pytest.raises(StepwellError, match=r"error\[unsupported-interface\].*the state 'total'"):
+def test_functions_for_c_begin_with_zeros(tmp_path: Path):
+    with pytest.raises(StepwellError, match=r"error\[unsupported-interface\].*the state 'total' begins"):
         stepwell.export(compiled(tmp_path, COUNTING), tmp_path / "m.o")
 
 

@@ -13,7 +13,7 @@ from stepwell.dialects.graph_ir.state import set_type_of_body
 from stepwell.passes.analysis.rename_symbols import rename_symbols
 from stepwell.runtime.dims import Dim
 from stepwell.runtime.errors import StepwellError, did_you_mean
-from stepwell.runtime.image import MAIN, VERSION, Entry, ModelImage
+from stepwell.runtime.image import MAIN, Entry, ModelImage
 from stepwell.runtime.interface import Array, Interface
 from stepwell.tools.driver.compilation import Compilation, is_lowered, main_of
 
@@ -60,6 +60,13 @@ def _sizes_of_a_step(interface: Interface, known: set[str]) -> list[Sizes]:
     return [dict.fromkeys((added[0], *others), 1)]
 
 
+def expect_growing_states(interface: Interface) -> None:
+    """Require states that grow, for a function that chooses tokens. Raises: StepwellError `bad-option`."""
+    if not any(state.adds is not None for state in interface.states):
+        message = "greedy is for decoders, and no state of the model grows"
+        raise StepwellError("bad-option", None, message, help='name the caches: states="auto"')
+
+
 def version_of(compilation: Compilation, sizes: Sizes) -> Compilation:
     """
     A copy of a program of level 1 for fixed sizes.
@@ -77,9 +84,11 @@ def version_of(compilation: Compilation, sizes: Sizes) -> Compilation:
     )
 
 
-def with_version(image: ModelImage, sizes: Sizes, version: ModelImage) -> ModelImage:
-    """An image with another one's `main`, for fixed sizes; equal weights are stored once."""
-    name = f"{VERSION}{','.join(f'{symbol}={size}' for symbol, size in sizes.items())}]"
+def with_version(image: ModelImage, sizes: Sizes, version: ModelImage, of: str = MAIN) -> ModelImage:
+    """
+    An image with another one's `main`, for fixed sizes of the function `of`; equal weights are stored once.
+    """
+    name = f"{of}[{','.join(f'{symbol}={size}' for symbol, size in sizes.items())}]"
     joined = with_function(image, name, version)
     entry = joined.functions[name]
     variants = tuple(variant._replace(sizes=dict(sizes)) for variant in entry.variants)

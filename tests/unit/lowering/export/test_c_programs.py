@@ -142,7 +142,7 @@ int main(void) {
   show("none", tiny_run(&in, &out, &none, &call));
   show("one", tiny_run(&in, &out, &one, &call));
   show("two", tiny_run(&in, &out, &two, &call));
-  for (int status = -9; status < 3; status++) printf("message%d %s\\n", status, tiny_message(status));
+  for (int status = -10; status < 3; status++) printf("message%d %s\\n", status, tiny_message(status));
   return 0;
 }
 """
@@ -157,7 +157,7 @@ def test_wrong_arguments_have_a_status_and_touch_nothing(tiny: Tiny) -> None:
     assert [found[name] for name in ("four", "good", "touched", "none", "one", "two")] == list("100000")
     assert found["message-3"].startswith("bad-argument") and found["message-4"].startswith("small-workspace")
     assert found["message0"] == "ok"
-    assert {found[f"message{status}"] for status in (-9, -8, 1, 2)} == {"unknown status"}
+    assert {found[f"message{status}"] for status in (-10, -9, 1, 2)} == {"unknown status"}
 
 
 THREADS = """

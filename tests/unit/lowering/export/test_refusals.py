@@ -53,12 +53,6 @@ def test_values_that_c_has_no_type_for(text: str, about: str, suffix: str, tmp_p
     assert error.code == "unsupported-interface" and about in error.message
 
 
-def test_states_are_refused(tmp_path: Path) -> None:
-    text = "m (float[1] s, float[1] x) => (float[1] t) { t = Add (s, x) }"
-    compiled = stepwell.compile(model(text), states="s=t")
-    assert refused(tmp_path, "m.so", compiled).code == "unsupported-interface"
-
-
 def test_code_that_calls_what_nobody_defines() -> None:
     target = host_target()
     text = "declare void @nobody()\ndefine i32 @main(ptr %a) { call void @nobody() ret i32 0 }"

@@ -48,6 +48,7 @@ QUANTIZED: list[tuple[Sequence[float], float, float | None, str, Sequence[float]
     ([0.5, 1.5, 2.5, -0.5, -1.5], 1, None, "int8", [0, 2, 2, 0, -2]),
     ([0.5, 1.5, 2.5, -0.5, -1.5], 1, 3, "uint8", [3, 5, 5, 3, 1]),
     ([1, 3, 5], 2, -1, "int8", [-1, 1, 1]),
+    ([2.5, 3.5, -0.5], 1, None, "uint8", [2, 4, 0]),
     # Beyond the range, before or after the zero point.
     ([126.5, 127.5, -128.5, -129, 1e30, -1e30], 1, None, "int8", [126, 127, -128, -128, 127, -128]),
     ([200, 300, -1, -60, np.inf, -np.inf], 1, 50, "uint8", [250, 255, 49, 0, 255, 0]),
@@ -296,6 +297,9 @@ def test_requantize_rounds_half_to_even_is_no_float() -> None:
     x = RNG.integers(-9, 9, (2, 3)).astype(np.int32)
     (y,) = run(graph.RequantizeOp(value(x), value(array(0.5)), to=I8), x, array(0.5), None)
     np.testing.assert_array_equal(y, np.rint(x * 0.5).astype(np.int8))
+    ties = np.array([5, 7, -5, -7], np.int32)
+    (y,) = run(graph.RequantizeOp(value(ties), value(array(0.5)), to=I8), ties, array(0.5), None)
+    assert y.tolist() == [2, 4, -2, -4]
 
 
 @pytest.mark.parametrize("mcpu", ["host", "x86-64-v3"])

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import stepwell
 from stepwell.runtime import memory
 from stepwell.runtime.sessions import states
+from stepwell.runtime.sessions.sampling import Sampler
 from stepwell.tools import cli
 from tests.support.decoders import VOCABULARY, Explicit, decoder
 from tests.support.samples import examples, whole
@@ -178,3 +179,28 @@ def test_generation_ends_at_the_capacity():
     found = stepwell.generate(session, [1, 2, 3])
     assert found.finish == "capacity" and found.ids == greedy("plain", [1, 2, 3], 4)
     assert session.length == 6
+
+
+def test_greedy_code_returns_tokens_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    model = stepwell.compile(
+        decoder("grouped", layers=1), states="auto", threads=1, greedy=True, specialize=[]
+    )
+    model.save(tmp_path / "decoder.stepwell")
+    for each in (model, stepwell.load(tmp_path / "decoder.stepwell", threads=1)):
+        session = each.session(capacity=16)
+        tokens = session.greedy()
+        assert tokens is not None and tokens(np.array([[1, 2, 3]])).shape == (1, 3)  # pyright: ignore
+        assert session.length == 3  # the states are those of the session
+        logits = session(np.array([[4]]))
+        session.rewind(1)
+        assert tokens(np.array([[4]])) == np.argmax(logits)
+    monkeypatch.setattr(Sampler, "choose", None)  # generation does without
+    found = stepwell.generate(model, [1, 2, 3], max_new_tokens=8)
+    assert found.ids == greedy("grouped", [1, 2, 3], 8)
+    assert len(model.image.weights) == len(compiled("grouped").image.weights)
+
+
+def test_greedy_is_for_decoders():
+    with pytest.raises(stepwell.StepwellError, match="no state of the model grows"):
+        stepwell.compile(decoder("plain", layers=1), greedy=True)
+    assert compiled("plain").session().greedy() is None

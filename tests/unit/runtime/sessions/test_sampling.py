@@ -91,6 +91,7 @@ def test_the_token_that_crosses_top_p_is_kept():
     assert order == [0, 1]
     np.testing.assert_allclose(chances, [0.625, 0.375], rtol=1e-6)
     assert kept(Sampling(1.0, top_p=0.49), logits) == ([0], [1.0])
+    assert kept(Sampling(1.0, top_p=0.5), np.log([0.5, 0.25, 0.25])) == ([0], [1.0])  # the sum reaches it
     assert kept(Sampling(1.0, min_p=0.5), logits)[0] == [0, 1]
 
 

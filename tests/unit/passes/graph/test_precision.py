@@ -1,0 +1,133 @@
+"""`precision`: operands of products with the digits of 16-bit floats, and sums in f32."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import stepwell
+from stepwell.runtime.errors import StepwellError
+from stepwell.tools import cli
+
+Array = npt.NDArray[Any]
+RNG = np.random.default_rng(5)
+WEIGHT = RNG.standard_normal((75, 24)).astype(np.float32)
+FILTER = RNG.standard_normal((8, 3, 3, 3)).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def _silent() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Without the warning of CPUs that have no such instructions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+def model(
+    op: str, dims: list[int | str], out: list[int | str], *weights: Array, **attributes: Any
+) -> onnx.ModelProto:
+    """A model of one node `n`, with constants after its input."""
+    names = [f"w{i}" for i in range(len(weights))]
+    node = helper.make_node(op, ["x", *names], ["y"], "n", **attributes)
+    value = helper.make_tensor_value_info
+    constants = [numpy_helper.from_array(w, name) for w, name in zip(weights, names, strict=True)]
+    graph = helper.make_graph([node], "g", [value("x", 1, dims)], [value("y", 1, out)], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def rounded(x: Array, dtype: str) -> Array:
+    """The values that a 16-bit float has, in f64."""
+    return x.astype(ml_dtypes.bfloat16 if dtype == "bf16" else np.float16).astype(np.float64)
+
+
+PRODUCT = model("MatMul", ["N", 75], ["N", 24], WEIGHT)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("rows", [1, 5, 33])
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_a_product_is_that_of_rounded_operands(rows: int, dtype: str) -> None:
+    x = RNG.standard_normal((rows, 75)).astype(np.float32)
+    found = compiled(x, proto=PRODUCT, precision=dtype)
+    wanted = rounded(x, dtype) @ rounded(WEIGHT, dtype)
+    bound = 75 * 2.0**-24 * (np.abs(rounded(x, dtype)) @ np.abs(rounded(WEIGHT, dtype)))
+    assert found.dtype == np.float32 and (np.abs(found - wanted) <= bound).all()
+    assert np.abs(found - x.astype(np.float64) @ WEIGHT).max() > 8 * bound.max()  # they are rounded
+
+
+def compiled(*inputs: Array, proto: onnx.ModelProto, **options: Any) -> Array:
+    """The output of a model that is compiled with options."""
+    return np.asarray(stepwell.compile(proto, **options)(*inputs))  # pyright: ignore
+
+
+def test_a_convolution_is_that_of_rounded_operands() -> None:
+    x = RNG.standard_normal((1, 3, 9, 10)).astype(np.float32)
+    proto = model("Conv", [1, 3, 9, 10], [1, 8, 9, 10], FILTER, pads=[1, 1, 1, 1])
+    found = compiled(x, proto=proto, precision="bf16", winograd="off")
+    padded = np.pad(rounded(x, "bf16"), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    views = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    wanted = np.einsum("nchwij,ocij->nohw", views, rounded(FILTER, "bf16"))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_attention_is_that_of_rounded_operands() -> None:
+    q = RNG.standard_normal((1, 2, 6, 8)).astype(np.float32)
+    names = ["q", "k", "v"]
+    value = helper.make_tensor_value_info
+    node = helper.make_node("Attention", names, ["y"], "n")
+    inputs = [value(name, 1, [1, 2, 6, 8]) for name in names]
+    graph = helper.make_graph([node], "g", inputs, [value("y", 1, [1, 2, 6, 8])])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
+    k, v = q[:, ::-1] + 0, q[:, :, ::-1] + 0
+    found = compiled(q, k, v, proto=proto, precision="bf16")
+    exact = compiled(q, k, v, proto=proto)
+    assert 0 < np.abs(found - exact).max() < 2.0**-6 * np.ptp(exact)
+
+
+def test_kept_nodes_and_f32_are_as_without_the_option(tmp_path: Path) -> None:
+    plain = stepwell.compile(PRODUCT)
+    kept = stepwell.compile(PRODUCT, precision="bf16", keep_f32="n*")
+    x = RNG.standard_normal((4, 75)).astype(np.float32)
+    np.testing.assert_array_equal(kept(x), plain(x))
+    stepwell.compile(PRODUCT, precision="f32").save(tmp_path / "f32.stepwell")
+    plain.save(tmp_path / "plain.stepwell")
+    assert (tmp_path / "f32.stepwell").read_bytes() == (tmp_path / "plain.stepwell").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"precision": "bf16", "keep_f32": "m"}, "keep-f32 matches no node: 'm'"),
+        ({"keep_f32": "n"}, "keep_f32 is for another precision"),
+        ({"precision": "bf16", "keep_f32": ['a"b']}, "patterns of names, without quotes"),
+        ({"precision": "f8"}, "precision must be one of f32, bf16, f16"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(StepwellError, match="bad-option") as found:
+        stepwell.compile(PRODUCT, **options)
+    assert message in found.value.message
+
+
+def test_a_cpu_without_the_instructions_is_named() -> None:
+    with pytest.warns(RuntimeWarning, match=r"no instructions for products of bf16 .*\(avx512bf16\)"):
+        stepwell.compile(PRODUCT, precision="bf16", mcpu="x86-64-v3")
+
+
+def test_the_command_checks_within_the_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save(PRODUCT, tmp_path / "m.onnx")
+    run: Callable[..., int] = cli.main
+    asked = ["run", str(tmp_path / "m.onnx"), "--check", "--input-shape", "x=4x75"]
+    assert run([*asked, "--precision", "bf16"]) == 0
+    assert "ok, largest difference 0.00" in capsys.readouterr().out
+    assert run([*asked, "--precision", "bf16", "--keep-f32", "n"]) == 0
+    assert "of the range" in capsys.readouterr().out
