@@ -60,6 +60,12 @@ class ProductCosts(Table):
     """The most rows that read each computed weight: their register tile computes it once for all of them."""
     amx_rows: int = tuned(8, "rows", UNKNOWN)
     """Tile registers are no faster than vectors for fewer rows: reading the weights bounds both."""
+    repeated_panels: int = tuned(16, "level-2 caches")
+    """
+    Panels of at most this size are read again for each row of tiles, if rows come from beyond the level-2
+    cache in many pieces: panels are read in order (1x1 of 1024 to 256 channels at 14x14: 77 GFLOP/s with rows
+    inside of panels, 94 with panels inside of rows; 1024 to 512: 74, 90; 512 to 128 at 28x28: 79, 97).
+    """
     padded_rows: int = tuned(28, "rows")
     """Padding is a small share of the reads of longer rows."""
 
