@@ -46,6 +46,12 @@ class ProductCosts(Table):
     The fewest rows that pay for transposing an operand: the copy costs as much as 4 of them, sums along the
     lanes a quarter of all (256x256x256: 90 GFLOP/s along the sums, 110 transposed; 32 rows: 100 and 98).
     """
+    gapless_uses: int = tuned(256, "uses")
+    """
+    The fewest results that read each element of a feature map of which a 1x1 convolution of stride 2 skips
+    three quarters: a copy of the rest has rows of pixels without gaps (1024 to 2048 channels at 14x14: 45
+    GFLOP/s with rows of 7 pixels, 97 with one row of 49).
+    """
     gathering_rows: int = tuned(4, "rows")
     """And for one whose lanes would be gathered one by one (512x208x623 ATBT: 48 GFLOP/s, transposed 109)."""
     uncached_rows: int = tuned(256, "rows")

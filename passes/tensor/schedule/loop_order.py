@@ -45,9 +45,7 @@ class Roles:
         )
 
 
-def loop_order(
-    view: Structured, roles: Roles, row: int | None, target: TargetDescription
-) -> Sequence[int]:
+def loop_order(view: Structured, roles: Roles, row: int | None, target: TargetDescription) -> Sequence[int]:
     """
     The loops over results, the outermost first; `row` is the one of the register tile's rows.
 
@@ -87,7 +85,7 @@ def _stays(view: Structured, dims: Sequence[int], target: TargetDescription) -> 
 
 
 def _may_repeat(view: Structured, roles: Roles, target: TargetDescription) -> bool:
-    """Whether the panels may be read again for each row of tiles: from a cache, if not from the level-2 one."""
+    """Whether panels may be read again for each row of tiles: from a cache, maybe beyond the level-2 one."""
     bytes = _bytes(view, _of_panels(view, roles))
     return bytes is not None and bytes <= PRODUCTS.repeated_panels * target.l2_bytes
 
