@@ -46,6 +46,12 @@ class ProductCosts(Table):
     The fewest rows that pay for transposing an operand: the copy costs as much as 4 of them, sums along the
     lanes a quarter of all (256x256x256: 90 GFLOP/s along the sums, 110 transposed; 32 rows: 100 and 98).
     """
+    gapless_uses: int = tuned(256, "uses")
+    """
+    The fewest results that read each element of a feature map of which a 1x1 convolution of stride 2 skips
+    three quarters: a copy of the rest has rows of pixels without gaps (1024 to 2048 channels at 14x14: 45
+    GFLOP/s with rows of 7 pixels, 97 with one row of 49).
+    """
     gathering_rows: int = tuned(4, "rows")
     """And for one whose lanes would be gathered one by one (512x208x623 ATBT: 48 GFLOP/s, transposed 109)."""
     uncached_rows: int = tuned(256, "rows")
@@ -60,6 +66,12 @@ class ProductCosts(Table):
     """The most rows that read each computed weight: their register tile computes it once for all of them."""
     amx_rows: int = tuned(8, "rows", UNKNOWN)
     """Tile registers are no faster than vectors for fewer rows: reading the weights bounds both."""
+    repeated_panels: int = tuned(16, "level-2 caches")
+    """
+    Panels of at most this size are read again for each row of tiles, if rows come from beyond the level-2
+    cache in many pieces: panels are read in order (1x1 of 1024 to 256 channels at 14x14: 77 GFLOP/s with rows
+    inside of panels, 94 with panels inside of rows; 1024 to 512: 74, 90; 512 to 128 at 28x28: 79, 97).
+    """
     padded_rows: int = tuned(28, "rows")
     """Padding is a small share of the reads of longer rows."""
 

@@ -13,16 +13,17 @@ from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from stepwell.dialects.arith import DotBfloatsOp, DotBytesOp, DotShortsOp
-from stepwell.dialects.costs.machine import rows_in_cache, stays_in_l2
+from stepwell.dialects.costs.machine import rows_in_cache
 from stepwell.dialects.costs.schedules import PRODUCTS
 from stepwell.dialects.sched import Schedule
 from stepwell.dialects.tensor_ir.combiners import combiner_of
 from stepwell.dialects.tensor_ir.padding import Inside, PaddedTensors, share_inside
-from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file, widest_element
+from stepwell.dialects.tensor_ir.register_file import RegisterFile, register_file
 from stepwell.dialects.tensor_ir.structured import Structured, linear, map_dims, projected_permutation
 from stepwell.dialects.tensor_ir.transfers import element_type
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.analysis.manager import analysis
+from stepwell.passes.tensor.schedule.loop_order import Roles, loop_order
 from stepwell.passes.tensor.schedule.register_tile import choose_register_tile
 from stepwell.passes.tensor.schedule.tile_product import TileBlock, tile_block
 from stepwell.runtime.machine.target import TargetDescription
@@ -115,7 +116,7 @@ def schedule_product(product: Product, target: TargetDescription) -> Schedule | 
     # Where both have the lanes (one filter a channel), the one with fewer loops is read again and again.
     first = maps[0] is min(reaching, key=lambda map: len(map_dims(map)))
     vector, other = product.operands if first else product.operands[::-1]
-    return _along_results(view, _Roles.of(view, vector, other, out), registers, target)
+    return _along_results(view, Roles.of(view, vector, other, out), registers, target)
 
 
 def neighbours(map: AffineMap) -> int | None:
@@ -136,40 +137,8 @@ def common_sum(product: Product, target: TargetDescription) -> int | None:
     return dim if extent is None or extent >= register_file(view, target).lanes else None
 
 
-@dataclass(frozen=True)
-class _Roles:
-    """The parallel loops of a product, each list from the outermost to the innermost of the result."""
-
-    lanes: int
-    panels: Sequence[int]
-    """Loops that move the vector operand only."""
-    rows: Sequence[int]
-    """Loops that move the other operand only."""
-    both: Sequence[int]
-    lanes_in_both: bool
-    """Whether no element is broadcast: one filter a channel."""
-    vector: int
-    """Position of the vector operand among the inputs."""
-    other: int
-    """Position of the operand that is no vector among the inputs."""
-
-    @staticmethod
-    def of(view: Structured, vector: int, other: int, out: Sequence[int]) -> _Roles:
-        mine, theirs = map_dims(view.maps[vector]), map_dims(view.maps[other])
-        long = [d for d in out[:-1] if view.extents[d] != 1]
-        return _Roles(
-            out[-1],
-            [d for d in long if d in mine and d not in theirs],
-            [d for d in long if d in theirs and d not in mine],
-            [d for d in long if (d in mine) == (d in theirs)],
-            out[-1] in mine and out[-1] in theirs,
-            vector,
-            other,
-        )
-
-
 def _along_results(
-    view: Structured, roles: _Roles, registers: RegisterFile, target: TargetDescription
+    view: Structured, roles: Roles, registers: RegisterFile, target: TargetDescription
 ) -> Schedule:
     extents = view.extents
     row = _longest_inner(_rows_inside(view, roles), extents)
@@ -200,7 +169,7 @@ def _along_results(
     }
     # A loop of a single tile needs no loop around the tile.
     steps = {d: n for d, n in steps.items() if n != extents[d]}
-    parallel = tuple(d for d in _order(view, roles, row, target) if d in steps)
+    parallel = tuple(d for d in loop_order(view, roles, row, target) if d in steps)
     return Schedule(
         tile=tuple(steps.get(d, 0) for d in range(view.rank)),
         order=(*parallel, *(d for d in looped if d in steps)),
@@ -209,26 +178,15 @@ def _along_results(
     )
 
 
-def _order(view: Structured, roles: _Roles, row: int | None, target: TargetDescription) -> Sequence[int]:
-    """The loops over results, the outermost first."""
-    outer_rows = [d for d in roles.rows if d != row]
-    panels = [*roles.panels, roles.lanes]
-    inner_rows = [] if row is None else [row]
-    if _fits_cache(view, roles, target):
-        return [*roles.both, *outer_rows, *panels, *inner_rows]
-    # Else each row of tiles would read all panels from memory again.
-    return [*roles.both, *panels, *outer_rows, *inner_rows]
-
-
 def _by_tiles(
-    view: Structured, roles: _Roles, row: int, block: TileBlock, target: TargetDescription
+    view: Structured, roles: Roles, row: int, block: TileBlock, target: TargetDescription
 ) -> Schedule:
     """The schedule for tile registers: parallel loops over blocks of whole sums, none over a single block."""
     extents = view.extents
     steps = dict.fromkeys((*roles.both, *roles.panels, *roles.rows), 1)
     steps |= {row: block.rows, roles.lanes: block.columns}
     steps = {d: n for d, n in steps.items() if n != extents[d]}
-    parallel = tuple(d for d in _order(view, roles, row, target) if d in steps)
+    parallel = tuple(d for d in loop_order(view, roles, row, target) if d in steps)
     return Schedule(tuple(steps.get(d, 0) for d in range(view.rank)), parallel=parallel)
 
 
@@ -246,7 +204,7 @@ def _conversions(view: Structured, operand: int) -> int:
     return PRODUCTS.widening if read < summed_in and is_near else 0
 
 
-def _unrolled(view: Structured, roles: _Roles, sums: Sequence[int]) -> Sequence[int]:
+def _unrolled(view: Structured, roles: Roles, sums: Sequence[int]) -> Sequence[int]:
     """
     The inner loops of a sum that are unrolled: few steps, of a window or a depthwise convolution.
 
@@ -269,7 +227,7 @@ def _slides(view: Structured, dim: int) -> bool:
     return any(view.parallel[d] for dims in reached for d in dims)
 
 
-def _rows_inside(view: Structured, roles: _Roles) -> Sequence[int]:
+def _rows_inside(view: Structured, roles: Roles) -> Sequence[int]:
     """
     The row loops that a tile may run along: none that reads much zero padding, unless all do.
 
@@ -288,15 +246,6 @@ def _longest_inner(rows: Sequence[int], extents: Sequence[int | None]) -> int | 
     """The innermost loop over rows that is long enough for a tile, or the longest one."""
     long = [d for d in rows if (extents[d] or PRODUCTS.enough_rows) >= PRODUCTS.enough_rows]
     return long[-1] if long else max(rows, key=lambda d: extents[d] or 0, default=None)
-
-
-def _fits_cache(view: Structured, roles: _Roles, target: TargetDescription) -> bool:
-    """Whether the vector operand is static and fits half of the level-2 cache."""
-    moving = [*roles.both, *roles.panels, roles.lanes]
-    extents = [view.extents[d] for d in (*moving, *(d for d in range(view.rank) if not view.parallel[d]))]
-    if None in extents:
-        return False
-    return stays_in_l2(prod(n or 1 for n in extents) * widest_element(view), target)
 
 
 def _along_the_sum(

@@ -1,4 +1,4 @@
-"""`stage-operands`: copy operands of products transposed or widened when they are read many times."""
+"""`stage-operands`: copy operands of products that are read many times: transposed, widened, without gaps."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from stepwell.dialects.tensor_ir.structured import (
 from stepwell.dialects.tensor_ir.tiles import dim_size
 from stepwell.dialects.types import element_bytes
 from stepwell.passes.tensor.schedule.contraction import Product, common_sum, neighbours
+from stepwell.passes.tensor.schedule.gapless import gapless_copy
 from stepwell.passes.tensor.scheduling_pass import SchedulingPass
 from stepwell.runtime.machine.target import TargetDescription, target_from
 
@@ -41,10 +42,11 @@ from stepwell.runtime.machine.target import TargetDescription, target_from
 @dataclass(frozen=True)
 class StageOperandsPass(SchedulingPass):
     """
-    Copy operands of products of floats that are read many times, in an order that vectors do not fit.
+    Copy operands of products that are read many times, in an order that vectors or rows do not fit.
 
     Where both operands are contiguous along the sum, or none along the results, the one that has the columns
-    is transposed, so that vectors run along the results; broadcast elements of 16 bits become f32 once.
+    is transposed, so that vectors run along the results; broadcast elements of 16 bits become f32 once. Of a
+    feature map that a 1x1 convolution reads with strides, the pixels that are read are copied together.
 
     ```mlir
     %r = linalg.generic {… (m, n, k) -> (m, k), (m, n, k) -> (n, k), (m, n, k) -> (m, n) …}
@@ -93,16 +95,27 @@ class _Stager:
         """Copy the operands for which it pays, and rebuild the product on the copies."""
         # The columns: transposed, when enough rows read them.
         view, out = self._view, projected_permutation(self._view.init_maps[0])
-        if not out or tensor_element(view.inits[0]) != f32:
+        if not out:
             return
         reaching = [i for i in self._product.operands if out[-1] in map_dims(self._maps[i])]
         if len(reaching) != 1:
             return
         (columns,) = reaching
         rows = next(i for i in self._product.operands if i != columns)
+        if tensor_element(view.inits[0]) == f32:
+            self._order_and_widen(columns, rows, out[-1])
+        if self._uses(rows) >= PRODUCTS.gapless_uses and self._inputs[rows] is view.inputs[rows]:
+            copy = gapless_copy(view, rows, self._emit)
+            self._inputs[rows], self._maps[rows] = copy or (self._inputs[rows], self._maps[rows])
+        if self._maps != list(view.maps) or self._inputs != list(view.inputs):
+            self._replace()
+
+    def _order_and_widen(self, columns: int, rows: int, lanes: int) -> None:
+        """Transpose the operand of the columns and widen that of the rows, if that pays."""
+        view = self._view
         summed = common_sum(self._product, self._target)
-        if self._uses(columns) >= self._rows_to_transpose(columns, out[-1], summed):
-            self._transpose(columns, out[-1])
+        if self._uses(columns) >= self._rows_to_transpose(columns, lanes, summed):
+            self._transpose(columns, lanes)
         # The rows: widened to f32, when enough columns read them.
         if (
             self._is_narrow(rows)
@@ -110,8 +123,6 @@ class _Stager:
             and (summed is None or self._maps[columns] != view.maps[columns])
         ):
             self._copy(rows, range(len(self._maps[rows].results)))
-        if self._maps != list(view.maps) or self._inputs != list(view.inputs):
-            self._replace()
 
     def _rows_to_transpose(self, operand: int, lanes: int, summed: int | None) -> float:
         """

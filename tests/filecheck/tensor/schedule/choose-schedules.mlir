@@ -506,3 +506,63 @@ func.func private @blocks(%x: tensor<8x7x16xf32>, %y: tensor<8x16xf32>, %e: tens
   } -> tensor<8x7x16xf32>
   func.return %r : tensor<8x7x16xf32>
 }
+
+// -----
+
+// A feature map beyond the level-2 cache, in 128 blocks of channels: panels are inside of the rows of pixels.
+// CHECK-LABEL: @many_blocks
+// AVX2: #sched.schedule<tile = [2, 6, 0, 1, 1], parallel = [1, 0], vectorize = 2>
+func.func private @many_blocks(%x: tensor<128x196x8xf32>, %w: tensor<32x128x8x8xf32>, %e: tensor<32x196x8xf32>) -> tensor<32x196x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(o, p, l, c, i) -> (c, p, i)>, affine_map<(o, p, l, c, i) -> (o, c, i, l)>, affine_map<(o, p, l, c, i) -> (o, p, l)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<128x196x8xf32>, tensor<32x128x8x8xf32>) outs(%e : tensor<32x196x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<32x196x8xf32>
+  func.return %r : tensor<32x196x8xf32>
+}
+
+// -----
+
+// In 8 blocks, all of which are fetched ahead: rows are inside of panels.
+// CHECK-LABEL: @few_blocks
+// AVX2: #sched.schedule<tile = [2, 6, 0, 1, 1], parallel = [0, 1], vectorize = 2>
+func.func private @few_blocks(%x: tensor<8x3136x8xf32>, %w: tensor<32x8x8x8xf32>, %e: tensor<32x3136x8xf32>) -> tensor<32x3136x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(o, p, l, c, i) -> (c, p, i)>, affine_map<(o, p, l, c, i) -> (o, c, i, l)>, affine_map<(o, p, l, c, i) -> (o, p, l)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<8x3136x8xf32>, tensor<32x8x8x8xf32>) outs(%e : tensor<32x3136x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<32x3136x8xf32>
+  func.return %r : tensor<32x3136x8xf32>
+}
+
+// -----
+
+// In the level-2 cache: rows are inside of panels.
+// CHECK-LABEL: @cached_blocks
+// AVX2: #sched.schedule<tile = [2, 5, 0, 1, 1], parallel = [0, 1], vectorize = 2>
+func.func private @cached_blocks(%x: tensor<64x49x8xf32>, %w: tensor<256x64x8x8xf32>, %e: tensor<256x49x8xf32>) -> tensor<256x49x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(o, p, l, c, i) -> (c, p, i)>, affine_map<(o, p, l, c, i) -> (o, c, i, l)>, affine_map<(o, p, l, c, i) -> (o, p, l)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<64x49x8xf32>, tensor<256x64x8x8xf32>) outs(%e : tensor<256x49x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<256x49x8xf32>
+  func.return %r : tensor<256x49x8xf32>
+}
+
+// -----
+
+// Panels of 20 MiB are in no cache to be read again.
+// CHECK-LABEL: @large_panels
+// AVX2: #sched.schedule<tile = [2, 6, 0, 1, 1], parallel = [0, 1], vectorize = 2>
+func.func private @large_panels(%x: tensor<256x196x8xf32>, %w: tensor<320x256x8x8xf32>, %e: tensor<320x196x8xf32>) -> tensor<320x196x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(o, p, l, c, i) -> (c, p, i)>, affine_map<(o, p, l, c, i) -> (o, c, i, l)>, affine_map<(o, p, l, c, i) -> (o, p, l)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<256x196x8xf32>, tensor<320x256x8x8xf32>) outs(%e : tensor<320x196x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<320x196x8xf32>
+  func.return %r : tensor<320x196x8xf32>
+}

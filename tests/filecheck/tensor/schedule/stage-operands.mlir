@@ -85,3 +85,54 @@ func.func private @wide(%a: tensor<8x32xf16>, %b: tensor<32x64xf16>, %c: tensor<
   } -> tensor<8x64xf32>
   func.return %r : tensor<8x64xf32>
 }
+
+// -----
+
+// A 1x1 convolution of stride 2: the pixels that are read are copied together, as one row for its reader.
+// CHECK-LABEL: @strided
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<1x4x7x7x8xf32>
+// CHECK: %[[C:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, (d2 * 2), (d3 * 2), d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>]
+// CHECK-SAME: ins(%x : tensor<1x4x14x14x8xf32>) outs(%[[E]] : tensor<1x4x7x7x8xf32>)
+// CHECK: %[[M:.*]] = tensor.collapse_shape %[[C]] {{.*}} into tensor<1x4x49x8xf32>
+// CHECK: %[[R:.*]] = tensor.expand_shape %[[M]] {{.*}} into tensor<1x4x7x7x8xf32>
+// CHECK: affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8) -> (d0, d5, d2, d3, d8)>
+// CHECK-SAME: ins(%[[R]], %w : tensor<1x4x7x7x8xf32>, tensor<32x4x1x1x8x8xf32>)
+func.func private @strided(%x: tensor<1x4x14x14x8xf32>, %w: tensor<32x4x1x1x8x8xf32>, %y: tensor<1x32x7x7x8xf32>) -> tensor<1x32x7x7x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(n, o, h, w, l, c, i, j, k) -> (n, c, h * 2 + i, w * 2 + j, k)>, affine_map<(n, o, h, w, l, c, i, j, k) -> (o, c, i, j, k, l)>, affine_map<(n, o, h, w, l, c, i, j, k) -> (n, o, h, w, l)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<1x4x14x14x8xf32>, tensor<32x4x1x1x8x8xf32>) outs(%y : tensor<1x32x7x7x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1x32x7x7x8xf32>
+  func.return %r : tensor<1x32x7x7x8xf32>
+}
+
+// -----
+
+// Too few results read each element to pay for a copy.
+// CHECK-LABEL: @strided_few
+// CHECK-NOT: tensor.empty
+func.func private @strided_few(%x: tensor<1x4x14x14x8xf32>, %w: tensor<31x4x1x1x8x8xf32>, %y: tensor<1x31x7x7x8xf32>) -> tensor<1x31x7x7x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(n, o, h, w, l, c, i, j, k) -> (n, c, h * 2 + i, w * 2 + j, k)>, affine_map<(n, o, h, w, l, c, i, j, k) -> (o, c, i, j, k, l)>, affine_map<(n, o, h, w, l, c, i, j, k) -> (n, o, h, w, l)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<1x4x14x14x8xf32>, tensor<31x4x1x1x8x8xf32>) outs(%y : tensor<1x31x7x7x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1x31x7x7x8xf32>
+  func.return %r : tensor<1x31x7x7x8xf32>
+}
+
+// -----
+
+// A window of several points has no gaps that a copy would leave out.
+// CHECK-LABEL: @window
+// CHECK-NOT: tensor.empty
+func.func private @window(%x: tensor<1x4x15x15x8xf32>, %w: tensor<32x4x3x3x8x8xf32>, %y: tensor<1x32x7x7x8xf32>) -> tensor<1x32x7x7x8xf32> attributes {sched.kernel = #sched.kernel<inputs = 3, outputs = 1>} {
+  %r = linalg.generic {indexing_maps = [affine_map<(n, o, h, w, l, c, i, j, k) -> (n, c, h * 2 + i, w * 2 + j, k)>, affine_map<(n, o, h, w, l, c, i, j, k) -> (o, c, i, j, k, l)>, affine_map<(n, o, h, w, l, c, i, j, k) -> (n, o, h, w, l)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<1x4x15x15x8xf32>, tensor<32x4x3x3x8x8xf32>) outs(%y : tensor<1x32x7x7x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1x32x7x7x8xf32>
+  func.return %r : tensor<1x32x7x7x8xf32>
+}

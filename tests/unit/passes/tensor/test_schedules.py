@@ -72,6 +72,13 @@ _KERNELS = {
         "o, h, w, c, r, s", "c, h * 2 + r, w * 2 + s", "o, c, r, s", "o, h, w", o=3, h=2, w=18, c=2, r=3, s=3
     ),
     "filter, strided": product("w, k", "w * 2 + k", "k", "w", w=9, k=70),
+    "conv, one point of four": product(
+        "o, h, w, oi, c, r, s, ci",
+        "c, h * 2 + r, w * 2 + s, ci",
+        "o, c, r, s, ci, oi",
+        "o, h, w, oi",
+        o=33, h=2, w=3, oi=8, c=1, r=1, s=1, ci=2,
+    ),
     "conv, one point": product(
         "o, h, w, oi, c, r, s, ci",
         "c, h + r, w + s, ci",
