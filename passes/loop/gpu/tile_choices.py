@@ -25,6 +25,8 @@ class Limits(NamedTuple):
     shared_bytes: int
     registers: int
     """The most registers of a thread."""
+    has_shuffles: bool = False
+    """Whether the threads of a warp exchange values; other kinds' languages have no word for it here."""
 
     @staticmethod
     def of(target: Target) -> Limits:
@@ -37,7 +39,8 @@ class Limits(NamedTuple):
         shared = _number(attrs.get("shared-memory"), 0)
         if target.kind == "cuda":
             shared = min(shared, STATIC_BYTES)
-        return Limits(threads, shared, _number(attrs.get("registers"), 0) or _KNOWN_REGISTERS)
+        registers = _number(attrs.get("registers"), 0) or _KNOWN_REGISTERS
+        return Limits(threads, shared, registers, has_shuffles=target.kind == "cuda")
 
     def threads_for(self, wanted: int) -> int:
         """At most so many threads of a block, a power of two."""

@@ -101,12 +101,20 @@ class RowCase:
     rows: int
     columns: int
     threads: int
+    has_shuffles: bool = False
+    """Whether the threads of a warp exchange their parts of a total."""
+
+    def schedule(self) -> str:
+        """The text of the schedule."""
+        inner = '[0, 32], bind = "warp"' if self.has_shuffles else '[0, 1], bind = "thread"'
+        levels = f'<tile = [0, {self.threads}], bind = "block">, <tile = {inner}>'
+        more = ', intrinsic = "shuffle"' if self.has_shuffles else ""
+        return f"#sched.schedule<levels = [{levels}]{more}>"
 
     def module(self) -> ModuleOp:
         """The program, on buffers."""
         full, row = f"memref<{self.rows}x{self.columns}xf32>", f"memref<{self.rows}xf32>"
-        levels = f'<tile = [0, {self.threads}], bind = "block">, <tile = [0, 1], bind = "thread">'
-        schedule = f"attrs = {{sched.schedule = #sched.schedule<levels = [{levels}]>}}"
+        schedule = f"attrs = {{sched.schedule = {self.schedule()}}}"
         all_of, of_row = "affine_map<(d0, d1) -> (d0, d1)>", "affine_map<(d0, d1) -> (d0)>"
         maps = f'{{indexing_maps = [{all_of}, {of_row}], iterator_types = ["parallel", "reduction"]}}'
         three = f'[{all_of}, {of_row}, {all_of}], iterator_types = ["parallel", "parallel"]'

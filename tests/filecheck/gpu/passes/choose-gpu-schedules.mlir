@@ -20,7 +20,9 @@ func.func @large(%x: memref<2048x1024xf32>, %y: memref<1024x2048xf32>, %z: memre
 }
 
 // CHECK-LABEL: @row
-// CHECK: <tile = [0, 64], bind = "block">, <tile = [0, 1], bind = "thread">
+// CHECK: <tile = [0, 64], bind = "block">, <tile = [0, 32], bind = "warp">], intrinsic = "shuffle">
+// SMALL-LABEL: @row
+// SMALL: <tile = [0, 64], bind = "block">, <tile = [0, 1], bind = "thread">
 func.func @row(%x: memref<3x100xf32>, %t: memref<3xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
       iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xf32>) outs(%t : memref<3xf32>) {

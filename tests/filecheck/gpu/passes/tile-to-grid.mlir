@@ -71,6 +71,27 @@ func.func @rows(%x: memref<3x40xf32>, %t: memref<3xf32>, %z: memref<3x40xf32>) {
   func.return
 }
 
+// Two warps: each adds its parts up by exchanges, then their totals, which are in memory of the block.
+// CHECK-LABEL: @warps
+// CHECK: gpu.shuffle xor %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: %parts = memref.alloc() : memref<2xf32, #gpu.address_space<workgroup>>
+// CHECK: scf.if
+// CHECK: memref.store %{{.*}}, %parts
+// CHECK: memref.load %parts
+// CHECK-COUNT-1: gpu.shuffle xor
+// CHECK-NOT: gpu.shuffle
+func.func @warps(%x: memref<3x100xf32>, %t: memref<3xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xf32>) outs(%t : memref<3xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 64], bind = "block">,
+        <tile = [0, 32], bind = "warp">], intrinsic = "shuffle">} {
+  ^bb0(%a: f32, %sum: f32):
+    %c = arith.addf %sum, %a : f32
+    linalg.yield %c : f32
+  }
+  func.return
+}
+
 // The second op reads elements of other threads: it is left for a grid of its own.
 // CHECK-LABEL: @another_thread
 // CHECK: scf.parallel
