@@ -152,10 +152,21 @@ def _instruction(line: int, statement: str) -> Instruction:
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """The statements with their lines, without comments; braces and labels are statements of their own."""
+    begun, begun_at = "", 0
     for number, line in enumerate(text.splitlines(), 1):
-        for piece in line.partition("//")[0].split(";"):
+        code = line.partition("//")[0].strip()
+        if begun or code.startswith(_LONG):
+            begun, begun_at = f"{begun} {code}".strip(), begun_at or number
+            if not code.endswith(";"):
+                continue
+            code, number, begun, begun_at = begun, begun_at, "", 0
+        for piece in code.split(";"):
             if statement := piece.strip():
                 yield number, statement
+
+
+_LONG = ("mma.",)
+"""The beginnings of instructions that LLVM writes in several lines."""
 
 
 def _unknown(line: int, statement: str) -> StepwellError:

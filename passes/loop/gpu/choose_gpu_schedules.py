@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, TF32
 from stepwell.dialects.sched import SCHEDULE, TARGET, Schedule
 from stepwell.dialects.sched_program import program_of
 from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, OnDevice
@@ -110,7 +111,7 @@ def shape_of(product: Product) -> Shape:
     ]
     firsts = [has_sums_first(product, operand) for operand in operands]
     rows, columns, sums = product.sizes()
-    return Shape(rows, columns, sums, product.batches(), sizes[0], sizes[1], firsts[0], firsts[1])
+    return Shape(rows, columns, sums, product.batches(), *sizes, *firsts, product.is_multiply_add)
 
 
 def product_schedule(product: Product, tile: ProductTile) -> Schedule:
@@ -119,7 +120,8 @@ def product_schedule(product: Product, tile: ProductTile) -> Schedule:
     outer = {rows: tile.rows, columns: tile.columns, sums: tile.sums}
     inner = {rows: tile.thread_rows, columns: tile.thread_columns}
     loops = range(len(product.nest.parallel))
-    on_device = OnDevice(stage=(0, 1), stages=tile.stages)
+    intrinsic, split = (TF32, F32_PRODUCTS) if tile.has_warps else ("", 1)
+    on_device = OnDevice(stage=(0, 1), stages=tile.stages, intrinsic=intrinsic, split=split)
     return bound_schedule(
         [outer.get(loop, 0) for loop in loops], [inner.get(loop, 0) for loop in loops], on_device
     )

@@ -10,6 +10,7 @@ from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from stepwell.dialects.gpu.tensor_cores import TF32
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import Schedule, schedule_of
 from stepwell.dialects.sched_program import program_of
@@ -19,6 +20,7 @@ from stepwell.passes.loop.gpu.chains import Chain, followers, sink_fills, touche
 from stepwell.passes.loop.gpu.elementwise_grid import build_elementwise
 from stepwell.passes.loop.gpu.nests import Nest, root_of
 from stepwell.passes.loop.gpu.product_grid import build_product
+from stepwell.passes.loop.gpu.product_warps import expect_fragments
 from stepwell.passes.loop.gpu.products import product_of_nest
 from stepwell.passes.loop.gpu.row_chains import RowChain
 from stepwell.passes.loop.gpu.row_grid import build_rows
@@ -77,7 +79,9 @@ def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
         joined = [op, *followers(chain, op)]
         build_elementwise(_after(joined[-1], op, constants), nest, schedule, chain)
     elif (product := product_of_nest(nest)) is not None:
-        _expect_carried_out(op, schedule)
+        _expect_carried_out(op, schedule, TF32)
+        if schedule.on_device.intrinsic:
+            expect_fragments(product, schedule)
         chain, fill = Chain.after(nest), _fill_before(op, nest)
         joined = [*([fill] if fill is not None else []), op, *followers(chain, op)]
         build_product(_after(joined[-1], op, constants), product, schedule, fill, chain)
@@ -99,7 +103,7 @@ def _expect_carried_out(op: Operation, schedule: Schedule, *intrinsics: str) -> 
     for asked, is_asked, help in (
         (f"stages = {on_device.stages}", on_device.stages > _MOST_STAGES, f"at most {_MOST_STAGES} stages"),
         (f'intrinsic = "{on_device.intrinsic}"', not is_known, "leave the intrinsic out"),
-        (f"split = {on_device.split}", on_device.split > 1, "leave the split out"),
+        (f"split = {on_device.split}", on_device.split > 1 and TF32 not in intrinsics, "leave the split out"),
     ):
         if is_asked:
             message = f"{asked} in a schedule of blocks and threads is not carried out"

@@ -30,12 +30,16 @@ class ProductCase:
     stages: int = 1
     transposed: bool = False
     """Whether the right operand is stored column by column."""
+    split: int = 0
+    """The products of tensor cores for one, whose tiles are warps'; 0 for threads."""
 
     def schedule(self) -> str:
         """The text of the schedule."""
         inner = [*self.thread, 0]
-        levels = f'<tile = {list(self.block)}, bind = "block">, <tile = {inner}, bind = "thread">'
-        return f"#sched.schedule<levels = [{levels}], stage = [0, 1], stages = {self.stages}>"
+        bind = "warp" if self.split else "thread"
+        levels = f'<tile = {list(self.block)}, bind = "block">, <tile = {inner}, bind = "{bind}">'
+        more = f', intrinsic = "m16n8k8.tf32", split = {self.split}' if self.split else ""
+        return f"#sched.schedule<levels = [{levels}], stage = [0, 1], stages = {self.stages}{more}>"
 
     def module(self) -> ModuleOp:
         """The program, on buffers: `z = relu(x y + b)`."""

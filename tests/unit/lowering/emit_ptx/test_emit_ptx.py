@@ -72,7 +72,8 @@ def test_nodes_are_above_their_kernels(tmp_path: Path) -> None:
     nodes = "".join(rf'// product.onnx: node "{name}"\n' for name in ("MatMul#0", "Add#1", "Relu#2"))
     comments = rf"^// @k0_kernel\n{nodes}// parameters: ptr 0, ptr 1, ptr 2, ptr 3\n"
     assert re.search(comments + r"\.visible \.entry k0_kernel\($", text, re.MULTILINE)
-    assert ".reqntid 32, 1, 1" in text and "fma.rn.f32" in text and "bar.sync" in text
+    assert ".reqntid 64, 1, 1" in text and "bar.sync" in text
+    assert "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32" in text
 
 
 def test_levels_between(tmp_path: Path) -> None:
