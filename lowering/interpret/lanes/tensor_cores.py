@@ -22,13 +22,15 @@ _LEFT = [(_G, _T), (_G + 8, _T), (_G, _T + 4), (_G + 8, _T + 4)]
 _RIGHT = [(_T, _G), (_T + 4, _G)]
 _RESULT = [(_G, 2 * _T), (_G, 2 * _T + 1), (_G + 8, 2 * _T), (_G + 8, 2 * _T + 1)]
 
+_where: Callable[[Any, Any, Any], Any] = np.where
+
 
 def to_tf32(value: Any) -> Any:
     """Numbers of f32 with 10 bits of fraction, ties away from 0."""
     value = np.asarray(value, np.float32)
-    bits = value.view(np.uint32)
-    rounded = np.where(np.isfinite(value), (bits + _HALF_TF32) & _TF32_BITS, bits)
-    return np.where(np.isnan(value), _TF32_NAN, rounded).astype(np.uint32).view(np.float32)[()]
+    bits: Any = value.view(np.uint32)
+    rounded: Any = _where(np.isfinite(value), (bits + _HALF_TF32) & _TF32_BITS, bits)
+    return _where(np.isnan(value), _TF32_NAN, rounded).astype(np.uint32).view(np.float32)[()]
 
 
 def multiply(a: Sequence[Lanes], b: Sequence[Lanes], c: Sequence[Lanes]) -> list[Lanes]:
@@ -60,7 +62,7 @@ def _cut_to_f32(exact: Any) -> Any:
     """Numbers of f64 as f32, rounded towards 0."""
     found = exact.astype(np.float32)
     is_above = np.isfinite(found) & (np.abs(found.astype(np.float64)) > np.abs(exact))
-    return np.where(is_above, np.nextafter(found, np.float32(0)), found)
+    return _where(is_above, np.nextafter(found, np.float32(0)), found)
 
 
 def expect_warps(group: Group, mask: Any, what: object) -> None:
@@ -74,7 +76,11 @@ def expect_warps(group: Group, mask: Any, what: object) -> None:
 @for_lanes("gpu.to_tf32")
 def prepare_rounding(op: gpu.ToTf32Op, compiler: LaneCompiler) -> Callable[..., Any]:
     """A number that tensor cores read as it is."""
-    return lambda frame, value: to_tf32(value)
+
+    def run(frame: LaneFrame, value: Any) -> Any:
+        return to_tf32(value)
+
+    return run
 
 
 @for_lanes("gpu.mma_sync")

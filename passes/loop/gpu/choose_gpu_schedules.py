@@ -111,7 +111,10 @@ def shape_of(product: Product) -> Shape:
     ]
     firsts = [has_sums_first(product, operand) for operand in operands]
     rows, columns, sums = product.sizes()
-    return Shape(rows, columns, sums, product.batches(), *sizes, *firsts, product.is_multiply_add)
+    return Shape(
+        rows, columns, sums, product.batches(), sizes[0], sizes[1], firsts[0], firsts[1],
+        product.is_multiply_add,
+    )  # fmt: skip
 
 
 def product_schedule(product: Product, tile: ProductTile) -> Schedule:

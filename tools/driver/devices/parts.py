@@ -58,8 +58,8 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, d
     context = PassContext.current().at_level(level)
     with numbered(None), context.active():  # not a part of the host's own code
         own.run("graph", text_of(graph_steps(level, compilation.ctx.target, "off")))
-        own.run("graph to linalg", TO_KERNELS)
         module.attributes[TARGET] = SpecAttr.of(device.target.with_host(None))
+        own.run("graph to linalg", TO_KERNELS)
         _run_on_loops(own)
     return device_part(
         module,

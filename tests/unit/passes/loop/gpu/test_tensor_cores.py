@@ -26,7 +26,7 @@ TILES = [((16, 16, 8), (16, 8)), ((32, 16, 16), (16, 16)), ((32, 32, 16), (32, 8
     st.booleans(),
 )
 def test_products(sizes: Any, tile: Any, stages: int, transposed: bool) -> None:
-    case = ProductCase(sizes, *tile, stages, transposed, split=3)
+    case = ProductCase(sizes, tile[0], tile[1], stages, transposed, split=3)
     inputs = case.inputs()
     case.check(run(case.module(), inputs), inputs)
 
@@ -82,7 +82,6 @@ def test_values_that_are_not_finite_and_the_largest_ones() -> None:
 def test_numbers_of_tf32() -> None:
     numbers = np.array([1 + 2**-11, 1 + 2**-10, -1 - 2**-11, np.inf, np.nan, 0.0, 3e38], np.float32)
     found = to_tf32(numbers)
-    np.testing.assert_array_equal(
-        found[[0, 1, 2, 3, 5]], np.float32([1 + 2**-10, 1 + 2**-10, -1 - 2**-10, np.inf, 0])
-    )
+    expected = np.array([1 + 2**-10, 1 + 2**-10, -1 - 2**-10, np.inf, 0], np.float32)
+    np.testing.assert_array_equal(found[[0, 1, 2, 3, 5]], expected)
     assert np.isnan(found[4]) and abs(found[6] / 3e38 - 1) < 2**-11
