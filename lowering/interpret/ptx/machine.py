@@ -157,7 +157,8 @@ class _Kernel:
             name: np.asarray(value).astype(TYPES[type])[()]
             for (name, type), value in zip(entry.parameters, values, strict=True)
         }
-        device = Space(self._regions(buffers, parameters, threads, checks))
+        tables = [Buffer(each.ctypes.data, each.nbytes, name) for name, each in entry.tables.items()]
+        device = Space(self._regions([*buffers, *tables], parameters, threads, checks))
         blocks, at_once = grid[0] * grid[1] * grid[2], max(1, MOST_LANES // threads)
         for first in range(0, blocks, at_once):
             count = min(at_once, blocks - first)
