@@ -20,6 +20,9 @@ _BLOCK, _WARP, _THREAD = BINDS
 WARP_THREADS = 32
 """The threads of a warp, which share a tile of an instruction."""
 
+SHUFFLE = "shuffle"
+"""The intrinsic of reductions whose threads exchange values of a warp."""
+
 
 @dataclass(frozen=True)
 class OnDevice:

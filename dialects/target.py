@@ -14,6 +14,9 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.machine.named_target import Target
 
+_GPU = "gpu"
+"""The key of the kinds with blocks of threads."""
+
 
 @irdl_attr_definition
 class SpecAttr(ParametrizedAttribute):
@@ -105,3 +108,8 @@ def _value(attribute: Attribute) -> object:
 
 
 TargetDialect = Dialect("target", [], [SpecAttr])
+
+
+def is_gpu(spec: Attribute) -> bool:
+    """Whether an attribute is a target with blocks of threads."""
+    return isinstance(spec, SpecAttr) and _GPU in spec.target().keys

@@ -190,7 +190,7 @@ GPU = (
     Step("choose-gpu-schedules", "gives ops tiles for blocks and threads, as an attribute to edit"),
     Step("tile-to-grid", "makes grids of these, with later ops inside: an op that is left gets its own"),
     Step("linalg-to-loops{parallel=true}", "makes one grid of all parallel dimensions of an op"),
-    Step("expand-math{mcpu=x86-64}", "writes exp and the like for multiply-adds that may round twice"),
+    Step("expand-math{mcpu=x86-64 calls=false}", "writes exp, sin, … for multiply-adds that may round twice"),
     Step("use-rounding-ops", "rounds by an op what shaders' compilers would not round, once it is written"),
     Step("map-loops-to-gpu", "gives the points of each grid to blocks of threads"),
     Step("convert-parallel-loops-to-gpu", "makes launches of the grids"),

@@ -8,7 +8,7 @@ hosts do (`gpu.alloc`, `gpu.memcpy`, …).
 from xdsl.dialects import gpu as upstream
 from xdsl.ir import Dialect, Operation
 
-from stepwell.dialects.gpu import collectives, ids, kernel, launch
+from stepwell.dialects.gpu import collectives, ids, kernel, launch, tensor_cores
 from stepwell.dialects.gpu.attributes import AddressSpaceAttr
 from stepwell.dialects.gpu.collectives import BarrierOp, ShuffleOp, SubgroupReduceOp
 from stepwell.dialects.gpu.ids import (
@@ -23,6 +23,7 @@ from stepwell.dialects.gpu.ids import (
 )
 from stepwell.dialects.gpu.kernel import GPUFuncOp, GPUModuleOp, ReturnOp
 from stepwell.dialects.gpu.launch import LaunchFuncOp, LaunchOp, TerminatorOp
+from stepwell.dialects.gpu.tensor_cores import MmaSyncOp, ToTf32Op
 from stepwell.dialects.op_classes import ops_in
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "LaneIdOp",
     "LaunchFuncOp",
     "LaunchOp",
+    "MmaSyncOp",
     "ReturnOp",
     "ShuffleOp",
     "SubgroupIdOp",
@@ -45,9 +47,10 @@ __all__ = [
     "SubgroupSizeOp",
     "TerminatorOp",
     "ThreadIdOp",
+    "ToTf32Op",
 ]
 
-_OURS = ops_in(collectives, ids, kernel, launch)
+_OURS = ops_in(collectives, ids, kernel, launch, tensor_cores)
 
 
 def _others() -> list[type[Operation]]:

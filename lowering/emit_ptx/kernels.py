@@ -15,6 +15,7 @@ from stepwell.dialects import gpu
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.gpu.limits import expect_within_limits
 from stepwell.dialects.gpu.nodes import node_lines
+from stepwell.lowering.c_math import MATH_FUNCTIONS, math_code
 from stepwell.lowering.emit_llvm import emit_llvm
 from stepwell.lowering.emit_ptx.code import ptx_of
 from stepwell.lowering.gpu_to_nvvm import kernel_names, parameters_of
@@ -27,8 +28,10 @@ from stepwell.runtime.machine.named_target import Target
 Refuse: TypeAlias = Callable[[StepwellError], None]
 """What is called with an error about an op that a GPU lacks."""
 _KIND = "cuda"
-_ENTRY = re.compile(r"^[ \t]*// \.globl\s+(\S+).*\n(?:\s*// \S+ has been demoted\n)*\s*", re.MULTILINE)
-"""The lines before each function; LLVM writes the name there, and that memory of the block is inside."""
+_ENTRY = re.compile(
+    r"^[ \t]*// \.globl\s+(\S+).*\n(?:\s*// \S+ has been demoted\n)*\s*((?:\.global .*\n\s*)*)", re.MULTILINE
+)
+"""The lines before each function: its name, that memory of the block is inside, tables of constants."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,9 @@ def emit_ptx(module: ModuleOp, target: Target, *, refuse: Refuse | None = None) 
         _refuse_each(module, target, error, refuse)
         return PtxModule("", {})
     comments = {k.name: [*node_lines(each), signature_line(k.parameters)] for each, k in kernels.items()}
-    text = ptx_of(emit_llvm(lowered), target) if kernels else ""
+    called = _math_calls(lowered)
+    functions = math_code(called) if called else ""
+    text = ptx_of(emit_llvm(lowered), target, functions) if kernels else ""
     return PtxModule(_with_comments(text, comments), kernels)
 
 
@@ -116,19 +121,30 @@ def _described(kernel: gpu.GPUFuncOp, name: str, target: Target) -> PtxKernel:
 
 
 def _library_calls(module: ModuleOp) -> Iterator[StepwellError]:
-    """The errors about calls of functions that are not here: a GPU has no C library."""
+    """The errors about calls of functions of the C library that are not ours: a GPU has none of them."""
     defined = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.body.blocks}
-    for op in module.walk():
-        if isinstance(op, CallOp) and (op.callee is None or op.callee.root_reference.data not in defined):
-            name = "a pointer" if op.callee is None else op.callee.root_reference.data
+    for op, name in _calls(module):
+        if name not in defined and name not in MATH_FUNCTIONS:
             message = f"{name} is a function of the C library, which a GPU does not have"
             yield StepwellError("unsupported-op", op, message, help="compute it on the host")
+
+
+def _calls(module: ModuleOp) -> Iterator[tuple[CallOp, str]]:
+    """The calls, with the names of what they call."""
+    for op in module.walk():
+        if isinstance(op, CallOp):
+            yield op, "a pointer" if op.callee is None else op.callee.root_reference.data
+
+
+def _math_calls(module: ModuleOp) -> set[str]:
+    """The functions of `math.h` that are called."""
+    return {name for _, name in _calls(module) if name in MATH_FUNCTIONS}
 
 
 def _with_comments(text: str, comments: Mapping[str, Sequence[str]]) -> str:
     """The text with the nodes of each kernel above it."""
 
     def lines(found: re.Match[str]) -> str:
-        return "".join(f"// {line}\n" for line in comments[found[1]])
+        return found[2] + "".join(f"// {line}\n" for line in comments[found[1]])
 
     return _ENTRY.sub(lines, text)

@@ -38,6 +38,7 @@ from stepwell.dialects.llvm.instructions import AddrSpaceCastOp
 from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.gpu_to_nvvm.exchange import reduced, shuffled
 from stepwell.lowering.gpu_to_nvvm.signature import dims_of, kernel_names, parameters_of, size_name
+from stepwell.lowering.gpu_to_nvvm.tensor_cores import multiplied, rounded_to_tf32
 from stepwell.runtime.devices.cuda.signatures import POINTER
 from stepwell.runtime.errors import StepwellError
 
@@ -104,6 +105,8 @@ class _Kernel:
             gpu.BarrierOp: self._barrier,
             gpu.ShuffleOp: self._shuffle,
             gpu.SubgroupReduceOp: self._reduce,
+            gpu.MmaSyncOp: multiplied,
+            gpu.ToTf32Op: rounded_to_tf32,
             gpu.ReturnOp: self._return,
             memref.AllocOp: self._alloc,
             scf.ParallelOp: self._parallel,
@@ -112,7 +115,7 @@ class _Kernel:
     def convert(self) -> list[Operation]:
         """The function, after the globals that it needs."""
         for op in self._kernel.walk():
-            if isinstance(op, gpu.ShuffleOp | gpu.SubgroupReduceOp):
+            if isinstance(op, gpu.ShuffleOp | gpu.SubgroupReduceOp | gpu.MmaSyncOp):
                 self._expect_whole_warps(op)
         block, inputs = self._kernel.body.block, len(self._kernel.function_type.inputs)
         start = IRBuilder(InsertPoint.at_start(block), self._kernel.location)

@@ -81,6 +81,7 @@ class ConvertGraphToLinalgPass(ModulePass):
         """
         refuse_calls(op)
         kernels = outline_kernels(op)
+        kernels.attributes.update(op.attributes)  # of the target, by which pools choose
         _refuse_complex(kernels)
         convert(kernels, patterns=GRAPH_TO_LINALG, illegal=["graph"], legal_ops=[graph.ConstantOp])
         convert(kernels, patterns=[ConstantLowering()], illegal=["graph"])

@@ -61,7 +61,8 @@ class AttentionLowering(RewritePattern):
 
 def has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
     """
-    Whether planes are row-major in a kernel argument, and small windows on them overlap or need padding.
+    Whether planes are row-major in a kernel argument, and small windows on them overlap or need padding; not
+    on a GPU, whose threads have no long vectors.
     """
     extents = [*windows.out[2:], *windows.sizes]
     if windows.rank != 2 or windows.axes != [2, 3] or windows.data.block_axis("C") is not None:
@@ -79,7 +80,21 @@ def has_vector_rows(op: graph.PoolOp, windows: Windows) -> bool:
         and windows.kernel[0] <= POOLS.most_points
         and all(windows.along(axis).cells(with_pads=False, position=at) for axis, at in corners)
         and not (planes.is_static and planes.value < POOLS.least_planes)
+        and not _is_for_gpu(op)
     )
+
+
+def _is_for_gpu(op: Operation) -> bool:
+    """Whether an op is in a module for a target with blocks of threads."""
+    from stepwell.dialects.sched import TARGET  # CPUs' models do without the imports
+
+    around = op.get_toplevel_object()
+    spec = around.attributes.get(TARGET) if isinstance(around, Operation) else None
+    if spec is None:
+        return False
+    from stepwell.dialects.target import is_gpu
+
+    return is_gpu(spec)
 
 
 def pool_by_rows(op: graph.PoolOp, rewriter: PatternRewriter) -> SSAValue:

@@ -65,7 +65,8 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-40, 2.5, -3, 0], np.float3
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "node", ["Relu(x)", "Max(x, x)", "ReduceMax<keepdims = 1>(x)", "Exp(x)", "Tanh(x)", "Log(x)"]
+    "node",
+    ["Relu(x)", "Max(x, x)", "ReduceMax<keepdims = 1>(x)", "Exp(x)", "Tanh(x)", "Log(x)", "Sin(x)", "Tan(x)"],
 )
 def test_nan_stays_nan(node: str, kind: str, tmp_path: Path) -> None:
     expect_here(kind)

@@ -2,26 +2,34 @@
 Models compiled for devices, `python -m tests.devices.zoo --shard 1/8`: each compiles, or is refused by name.
 
 The models are those of STEPWELL_MODELS and its folder `skeletons`, whose weights are drawn first, and the
-example. Results are a line of JSON for each model and kind in a file, so that a run that was ended goes on.
+example, the smallest files first. Results are a line of JSON for each model and kind in a file, so that a
+run that was ended goes on. Where `ptxas` is installed, it assembles the code for GPUs of NVIDIA, and the
+bytes that registers spill on each architecture are told.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
 import stepwell as sw
 from stepwell.runtime.devices.moved import device_parts
+from stepwell.runtime.devices.part import DevicePart
 from stepwell.runtime.environment import MODELS
 from stepwell.runtime.errors import StepwellError
 from tests.support.imports import ROOT
 
 KINDS = ("webgpu", "opencl", "cuda")
+ARCHS = ("sm_80", "sm_90")
+_SPILLS = re.compile(r"(\d+) bytes spill stores")
 
 
 def models(folder: Path | None, drawn: Path, only: str = "") -> list[Path]:
@@ -34,7 +42,7 @@ def models(folder: Path | None, drawn: Path, only: str = "") -> list[Path]:
     if folder is not None:
         found += sorted(folder.glob("*.onnx"))
         fill = folder / "fill_weights.py"
-        for skeleton in sorted((folder / "skeletons").glob(f"*{only}*.onnx")):
+        for skeleton in sorted(each for each in (folder / "skeletons").glob("*.onnx") if only in each.stem):
             if not (made := drawn / skeleton.name).exists():
                 subprocess.run([sys.executable, str(fill), str(drawn), skeleton.stem], check=True)
             found.append(made)
@@ -48,18 +56,39 @@ def compiled(path: Path, kind: str) -> dict[str, object]:
         image = sw.compile(path, target=kind, use_cache=False).image
     except StepwellError as error:
         return {"code": error.code, "message": error.message, "seconds": round(perf_counter() - begin, 1)}
+    seconds = round(perf_counter() - begin, 1)
     parts = device_parts(image)
     on_host = image.summary.get("on the host", [])
     return {
         "parts": len(parts),
         "commands": sum(len(part.commands) for part in parts),
         "on the host": on_host,
-        "seconds": round(perf_counter() - begin, 1),
+        "seconds": seconds,
+        **checked(parts),
     }
 
 
+def checked(parts: Sequence[DevicePart]) -> dict[str, object]:
+    """What the tools that are here say about code of parts."""
+    codes = [part.codes for part in parts]
+    facts: dict[str, object] = {}
+    if (program := shutil.which("ptxas")) is not None and any("ptx" in each for each in codes):
+        for arch in ARCHS:
+            facts[arch] = [assembled(program, each["ptx"], arch) for each in codes if "ptx" in each]
+    return facts
+
+
+def assembled(program: str, code: bytes, arch: str) -> str | int:
+    """The bytes that kernels spill, or why the assembler refuses their code."""
+    with tempfile.TemporaryDirectory() as folder:
+        (source := Path(folder) / "kernels.ptx").write_bytes(code)
+        line = [program, "-v", f"-arch={arch}", str(source), "-o", str(Path(folder) / "kernels.cubin")]
+        done = subprocess.run(line, capture_output=True, text=True)
+    return sum(map(int, _SPILLS.findall(done.stderr))) if done.returncode == 0 else done.stderr[:400]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile a shard; returns 1 where a model met an internal error."""
+    """Compile a shard; returns 1 where a model met an internal error, or spills registers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shard", default="1/1", help="the part of the models: 1/8")
     parser.add_argument("--kinds", default=",".join(KINDS))
@@ -73,12 +102,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lines = args.results.read_text().splitlines() if args.results.exists() else []
     done = {(entry["model"], entry["kind"]) for entry in map(json.loads, lines)}
     wrong = 0
-    for path in models(Path(folder) if folder else None, drawn)[number - 1 :: count]:
+    found = sorted(models(Path(folder) if folder else None, drawn), key=lambda path: path.stat().st_size)
+    for path in found[number - 1 :: count]:
         for kind in args.kinds.split(","):
             if (path.name, kind) in done:
                 continue
             facts = {"model": path.name, "kind": kind, **compiled(path, kind)}
-            wrong += facts.get("code") == "internal"
+            wrong += facts.get("code") == "internal" or any(any(facts.get(arch, ())) for arch in ARCHS)
             print(facts, flush=True)
             with args.results.open("a") as file:
                 file.write(json.dumps(facts) + "\n")

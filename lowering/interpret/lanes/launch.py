@@ -16,14 +16,14 @@ from stepwell.dialects.sched import TARGET
 from stepwell.dialects.target import SpecAttr
 from stepwell.lowering.bufferize import memref_of
 from stepwell.lowering.interpret.engine import Compiler, Frame, Scope, Steps, Value, implements_in_frame
-from stepwell.lowering.interpret.lanes import control_flow, thread_ops
+from stepwell.lowering.interpret.lanes import control_flow, tensor_cores, thread_ops
 from stepwell.lowering.interpret.lanes.compiler import LaneCompiler
 from stepwell.lowering.interpret.lanes.memory import Buffer, memory, name_of
 from stepwell.lowering.interpret.lanes.shadow import Shadow
 from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Triple
 from stepwell.runtime.errors import StepwellError
 
-LOADED = (control_flow, thread_ops)
+LOADED = (control_flow, tensor_cores, thread_ops)
 """The files with handlers of ops inside kernels."""
 MOST_LANES = 1 << 16
 _WARP = 32

@@ -127,6 +127,19 @@ def active(frame: LaneFrame) -> Lanes:
     return np.arange(lanes) if frame.mask is None else np.flatnonzero(frame.mask)
 
 
+def expect_whole_warps(group: Group, mask: Mask | None, what: object) -> None:
+    """Require all threads of each warp that has one here. Raises: StepwellError `divergent-barrier`."""
+    if mask is None:
+        return
+    warps = group.block_number * group.threads + group.thread_number // group.warp
+    missing = np.isin(warps, warps[mask]) & ~mask
+    if missing.any():
+        absent = int(np.argmax(missing))
+        where = f"thread {group.thread_text(absent)} of block {group.block_text(absent)}"
+        message = f"{where} does not reach {what}, and another thread of its warp does"
+        raise group.in_kernel(StepwellError("divergent-barrier", None, message))
+
+
 def first_access(op: Operation) -> str:
     """A note with the location of the earlier one of two accesses."""
     return f"the first access is at {describe_location(op) or 'an unknown place'}"

@@ -11,14 +11,14 @@ import numpy as np
 
 from stepwell.lowering.interpret.lanes.shadow import Shadow
 from stepwell.lowering.interpret.lanes.state import Group, Triple
-from stepwell.lowering.interpret.ptx import accesses, arithmetic, moves
+from stepwell.lowering.interpret.ptx import accesses, arithmetic, moves, products
 from stepwell.lowering.interpret.ptx.code import Code, Frame, Step
 from stepwell.lowering.interpret.ptx.memory import Region, Space
 from stepwell.lowering.interpret.ptx.reader import ENDS, Entry, Instruction, read_ptx, stored_parameters
 from stepwell.lowering.interpret.ptx.values import TYPES, Get, Mask, Value
 from stepwell.runtime.errors import StepwellError
 
-LOADED = (accesses, arithmetic, moves)
+LOADED = (accesses, arithmetic, moves, products)
 """The files with the preparation of instructions."""
 CHECKS = frozenset({"races", "bounds", "barriers", "uninitialized"})
 MOST_LANES = 1 << 15
@@ -157,7 +157,8 @@ class _Kernel:
             name: np.asarray(value).astype(TYPES[type])[()]
             for (name, type), value in zip(entry.parameters, values, strict=True)
         }
-        device = Space(self._regions(buffers, parameters, threads, checks))
+        tables = [Buffer(each.ctypes.data, each.nbytes, name) for name, each in entry.tables.items()]
+        device = Space(self._regions([*buffers, *tables], parameters, threads, checks))
         blocks, at_once = grid[0] * grid[1] * grid[2], max(1, MOST_LANES // threads)
         for first in range(0, blocks, at_once):
             count = min(at_once, blocks - first)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from stepwell.lowering.interpret.lanes.state import Group
+from stepwell.lowering.interpret.lanes.state import expect_whole_warps
+from stepwell.lowering.interpret.lanes.tensor_cores import to_tf32
+from stepwell.lowering.interpret.ptx.arithmetic import elementwise
 from stepwell.lowering.interpret.ptx.code import LOCAL_WINDOW, SHARED_WINDOW, Code, Frame, Step, makes
 from stepwell.lowering.interpret.ptx.reader import Instruction
 from stepwell.lowering.interpret.ptx.values import BITS, TYPES, DType, Value, per_lane, where
-from stepwell.runtime.errors import StepwellError
 
 _ROUNDINGS: Mapping[str, Callable[[Value], Value]] = {
     "rni": np.rint,
@@ -86,6 +87,8 @@ def make_address(code: Code, instruction: Instruction) -> Step:
 @makes("cvt")
 def make_conversion(code: Code, instruction: Instruction) -> Step:
     """A number of another type: saturated from floats to integers, rounded to nearest to floats."""
+    if instruction.parts[1:] == ("rna", "tf32", "f32"):
+        return elementwise(code, instruction, to_tf32, [TYPES["f32"]])
     *modifiers, to, source = instruction.parts[1:]
     read = TYPES["b16"] if source == _BFLOAT else TYPES[source]
     get, put = code.get(instruction.operands[1], read), code.put(instruction.operands[0])
@@ -155,7 +158,7 @@ def make_shuffle(code: Code, instruction: Instruction) -> Step:
 
     def run(frame: Frame) -> None:
         group = frame.group
-        _expect_whole_warps(frame, instruction)
+        expect_whole_warps(group, frame.mask, instruction)
         values = per_lane(get(frame), group.lanes)
         lane = (group.thread_number % group.warp).astype(np.int64)
         source, inside = _source(mode, lane, get_offset(frame).astype(np.int64), get_clamp(frame))
@@ -175,21 +178,3 @@ def _source(mode: str, lane: Value, offset: Value, packed: Value) -> tuple[Value
         return source, source >= highest
     source = {"down": lane + offset, "bfly": lane ^ offset, "idx": lowest | (offset & ~segment & 31)}[mode]
     return source, source <= highest
-
-
-def _expect_whole_warps(frame: Frame, instruction: Instruction) -> None:
-    """Require all threads of each warp that has one here. Raises: StepwellError `divergent-barrier`."""
-    mask, group = frame.mask, frame.group
-    if mask is None:
-        return
-    warps = _warps(group)
-    missing = np.isin(warps, warps[mask]) & ~mask
-    if missing.any():
-        absent = int(np.argmax(missing))
-        where = f"thread {group.thread_text(absent)} of block {group.block_text(absent)}"
-        message = f"{where} does not reach {instruction}, and another thread of its warp does"
-        raise group.in_kernel(StepwellError("divergent-barrier", None, message))
-
-
-def _warps(group: Group) -> Value:
-    return group.block_number * group.threads + group.thread_number // group.warp

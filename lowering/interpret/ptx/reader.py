@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from stepwell.runtime.errors import StepwellError
 
 _IGNORED = (".version", ".target", ".address_size", ".maxntid", ".minnctapersm", ".file", ".loc", ".section")
@@ -15,6 +18,7 @@ _PARAMETER = re.compile(
 )
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(%?[\w$]+)(?:<(\d+)>)?$")
 _MEMORY = re.compile(r"\.(shared|local)\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[(\d+)\]$")
+_TABLE = re.compile(r"\.global\s+\.align\s+\d+\s+\.b8\s+([\w$]+)\[(\d+)\]\s*=\s*\{([\d,\s]+)\}$")
 _LABEL = re.compile(r"([\w$]+):$")
 _GUARD = re.compile(r"@(!?)(%?[\w$]+)\s+")
 _OPERANDS = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,\s{}\[\]]+")
@@ -58,6 +62,8 @@ class Entry:
     """The number and the bits of each register; predicates have 0 bits."""
     addresses: dict[str, int] = field(default_factory=dict[str, int])
     """The first byte of each array, in the memory of the block or of the thread."""
+    tables: dict[str, npt.NDArray[np.uint8]] = field(default_factory=dict[str, npt.NDArray[np.uint8]])
+    """Constants in the device's memory."""
     shared_bytes: int = 0
     local_bytes: int = 0
     blocks: list[list[Instruction]] = field(default_factory=list[list[Instruction]])
@@ -82,6 +88,7 @@ def read_ptx(text: str) -> Mapping[str, Entry]:
     entries: dict[str, Entry] = {}
     entry: Entry | None = None
     shared: list[tuple[str, int, str, int]] = []
+    tables: dict[str, npt.NDArray[np.uint8]] = {}
     for line, statement in _statements(text):
         if statement.startswith(_IGNORED) or statement in ("{", "}", ")"):
             if statement == "}" and entry is not None and entry.blocks[-1:] == [[]]:
@@ -91,6 +98,11 @@ def read_ptx(text: str) -> Mapping[str, Entry]:
             entry = entries[found[1]] = Entry(found[1], line, blocks=[[]])
             for memory in shared:
                 entry.add_memory(*memory)
+            entry.tables = tables
+            entry.addresses |= {name: table.ctypes.data for name, table in tables.items()}
+        elif (found := _TABLE.match(statement)) is not None:
+            numbers = [int(number) for number in found[3].split(",")]
+            tables[found[1]] = np.array(numbers + [0] * (int(found[2]) - len(numbers)), np.uint8)
         elif (found := _MEMORY.search(statement)) is not None:
             memory = found[1], int(found[2]), found[3], int(found[4])
             if entry is None:
@@ -152,10 +164,21 @@ def _instruction(line: int, statement: str) -> Instruction:
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """The statements with their lines, without comments; braces and labels are statements of their own."""
+    begun, begun_at = "", 0
     for number, line in enumerate(text.splitlines(), 1):
-        for piece in line.partition("//")[0].split(";"):
+        code = line.partition("//")[0].strip()
+        if begun or code.startswith(_LONG):
+            begun, begun_at = f"{begun} {code}".strip(), begun_at or number
+            if not code.endswith(";"):
+                continue
+            code, number, begun, begun_at = begun, begun_at, "", 0
+        for piece in code.split(";"):
             if statement := piece.strip():
                 yield number, statement
+
+
+_LONG = ("mma.",)
+"""The beginnings of instructions that LLVM writes in several lines."""
 
 
 def _unknown(line: int, statement: str) -> StepwellError:

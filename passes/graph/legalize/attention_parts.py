@@ -1,4 +1,7 @@
-"""A pattern of `legalize` in the set `kernels`: attention without a kernel as two products and a softmax."""
+"""
+Patterns of `legalize` for attention as two products and a softmax, where no kernel computes it (`kernels`) or
+always (`attention-parts`).
+"""
 
 from __future__ import annotations
 
@@ -40,10 +43,13 @@ class ExpandAttention(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
-        element, scores = element_of_value(op.q), op.scores_dims()
         depth, columns = dims_of(op.q.type)[-1], dims_of(op.v.type)[-1]
-        if has_kernel(element, scores, depth, columns):
-            return
+        if not has_kernel(element_of_value(op.q), op.scores_dims(), depth, columns):
+            self.expand(op, rewriter)
+
+    def expand(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
+        """Replace attention by its parts."""
+        element, scores = element_of_value(op.q), op.scores_dims()
         parts = Parts(rewriter, self.weights)
         wide = f32 if dtype_of(element).itemsize < dtype_of(f32).itemsize else element
         q, k, v = (parts.cast(value, wide) for value in (op.q, op.k, op.v))
@@ -58,3 +64,26 @@ class ExpandAttention(RewritePattern):
             weights = rewriter.insert(graph.WhereOp(is_masked, parts.scalar(0, weights), weights)).result
         result = rewriter.insert(graph.MatmulOp(weights, v)).result
         rewriter.replace(op, [], [parts.cast(result, element)])
+
+
+@legalization("attention-parts")
+@dataclass
+class ExpandEachAttention(ExpandAttention):
+    """
+    Expand any attention to two products with a softmax between them, for targets without kernels of it.
+
+    ```mlir
+    %y = graph.attention %q, %k, %v scale 0.5
+      : (tensor<2x3xf32>, tensor<4x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    // ->
+    %0 = graph.matmul %q, %k transpose_b true : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+    %1 = graph.constant dense<0.5> : tensor<f32>
+    %2 = graph.multiply %0, %1 : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+    %3 = graph.softmax %2 axis 1 : tensor<2x4xf32> -> tensor<2x4xf32>
+    %y = graph.matmul %3, %v : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+    ```
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.AttentionOp, rewriter: PatternRewriter) -> None:
+        self.expand(op, rewriter)

@@ -10,9 +10,10 @@ from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from stepwell.dialects.gpu.tensor_cores import F32_PRODUCTS, TF32
 from stepwell.dialects.sched import SCHEDULE, TARGET, Schedule
 from stepwell.dialects.sched_program import program_of
-from stepwell.dialects.schedule_device import OnDevice
+from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, OnDevice
 from stepwell.dialects.schedule_levels import Level
 from stepwell.dialects.target import SpecAttr
 from stepwell.dialects.tensor_ir.structured import projected_permutation
@@ -92,9 +93,14 @@ def row_schedule(nest: Nest, limits: Limits) -> Schedule | None:
     threads = row_threads(limits, None if None in sizes else prod(size or 0 for size in sizes))
     if threads == 1:
         return None
-    outer, inner = ({columns[-1]: tile} for tile in (threads, 1))
+    has_warps = limits.has_shuffles and threads % WARP_THREADS == 0
+    outer, inner = ({columns[-1]: tile} for tile in (threads, WARP_THREADS if has_warps else 1))
     loops = range(len(nest.parallel))
-    return bound_schedule([outer.get(loop, 0) for loop in loops], [inner.get(loop, 0) for loop in loops])
+    return bound_schedule(
+        [outer.get(loop, 0) for loop in loops],
+        [inner.get(loop, 0) for loop in loops],
+        OnDevice(intrinsic=SHUFFLE if has_warps else ""),
+    )
 
 
 def shape_of(product: Product) -> Shape:
@@ -105,7 +111,10 @@ def shape_of(product: Product) -> Shape:
     ]
     firsts = [has_sums_first(product, operand) for operand in operands]
     rows, columns, sums = product.sizes()
-    return Shape(rows, columns, sums, product.batches(), sizes[0], sizes[1], firsts[0], firsts[1])
+    return Shape(
+        rows, columns, sums, product.batches(), sizes[0], sizes[1], firsts[0], firsts[1],
+        product.is_multiply_add,
+    )  # fmt: skip
 
 
 def product_schedule(product: Product, tile: ProductTile) -> Schedule:
@@ -114,13 +123,16 @@ def product_schedule(product: Product, tile: ProductTile) -> Schedule:
     outer = {rows: tile.rows, columns: tile.columns, sums: tile.sums}
     inner = {rows: tile.thread_rows, columns: tile.thread_columns}
     loops = range(len(product.nest.parallel))
-    on_device = OnDevice(stage=(0, 1), stages=tile.stages)
+    intrinsic, split = (TF32, F32_PRODUCTS) if tile.has_warps else ("", 1)
+    on_device = OnDevice(stage=(0, 1), stages=tile.stages, intrinsic=intrinsic, split=split)
     return bound_schedule(
         [outer.get(loop, 0) for loop in loops], [inner.get(loop, 0) for loop in loops], on_device
     )
 
 
 def bound_schedule(outer: Sequence[int], inner: Sequence[int], on_device: OnDevice | None = None) -> Schedule:
-    """A schedule of two levels, of blocks and of threads."""
-    levels = [Level(tuple(outer), bind="block"), Level(tuple(inner), bind="thread")]
-    return Schedule.of_levels(levels, on_device=on_device or OnDevice())
+    """A schedule of two levels, of blocks and of threads; of warps where it has an intrinsic."""
+    on_device = on_device or OnDevice()
+    bind = "warp" if on_device.intrinsic else "thread"
+    levels = [Level(tuple(outer), bind="block"), Level(tuple(inner), bind=bind)]
+    return Schedule.of_levels(levels, on_device=on_device)

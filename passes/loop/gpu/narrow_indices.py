@@ -20,9 +20,9 @@ from stepwell.passes.loop.gpu.shared_places import constant_of
 
 _ARITHMETIC = (
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.DivUIOp, arith.RemUIOp, arith.DivSIOp, arith.RemSIOp,
-    arith.FloorDivSIOp, arith.CeilDivSIOp, arith.MinUIOp, arith.MaxUIOp, arith.MinSIOp, arith.MaxSIOp,
+    arith.MinUIOp, arith.MaxUIOp, arith.MinSIOp, arith.MaxSIOp,
 )  # fmt: skip
-"""Ops with the same result in 32 bits, when operands and result fit."""
+"""Ops with the same result in 32 bits, when both fit; level 4 rounds quotients of 64 bits alone."""
 _MOST_ELEMS = 1 << 30
 """Elements of a buffer: numbers of iterations go up to a block further, and must stay below 2^31."""
 

@@ -28,7 +28,8 @@ class StagedOperand:
         self.first = frame.first_row if is_left else frame.first_column
         self.sums_first = has_sums_first(product, operand)
         source = frame.nest.op.operands[operand]
-        shape = [tile.sums, row_elems(self.width, self.sums_first)]
+        row = fragment_row(self.width) if frame.has_fragments else row_elems(self.width, self.sums_first)
+        shape = [tile.sums, row]
         self.memory = at.value(
             memref.AllocOp.get(buffer_type(source).element_type, shape=shape, memory_space=WORKGROUP)
         )
@@ -102,6 +103,15 @@ def row_elems(width: int, sums_first: bool) -> int:
     A longer row puts neighbours along the sums in different ones of 32 banks of 4 bytes.
     """
     return width + 1 if sums_first else width
+
+
+def fragment_row(width: int) -> int:
+    """
+    The elements of memory of a block between those of two sums, for fragments of tensor cores.
+
+    The four sums by eight places that a warp reads together are in 32 different banks.
+    """
+    return width + (8 - width) % 16
 
 
 def has_sums_first(product: Product, operand: int) -> bool:

@@ -63,6 +63,8 @@ class Frame:
     thread: SSAValue
     first_row: Index
     first_column: Index
+    has_fragments: bool
+    """Whether tensor cores multiply."""
 
     @property
     def nest(self) -> Nest:
@@ -89,8 +91,9 @@ class Frame:
         first_row, first_column = at.times(row, tile.rows), at.times(column, tile.columns)
         thread = at.insertion_point.block.args[0]
         by_loop = dict(zip(product.batch, indices, strict=True))
+        has_fragments = bool(schedule.on_device.intrinsic)
         frame = Frame(
-            product, tile, threads, extents, totals, by_loop, thread, first_row, first_column
+            product, tile, threads, extents, totals, by_loop, thread, first_row, first_column, has_fragments
         )  # fmt: skip
         return frame, at
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects import arith, math, scf
+from xdsl.dialects import scf
 from xdsl.dialects.linalg.ops import FillOp
-from xdsl.ir import Block, SSAValue
 
-from stepwell.dialects.ir_builder import Index, IRBuilder
-from stepwell.dialects.sched import STAGES, Schedule
-from stepwell.dialects.tensor_ir.structured import projected_permutation
-from stepwell.dialects.types import int_attr
+from stepwell.dialects.ir_builder import IRBuilder
+from stepwell.dialects.sched import Schedule
 from stepwell.passes.loop.gpu.chains import Chain
-from stepwell.passes.loop.gpu.nests import computed, load_element, split_number
-from stepwell.passes.loop.gpu.product_copies import StagedOperand
-from stepwell.passes.loop.gpu.product_frame import Frame, clamped, inside_condition
+from stepwell.passes.loop.gpu.product_frame import Frame
+from stepwell.passes.loop.gpu.product_thread import ProductThread
+from stepwell.passes.loop.gpu.product_warps import WarpThread
 from stepwell.passes.loop.gpu.products import Product
 
 
@@ -24,113 +19,9 @@ def build_product(
 ) -> None:
     """Insert the grid of a product and of the chain after it; without a fill, sums start from the output."""
     frame, at = Frame.open(before, product, schedule)
-    _Thread(frame, chain, at, schedule.on_device.stages).build(fill)
+    stages = schedule.on_device.stages
+    if schedule.on_device.intrinsic:
+        WarpThread(frame, chain, at, stages, schedule.on_device.split).build(fill)
+    else:
+        ProductThread(frame, chain, at, stages).build(fill)
     at.insert(scf.ReduceOp())
-
-
-class _Thread:
-    """The elements of the output that a thread computes: rows and columns in steps of the thread's grid."""
-
-    def __init__(self, frame: Frame, chain: Chain, at: IRBuilder, stages: int):
-        self._frame, self._chain, self._at, self._stages = frame, chain, at, stages
-        tile = frame.tile
-        self._row, self._column = split_number(at, frame.thread, tile.inner_grid)
-        self._rows = [i * tile.inner_grid[0] for i in range(tile.inner_rows)]
-        self._columns = [j * tile.inner_grid[1] for j in range(tile.inner_columns)]
-
-    def build(self, fill: FillOp | None) -> None:
-        """Compute and store the elements."""
-        at, frame = self._at, self._frame
-        left, right = (
-            StagedOperand(frame, operand, at) for operand in (frame.product.left, frame.product.right)
-        )
-        rows = [at.plus(at.plus(frame.first_row, self._row), step) for step in self._rows]
-        columns = [at.plus(at.plus(frame.first_column, self._column), step) for step in self._columns]
-
-        def step(inside: IRBuilder, begin: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            left.copy(inside, begin)
-            right.copy(inside, begin)
-            return self._multiply(inside, begin, left, right, sums)
-
-        first = self._initial(rows, columns, fill)
-        sums = at.loop(0, frame.totals.sums, frame.tile.sums, first, step)
-        loop = at.insertion_point.block.last_op
-        if self._stages > 1 and isinstance(loop, scf.ForOp):
-            loop.attributes[STAGES] = int_attr(self._stages)
-        self._store(rows, columns, sums)
-
-    def _initial(
-        self, rows: Sequence[Index], columns: Sequence[Index], fill: FillOp | None
-    ) -> list[SSAValue]:
-        """The values that the sums start from, row by row."""
-        if fill is not None:
-            return [fill.inputs[0]] * (len(rows) * len(columns))
-        at, frame = self._at, self._frame
-        product, totals, tile = frame.product, frame.totals, frame.tile
-        of_rows = [frame.split(at, product.rows, clamped(at, row, totals.rows, tile.rows)) for row in rows]
-        of_columns = [
-            frame.split(at, product.columns, clamped(at, column, totals.columns, tile.columns))
-            for column in columns
-        ]
-        output, map = frame.nest.outputs[0], frame.nest.output_maps[0]
-        return [load_element(at, output, map, frame.point(r, c)) for r in of_rows for c in of_columns]
-
-    def _multiply(
-        self,
-        at: IRBuilder,
-        begin: SSAValue,
-        left: StagedOperand,
-        right: StagedOperand,
-        sums: Sequence[SSAValue],
-    ) -> Sequence[SSAValue]:
-        """The loop over the sums of a tile; of those that exist, where zeros would change the result."""
-        frame = self._frame
-        stop: Index = frame.tile.sums
-        if not frame.has_whole_sums() and not frame.product.is_multiply_add:
-            stop = at.binary(arith.MinUIOp, at.minus(frame.totals.sums, begin), stop)
-
-        def step(inside: IRBuilder, k: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            a = [left.element(inside, k, inside.plus(self._row, place)) for place in self._rows]
-            b = [right.element(inside, k, inside.plus(self._column, place)) for place in self._columns]
-            pairs = [(x, y) for x in a for y in b]
-            return [self._body(inside, x, y, total) for (x, y), total in zip(pairs, carried, strict=True)]
-
-        return at.loop(0, stop, 1, sums, step)
-
-    def _body(self, at: IRBuilder, a: SSAValue, b: SSAValue, total: SSAValue) -> SSAValue:
-        """A step of the reduction for one element of the output."""
-        product = self._frame.product
-        if product.is_multiply_add:
-            return at.value(math.FmaOp(a, b, total))
-        first, second = (a, b) if product.left == 0 else (b, a)
-        return computed(at, product.nest, [first, second, total], self._frame.point())[0]
-
-    def _store(self, rows: Sequence[Index], columns: Sequence[Index], sums: Sequence[SSAValue]) -> None:
-        """Compute the ops of the chain for each element, and store them."""
-        at, frame = self._at, self._frame
-        totals, tile, product = frame.totals, frame.tile, frame.product
-        row_checks = [inside_condition(at, row, totals.rows, tile.rows) for row in rows]
-        column_checks = [inside_condition(at, column, totals.columns, tile.columns) for column in columns]
-        of_columns = [frame.split(at, product.columns, column) for column in columns]
-        for i, row in enumerate(rows):
-            of_row = frame.split(at, product.rows, row)
-            for j in range(len(columns)):
-                checks = [check for check in (row_checks[i], column_checks[j]) if check is not None]
-                store_point(
-                    at, self._chain, frame.point(of_row, of_columns[j]), sums[i * len(columns) + j], checks
-                )
-
-
-def store_point(
-    at: IRBuilder, chain: Chain, point: Sequence[Index], value: SSAValue, checks: Sequence[SSAValue]
-) -> None:
-    """Compute and store the elements of a chain at a point of its first op's loops, where all checks hold."""
-    output, loops = chain.nest.outputs[0], projected_permutation(chain.nest.output_maps[0]) or ()
-    place = at
-    if checks:
-        condition = checks[0] if len(checks) == 1 else at.value(arith.AndIOp(checks[0], checks[1]))
-        at.insert(scf.IfOp(condition, [], [branch := Block()]))
-        place = at.inside(branch)
-    chain.points(place, {output: value}, [point[loop] for loop in loops])
-    if checks:
-        place.insert(scf.YieldOp())

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import memref, scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from stepwell.dialects import gpu
 from stepwell.dialects.gpu.attributes import WORKGROUP
 from stepwell.dialects.ir_builder import Index, IRBuilder
 from stepwell.dialects.sched import Schedule
-from stepwell.dialects.schedule_device import block_threads
+from stepwell.dialects.schedule_device import SHUFFLE, WARP_THREADS, block_threads
 from stepwell.passes.loop.gpu.mapped_loops import open_grid
 from stepwell.passes.loop.gpu.nests import computed, load_element, product_of, split_number, store_element
 from stepwell.passes.loop.gpu.row_chains import Reduction, RowChain, Step
@@ -18,19 +20,20 @@ from stepwell.passes.loop.gpu.row_chains import Reduction, RowChain, Step
 
 def build_rows(before: IRBuilder, schedule: Schedule, chain: RowChain) -> None:
     """Insert the grid of a chain of ops on rows."""
-    _Row(before, block_threads(schedule.levels()), chain).build()
+    _Row(before, schedule, chain).build()
 
 
 class _Row:
     """The ops of a chain for one row."""
 
-    def __init__(self, before: IRBuilder, threads: int, chain: RowChain):
-        self._chain, self._threads = chain, threads
+    def __init__(self, before: IRBuilder, schedule: Schedule, chain: RowChain):
+        self._chain, self._threads = chain, block_threads(schedule.levels())
+        self._has_shuffles = schedule.on_device.intrinsic == SHUFFLE
         nest, space = chain.steps[0].nest, chain.steps[0].space
         extents = [nest.extent(before, space.index(dim)) for dim in range(len(space))]
         self._column_extents = extents[chain.rows :]
         self._columns = product_of(before, self._column_extents)
-        outer, self._at = open_grid(before, product_of(before, extents[: chain.rows]), threads)
+        outer, self._at = open_grid(before, product_of(before, extents[: chain.rows]), self._threads)
         self._row = split_number(self._at, outer.args[0], extents[: chain.rows])
         self._thread = self._at.insertion_point.block.args[0]
         self._values: dict[SSAValue, SSAValue] = {}
@@ -68,7 +71,8 @@ class _Row:
             return [self._computed(inside, step, point, self._values, known, carried[0])]
 
         (partial,) = self._loop([neutral], add)
-        total = self._tree(reduction, partial)
+        is_exchanged = self._has_shuffles and is_exchangeable(partial.type)
+        total = self._by_warps(reduction, partial) if is_exchanged else self._tree(reduction, partial)
         first = step.fill.inputs[0] if step.fill is not None else self._row_value(step, output)
         self._values[output] = _combined(at, reduction, first, total)
 
@@ -130,14 +134,35 @@ class _Row:
                 operands.append(load_element(at, value, map, indices))
         return computed(at, nest, operands, indices)[0]
 
+    def _by_warps(self, reduction: Reduction, partial: SSAValue) -> SSAValue:
+        """The total of all threads' parts: by halves of each warp, then of the warps' totals."""
+        at, warps = self._at, self._threads // WARP_THREADS
+        total = _exchanged(at, reduction, partial, WARP_THREADS)
+        if warps == 1:
+            return total
+        memory = self._parts(total, warps)
+        lane = at.materialize(at.remainder(self._thread, WARP_THREADS))
+        is_first = at.compare("eq", lane, at.materialize(0))
+        at.insert(scf.IfOp(is_first, [], [branch := Block()]))
+        inside = at.inside(branch)
+        warp = inside.materialize(inside.quotient(self._thread, WARP_THREADS))
+        inside.insert(memref.StoreOp.get(total, memory, [warp]))
+        inside.insert(scf.YieldOp())
+        part = at.materialize(at.remainder(self._thread, warps))
+        return _exchanged(at, reduction, at.value(memref.LoadOp.get(memory, [part])), warps)
+
+    def _parts(self, part: SSAValue, count: int) -> SSAValue:
+        """Memory of the block for so many parts of a total."""
+        memory = self._at.value(memref.AllocOp.get(part.type, shape=[count], memory_space=WORKGROUP))
+        memory.name_hint = "parts"
+        return memory
+
     def _tree(self, reduction: Reduction, partial: SSAValue) -> SSAValue:
         """The total of all threads' parts, by halves in memory of the block."""
         at = self._at
         if self._threads == 1:
             return partial
-        made = memref.AllocOp.get(partial.type, shape=[self._threads], memory_space=WORKGROUP)
-        memory = at.value(made)
-        memory.name_hint = "parts"
+        memory = self._parts(partial, self._threads)
         at.insert(memref.StoreOp.get(partial, memory, [self._thread]))
         half = self._threads // 2
         while half:
@@ -180,3 +205,19 @@ def _combined(at: IRBuilder, reduction: Reduction, a: SSAValue, b: SSAValue) -> 
     copy = reduction.combine.clone()
     copy.operands = [a, b]
     return at.value(copy)
+
+
+def is_exchangeable(type: Attribute) -> bool:
+    """Whether the threads of a warp exchange values of a type: 32 bits."""
+    return type in (f32, i32)
+
+
+def _exchanged(at: IRBuilder, reduction: Reduction, part: SSAValue, lanes: int) -> SSAValue:
+    """The total of the parts of each so many lanes, by halves: all of them have it."""
+    width, distance = at.number(WARP_THREADS, i32), lanes // 2
+    while distance:
+        shuffle = gpu.ShuffleOp("xor", part, at.number(distance, i32), width)
+        at.insert(shuffle)
+        part = _combined(at, reduction, part, shuffle.shuffled)
+        distance //= 2
+    return part

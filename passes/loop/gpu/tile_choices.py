@@ -8,11 +8,14 @@ from math import prod
 from typing import NamedTuple
 
 from stepwell.dialects.gpu.limits import STATIC_BYTES
-from stepwell.passes.loop.gpu.product_copies import row_elems
+from stepwell.dialects.schedule_device import WARP_THREADS
+from stepwell.passes.loop.gpu.product_copies import fragment_row, row_elems
 from stepwell.runtime.machine.named_target import Target
 
 _REGISTER_FILE = 1 << 16
 """The registers that the threads of a block share on NVIDIA's GPUs, and about as many elsewhere."""
+_FAST_TF32 = ("sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a")
+"""Architectures whose tensor cores have 7 times the rate of f32 and more, by their data sheets."""
 _KNOWN_REGISTERS = 128
 """The registers of a thread where a target does not say it."""
 _FEW_THREADS = 32
@@ -25,6 +28,10 @@ class Limits(NamedTuple):
     shared_bytes: int
     registers: int
     """The most registers of a thread."""
+    has_shuffles: bool = False
+    """Whether the threads of a warp exchange values; other kinds' languages have no word for it here."""
+    has_tensor_cores: bool = False
+    """Whether three products of TF32 are sooner than one of f32: with 3.5 times its rate."""
 
     @staticmethod
     def of(target: Target) -> Limits:
@@ -37,7 +44,9 @@ class Limits(NamedTuple):
         shared = _number(attrs.get("shared-memory"), 0)
         if target.kind == "cuda":
             shared = min(shared, STATIC_BYTES)
-        return Limits(threads, shared, _number(attrs.get("registers"), 0) or _KNOWN_REGISTERS)
+        registers = _number(attrs.get("registers"), 0) or _KNOWN_REGISTERS
+        is_fast = str(attrs.get("arch")) in _FAST_TF32
+        return Limits(threads, shared, registers, target.kind == "cuda", is_fast)
 
     def threads_for(self, wanted: int) -> int:
         """At most so many threads of a block, a power of two."""
@@ -57,6 +66,8 @@ class Shape(NamedTuple):
     left_sums_first: bool
     """Whether that operand is dense along the sums."""
     right_sums_first: bool
+    is_multiply_add: bool = False
+    """Whether the op adds products of f32."""
 
 
 @dataclass(frozen=True)
@@ -69,22 +80,33 @@ class ProductTile:
     thread_rows: int
     thread_columns: int
     stages: int = 1
+    has_warps: bool = False
+    """Whether tensor cores multiply: the part is that of a warp."""
 
     @property
     def threads(self) -> int:
         """The threads of a block."""
-        return self.rows // self.thread_rows * (self.columns // self.thread_columns)
+        parts = self.rows // self.thread_rows * (self.columns // self.thread_columns)
+        return parts * (WARP_THREADS if self.has_warps else 1)
 
     def shared_bytes(self, shape: Shape) -> int:
         """The memory of a block."""
-        left = row_elems(self.rows, shape.left_sums_first) * shape.left_bytes
-        right = row_elems(self.columns, shape.right_sums_first) * shape.right_bytes
+        left = self._row_elems(self.rows, shape.left_sums_first) * shape.left_bytes
+        right = self._row_elems(self.columns, shape.right_sums_first) * shape.right_bytes
         # Each operand begins at a multiple of 16 bytes.
         return sum(-(-self.stages * self.sums * row // 16) * 16 for row in (left, right))
+
+    def _row_elems(self, width: int, sums_first: bool) -> int:
+        return fragment_row(width) if self.has_warps else row_elems(width, sums_first)
 
     def registers(self) -> int:
         """An estimate of the registers of a thread: sums, factors, copies with two indices each, others."""
         copies = -(-self.sums * (self.rows + self.columns) // self.threads) + 1
+        if self.has_warps:
+            # Sums of the tile and of all; of each fragment's elements three parts.
+            sums = 2 * self.thread_rows * self.thread_columns // WARP_THREADS
+            parts = 3 * (self.thread_rows + self.thread_columns) // _ROWS_OF_ELEMENT
+            return sums + parts + 3 * copies + 24
         factors = self.thread_rows + self.thread_columns
         return self.thread_rows * self.thread_columns + factors + 3 * copies + 24
 
@@ -122,6 +144,19 @@ _TILES = (
     ProductTile(4, 8, 8, 1, 1),
 )
 """Tiles of a block, the largest first: each element of a larger one is read less often."""
+_WARP_TILES = (
+    ProductTile(128, 64, 16, 32, 32, has_warps=True),
+    ProductTile(64, 64, 16, 32, 16, has_warps=True),
+    ProductTile(32, 64, 16, 16, 16, has_warps=True),
+    ProductTile(32, 32, 16, 16, 16, has_warps=True),
+    ProductTile(16, 32, 16, 16, 8, has_warps=True),
+    ProductTile(16, 16, 16, 16, 8, has_warps=True),
+)
+"""Tiles of a block whose warps multiply on tensor cores."""
+_LEAST_OF_FRAGMENTS = 16
+"""Rows, columns and sums below which fragments are mostly empty."""
+_ROWS_OF_ELEMENT = 4
+"""The rows, or the columns, of a warp's tile for each element of a thread in a step of 8 sums."""
 _ENOUGH_BLOCKS = 128
 """The blocks that keep the multiprocessors of a large GPU busy."""
 _MOST_WASTE = 1.3
@@ -135,7 +170,11 @@ def product_tile(shape: Shape, limits: Limits) -> ProductTile | None:
     sizes = (shape.rows, shape.columns, shape.sums)
     if any(size is not None and size < _FEWEST for size in sizes):
         return None
-    fitting = [tile for tile in _TILES if tile.fits(shape, limits)]
+    has_fragments = all(size is None or size >= _LEAST_OF_FRAGMENTS for size in sizes)
+    fitting: list[ProductTile] = []
+    if limits.has_tensor_cores and shape.is_multiply_add and has_fragments:
+        fitting = [tile for tile in _WARP_TILES if tile.fits(shape, limits)]
+    fitting = fitting or [tile for tile in _TILES if tile.fits(shape, limits)]
     if not fitting:
         return None
     least = min(tile.waste(shape) for tile in fitting)

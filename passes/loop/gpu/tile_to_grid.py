@@ -10,14 +10,17 @@ from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from stepwell.dialects.gpu.tensor_cores import TF32
 from stepwell.dialects.ir_builder import Constants, IRBuilder
 from stepwell.dialects.sched import Schedule, schedule_of
 from stepwell.dialects.sched_program import program_of
+from stepwell.dialects.schedule_device import SHUFFLE
 from stepwell.passes.base import FunctionPass, Numerics
 from stepwell.passes.loop.gpu.chains import Chain, followers, sink_fills, touches
 from stepwell.passes.loop.gpu.elementwise_grid import build_elementwise
 from stepwell.passes.loop.gpu.nests import Nest, root_of
 from stepwell.passes.loop.gpu.product_grid import build_product
+from stepwell.passes.loop.gpu.product_warps import expect_fragments
 from stepwell.passes.loop.gpu.products import product_of_nest
 from stepwell.passes.loop.gpu.row_chains import RowChain
 from stepwell.passes.loop.gpu.row_grid import build_rows
@@ -64,11 +67,11 @@ def _bound(op: Operation) -> Schedule | None:
 
 def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
     """Replace an op and the chain after it by a grid. Raises: StepwellError `unsupported`."""
-    _expect_carried_out(op, schedule)
     nest = Nest.of(op)
     if nest is None or len(nest.outputs) != 1 or not nest.has_extents():
         raise StepwellError("unsupported", op, f"a schedule of blocks and threads for {op.name}")
     if all(nest.parallel):
+        _expect_carried_out(op, schedule)
         chain = Chain.of_points(nest)
         if not chain.add(op):
             message = "a schedule of blocks and threads for an op that does not write each element once"
@@ -76,10 +79,14 @@ def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
         joined = [op, *followers(chain, op)]
         build_elementwise(_after(joined[-1], op, constants), nest, schedule, chain)
     elif (product := product_of_nest(nest)) is not None:
+        _expect_carried_out(op, schedule, TF32)
+        if schedule.on_device.intrinsic:
+            expect_fragments(product, schedule)
         chain, fill = Chain.after(nest), _fill_before(op, nest)
         joined = [*([fill] if fill is not None else []), op, *followers(chain, op)]
         build_product(_after(joined[-1], op, constants), product, schedule, fill, chain)
     elif (rows := RowChain.of(nest, _fill_before(op, nest))) is not None:
+        _expect_carried_out(op, schedule, SHUFFLE)
         rows.extend(op)
         joined = [each for step in rows.steps for each in step.ops]
         build_rows(_after(joined[-1], op, constants), schedule, rows)
@@ -89,13 +96,14 @@ def _tile(op: Operation, schedule: Schedule, constants: Constants) -> None:
         Rewriter.erase_op(each)
 
 
-def _expect_carried_out(op: Operation, schedule: Schedule) -> None:
-    """Refuse what a schedule may ask for and no grid has yet. Raises: StepwellError `unsupported`."""
+def _expect_carried_out(op: Operation, schedule: Schedule, *intrinsics: str) -> None:
+    """Refuse what a schedule asks for and an op's grid lacks. Raises: StepwellError `unsupported`."""
     on_device = schedule.on_device
+    is_known = on_device.intrinsic in ("", *intrinsics)
     for asked, is_asked, help in (
         (f"stages = {on_device.stages}", on_device.stages > _MOST_STAGES, f"at most {_MOST_STAGES} stages"),
-        (f'intrinsic = "{on_device.intrinsic}"', bool(on_device.intrinsic), "leave the intrinsic out"),
-        (f"split = {on_device.split}", on_device.split > 1, "leave the split out"),
+        (f'intrinsic = "{on_device.intrinsic}"', not is_known, "leave the intrinsic out"),
+        (f"split = {on_device.split}", on_device.split > 1 and TF32 not in intrinsics, "leave the split out"),
     ):
         if is_asked:
             message = f"{asked} in a schedule of blocks and threads is not carried out"

@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from stepwell.dialects.ir_builder import IRBuilder
-from stepwell.passes.loop.math import trigonometric
+from stepwell.passes.loop.math import circular, trigonometric
 from stepwell.passes.loop.math.lanes import Lanes
 from stepwell.runtime.machine.target import TargetDescription
 
@@ -73,6 +73,36 @@ def _by_lanes(op: Operation, builder: IRBuilder) -> SSAValue:
         scalar = op.create(operands=lanes, result_types=[element], properties=op.properties)
         result = builder.value(vector.InsertOp(builder.value(scalar), result, [lane]))
     return result
+
+
+_ANY_ANGLE: dict[type[Operation], Callable[[Lanes], Lanes]] = {
+    math.CosOp: circular.cos,
+    math.SinOp: circular.sin,
+    math.TanOp: circular.tan,
+}
+
+
+@dataclass
+class ExpandCircular(RewritePattern):
+    """
+    Circular functions of any f32 by integers and polynomials (approximate: 2 units in the last place).
+
+    ```mlir
+    %y = math.sin %x : f32
+    // ->
+    %bits = arith.bitcast %x : f32 to i32
+    …
+    %y = arith.select %infinite, %nan, %signed : f32
+    ```
+    """
+
+    target: TargetDescription
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: math.SinOp | math.CosOp | math.TanOp, rewriter: PatternRewriter) -> None:
+        if isinstance(element_of(op.result.type), Float32Type):
+            result = _ANY_ANGLE[op.__class__](lanes_of(op.operand, self.target, rewriter))
+            rewriter.replace(op, [], [result.value])
 
 
 _PERIODIC: dict[type[Operation], Callable[[Lanes], Lanes]] = {

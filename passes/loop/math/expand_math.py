@@ -18,6 +18,7 @@ from stepwell.dialects.arith import like
 from stepwell.dialects.sched import NOT_POSITIVE
 from stepwell.passes.loop.math import elementary, hyperbolic, trigonometric
 from stepwell.passes.loop.math.by_lanes import (
+    ExpandCircular,
     ExpandPeriodic,
     Transcendental,
     UnrollLanes,
@@ -118,13 +119,16 @@ class ExpandMathPass(ModulePass):
     Expand functions of `math` into `arith` ops and fused multiply-adds (approximate: 4 ulp, most 2).
 
     f16 and bf16 are computed in f32. Functions of f64, those without a recipe, and sines of very large
-    numbers stay calls of the C library, on one lane after the other. Extrema past NaN become comparisons.
+    numbers stay calls of the C library, on one lane after the other. Where there is none (`calls=false`),
+    sines are expanded for all numbers. Extrema past NaN become comparisons.
     """
 
     name = "expand-math"
 
     mcpu: str = ""
     """The target, as `stepwell compile --mcpu` takes it; without it, the one of the compilation."""
+    calls: bool = True
+    """Whether there is a C library to call."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_from(self.mcpu) if self.mcpu else target_of(ctx)
@@ -136,7 +140,7 @@ class ExpandMathPass(ModulePass):
                 ExpandConstantPower(),
                 ExpandIntegerPower(),
                 ExpandPower(target),
-                ExpandPeriodic(target),
+                ExpandPeriodic(target) if self.calls else ExpandCircular(target),
                 CompareNumbers(),
                 UnrollLanes(),
             ],

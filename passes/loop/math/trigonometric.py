@@ -47,9 +47,24 @@ def _on_the_circle(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     rest = x
     for part in _QUARTER:
         rest = quarters.times_plus(-part, rest)
+    return near_sine(rest), near_cosine(rest), shifted.bits()
+
+
+def near_sine(rest: Lanes, more: Lanes | None = None) -> Lanes:
+    """The sine of an eighth of the circle at most; `more` is what the f32 of the angle lacks."""
     square = rest * rest
-    cosine = (square * square).times_plus(square.polynomial(_COS), square.times_plus(-0.5, 1.0))
-    return _odd(rest, square, _SIN), cosine, shifted.bits()
+    if more is None:
+        return _odd(rest, square, _SIN)
+    return rest + (rest * square).times_plus(square.polynomial(_SIN), more * square.times_plus(-0.5, 1.0))
+
+
+def near_cosine(rest: Lanes, more: Lanes | None = None) -> Lanes:
+    """The cosine of an eighth of the circle at most."""
+    square = rest * rest
+    near_1 = square.times_plus(-0.5, 1.0)
+    if more is not None:
+        return near_1 + (square * square).times_plus(square.polynomial(_COS), rest * more * -1.0)
+    return (square * square).times_plus(square.polynomial(_COS), near_1)
 
 
 def sin(x: Lanes) -> Lanes:

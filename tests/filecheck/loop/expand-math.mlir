@@ -1,4 +1,5 @@
 // RUN: stepwell-opt %s -p 'expand-math{mcpu=x86-64-v3}' | filecheck %s
+// RUN: stepwell-opt %s -p 'expand-math{mcpu=x86-64 calls=false}' | filecheck %s --check-prefix=INTEGERS
 // RUN: stepwell-opt %s -p 'expand-math{mcpu=x86-64-v4}' | filecheck %s --check-prefix=SCALE
 // RUN: stepwell-opt %s -p 'expand-math{mcpu=x86-64-v2}' | filecheck %s --check-prefix=V2
 
@@ -103,4 +104,16 @@ func.func @greatest(%x: vector<4xf32>, %y: vector<4xf32>, %n: index) -> (vector<
   }
   %open = arith.maxnumf %x, %y : vector<4xf32>
   func.return %best, %open : vector<4xf32>, vector<4xf32>
+}
+
+// Without a C library the digits of 2 / pi are multiplied as integers, for all angles.
+// INTEGERS-LABEL: @angle
+// INTEGERS-NOT: math.sin
+// INTEGERS: arith.muli
+// INTEGERS-NOT: scf.if
+// CHECK-LABEL: @angle
+// CHECK: math.sin
+func.func @angle(%x: f32) -> f32 {
+  %y = math.sin %x : f32
+  func.return %y : f32
 }

@@ -30,12 +30,16 @@ class ProductCase:
     stages: int = 1
     transposed: bool = False
     """Whether the right operand is stored column by column."""
+    split: int = 0
+    """The products of tensor cores for one, whose tiles are warps'; 0 for threads."""
 
     def schedule(self) -> str:
         """The text of the schedule."""
         inner = [*self.thread, 0]
-        levels = f'<tile = {list(self.block)}, bind = "block">, <tile = {inner}, bind = "thread">'
-        return f"#sched.schedule<levels = [{levels}], stage = [0, 1], stages = {self.stages}>"
+        bind = "warp" if self.split else "thread"
+        levels = f'<tile = {list(self.block)}, bind = "block">, <tile = {inner}, bind = "{bind}">'
+        more = f', intrinsic = "m16n8k8.tf32", split = {self.split}' if self.split else ""
+        return f"#sched.schedule<levels = [{levels}], stage = [0, 1], stages = {self.stages}{more}>"
 
     def module(self) -> ModuleOp:
         """The program, on buffers: `z = relu(x y + b)`."""
@@ -101,12 +105,20 @@ class RowCase:
     rows: int
     columns: int
     threads: int
+    has_shuffles: bool = False
+    """Whether the threads of a warp exchange their parts of a total."""
+
+    def schedule(self) -> str:
+        """The text of the schedule."""
+        inner = '[0, 32], bind = "warp"' if self.has_shuffles else '[0, 1], bind = "thread"'
+        levels = f'<tile = [0, {self.threads}], bind = "block">, <tile = {inner}>'
+        more = ', intrinsic = "shuffle"' if self.has_shuffles else ""
+        return f"#sched.schedule<levels = [{levels}]{more}>"
 
     def module(self) -> ModuleOp:
         """The program, on buffers."""
         full, row = f"memref<{self.rows}x{self.columns}xf32>", f"memref<{self.rows}xf32>"
-        levels = f'<tile = [0, {self.threads}], bind = "block">, <tile = [0, 1], bind = "thread">'
-        schedule = f"attrs = {{sched.schedule = #sched.schedule<levels = [{levels}]>}}"
+        schedule = f"attrs = {{sched.schedule = {self.schedule()}}}"
         all_of, of_row = "affine_map<(d0, d1) -> (d0, d1)>", "affine_map<(d0, d1) -> (d0)>"
         maps = f'{{indexing_maps = [{all_of}, {of_row}], iterator_types = ["parallel", "reduction"]}}'
         three = f'[{all_of}, {of_row}, {all_of}], iterator_types = ["parallel", "parallel"]'

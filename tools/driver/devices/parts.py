@@ -19,13 +19,14 @@ from stepwell.lowering.refused_part import REFUSALS, RefusedPart
 from stepwell.passes.analysis.symbol_sources import SYMBOLS
 from stepwell.passes.context import PassContext
 from stepwell.passes.pass_limit import numbered
-from stepwell.passes.pipelines import GPU_PIPELINE, TO_KERNELS, graph_steps, text_of
+from stepwell.passes.pipelines import GPU_PIPELINE, TO_KERNELS, Step, graph_steps, text_of
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools.driver.compilation import Compilation, main_of
 from stepwell.tools.driver.devices.chosen import ChosenDevice, device_named
 from stepwell.tools.driver.options import CompileOptions
 
 _SKIPPED = "skip_optimization"
+_KERNELS, _ATTENTION_PARTS = "legalize{set=kernels}", "legalize{set=attention-parts}"
 _OPT_LEVEL = 1
 """Higher levels store data as kernels of CPUs read them best."""
 
@@ -57,9 +58,9 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, d
     level = min(options.opt_level, _OPT_LEVEL)
     context = PassContext.current().at_level(level)
     with numbered(None), context.active():  # not a part of the host's own code
-        own.run("graph", text_of(graph_steps(level, compilation.ctx.target, "off")))
-        own.run("graph to linalg", TO_KERNELS)
+        own.run("graph", text_of(_graph_steps(level, compilation, device)))
         module.attributes[TARGET] = SpecAttr.of(device.target.with_host(None))
+        own.run("graph to linalg", TO_KERNELS)
         _run_on_loops(own)
     return device_part(
         module,
@@ -71,6 +72,14 @@ def _part_for(func: FuncOp, compilation: Compilation, options: CompileOptions, d
         formats=device.formats,
         sizes_input=symbols_argument(func),
     ).to_bytes()
+
+
+def _graph_steps(level: int, compilation: Compilation, device: ChosenDevice) -> list[Step]:
+    """The passes of level 1; for threads attention is in parts, whose kernel is one for vectors."""
+    steps = graph_steps(level, compilation.ctx.target, "off")
+    if "gpu" not in device.target.keys:
+        return steps
+    return [step._replace(text=_ATTENTION_PARTS) if step.text == _KERNELS else step for step in steps]
 
 
 def _run_on_loops(own: Compilation) -> None:

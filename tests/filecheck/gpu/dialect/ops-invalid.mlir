@@ -116,3 +116,19 @@ func.func @main(%i: index) {
 func.func @main(%i: memref<4xf32, #gpu.address_space<shared>>) {
   func.return
 }
+
+// -----
+
+func.func @another_shape(%v: f32) {
+  // expected-error: the shape is m16n8k8.tf32, found m8n8k4
+  %0 = gpu.mma_sync "m8n8k4" a(%v) b(%v) c(%v) : f32
+  func.return
+}
+
+// -----
+
+func.func @another_count(%v: f32) {
+  // expected-error: m16n8k8.tf32 has (4, 2, 4, 4) elements a thread, found (2, 2, 1, 1)
+  %0 = gpu.mma_sync "m16n8k8.tf32" a(%v, %v) b(%v, %v) c(%v) : f32
+  func.return
+}

@@ -1,10 +1,13 @@
 // RUN: stepwell-opt %s -p 'choose-gpu-schedules{target=cuda}' | filecheck %s
+// RUN: stepwell-opt %s -p 'choose-gpu-schedules{target="nvidia/a10"}' | filecheck %s --check-prefix=PLAIN
 // RUN: stepwell-opt %s -p 'choose-gpu-schedules{target=webgpu}' | filecheck %s --check-prefix=SMALL
 // RUN: stepwell-opt %s -p choose-gpu-schedules | filecheck %s --check-prefix=NONE
 
 // NONE-NOT: sched.schedule
 // CHECK-LABEL: @large
-// CHECK: <tile = [128, 128, 8], bind = "block">, <tile = [8, 8, 0], bind = "thread">], stage = [0, 1], stages = 2>
+// CHECK: <tile = [128, 64, 16], bind = "block">, <tile = [32, 32, 0], bind = "warp">], stage = [0, 1], stages = 2, intrinsic = "m16n8k8.tf32", split = 3>
+// PLAIN-LABEL: @large
+// PLAIN: <tile = [128, 128, 8], bind = "block">, <tile = [8, 8, 0], bind = "thread">], stage = [0, 1], stages = 2>
 // SMALL-LABEL: @large
 // SMALL: <tile = [64, 128, 8], bind = "block">, <tile = [4, 8, 0], bind = "thread">], stage = [0, 1], stages = 2>
 func.func @large(%x: memref<2048x1024xf32>, %y: memref<1024x2048xf32>, %z: memref<2048x2048xf32>) {
@@ -20,7 +23,9 @@ func.func @large(%x: memref<2048x1024xf32>, %y: memref<1024x2048xf32>, %z: memre
 }
 
 // CHECK-LABEL: @row
-// CHECK: <tile = [0, 64], bind = "block">, <tile = [0, 1], bind = "thread">
+// CHECK: <tile = [0, 64], bind = "block">, <tile = [0, 32], bind = "warp">], intrinsic = "shuffle">
+// SMALL-LABEL: @row
+// SMALL: <tile = [0, 64], bind = "block">, <tile = [0, 1], bind = "thread">
 func.func @row(%x: memref<3x100xf32>, %t: memref<3xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
       iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xf32>) outs(%t : memref<3xf32>) {

@@ -31,6 +31,8 @@
 // CHECK: func.func @warp
 // CHECK-COUNT-5: llvm.call_intrinsic "llvm.nvvm.shfl.sync.bfly.f32p"
 // CHECK-NOT: shfl
+// CHECK: llvm.call_intrinsic "llvm.nvvm.f2tf32.rna"(%{{.*}}) : (f32) -> i32
+// CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k8.row.col.tf32"
 builtin.module attributes {gpu.container_module} {
   gpu.module @kernels {
     gpu.func @reverse(%x: memref<256xf32>) workgroup(%s: memref<256xf32, #gpu.address_space<workgroup>>) kernel
@@ -64,6 +66,9 @@ builtin.module attributes {gpu.container_module} {
       %t = gpu.thread_id x
       %v = memref.load %x[%t] : memref<64xf32>
       %r = gpu.subgroup_reduce add %v : (f32) -> f32
+      %h = gpu.to_tf32 %v : f32
+      %d0, %d1, %d2, %d3 = gpu.mma_sync "m16n8k8.tf32" a(%h, %h, %h, %h) b(%h, %h) c(%r, %r, %r, %r) : f32, f32, f32, f32
+      memref.store %d3, %x[%t] : memref<64xf32>
       memref.store %r, %x[%t] : memref<64xf32>
       gpu.return
     }

@@ -27,6 +27,20 @@ gpu.module @m {
     gpu.return
   }
 
+  // Quotients that are rounded up are computed by 64 bits.
+  // CHECK-LABEL: @rounded
+  // CHECK: arith.ceildivsi %{{.*}}, %{{.*}} : index
+  // CHECK: arith.floordivsi %{{.*}}, %{{.*}} : index
+  gpu.func @rounded(%x: memref<64xf32>) kernel attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
+    %t = gpu.thread_id x
+    %c7 = arith.constant 7 : index
+    %i = arith.ceildivsi %t, %c7 : index
+    %j = arith.floordivsi %t, %c7 : index
+    %v = memref.load %x[%i] : memref<64xf32>
+    memref.store %v, %x[%j] : memref<64xf32>
+    gpu.return
+  }
+
   // Sizes that the launch decides, and buffers above 2^30 elements, keep 64 bits.
   // CHECK-LABEL: @open
   // CHECK-NOT: i32

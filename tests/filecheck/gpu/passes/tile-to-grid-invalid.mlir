@@ -68,3 +68,54 @@ func.func @split_sums(%x: memref<3x40xf32>, %t: memref<3x40xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @small_fragments(%x: memref<16x9xf32>, %y: memref<9x16xf32>, %z: memref<16x16xf32>) {
+  // expected-error: tiles of warps of 8 x 8 elements, and of blocks of 8 sums, for m16n8k8.tf32
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<16x9xf32>, memref<9x16xf32>) outs(%z : memref<16x16xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [16, 16, 8], bind = "block">,
+        <tile = [8, 8, 0], bind = "warp">], stage = [0, 1], intrinsic = "m16n8k8.tf32", split = 3>} {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @sums_of_integers(%x: memref<16x9xi32>, %y: memref<9x16xi32>, %z: memref<16x16xi32>) {
+  // expected-error: intrinsic = "m16n8k8.tf32" for an op that is no product of f32
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<16x9xi32>, memref<9x16xi32>) outs(%z : memref<16x16xi32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [16, 16, 8], bind = "block">,
+        <tile = [16, 8, 0], bind = "warp">], stage = [0, 1], intrinsic = "m16n8k8.tf32", split = 3>} {
+  ^bb0(%a: i32, %b: i32, %sum: i32):
+    %c = arith.muli %a, %b : i32
+    %d = arith.addi %sum, %c : i32
+    linalg.yield %d : i32
+  }
+  func.return
+}
+
+// -----
+
+func.func @two_products(%x: memref<16x9xf32>, %y: memref<9x16xf32>, %z: memref<16x16xf32>) {
+  // expected-error: split = 2 of m16n8k8.tf32
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<16x9xf32>, memref<9x16xf32>) outs(%z : memref<16x16xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [16, 16, 8], bind = "block">,
+        <tile = [16, 8, 0], bind = "warp">], stage = [0, 1], intrinsic = "m16n8k8.tf32", split = 2>} {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}

@@ -71,6 +71,51 @@ func.func @rows(%x: memref<3x40xf32>, %t: memref<3xf32>, %z: memref<3x40xf32>) {
   func.return
 }
 
+// A warp multiplies fragments of 16 x 8, three times each; rows of memory are padded to 24 elements.
+// CHECK-LABEL: @fragments
+// CHECK: memref.alloc() : memref<8x24xf32, #gpu.address_space<workgroup>>
+// CHECK: memref.alloc() : memref<8x24xf32, #gpu.address_space<workgroup>>
+// CHECK: gpu.to_tf32
+// CHECK: [[A:%[0-9]+]], %{{.*}} = gpu.mma_sync "m16n8k8.tf32"
+// CHECK: [[B:%[0-9]+]], %{{.*}} = gpu.mma_sync "m16n8k8.tf32" {{.*}} c([[A]],
+// CHECK: gpu.mma_sync "m16n8k8.tf32" {{.*}} c([[B]],
+// CHECK-NOT: gpu.mma_sync
+// CHECK-COUNT-4: arith.addf
+func.func @fragments(%x: memref<16x9xf32>, %y: memref<9x16xf32>, %z: memref<16x16xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : memref<16x9xf32>, memref<9x16xf32>) outs(%z : memref<16x16xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [16, 16, 8], bind = "block">,
+        <tile = [16, 8, 0], bind = "warp">], stage = [0, 1], intrinsic = "m16n8k8.tf32", split = 3>} {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %sum, %c : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// Two warps: each adds its parts up by exchanges, then their totals, which are in memory of the block.
+// CHECK-LABEL: @warps
+// CHECK: gpu.shuffle xor %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: %parts = memref.alloc() : memref<2xf32, #gpu.address_space<workgroup>>
+// CHECK: scf.if
+// CHECK: memref.store %{{.*}}, %parts
+// CHECK: memref.load %parts
+// CHECK-COUNT-1: gpu.shuffle xor
+// CHECK-NOT: gpu.shuffle
+func.func @warps(%x: memref<3x100xf32>, %t: memref<3xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x100xf32>) outs(%t : memref<3xf32>)
+      attrs = {sched.schedule = #sched.schedule<levels = [<tile = [0, 64], bind = "block">,
+        <tile = [0, 32], bind = "warp">], intrinsic = "shuffle">} {
+  ^bb0(%a: f32, %sum: f32):
+    %c = arith.addf %sum, %a : f32
+    linalg.yield %c : f32
+  }
+  func.return
+}
+
 // The second op reads elements of other threads: it is left for a grid of its own.
 // CHECK-LABEL: @another_thread
 // CHECK: scf.parallel

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from stepwell import Target
 from stepwell.dialects._xdsl import StepwellContext
 from stepwell.dialects.parser import parse_module
-from stepwell.lowering.emit_ptx import emit_ptx
+from stepwell.lowering.emit_ptx import emit_ptx, kernels
 from stepwell.runtime.errors import StepwellError
 from stepwell.tools import cli
 from stepwell.tools.devices.emit import kernels_of
@@ -72,7 +72,8 @@ def test_nodes_are_above_their_kernels(tmp_path: Path) -> None:
     nodes = "".join(rf'// product.onnx: node "{name}"\n' for name in ("MatMul#0", "Add#1", "Relu#2"))
     comments = rf"^// @k0_kernel\n{nodes}// parameters: ptr 0, ptr 1, ptr 2, ptr 3\n"
     assert re.search(comments + r"\.visible \.entry k0_kernel\($", text, re.MULTILINE)
-    assert ".reqntid 32, 1, 1" in text and "fma.rn.f32" in text and "bar.sync" in text
+    assert ".reqntid 64, 1, 1" in text and "bar.sync" in text
+    assert "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32" in text
 
 
 def test_levels_between(tmp_path: Path) -> None:
@@ -98,7 +99,8 @@ def test_memory_of_a_block_is_in_its_address_space() -> None:
     assert not re.search(r"\b(ld|st)\.b32", text), "a generic access"
 
 
-def test_functions_of_the_c_library_are_refused_by_name() -> None:
+def test_functions_that_a_gpu_lacks_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "MATH_FUNCTIONS", frozenset[str]())  # all that are called are ours
     body = """%t = gpu.thread_id x
     %0 = memref.load %x[%t] : memref<64xf64>
     %1 = math.exp %0 : f64
@@ -109,7 +111,8 @@ def test_functions_of_the_c_library_are_refused_by_name() -> None:
     assert caught.value.code == "unsupported-op" and caught.value.where
 
 
-def test_all_that_a_gpu_lacks_is_refused_at_once() -> None:
+def test_all_that_a_gpu_lacks_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "MATH_FUNCTIONS", frozenset({"pow"}))
     refused: list[StepwellError] = []
     body = """%t = gpu.thread_id x
     %0 = memref.load %x[%t] : memref<64xf64>

@@ -56,6 +56,28 @@ def test_the_artifact_has_the_part(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded(x, b), np.maximum(x + b, 0))
 
 
+def test_wide_pools_are_no_loops_on_vectors(tmp_path: Path) -> None:
+    nodes = "y = MaxPool<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]>(x)"
+    path = model(tmp_path, "(float[1, 8, 32, 32] x) => (float[1, 8, 16, 16] y)", nodes)
+    # WGSL has no vectors of 16 numbers: such a pool was left to the host.
+    assert not sw.compile(path, target="webgpu", use_cache=False).image.summary.get("on the host")
+    x = np.random.default_rng(1).standard_normal((1, 8, 32, 32), np.float32)
+    found = sw.compile(path, device=DEVICE, use_cache=False)(x)
+    np.testing.assert_array_equal(one(found), one(sw.compile(path)(x)))
+
+
+def test_attention_is_two_products_and_a_softmax(tmp_path: Path) -> None:
+    nodes = "s = MatMul(q, k) p = Softmax(s) y = MatMul(p, v)"
+    signature = "(float[2, 64, 16] q, float[2, 16, 64] k, float[2, 64, 16] v) => (float[2, 64, 16] y)"
+    path = model(tmp_path, signature, nodes)
+    # The kernel of CPUs was one thread's work on CUDA, and left to the host elsewhere.
+    assert not sw.compile(path, target="opencl", use_cache=False).image.summary.get("on the host")
+    rng = np.random.default_rng(1)
+    inputs = [rng.standard_normal(shape, np.float32) for shape in ((2, 64, 16), (2, 16, 64), (2, 64, 16))]
+    found = sw.compile(path, device=DEVICE, use_cache=False)(*inputs)
+    np.testing.assert_allclose(one(found), one(sw.compile(path)(*inputs)), rtol=1e-4, atol=1e-5)
+
+
 def test_ops_that_a_device_lacks_are_on_the_host(tmp_path: Path) -> None:
     nodes = "a = Tanh(x) [wide] d = Cast<to = 11>(a) e = Mul(d, d) [back] f = Cast<to = 1>(e) y = Neg(f)"
     path = model(tmp_path, "(float[4] x) => (float[4] y)", nodes)

@@ -23,7 +23,18 @@ PRODUCTS = st.builds(
     st.integers(1, 2),
     st.booleans(),
 )
-ROWS = st.builds(RowCase, st.integers(1, 4), st.integers(1, 40), st.sampled_from([1, 2, 8, 32]))
+FRAGMENTS = st.builds(
+    ProductCase,
+    st.tuples(*[st.integers(1, 18)] * 3),
+    st.just((16, 16, 8)),
+    st.just((16, 8)),
+    st.integers(1, 2),
+    st.booleans(),
+    st.just(3),
+)
+ROWS = st.builds(RowCase, st.integers(1, 4), st.integers(1, 40), st.sampled_from([1, 2, 8, 32])) | st.builds(
+    RowCase, st.integers(1, 4), st.integers(1, 80), st.sampled_from([32, 64]), st.just(True)
+)
 
 
 class Recorder:
@@ -84,7 +95,9 @@ def is_reported(case: Case, module: ModuleOp, barrier: int | None) -> bool:
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("barrier", [0, 1])
 @pytest.mark.parametrize(
-    "case", [ProductCase((5, 4, 9), (4, 8, 4), (1, 2), 2), RowCase(2, 33, 8)], ids=["product", "rows"]
+    "case",
+    [ProductCase((5, 4, 9), (4, 8, 4), (1, 2), 2), RowCase(2, 33, 8), RowCase(2, 70, 64, True)],
+    ids=["product", "rows", "rows by warps"],
 )
 def test_a_missing_barrier_is_reported(case: Case, barrier: int) -> None:
     expect_reports(case, barrier)
@@ -92,7 +105,7 @@ def test_a_missing_barrier_is_reported(case: Case, barrier: int) -> None:
 
 @pytest.mark.sample(0)
 @examples(200)
-@given(PRODUCTS | ROWS, st.integers(0, 7))
+@given(PRODUCTS | FRAGMENTS | ROWS, st.integers(0, 7))
 def test_a_barrier_that_matters_is_missed(case: Case, barrier: int) -> None:
     expect_reports(case, barrier)
 

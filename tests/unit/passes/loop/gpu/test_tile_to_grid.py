@@ -41,6 +41,18 @@ def test_rows(case: RowCase) -> None:
     case.check(run(module, inputs), inputs)
 
 
+@examples(20)
+@given(
+    st.builds(RowCase, st.integers(1, 5), st.integers(1, 300), st.sampled_from([32, 64, 256]), st.just(True))
+)
+def test_rows_by_exchanges_of_warps(case: RowCase) -> None:
+    module = case.module()
+    barriers = sum(op.name == "gpu.barrier" for op in module.walk())
+    assert barriers == (0 if case.threads == 32 else 2)  # one for each of two totals
+    inputs = case.inputs()
+    case.check(run(module, inputs), inputs)
+
+
 @pytest.mark.parametrize("stages", [1, 2])
 def test_a_step_has_as_few_barriers_as_it_needs(stages: int) -> None:
     module = ProductCase((16, 16, 32), (16, 16, 8), (2, 2), stages).module()

@@ -1,0 +1,101 @@
+"""Products of small matrices by the threads of a subgroup together, on tensor cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import Float32Type, StringAttr, f32
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+
+class Fragments(NamedTuple):
+    """The sizes of a product, and the elements of each matrix that a thread has."""
+
+    rows: int
+    columns: int
+    sums: int
+    left: int
+    right: int
+    result: int
+
+
+TF32 = "m16n8k8.tf32"
+F32_PRODUCTS = 3
+"""The products of parts in TF32 that make one with the digits of f32, without that of both low parts."""
+SHAPES: Mapping[str, Fragments] = {TF32: Fragments(16, 8, 8, 4, 2, 4)}
+
+
+@irdl_op_definition
+class ToTf32Op(IRDLOperation):
+    """
+    A number of f32 with the 10 bits of fraction that tensor cores read, rounded to nearest, ties away from 0.
+
+    ```mlir
+    %t = gpu.to_tf32 %a : f32
+    ```
+    """
+
+    name = "gpu.to_tf32"
+    value = operand_def(Float32Type)
+    result = result_def(Float32Type)
+    traits = traits_def(Pure())
+    assembly_format = "$value attr-dict `:` type($result)"
+
+    def __init__(self, value: SSAValue):
+        super().__init__(operands=[value], result_types=[f32])
+
+
+@irdl_op_definition
+class MmaSyncOp(IRDLOperation):
+    """
+    `c + a b` by the 32 threads of a subgroup, each with some elements of the three matrices.
+
+    With g = lane / 4 and t = lane mod 4, for `m16n8k8.tf32`: `a` is 16 x 8, of which the thread has (g, t),
+    (g + 8, t), (g, t + 4), (g + 8, t + 4); `b` is 8 x 8, of which the thread has (t, g), (t + 4, g); `c` and
+    the result are 16 x 8, of which the thread has (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1). Of
+    `a` and `b` the lower 13 bits are ignored.
+
+    ```mlir
+    %d0, %d1, %d2, %d3 = gpu.mma_sync "m16n8k8.tf32" a(%a0, %a1, %a2, %a3) b(%b0, %b1)
+        c(%c0, %c1, %c2, %c3) : f32, f32, f32, f32
+    ```
+    Constraints:
+      (C1) the shape is `m16n8k8.tf32`;
+      (C2) each matrix has as many elements a thread as the shape says.
+    """
+
+    name = "gpu.mma_sync"
+    shape = prop_def(StringAttr)
+    a = var_operand_def(Float32Type)
+    b = var_operand_def(Float32Type)
+    c = var_operand_def(Float32Type)
+    totals = var_result_def(Float32Type)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = "$shape `a` `(` $a `)` `b` `(` $b `)` `c` `(` $c `)` attr-dict `:` type($totals)"
+
+    def __init__(self, shape: str, a: Sequence[SSAValue], b: Sequence[SSAValue], c: Sequence[SSAValue]):
+        super().__init__(
+            operands=[a, b, c], result_types=[[f32] * len(c)], properties={"shape": StringAttr(shape)}
+        )
+
+    def verify_(self) -> None:
+        if (fragments := SHAPES.get(self.shape.data)) is None:  # (C1)
+            raise VerifyException(f"the shape is {', '.join(SHAPES)}, found {self.shape.data}")
+        wanted = (fragments.left, fragments.right, fragments.result, fragments.result)
+        found = tuple(len(each) for each in (self.a, self.b, self.c, self.totals))
+        if found != wanted:  # (C2)
+            raise VerifyException(f"{self.shape.data} has {wanted} elements a thread, found {found}")

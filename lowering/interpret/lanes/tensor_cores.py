@@ -1,0 +1,98 @@
+"""Products of small matrices by the lanes of warps, for the `gpu` level and for PTX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stepwell.dialects import gpu
+from stepwell.lowering.interpret.lanes.compiler import LaneCompiler, for_lanes
+from stepwell.lowering.interpret.lanes.state import Group, LaneFrame, Lanes, as_lanes, expect_whole_warps
+from stepwell.runtime.errors import StepwellError
+
+_WARP = 32
+_HALF_TF32, _TF32_BITS = np.uint32(0x1000), np.uint32(0xFFFFE000)
+_TF32_NAN = np.uint32(0x7FFFFFFF)
+_LANES = np.arange(_WARP)
+_G, _T = _LANES // 4, _LANES % 4
+_LEFT = [(_G, _T), (_G + 8, _T), (_G, _T + 4), (_G + 8, _T + 4)]
+"""The row and the column of each lane for each element of a fragment, from the manual of PTX."""
+_RIGHT = [(_T, _G), (_T + 4, _G)]
+_RESULT = [(_G, 2 * _T), (_G, 2 * _T + 1), (_G + 8, 2 * _T), (_G + 8, 2 * _T + 1)]
+
+_where: Callable[[Any, Any, Any], Any] = np.where
+
+
+def to_tf32(value: Any) -> Any:
+    """Numbers of f32 with 10 bits of fraction, ties away from 0."""
+    value = np.asarray(value, np.float32)
+    bits: Any = value.view(np.uint32)
+    rounded: Any = _where(np.isfinite(value), (bits + _HALF_TF32) & _TF32_BITS, bits)
+    return _where(np.isnan(value), _TF32_NAN, rounded).astype(np.uint32).view(np.float32)[()]
+
+
+def multiply(a: Sequence[Lanes], b: Sequence[Lanes], c: Sequence[Lanes]) -> list[Lanes]:
+    """
+    `c + a b` of each warp from the elements of its lanes.
+
+    Tensor cores multiply exactly and cut sums off, which is worse than to round them: so does this.
+    """
+    left, right = _matrices(a, _LEFT, (16, 8)), _matrices(b, _RIGHT, (8, 8))
+    left, right = (_cut_to_tf32(each).astype(np.float64) for each in (left, right))
+    exact = _matrices(c, _RESULT, (16, 8)).astype(np.float64) + left @ right
+    totals = _cut_to_f32(exact)
+    return [totals[:, rows, columns].reshape(-1) for rows, columns in _RESULT]
+
+
+def _matrices(lanes: Sequence[Lanes], places: Sequence[Any], shape: tuple[int, int]) -> Any:
+    """The matrix of each warp."""
+    found = np.zeros((lanes[0].size // _WARP, *shape), np.float32)
+    for values, (rows, columns) in zip(lanes, places, strict=True):
+        found[:, rows, columns] = values.reshape(-1, _WARP)
+    return found
+
+
+def _cut_to_tf32(values: Any) -> Any:
+    return (values.view(np.uint32) & _TF32_BITS).view(np.float32)
+
+
+def _cut_to_f32(exact: Any) -> Any:
+    """Numbers of f64 as f32, rounded towards 0."""
+    found = exact.astype(np.float32)
+    is_above = np.isfinite(found) & (np.abs(found.astype(np.float64)) > np.abs(exact))
+    return _where(is_above, np.nextafter(found, np.float32(0)), found)
+
+
+def expect_warps(group: Group, mask: Any, what: object) -> None:
+    """Require blocks of warps, all threads here. Raises: StepwellError `bad-launch`, `divergent-barrier`."""
+    if group.threads % _WARP:
+        message = f"{what} needs blocks of whole warps, and they have {group.threads} threads"
+        raise group.in_kernel(StepwellError("bad-launch", None, message))
+    expect_whole_warps(group, mask, what)
+
+
+@for_lanes("gpu.to_tf32")
+def prepare_rounding(op: gpu.ToTf32Op, compiler: LaneCompiler) -> Callable[..., Any]:
+    """A number that tensor cores read as it is."""
+
+    def run(frame: LaneFrame, value: Any) -> Any:
+        return to_tf32(value)
+
+    return run
+
+
+@for_lanes("gpu.mma_sync")
+def prepare_multiply(op: gpu.MmaSyncOp, compiler: LaneCompiler) -> Callable[..., Any]:
+    """A product of each warp."""
+    left, right = len(op.a), len(op.b)
+
+    def run(frame: LaneFrame, *values: Any) -> Any:
+        group: Group = frame.group
+        expect_warps(group, frame.mask, op.name)
+        lanes = [as_lanes(value, group) for value in values]
+        with np.errstate(all="ignore"):
+            return tuple(multiply(lanes[:left], lanes[left : left + right], lanes[left + right :]))
+
+    return run
