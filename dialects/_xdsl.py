@@ -233,7 +233,7 @@ def _loader(place: str) -> Callable[[], Dialect]:
 
 
 def _attribute_at(place: str) -> Any:
-    """What a place (`module:attribute`) names."""
+    """The object that a place (`module:attribute`) names."""
     module, attribute = place.split(":")
     return getattr(import_module(module), attribute)
 

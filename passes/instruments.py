@@ -248,7 +248,7 @@ class OpCounts(Instrument):
 
 
 class RewriteInstrument(Instrument, RewriteListener):
-    """The base class of instruments that are told of rewrites; `running` is the pass that does them."""
+    """The base class of instruments that listen to rewrites; `running` is the pass that does them."""
 
     def __init__(self) -> None:
         self._stack: list[str] = []

@@ -244,7 +244,7 @@ class _Run:
             except Exception as error:
                 raise self._diagnose(error, step) from error
             except KeyboardInterrupt as stop:
-                if not hasattr(stop, "__notes__"):  # the innermost pass tells
+                if not hasattr(stop, "__notes__"):  # the innermost pass is named
                     stop.add_note(_place_of(step))
                 raise
             PASS_SECONDS.set(perf_counter() - start)

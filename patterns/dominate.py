@@ -70,7 +70,7 @@ def _between(root: Operation, parent: SSAValue, tree: PostDominators) -> list[SS
 
 @dataclass(frozen=True)
 class Departure:
-    """Where a path departs from what lies between a parent and a child."""
+    """The place at which a path departs from the pattern between a parent and a child."""
 
     node: SSAValue
     user: Operation | None

@@ -101,7 +101,7 @@ def _expect_room(size: int) -> None:
 
 
 def _memory_bytes() -> int:
-    """The machine's memory; on systems that do not tell, the largest size of a tensor."""
+    """The machine's memory; on systems without a way to ask, the largest size of a tensor."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -41,7 +41,7 @@ def self_contained_page(
 
 
 def joined_modules(folder: Path, main: str) -> str:
-    """One script from a module and its imports in the same folder, imported modules first."""
+    """A script made of a module and its imports in the same folder, imported modules first."""
     joined: dict[str, str] = {}
 
     def add(name: str) -> None:

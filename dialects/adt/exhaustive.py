@@ -1,5 +1,5 @@
 """
-Which values no case of a match fits, and which cases can never be reached.
+Values that no case of a match fits, and cases that can never be reached.
 
 A matrix has one row a case and one column a value. Its first column is taken apart by constructor: the rows
 that fit it, with their fields as new columns, are the matrix of the values made by it.
@@ -141,7 +141,7 @@ class MatrixSearch:
 
 
 def shapes_of(type: Attribute, at: Operation) -> list[Shape]:
-    """How values of a type are made, in the order of tags; of a type that is never taken apart `_`."""
+    """The constructors of a type and their parts, in the order of tags; `_` if no pattern splits it."""
     if isinstance(type, DataType):
         definition = definition_of(type, at)
         return [(name, definition.fields(name, type)) for name in definition.names]

@@ -13,7 +13,7 @@ PRELUDE = Path(__file__).with_name("prelude.mlir")
 
 @cache
 def prelude() -> ModuleOp:
-    """The module of the prelude, read once in a process; nobody changes it."""
+    """The module of the prelude, read once in a process, and never changed."""
     from stepwell.dialects._xdsl import StepwellContext
     from stepwell.dialects.parser import parse_module
 

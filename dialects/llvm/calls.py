@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 @cache
 def segment_sizes(*sizes: int) -> DenseArrayBase:
-    """How many operands an op has of each kind."""
+    """The number of operands of each kind, as an op stores it."""
     return DenseArrayBase.from_list(i32, sizes)
 
 

@@ -132,7 +132,7 @@ def _builder(op_class: type[IRDLOperation], types: Types | None) -> Lowering:
 
 
 def as_sequence(types: Attribute | Sequence[Attribute]) -> Sequence[Attribute]:
-    """One type, or several, as several."""
+    """Types as a sequence, a single one too."""
     return (types,) if isinstance(types, Attribute) else types
 
 

@@ -23,7 +23,7 @@ def read_json(
     help: str | None = None,
 ) -> T:
     """
-    What `parse` makes of the object in a file of a format; `what` names it in errors.
+    The result of `parse` for the object in a file of a format; `what` names it in errors.
 
     Raises: StepwellError `no-file`, or `bad-data` for another format and for what `parse` raises:
     TypeError, ValueError.

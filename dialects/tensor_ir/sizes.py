@@ -69,7 +69,7 @@ def size_through_views(value: SSAValue, position: int) -> Dim | None:
 
 
 def declared_size(value: SSAValue, position: int) -> Dim | None:
-    """The size that `graph.dims` tells of a dimension of a kernel's argument; None for other values."""
+    """The size that `graph.dims` gives for a dimension of a kernel's argument; None for other values."""
     func = value.block.parent_op() if isinstance(value, BlockArgument) else None
     if not isinstance(value, BlockArgument) or not isinstance(func, FuncOp) or func.arg_attrs is None:
         return None

@@ -1,4 +1,4 @@
-"""One function of level 1 as blocks of instructions."""
+"""Functions of level 1 as blocks of instructions."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class TooManyOps(Exception):
 @dataclass
 class Sampling:
     """
-    Which iterations of loops run, and how many ops did.
+    The choice of the iterations that run, and the number of ops that did.
 
     Args: `outer` and `inner` are the numbers of iterations of each outermost parallel loop, and of those
     inside: the first, the last, and others by the seed; 0 runs all. `max_ops` is the limit of executed ops.

@@ -67,7 +67,7 @@ class LoopNest:
         return loop
 
     def open_grid(self, extents: Mapping[int, SSAValue]) -> scf.ParallelOp:
-        """One parallel loop over several dimensions."""
+        """A parallel loop over several dimensions."""
         count = len(extents)
         block = Block(arg_types=[INDEX] * count)
         zeros, ones = [self.constant(0)] * count, [self.constant(1)] * count

@@ -80,7 +80,7 @@ _FLOAT_PREDICATES: dict[str, tuple[str, bool]] = {
 
 
 def find(op: Operation, table: dict[type[Operation], object]) -> object:
-    """What a table lists for an op, by its class or a base class."""
+    """The entry of a table for an op, by its class or a base class."""
     return next(table[base] for base in type(op).__mro__ if base in table)
 
 

@@ -165,7 +165,7 @@ class ClockLowering(RuntimePattern):
     %time = llvm.getelementptr inbounds %times[9] : (!llvm.ptr) -> !llvm.ptr, i64
     %ok = llvm.call %clock(%monotonic, %time) : !llvm.ptr, (i32, !llvm.ptr) -> i32
     ```
-    At the end of a call, as here, its seconds, its nanoseconds and 1 are added to the sums behind them.
+    At the end of a call, as here, its seconds, its nanoseconds and 1 are added to the sums after them.
     """
 
     @op_type_rewrite_pattern
@@ -177,7 +177,7 @@ class ClockLowering(RuntimePattern):
         first = WORDS_PER_TIMED_CALL * call
         time = code.element_pointer(times, first + 2 * is_end, I64)
         code.value(call_pointer(clock, [_status(code, CLOCK_MONOTONIC), time], I32))
-        if is_end:  # two words each for begin, end and the sum of times, then the number of calls
+        if is_end:  # two integers each for begin, end and the sum of times, then the number of calls
             words = [code.element_pointer(times, first + i, I64) for i in range(WORDS_PER_TIMED_CALL)]
             for begin, end, total in zip(words[:2], words[2:4], words[4:6], strict=True):
                 before, after = code.load(begin, I64, WORD_BYTES), code.load(end, I64, WORD_BYTES)

@@ -66,7 +66,7 @@ class Shaped:
 @dataclass(frozen=True)
 class MainPlan:
     """
-    Where `@main` on tensors has each value, symbol and run-time check; printed, the table of its buffers.
+    The places of the values, symbols and run-time checks of `@main` on tensors; printed, a table of buffers.
 
     A dictionary by op or value is about those of `@main` on tensors, which its conversion erases at the end.
     """

@@ -1,4 +1,4 @@
-"""What the conversions from several frameworks to `graph` share."""
+"""The common part of the conversions from several frameworks to `graph`."""
 
 from stepwell.lowering.to_graph.calls import Conversions, Converted, ForeignCall
 from stepwell.lowering.to_graph.expressions import Constants, Formula, Operand, Value

@@ -220,7 +220,7 @@ def _is_minus_zero(x: Value) -> Value:
 
 @converts("where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")
 def where(call: Call) -> Value:
-    """One of two values by a condition."""
+    """An element of either value, by a condition."""
     condition = call.tensor("condition")
     condition = condition if is_bool(condition.element) else condition.equals(0).negated()
     return call.at.where(condition, operand(call, "self", call.element), operand(call, "other", call.element))

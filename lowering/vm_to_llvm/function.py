@@ -1,4 +1,4 @@
-"""One function of the machine as a native function."""
+"""Functions of the machine as native functions."""
 
 from __future__ import annotations
 

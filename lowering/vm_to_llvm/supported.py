@@ -78,7 +78,7 @@ def _problems(function: Function) -> Iterator[str]:
 
 def kinds_before(function: Function) -> tuple[list[int], list[int]]:
     """
-    Which registers may have machine integers before each instruction, and which other values, as bits.
+    Registers that may have machine integers before each instruction, and those that may have others, as bits.
 
     Forward data flow; a register that was never written has neither.
     """

@@ -1,4 +1,4 @@
-"""Weights of a model on level 0 in fewer bits: behind casts, and in products with dynamic activations."""
+"""Weights of level 0 in fewer bits: as operands of casts, and in products with dynamic activations."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class OneToMany(ABC, Generic[PiecesT]):
 
     @abstractmethod
     def values(self, pieces: PiecesT) -> Sequence[SSAValue]:
-        """One value for each piece, made by `builder` where there is none yet."""
+        """The values of the pieces, made by `builder` where there is none yet."""
 
     def whole(self, value: SSAValue) -> PiecesT:
         """The pieces of a value that no pattern has replaced: itself. Raises: StepwellError `unsupported`."""

@@ -1,4 +1,4 @@
-"""What native code needs to call a segment of a program itself."""
+"""Functions and buffers with which native code calls a segment of a program itself."""
 
 from __future__ import annotations
 

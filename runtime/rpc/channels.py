@@ -25,7 +25,7 @@ ALIVE = "alive"
 
 
 class Secrets(NamedTuple):
-    """What a client knows of a server."""
+    """The secrets of a server that a client has: its token, and the fingerprint of its certificate."""
 
     token: str
     fingerprint: str | None

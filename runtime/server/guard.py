@@ -16,7 +16,7 @@ LOOPBACK = (HOST, "localhost")
 
 class Guard:
     """
-    What a request to a server has to show: the server's secret token, and that it was meant for this server.
+    The check of requests: they have the server's secret token, and were meant for this server.
 
     `Host` is compared because a web page can let its own domain point to 127.0.0.1 (DNS rebinding), `Origin`
     because it can send requests from elsewhere. Source: OWASP, "DNS Rebinding" and "Cross-Site Request

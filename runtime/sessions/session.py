@@ -73,7 +73,7 @@ class Session(Generic[M]):
 
     @property
     def length(self) -> int:
-        """How many positions growing states have. Raises: StepwellError `bad-option` if none grows."""
+        """The number of positions of growing states. Raises: StepwellError `bad-option` if none grows."""
         return self._states.length
 
     @property

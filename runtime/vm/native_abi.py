@@ -143,7 +143,7 @@ TYPE_HEAD_WORDS = 3
 
 
 def tensor_offset(data_bytes: int) -> int:
-    """Where the elements of a tensor begin in its block: on a cache line unless they are few."""
+    """The offset of a tensor's elements in its block: a cache line unless they are few."""
     return TENSOR_HEAD_BYTES if TENSOR_HEAD_BYTES + data_bytes < ALIGNED_FROM else _LINE
 
 

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class GraphOptimizationLevel(IntEnum):
-    """How much a model is rewritten before it is compiled: `opt_level` 0, 1 and 2."""
+    """Levels of rewriting before code is generated: `opt_level` 0, 1 and 2."""
 
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1

@@ -176,7 +176,7 @@ class Origins(Instrument):
 
 
 def _numbered(value: NodeValue, outputs: Sequence[NodeValue], results: Sequence[SSAValue]) -> SSAValue | None:
-    """One of the results of a node with several outputs: by its name in the IR, else by number."""
+    """The result of a node with several outputs: by its name in the IR, else by number."""
     hint = hint_of(value.name)
     if [hint_of(output.name) for output in outputs].count(hint) == 1:
         return next((r for r in reversed(results) if r.name_hint == hint), None)

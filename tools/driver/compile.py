@@ -94,7 +94,7 @@ def _is_program(model: Model) -> TypeGuard[Program]:
 
 
 def _missing(target: TargetDescription) -> Sequence[str]:
-    """What this machine lacks to run code for a target."""
+    """Features of a target that this machine lacks."""
     return missing_features(target.triple, target.needed_features)
 
 

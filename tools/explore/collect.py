@@ -321,7 +321,7 @@ def _remark(remark: Remark) -> Mapping[str, str]:
 
 
 def _peak(threads: int | None) -> Mapping[str, float]:
-    """What the machine can do: the ceilings of the roofline."""
+    """The limits of the machine, which are the ceilings of the roofline."""
     from stepwell.tools.measure.calibrate import machine_limits
 
     limits, count = machine_limits(), checked_threads(threads)

@@ -1,4 +1,4 @@
-"""Where the page draws the nodes of a model: all of them, and folded by module path and repeated blocks."""
+"""Positions of a model's nodes on the page: all of them, and folded by module path and repeated blocks."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _opened(
 
 
 def _groups(nodes: Sequence[Data]) -> list[Part]:
-    """Nodes by the part of the module path that tells apart a few hundred groups; others stay alone."""
+    """Nodes in at most a few hundred groups, by a beginning of the module path; others stay alone."""
     paths = [_parts(str(node["module"])) for node in nodes]
     alone = [Part(str(node["name"]), [i], []) for i, node in enumerate(nodes)]
     for depth in range(max(map(len, paths), default=0), 0, -1):

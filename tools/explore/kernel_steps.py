@@ -1,4 +1,4 @@
-"""One kernel from level 2 to assembly: its text after each pass, with the nodes of the model of each line."""
+"""The text of a kernel after each pass from level 2 to assembly, with the nodes of the model of each line."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def _op_lines(op: type[Operation]) -> Iterator[str]:
 
 
 def _code_lines(op: type[IRDLOperation]) -> Iterator[str]:
-    """Where the code of an op is: its class with the constructor, its numpy meaning, its loops."""
+    """Links to the code of an op: its class with the constructor, its numpy meaning, its loops."""
     yield f"Class `{op.__name__}{_parameters(op)}` in {_file_link(op)}"
     if has_meaning(op.name):
         yield f"meaning in {_link(_meaning_file(op.name))}"

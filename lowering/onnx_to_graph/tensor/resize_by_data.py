@@ -89,7 +89,7 @@ def resize_by(x: Value, axes: Sequence[int], request: Request, how: Sampling) ->
 
 
 def _window_lengths(scales: Value, how: Sampling, axes: int) -> Sequence[Dim | None]:
-    """How far the window of each axis reaches to either side; None where the mode says it."""
+    """The half width of the window of each axis; None where the mode says it."""
     if not how.antialias or how.mode == "nearest":
         return [None] * axes
     reach = _reach(how) / scales.minimum(1.0)

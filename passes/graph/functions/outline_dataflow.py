@@ -153,7 +153,7 @@ def _values_read(op: Operation) -> Iterator[SSAValue]:
 
 
 def _with_numbers(run: Sequence[Operation], function: FuncOp) -> Sequence[Operation]:
-    """A run, with the sizes that it defines as numbers at the end, where no shape tells them."""
+    """A run, with the sizes that it defines as numbers at the end, where no shape has them."""
     defined = {name for op in run for name, _ in defined_symbols(op)}
     if not defined:
         return run

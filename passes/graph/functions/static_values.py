@@ -82,7 +82,7 @@ def _inside(static: Static | None) -> Iterable[Known]:
 @dataclass
 class Cells:
     """
-    What is known of the contents of cells at a point of the program.
+    The known contents of cells at a point of the program.
 
     A cell has escaped once a value that leads to it is only an SSA value: then what is not seen may write it.
     """
@@ -142,7 +142,7 @@ class Cells:
 
 
 def fuel_of(arguments: Iterable[Known]) -> Fuel:
-    """How large arguments are: constructors of data, the value of a natural number."""
+    """The sizes of arguments: constructors of data, the value of a natural number."""
     return tuple(map(_size, arguments))
 
 

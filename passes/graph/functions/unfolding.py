@@ -305,7 +305,7 @@ class Evaluator:
         return self._emit(op, scope, out)
 
     def _called(self, op: graph.CallOp, scope: _Scope) -> Static | None:
-        """What a call calls, as far as it is known."""
+        """The function that is called, if it is known."""
         if op.callee is None:
             assert op.function is not None
             return scope[op.function].static

@@ -129,7 +129,7 @@ def _direction(op: graph.RnnOp, number: int, of: _Operands, b: GradientBuilder) 
 def _within_lengths(
     of: _Operands, at: SSAValue, made: Sequence[SSAValue], before: Sequence[SSAValue], b: GradientBuilder
 ) -> tuple[SSAValue, Sequence[SSAValue]]:
-    """What a step stores, and its state: after a sequence's end 0, and the state before."""
+    """The stored result of a step, and its state: after a sequence's end 0, and the state before."""
     if of.lengths is None:
         return made[0], made
     lengths = b.cast(of.lengths, tensor_of(at).element_type)

@@ -185,7 +185,7 @@ def resize_by_gather(
 
 def resize_by_axes(*, last_first: bool) -> Emission:
     """
-    One pass for each sampled axis, a `linalg.generic` that weighs neighbours at indices from tables.
+    A pass for each sampled axis, a `linalg.generic` that weighs neighbours at indices from tables.
 
     ```mlir
     %w = linalg.generic … ins(%indices, …, %weights, …) { tensor.extract %x[…], arith.mulf, arith.addf, … }

@@ -1,4 +1,4 @@
-"""What both forms of trees share: tables, rows of `x`, and leaves joined into the result."""
+"""The common parts of both forms of trees: tables, rows of `x`, and leaves joined into the result."""
 
 from __future__ import annotations
 

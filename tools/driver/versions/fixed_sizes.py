@@ -47,7 +47,7 @@ def sizes_of_versions(options: CompileOptions, interface: Interface, module: Mod
 
 
 def _sizes_of_a_step(interface: Interface, known: set[str]) -> list[Sizes]:
-    """One new position of growing states, whose other open sizes are 1 too; nothing without such states."""
+    """The sizes of a step by one position, all other open sizes 1; nothing where no state grows."""
     added = [str(state.adds) for state in interface.states if state.adds is not None]
     if not added or added[0] not in known:
         return []

@@ -106,7 +106,7 @@ def _place(made: Operation, op: Operation, b: GradientBuilder) -> None:
 
 @dataclass(frozen=True)
 class _Tape:
-    """What iterations began with: for each carried value that the body uses, a buffer [iterations, …]."""
+    """Values before each iteration: a buffer [iterations, …] for each carried value that the body uses."""
 
     stacks: dict[int, SSAValue]
 
