@@ -389,7 +389,7 @@ def our_passes() -> Mapping[str, str]:
 
 
 def all_passes() -> dict[str, str]:
-    """Names and one-line summaries of all that a pipeline takes: ours, other names of ours, then xDSL's."""
+    """Names and one-line summaries of all passes of pipelines: ours, other names of ours, then xDSL's."""
     aliases = {alias: str(ArgSpec(name, spec.parameters)) for alias, (name, spec) in _aliases().items()}
     return dict(sorted(our_passes().items())) | aliases | dict.fromkeys(get_all_passes(), "xDSL's")
 

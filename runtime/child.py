@@ -181,7 +181,7 @@ class Child:
     def _listen(self, forward: bool) -> None:
         """Keep the end of the child's standard error."""
         errors = cast(IO[bytes], self._process.stderr)
-        # Closed by us, where a process of the child's own holds it open.
+        # Closed by us, where a process that the child started has it open.
         with suppress(OSError, ValueError):
             while part := os.read(errors.fileno(), 1 << 16):
                 self._last_output = (self._last_output + part)[-LAST_OUTPUT_BYTES:]

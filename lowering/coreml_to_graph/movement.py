@@ -24,7 +24,7 @@ def reshape(call: Call) -> Value:
 
 @converts("flatten2d")
 def flatten2d(call: Call) -> Value:
-    """The axes before an axis as one, and those from it on."""
+    """The axes before an axis as a single axis, and the axes from there on."""
     x, axis = call.tensor(), call.integer("axis")
     axis += x.rank if axis < 0 else 0
     return x.reshape([size_of(x.dims[:axis]), size_of(x.dims[axis:])])

@@ -119,7 +119,7 @@ class Walk:
         self._define(op.results[0], text)
 
     def _constant(self, op: arith.ConstantOp) -> None:
-        """Constants have no name: they are written where they are used."""
+        """Constants have no name: each use has the constant itself."""
         attribute, type = op.value, op.result.type
         if not isinstance(attribute, IntegerAttr | FloatAttr):
             raise StepwellError("unsupported", op, f"{self.language.name} has no constants of {type}")

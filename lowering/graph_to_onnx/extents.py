@@ -95,7 +95,7 @@ def _ops_before(rewriter: PatternRewriter) -> Iterator[Operation]:
 
 
 def _blocks_around(block: Block | None) -> Iterator[Block]:
-    """A block and those around it, up to that of the function."""
+    """A block and the blocks around it, up to the function's."""
     while block is not None:
         yield block
         around = block.parent_op()

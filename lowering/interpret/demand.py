@@ -1,5 +1,5 @@
 """
-Demand: the elements of a kernel's own tensors that sampled iterations read, so that loops make only those.
+Demand: the elements of a kernel's own tensors that sampled iterations read; loops make no others.
 
 A first run executes the sampled loops of the results alone, on whatever the other tensors contain, and
 records the elements that they read. The second run leaves out the iterations of loops that write none of
@@ -217,7 +217,7 @@ def _region(
 
 
 def _minor(rank: int, type: Attribute) -> list[int | None]:
-    """The sizes of a vector's access: its own along the last dimensions, which is what the passes make."""
+    """The sizes of a vector's access: the vector's along the last dimensions, as the passes make it."""
     shape = list(type.get_shape()) if isinstance(type, VectorType) else []
     return [*[1] * (rank - len(shape)), *shape]
 

@@ -12,7 +12,7 @@ def local(*, session_seconds: float | None = None, memory_bytes: int | None = No
     """
     A session in a process of its own on this machine.
 
-    Args: `session_seconds` is the longest time that it may take, `memory_bytes` limits its address space.
+    Args: `session_seconds` is the longest time of a run, `memory_bytes` limits its address space.
     """
     from stepwell.runtime.rpc.session import Limits, Session
 

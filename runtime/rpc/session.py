@@ -146,7 +146,7 @@ class Session:
             raise self._ended from None
 
     def _seconds(self, head: Mapping[str, object], what: str) -> float | None:
-        """The time that a request may take: the client's deadline, or what is left of the session's."""
+        """The time limit of a request: the client's deadline, or the rest of the session's."""
         given, most = head.get("seconds"), self._limits.session_seconds
         left = [] if most is None else [most - (monotonic() - self._begin)]
         if isinstance(given, int | float) and not isinstance(given, bool):

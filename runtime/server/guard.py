@@ -38,7 +38,7 @@ class Guard:
         """
         The status of a request that is refused, None for one that is served.
 
-        Args: `headers` are found without regard to case; `needs_token` is False for what holds no secret.
+        Args: `headers` are found without regard to case; `needs_token` is False without secrets.
         """
         origin = headers.get("Origin")
         if not self._is_ours(headers.get("Host", "")):

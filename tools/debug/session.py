@@ -192,7 +192,7 @@ class DebugSession:
 
     @cached_property
     def max_memory(self) -> int:
-        """The bytes of values that a run may keep."""
+        """The limit of the values of a run, in bytes."""
         return free_memory_bytes() // 2 if self._max_memory is None else self._max_memory
 
     @property

@@ -65,7 +65,7 @@ def llvm_module(compilation: Compilation) -> ModuleOp:
 
 
 def _without_declarations(text: str) -> str:
-    """LLVM IR without the declarations of the functions that are to stand beside it."""
+    """LLVM IR without the declarations of functions that other modules define."""
     names = tuple(f"@{name}(" for name in SHARED)
     lines = text.splitlines(keepends=True)
     return "".join(

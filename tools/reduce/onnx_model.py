@@ -142,7 +142,7 @@ class ModelFailure:
         return here
 
     def _plugins(self) -> Iterator[tuple[int, str]]:
-        """The plugins whose files lie beside the case, by their places in the options."""
+        """The plugins with files beside the case, by their places in the options."""
         for at, (option, word) in enumerate(pairwise(self.words), 1):
             if option == "--load" and (name := attached_plugin(word, self.output.parent)) is not None:
                 yield at, name

@@ -98,7 +98,7 @@ def _shape(dims: Any) -> tuple[int, ...]:
 
 def encoded(program: npu.ProgramOp) -> Encoded:
     """
-    A program with its micro-ops in one table, which the first instructions load.
+    A program whose micro-ops are a table that the first instructions load.
 
     Raises: StepwellError `bad-npu-program` for more micro-ops than the buffer has.
     """

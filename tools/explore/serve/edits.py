@@ -203,7 +203,7 @@ def adopt_lines(module: ModuleOp, text: str, original: ModuleOp) -> None:
     """
     Give the ops of a text the nodes of the model that the same lines of the original have.
 
-    Lines are the same at the beginning and at the end; between them, where a line stands once in each text.
+    Lines are the same at the beginning and at the end; between them, where each text has a line once.
     """
     printed, lines = printed_lines(original)
     locations = {line: op.location for op, line in lines.items()}
