@@ -78,7 +78,7 @@ def test_the_table_says_what_ran() -> None:
         ("cortex-m4-magika", "skipped", "Skipped: magika for cortex-m4: 9 bytes; the files are there"),
     ]
     found = {case.format(name): Outcome(case.format(name), how, why, 1.0) for name, how, why in rows}
-    shown = [cell(*name.rsplit("-", 1), found) for name, _, _ in rows]
+    shown = [cell(mcpu, model, found) for mcpu, _, model in (name.rpartition("-") for name, _, _ in rows)]
     assert shown == ["ran", "files", "FAILED", "needs-host", "files"]
     assert cell("armv7", "silero_seq", found) == "–"
     text = table(found)
