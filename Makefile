@@ -89,7 +89,8 @@ emulated: .venv/with-test .venv/with-emulate
 	$(PYTEST) tests/emulated
 
 # Exported models on other CPUs (qemu-user), in Node and browsers, and servers. `DEPLOY="--shard 1/8 --resume"` runs a
-# part, without what has passed before; `DEPLOY="-k riscv64gcv"` a target's.
+# part, without what has passed before; `DEPLOY="-k riscv64gcv"` a target's. What ran of each model and target is
+# printed as a table by `python -m tests.deploy.matrix build/deploy.jsonl`.
 deploy: .venv/with-test .venv/with-npm .venv/with-rpc .venv/with-ffi .venv/with-serve .venv/with-clients
 	NODE_PATH=$(CURDIR)/.venv/npm/node_modules $(PYTEST) -p tests.deploy.shards tests/deploy tests/unit/runtime/rpc tests/unit/runtime/ffi tests/unit/runtime/serve tests/unit/lowering/export/test_project.py $(DEPLOY)
 

@@ -31,6 +31,8 @@ tiny (float[N, 3, 32, 32] x, float[16, 3, 3, 3] w, float[16, 10] v) => (float[N,
 """
 _EXPORTED = "light_resnet50"
 _ROUNDS = 15
+_EXPORTS = 5
+"""The median counts: pages that a virtual machine has given back to its host cost five times those it has."""
 _LEAST_SECONDS = 2e-3
 """Of a sample: shorter calls are repeated, as their times would be those of the clock."""
 
@@ -76,14 +78,30 @@ def exported(folder: Path) -> Iterator[Figure]:
     artifact, small = str(folder / "m.stepwell"), str(folder / "small.stepwell")
     stepwell.compile(path, threads=1).save(artifact)
     stepwell.compile(onnx.parser.parse_model(TINY)).save(small)
+    copied = _copy_seconds(Path(artifact), folder / "copy")
+    yield Figure(f"{_EXPORTED}: a copy of the artifact", f"{copied:.2f} s of the processor", "none")
     for suffix, bound in (("a", 0.5), ("so", 1.0)):
         command = [sys.executable, "-c", _EXPORT, artifact, small, str(folder / f"m.{suffix}")]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        seconds, used, memory, weights = json.loads(done.stdout)
+        done = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(_EXPORTS)]
+        rows = sorted((json.loads(each.stdout) for each in done), key=lambda row: row[1])
+        seconds, used, memory, weights = rows[_EXPORTS // 2]
         what = f"{_EXPORTED}: export to .{suffix}"
         found = f"{used:.2f} s of the processor, {seconds:.2f} s, {weights / 1e6:.0f} MB of weights"
         yield judged(what, found, f"{bound} s", used <= bound)
         yield judged(f"{what}, memory", f"+{memory:.2f} x weights", "2.5 x", memory <= 2.5)
+
+
+def _copy_seconds(source: Path, target: Path) -> float:
+    """The median processor time to copy a file over another one: what new pages of so many bytes cost."""
+    seconds, new = list[float](), target.with_suffix(".new")
+    for _ in range(_EXPORTS):
+        begin = process_time()
+        with source.open("rb") as read, new.open("wb") as written:
+            while block := read.read(1 << 20):
+                written.write(block)
+        new.replace(target)
+        seconds.append(process_time() - begin)
+    return median(seconds)
 
 
 def library_time(name: str, folder: Path) -> Iterator[Figure]:

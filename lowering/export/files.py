@@ -74,7 +74,7 @@ def with_place(options: ExportOptions, place: str | None, weights: Sequence[Arra
 
 
 class Program(NamedTuple):
-    """What a program runs on: a system, or an emulated board without one."""
+    """A program's machine: a system, or an emulated board without one."""
 
     board: Board | None
 

@@ -121,7 +121,7 @@ class Stream:
 
     def ask_session(self, head: Mapping[str, object], body: bytes = b"") -> Frame:
         """
-        The answer to a request to a session, which may take long: the server shows meanwhile that it runs.
+        The answer to a request to a session, maybe after long: meanwhile the server shows signs of life.
 
         Raises: StepwellError of a call that has ended, `session-died` where the server shows nothing.
         """

@@ -122,7 +122,7 @@ class RpcServer:
 
 
 def _show_life(opened: _Open, ended: Event) -> None:
-    """Tell the client of a session, while a request is answered, that this process runs."""
+    """Show the client of a session signs of life while a request is answered."""
     while not ended.wait(BEAT_SECONDS):
         if opened.last[0] == float("inf"):
             try:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.shards import outcomes, shard_of
+from tests.deploy.matrix import cell, table
+from tests.deploy.shards import Outcome, outcomes, shard_of
 from tests.support.imports import ROOT
 
 pytestmark = pytest.mark.slow
@@ -65,3 +66,23 @@ def test_shards_and_resumption(workers: str, tmp_path: Path) -> None:
 def test_what_is_no_shard(text: str) -> None:
     with pytest.raises(pytest.UsageError, match="--shard is I/N"):
         shard_of(text)
+
+
+def test_the_table_says_what_ran() -> None:
+    case = "tests/deploy/test_targets.py::test_a_model_has_each_file_of_each_target[{}]"
+    rows = [
+        ("armv7-digits", "passed", ""),
+        ("armv7-resnet18", "passed", ""),
+        ("armv7-gpt_kv", "failed", "E  assert 0"),
+        ("armv7-magika", "skipped", "Skipped: magika for armv7: needs-host: 2 operators run in Python"),
+        ("cortex-m4-magika", "skipped", "Skipped: magika for cortex-m4: 9 bytes; the files are there"),
+    ]
+    found = {case.format(name): Outcome(case.format(name), how, why, 1.0) for name, how, why in rows}
+    shown = [cell(mcpu, model, found) for mcpu, _, model in (name.rpartition("-") for name, _, _ in rows)]
+    assert shown == ["ran", "files", "FAILED", "needs-host", "files"]
+    assert cell("armv7", "silero_seq", found) == "–"
+    text = table(found)
+    assert (
+        "| riscv64gcv | .o .a .so .tar | .so | qemu-riscv64 |" in text
+        and "1 FAILED, 2 files, 1 needs-host" in text
+    )

@@ -18,8 +18,8 @@ from stepwell.runtime.interface import Array
 from stepwell.tools.check.check import differences_from_reference
 from stepwell.tools.debug.references import model_proto
 from stepwell.tools.driver.compile import compile
+from stepwell.tools.driver.image import Progress
 from stepwell.tools.driver.options import CompileOptions
-from stepwell.tools.progress import Progress
 from stepwell.tools.reduce.attached_plugins import attached_plugin
 from stepwell.tools.reduce.child_runs import end_signature
 from stepwell.tools.reduce.judging_command import JudgingCommand

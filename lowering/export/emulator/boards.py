@@ -1,7 +1,7 @@
 """
 Emulated boards of microcontrollers: addresses of their memories, and access to files of this machine.
 
-A board has no system: its emulator stops at an instruction of the program (semihosting, in Arm's words), does
+A board has no system: its emulator stops at an instruction of the program (Arm calls this semihosting), does
 what registers say, and goes on. A board begins at a table of two addresses: of the stack, and of the first
 instruction.
 Source: QEMU's documentation of its boards (mps2); Semihosting for AArch32 and AArch64, section 5.
