@@ -198,6 +198,7 @@ def as_layer(case: Case) -> Any:
             super().__init__()
             self.function = case.function
 
+    class OfOne(Function):
         def forward(self, x: Any) -> Any:
             return self.function(x)
 
@@ -205,7 +206,7 @@ def as_layer(case: Case) -> Any:
         def forward(self, x: Any, y: Any) -> Any:
             return self.function(x, y)
 
-    made = Function() if len(case.inputs) == 1 else OfTwo()
+    made = OfOne() if len(case.inputs) == 1 else OfTwo()
     statistics(made)
     made.eval()
     return made
