@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, cast
 
@@ -86,7 +86,7 @@ class ForeignFunction:
         return op.results
 
     @contextmanager
-    def inside(self, arguments: Sequence[tuple[str, Attribute]] = ()) -> Iterator[Block]:
+    def inside(self, arguments: Sequence[tuple[str, Attribute]] = ()) -> Generator[Block]:
         """
         The block of a region, to which operators go while the context is open.
 

@@ -79,7 +79,7 @@ FORMATS: Sequence[Format] = (
     ),
     Format("a Core ML model", "stepwell.frontend.coreml.read:read_coreml", (".mlpackage", ".mlmodel")),
     Format("an MXNet symbol", "stepwell.frontend.mxnet.read:read_mxnet", ("-symbol.json",)),
-    Format("a Paddle program", "stepwell.frontend.paddle.read:read_paddle", (".json",)),
+    Format("a Paddle program", "stepwell.frontend.paddle.read:read_paddle", (".json", ".pdmodel")),
     Format("a TFLite model", "stepwell.frontend.tflite.read:read_tflite", (".tflite",)),
     Format(
         "an exported PyTorch program",
@@ -138,10 +138,6 @@ NOT_READ: Mapping[str, tuple[str, str]] = {
     ".pth": _PICKLED,
     ".ckpt": _PICKLED,
     ".caffemodel": ("a model of Caffe", "convert it to ONNX"),
-    ".pdmodel": (
-        "a program of Paddle before version 3",
-        "save the layer with Paddle 3, which writes a .json file: paddle.jit.save(layer, path)",
-    ),
     ".gguf": ("weights without a graph", "export the program itself with torch.export"),
 }
 """Kinds of files that are recognized and not read: a description, and the help."""

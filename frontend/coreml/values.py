@@ -57,7 +57,7 @@ def element_type(type: Message, package: Package, name: str) -> Attribute:
 
 
 def _dim(size: int | None) -> Dim:
-    return UNKNOWN if size is None else Dim.of(size)
+    return Dim.of(UNKNOWN if size is None else size)
 
 
 def _size(dimension: Message) -> int | None:

@@ -9,25 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from stepwell.frontend.protobuf import parse_schema, read_message
+from stepwell.frontend.paddle.schema import ELEMENTS, SCHEMA
+from stepwell.frontend.protobuf import read_message
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.external import ExternalFiles
 from stepwell.runtime.interface import Array, dtype_from_name
 
-SCHEMA = parse_schema("TensorDesc: 1 data_type int, 2 dims [int]")
-ELEMENTS = {
-    0: "bool",
-    1: "int16",
-    2: "int32",
-    3: "int64",
-    4: "float16",
-    5: "float32",
-    6: "float64",
-    20: "uint8",
-    21: "int8",
-    22: "bfloat16",
-}
-"""The element types by their numbers in a description of a tensor."""
 _MAX_LEVELS = 16
 _MAX_DESCRIPTION = 4096
 

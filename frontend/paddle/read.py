@@ -1,4 +1,4 @@
-"""Inference programs of Paddle (JSON) as modules of level 0, without any package."""
+"""Programs of Paddle (JSON, and protobuf of version 2) as modules of level 0, without any package."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from stepwell.dialects.types import dims_of
 from stepwell.frontend.foreign_function import ForeignFunction, Node
 from stepwell.frontend.paddle.parameters import Parameters
 from stepwell.frontend.paddle.values import TENSOR, VECTOR, Json, attributes_of, kind_of, type_of
+from stepwell.frontend.paddle.version_2 import read_version_2
 from stepwell.runtime.errors import StepwellError
 
 MAX_BYTES = 1 << 28
@@ -30,8 +31,11 @@ def read_paddle(path: Path, ctx: StepwellContext) -> ModuleOp:
     Raises: StepwellError `no-file`, `invalid-model`, `invalid-weights`, `external-data`, `unsupported`,
     `undefined-value`, `too-large`.
     """
+    data = _content(path)
     try:
-        ops = _operators(path)
+        if path.suffix == ".pdmodel":
+            return read_version_2(data, path, ctx)
+        ops = _operators(data)
         names = [str(op["A"][3]) for op in ops if op["#"] == "p"]
         parameters = Parameters(path.with_suffix(".pdiparams"), names)
         ctx.weights.rest_on(parameters.states)
@@ -41,8 +45,8 @@ def read_paddle(path: Path, ctx: StepwellContext) -> ModuleOp:
         raise StepwellError("invalid-model", path.name, message) from None
 
 
-def _operators(path: Path) -> Sequence[Json]:
-    """The operators of the program's only block."""
+def _content(path: Path) -> bytes:
+    """The bytes of a program. Raises: StepwellError `no-file`, `too-large`."""
     try:
         size = path.stat().st_size
         data = path.read_bytes() if size <= MAX_BYTES else b""
@@ -50,6 +54,11 @@ def _operators(path: Path) -> Sequence[Json]:
         raise StepwellError("no-file", str(path), f"cannot read the model: {error.strerror}") from None
     if size > MAX_BYTES:
         raise StepwellError("too-large", path.name, f"a program has at most {MAX_BYTES} bytes, found {size}")
+    return data
+
+
+def _operators(data: bytes) -> Sequence[Json]:
+    """The operators of the program's only block."""
     program = cast("Mapping[str, Json]", json.loads(data))
     if program["base_code"]["magic"] != "pir":
         raise ValueError("`base_code` has another mark than pir")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from stepwell.dialects import graph
 from stepwell.lowering.paddle_to_graph.support import Call, converts
 from stepwell.lowering.to_graph import Value, bounds_of, wrapped
+from stepwell.runtime.dims import Dim
 
 
 def _sliced(call: Call, axes: Sequence[int], steps: Sequence[int], single: Sequence[int] = ()) -> Value:
@@ -18,7 +19,8 @@ def _sliced(call: Call, axes: Sequence[int], steps: Sequence[int], single: Seque
     begins, limits, strides = [bounds_of(None, None, dim, 1)[0] for dim in x.dims], list(x.dims), [1] * x.rank
     for given, start, end, step in zip(axes, starts, ends, steps, strict=True):
         axis = call.checked_axis(given, x.rank)
-        begins[axis], limits[axis] = bounds_of(start, end, x.dims[axis], step)
+        is_whole = step < 0 and end == Dim.of(-1)  # not the last element: the end before the first one
+        begins[axis], limits[axis] = bounds_of(start, None if is_whole else end, x.dims[axis], step)
         if axis in single:
             begins[axis] = wrapped(start, x.dims[axis])
             limits[axis] = begins[axis] + 1

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from stepwell.dialects import graph
+from stepwell.dialects.graph.relations import is_float
 from stepwell.lowering.tflite_to_graph.cells import Cell, LstmCell, PlainCell, States, activated
 from stepwell.lowering.tflite_to_graph.support import Call, converts
 from stepwell.lowering.to_graph import Value
@@ -24,6 +25,7 @@ class _Operands:
         self._given: list[SSAValue | None] = (
             call.op.tensors("xs") if tensors[0].is_list else [call.op.tensor(each.name) for each in tensors]
         )
+        _refuse_integers(call)
 
     def optional(self, number: int) -> Value | None:
         """An operand that may be absent, as numbers."""
@@ -43,6 +45,18 @@ class _Operands:
         if given and len(given) != len(found):
             raise self._call.invalid(f"operands {', '.join(map(str, numbers))} must be given together")
         return given
+
+
+def _refuse_integers(call: Call) -> None:
+    """
+    Refuse inputs of integers, for which LiteRT rounds each gate and each state to steps of its own.
+
+    Weights of integers beside inputs of floats stand for their numbers.
+    """
+    element = call.at.value(call.op.operands[0]).element if call.op.operands else None
+    if element is not None and not is_float(element):
+        help = "quantize the weights alone (dynamic range), or leave the layer out of the quantization"
+        raise call.unsupported(f"a recurrent layer of the integers {element}", help)
 
 
 @converts("rnn")
@@ -116,6 +130,7 @@ def _basic_lstm(call: Call, operands: _Operands) -> list[Value]:
 @converts("svdf")
 def svdf(call: Call) -> list[Value]:
     """A filter of rank one or more over the last inputs: the output, and the inputs' features so far."""
+    _refuse_integers(call)
     x, state, times = call.tensor(), call.tensor("state"), call.tensor("times")
     features, rank = call.tensor("features"), call.integer("rank")
     filters, steps = times.dims

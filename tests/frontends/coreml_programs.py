@@ -31,7 +31,7 @@ def programs() -> list[Program]:
         (small, np.array([5], np.int32)),
         (large, np.array([7], np.int32)),
     ]
-    rows = x * 2
+    rows = np.multiply(x, 2)
     rows[[0, 2]] = 1
     return [
         Program("script", _scripted, [((start, n), (_of_torch(start, n),)) for start, n in counted]),
@@ -39,7 +39,10 @@ def programs() -> list[Program]:
             "lists",
             _lists,
             [
-                ((x, np.array([s], np.float32)), (rows[[0, 1, 3]] + s, x[2] * 2, np.array(4, np.int32)))
+                (
+                    (x, np.array([s], np.float32)),
+                    (np.add(rows[[0, 1, 3]], s), np.multiply(x[2], 2), np.array(4, np.int32)),
+                )
                 for s in (1, -1)
             ],
         ),

@@ -24,7 +24,7 @@ def control_cases() -> list[Case]:
 
 def _counted(x: Any, n: Any) -> Any:
     """A choice in a loop."""
-    y = x
+    y = x * 1.0  # version 2 takes `y = x` for one variable, and writes both
     i = import_module("paddle").zeros([1], "int64")
     while i < n:
         if y.sum() > 10.0:

@@ -102,7 +102,7 @@ def test_a_model_of_images(name: str, tmp_path: Path) -> None:
 
 
 def test_a_transformer_of_two_layers(tmp_path: Path) -> None:
-    # For the layers of torch itself coremltools converts arrays of rank 1 to numbers, which numpy 2.4 refuses.
+    # For the layers of torch coremltools converts arrays of rank 1 to numbers, which numpy 2.4 refuses.
     module = transformer(needs("torch")).eval()
     assert_compiled(
         Case("transformer", module, [np.array([[1, 5, 2, 7, 0]], np.int32)]), tmp_path / "m.mlpackage"

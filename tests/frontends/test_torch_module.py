@@ -45,6 +45,7 @@ def test_arguments_and_results_nest() -> None:
         (lambda x, p: dict(x=x, past=p["a"], factor=2.0), "nested"),
         (lambda x, p: dict(x=1.0, past=p, factor=2.0), "expected a tensor"),
         (lambda x, p: dict(x=x.to("meta"), past=p, factor=2.0), "x is on the device meta"),
+        (lambda x, p: dict(x=x.double(), past=p, factor=2.0), "'x' must be float32, found float64"),
     ],
 )
 def test_other_arguments_are_refused(arguments: Any, match: str) -> None:

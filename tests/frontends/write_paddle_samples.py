@@ -1,11 +1,12 @@
 """
 Writes the samples of `tests/models/paddle/`: programs with their parameters, and the results of Paddle. Run
-`python -m tests.frontends.write_paddle_samples` where paddlepaddle is installed.
+`python -m tests.frontends.write_paddle_samples` with paddlepaddle of version 3, then with version 2.
 """
 
 from __future__ import annotations
 
 import zipfile
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -50,8 +51,14 @@ def add_run(archive: zipfile.ZipFile, case: Case) -> None:
 
 
 def main() -> None:
-    """Write all samples."""
+    """Write all samples: those of version 2 where that version is installed, else the others."""
     FOLDER.mkdir(exist_ok=True)
+    if str(import_module("paddle").__version__).startswith("2."):
+        with zipfile.ZipFile(FOLDER / "version_2.zip", "w", compresslevel=9) as archive:
+            for case in [*cases(), *models()]:
+                add(archive, case)
+            add_control(archive)
+        return
     with zipfile.ZipFile(FOLDER / "operators.zip", "w", compresslevel=9) as archive:
         for case in cases():
             add(archive, case)

@@ -40,10 +40,11 @@ class Mine(Module):
 def test_files_are_found_by_suffix() -> None:
     assert format_of("a/m.pt2").name == "an exported PyTorch program"
     assert format_of(Path("m.onnx")) is FORMATS[0] and format_of("unknown.x") is FORMATS[0]
-    known = ".onnx .stablehlo .mlpackage .mlmodel -symbol.json .json .tflite .pt2 .keras .pb"
+    known = ".onnx .stablehlo .mlpackage .mlmodel -symbol.json .json .pdmodel .tflite .pt2 .keras .pb"
     assert list(model_suffixes()) == known.split()
     assert format_of("a/m-symbol.json").name == "an MXNet symbol"
     assert format_of("a/inference.json").name == "a Paddle program"
+    assert format_of("a/m.pdmodel").name == "a Paddle program"
     assert is_onnx(b"") and is_onnx("m.onnx") and not is_onnx("m.pt2")
 
 
@@ -75,13 +76,7 @@ def test_keywords_of_programs_of_python_are_refused_for_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "help"),
-    [
-        ("m.pt", "torch.export"),
-        ("m.pth", "torch.export"),
-        ("m.gguf", "torch.export"),
-        ("m.pdmodel", "Paddle 3"),
-    ],
+    ("name", "help"), [("m.pt", "torch.export"), ("m.pth", "torch.export"), ("m.gguf", "torch.export")]
 )
 def test_files_that_are_recognized_and_not_read(name: str, help: str) -> None:
     for attempt in (lambda: stepwell.compile(name), lambda: stepwell.read(name)):

@@ -40,7 +40,7 @@ def changed(path: Path, change: Any) -> stepwell.StepwellError:
 
 
 @pytest.mark.parametrize(
-    "shard", [pytest.param(i, marks=[] if i == 0 else pytest.mark.slow) for i in range(10)]
+    "shard", [pytest.param(i, marks=[] if i == 0 else pytest.mark.slow) for i in range(20)]
 )
 def test_damaged_symbols_are_models_or_errors(shard: int, tmp_path: Path) -> None:
     path = copied(tmp_path)

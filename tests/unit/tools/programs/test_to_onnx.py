@@ -104,3 +104,20 @@ def test_all_operators_without_counterpart_are_named(
     )
     assert main(["to-onnx", str(file), "-o", str(tmp_path / "m.onnx")]) == 1
     assert "no conversion for graph.bitcast, graph.scan" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["coreml/residual.mlpackage", "paddle/residual.json"])
+def test_open_sizes_are_fixed_by_shapes(tmp_path: Path, name: str) -> None:
+    source, file = ROOT / "tests" / "models" / name, tmp_path / "m.onnx"
+    assert main(["to-onnx", str(source), "-o", str(file), "--input-shape", "x0=2x3x16x16"]) == 0
+    (given,), (result,) = (onnx.load(file).graph.input, onnx.load(file).graph.output)
+    sizes = [[each.dim_value for each in value.type.tensor_type.shape.dim] for value in (given, result)]
+    assert sizes == [[2, 3, 16, 16], [2, 5]]
+
+
+def test_a_shape_that_the_model_contradicts_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, file = ROOT / "tests" / "models" / "paddle" / "residual.json", tmp_path / "m.onnx"
+    assert main(["to-onnx", str(source), "-o", str(file), "--input-shape", "x0=2x3x8x8"]) == 1
+    assert "shape-mismatch" in capsys.readouterr().err and not file.exists()
