@@ -130,8 +130,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
         _flag(
             "--target",
             metavar="TARGET",
-            help="an LLVM triple, or a device: webgpu, opencl, cuda{arch=sm_90}, nvidia/h200 (default: this CPU)"
-            "; `compile` puts the code for several, separated by commas, into one .stepwell file",
+            help="an LLVM triple, or a device: webgpu, opencl, cuda{arch=sm_90}, nvidia/h200 (default: this "
+            "CPU); `compile` puts the code for several, separated by commas, into one .stepwell file",
         ),
     ),
     (
@@ -139,8 +139,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
         _flag(
             "--device",
             metavar="NAME",
-            help="where the target's kernels run: gpu-interpreter checks them without one (default: the target's "
-            "kind; `stepwell devices`)",
+            help="where the target's kernels run: gpu-interpreter checks them without one (default: the "
+            "target's kind; `stepwell devices`)",
         ),
     ),
     (
@@ -177,7 +177,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             "--winograd",
             choices=WINOGRAD,
             default="auto",
-            help="3x3 convolutions with fewer products and larger weights; not with --memory low (default: auto)",
+            help="3x3 convolutions with fewer products and larger weights; not with --memory low (default: "
+            "auto)",
         ),
     ),
     (
@@ -196,8 +197,9 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             "--memory",
             choices=MEMORY,
             default="normal",
-            help="low: packed weights at most 1.05 times the model's own, where no filters need padding, and "
-            "nothing of its file in memory; 3x3 convolutions and bytes without VNNI are slower (default: normal)",
+            help="low: packed weights at most 1.05 times the model's own, where no filters need padding, and"
+            " nothing of its file in memory; 3x3 convolutions and bytes without VNNI are slower "
+            "(default: normal)",
         ),
     ),
     (
@@ -227,7 +229,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             action="append",
             default=[],
             metavar="NAME",
-            help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (given again: another)",
+            help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (given again: "
+            "another)",
         ),
     ),
     ("tuning_db", add_limits),
@@ -265,7 +268,8 @@ _FLAGS: Sequence[tuple[str, Callable[[AddArgument], object]]] = (
             type=backend_names,
             default=(),
             metavar="NAME[,NAME…]",
-            help="engines that run parts of the model, the preferred one first, such as onnxruntime,reference",
+            help="engines that run parts of the model, the preferred one first, such as "
+            "onnxruntime,reference",
         ),
     ),
     (
