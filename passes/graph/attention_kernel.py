@@ -29,3 +29,8 @@ def has_kernel(element: Attribute, scores: Sequence[Dim], depth: Dim, columns: D
         return queries == keys
     is_small = keys.is_static and queries.value * keys.value < ATTENTION.fewest_scores
     return queries.value >= ATTENTION.fewest_queries and not is_small
+
+
+def are_many(queries: Dim) -> bool:
+    """Whether there are as many queries as a kernel of attention needs, or a copy of the keys pays for."""
+    return queries.is_static and queries.value >= ATTENTION.fewest_queries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import struct
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator
@@ -310,6 +311,13 @@ def test_the_entry_point_is_that_of_torch() -> None:
             warnings.simplefilter("error")
             module, x = mlp().eval(), torch.randn(2, 6)
             torch.testing.assert_close(torch.compile(module, backend="stepwell")(x), module(x), **CLOSE)
+
+
+def test_the_numbers_of_objects_are_those_in_the_memory_of_their_tuple() -> None:
+    from stepwell.tools.pytorch.frozen_weights import numbers_of
+
+    for objects in ((), (object(),), (1.5, "text", None)):
+        assert numbers_of(objects) == struct.pack(f"{len(objects)}P", *map(id, objects))
 
 
 def test_keys_see_other_objects_versions_and_addresses() -> None:

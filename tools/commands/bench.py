@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stepwell.runtime.errors import StepwellError
-from stepwell.tools.commands.options import add_input_shape, add_seed, add_start, input_shapes, positive
+from stepwell.tools.commands.options import add_seed, input_shapes, positive
+from stepwell.tools.compile_flags import add_input_shape, add_start
 from stepwell.tools.measure.bench import UNTUNED, ModelResult, bench_model
 from stepwell.tools.measure.host_time import described
 from stepwell.tools.measure.peers import engine_named, installed_peers

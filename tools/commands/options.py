@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -18,22 +17,11 @@ from stepwell.runtime.library import Library
 from stepwell.runtime.model import CompiledModel
 from stepwell.runtime.values.loading import load
 from stepwell.tools.arguments import positive
+from stepwell.tools.compile_flags import add_compile_flags
 from stepwell.tools.driver.compile import compile
-from stepwell.tools.driver.options import (
-    ACTIVATIONS,
-    EXECUTORS,
-    MEMORY,
-    OPT_LEVELS,
-    OPTION_GROUPS,
-    PRECISIONS,
-    STARTS,
-    WINOGRAD,
-    CompileOptions,
-    check_suffix,
-    source_suffixes,
-)
-from stepwell.tools.limits import add_limits, limits_of
-from stepwell.tools.tuning_options import add_tuning_options, tuning_options
+from stepwell.tools.driver.options import CompileOptions, check_suffix, source_suffixes
+from stepwell.tools.limits import limits_of
+from stepwell.tools.tuning_options import tuning_options
 
 if TYPE_CHECKING:
     from stepwell.tools.driver.options import ModelFile
@@ -71,151 +59,11 @@ def with_weights(args: Namespace) -> ModelFile:
 
 def add_compile_options(parser: ArgumentParser) -> None:
     """Add the options of a compilation, in groups."""
-    groups = {name: parser.add_argument_group(name, about) for name, about in OPTION_GROUPS.items()}
-    group_of = {option.name: groups[option.metadata["group"]] for option in fields(CompileOptions)}
     add_load(parser)
     parser.add_argument(
         "--remarks", action="store_true", help="print the remarks of passes, such as declined rewrites"
     )
-    group_of["mcpu"].add_argument(
-        "--mcpu",
-        default="host",
-        metavar="CPU",
-        help="host, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, sapphirerapids or aarch64 (default: host)",
-    )
-    group_of["target"].add_argument(
-        "--target",
-        metavar="TARGET",
-        help="an LLVM triple, or a device: webgpu, opencl, cuda{arch=sm_90}, nvidia/h200 (default: this CPU)"
-        "; `compile` puts the code for several, separated by commas, into one .stepwell file",
-    )
-    group_of["device"].add_argument(
-        "--device",
-        metavar="NAME",
-        help="where the target's kernels run: gpu-interpreter checks them without one (default: the target's "
-        "kind; `stepwell devices`)",
-    )
-    group_of["place"].add_argument(
-        "--place",
-        type=Path,
-        metavar="FILE",
-        help="patterns with a table for each device of --target gpu0=webgpu,npu0=npu, or of --device",
-    )
-    group_of["strict_device"].add_argument(
-        "--strict-device", action="store_true", help="an op that the device cannot compute is an error"
-    )
-    group_of["opt_level"].add_argument(
-        "--opt-level",
-        type=int,
-        choices=OPT_LEVELS,
-        default=2,
-        metavar="0-3",
-        help="0: every digit as the model's own ops give it; 1: may round in other places; 2: data and "
-        "weights stored as kernels like them; 3: all else that is not approximate (default: 2)",
-    )
-    add_states(group_of["states"].add_argument)
-    group_of["winograd"].add_argument(
-        "--winograd",
-        choices=WINOGRAD,
-        default="auto",
-        help="3x3 convolutions with fewer products and larger weights; not with --memory low (default: auto)",
-    )
-    group_of["strategies"].add_argument(
-        "--strategy",
-        action="append",
-        default=[],
-        metavar="NODE=NAME",
-        help="the way to compute a convolution, of those that `inspect --strategies` lists (repeatable)",
-    )
-    group_of["activations"].add_argument(
-        "--activations",
-        choices=ACTIVATIONS,
-        default="auto",
-        help="int8: products with weights of 2, 4 or 8 bits take bytes, a scale for each block of a row; "
-        "auto: more than four rows do, where MatMulNBits has accuracy level 4 (default: auto)",
-    )
-    group_of["precision"].add_argument(
-        "--precision",
-        choices=PRECISIONS,
-        default="f32",
-        help="the operands of products: bf16 and f16 sum in f32 (default: f32)",
-    )
-    group_of["keep_f32"].add_argument(
-        "--keep-f32",
-        action="append",
-        default=[],
-        metavar="NODE[,NODE…]",
-        help="nodes of the model that stay f32, by name or pattern with `*` (given again: more)",
-    )
-    group_of["memory"].add_argument(
-        "--memory",
-        choices=MEMORY,
-        default="normal",
-        help="low: packed weights at most 1.05 times the model's own, where no filters need padding, and "
-        "nothing of its file in memory; 3x3 convolutions and bytes without VNNI are slower (default: normal)",
-    )
-    group_of["executor"].add_argument(
-        "--executor",
-        choices=EXECUTORS,
-        default="auto",
-        help="vm: bytecode with native segments, for programs of tensors alone too; "
-        "interpreter: op by op, as the reference (default: auto)",
-    )
-    group_of["disabled_passes"].add_argument(
-        "--disable-pass",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="leave out a pass of level 1, or share-kernels (given again: another)",
-    )
-    group_of["required_passes"].add_argument(
-        "--require-pass",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="run a pass of level 1 whatever the --opt-level, or a pass of a plugin (given again: another)",
-    )
-    add_limits(groups["tuning"].add_argument)
-    add_start(group_of["start"].add_argument)
-    add_tuning_options(group_of["tuning_db"].add_argument)
-    group_of["debug_info"].add_argument(
-        "--debug-info",
-        action="store_true",
-        help="DWARF lines in the code, those of each kernel's llvm level; the instructions are the same",
-    )
-    group_of["schedules"].add_argument(
-        "--schedules",
-        type=Path,
-        metavar="FILE",
-        help="scripts of schedules, each for a kernel, a stage or a node: docs/scheduling/scripts.md",
-    )
-    group_of["use_cache"].add_argument(
-        "--no-cache", action="store_true", help="neither read nor write the caches (`stepwell cache --help`)"
-    )
-    group_of["backends"].add_argument(
-        "--backend",
-        type=backend_names,
-        default=(),
-        metavar="NAME[,NAME…]",
-        help="engines that run parts of the model, the preferred one first, such as onnxruntime,reference",
-    )
-    group_of["fallback"].add_argument(
-        "--fallback",
-        action="store_true",
-        help="go on without a backend that is not installed, or that fails on its part (a name that no "
-        "backend has stays an error)",
-    )
-    add_input_shape(group_of["input_shapes"].add_argument)
-
-
-def add_start(add_argument: Callable[..., object]) -> None:
-    """Add `--start` to a parser, or to a group of one."""
-    add_argument(
-        "--start",
-        choices=STARTS,
-        default="full",
-        help="now: the first answer comes from numpy, while another process compiles (default: full)",
-    )
+    add_compile_flags(parser)
 
 
 def expect_full_start(args: Namespace, need_code: Mapping[str, object]) -> None:
@@ -237,49 +85,6 @@ def add_load(parser: ArgumentParser) -> None:
     )
 
 
-def add_input_shape(add_argument: Callable[..., object]) -> None:
-    """Shapes of inputs that the model leaves open, added to a parser or to a group of one."""
-    add_argument(
-        "--input-shape",
-        action="append",
-        default=[],
-        type=input_shape,
-        metavar="NAME=1x3x224x224",
-        help="fix the shape of an input (may be given several times)",
-    )
-
-
-def add_states(add_argument: Callable[..., object]) -> None:
-    """States and their capacity, added to a parser or to a group of one."""
-    add_argument(
-        "--state",
-        action="append",
-        default=[],
-        metavar="IN=OUT",
-        help="let an input and an output be a state, which lives between calls; `*` stands for the same text "
-        "in both, and `auto` finds those of decoders (given again: more)",
-    )
-    add_argument(
-        "--capacity",
-        type=positive,
-        metavar="N",
-        help="how many positions growing states have room for (default: each session chooses)",
-    )
-    add_argument(
-        "--specialize",
-        action="append",
-        type=sizes,
-        metavar="S=1",
-        help="code of its own for open dimensions of these sizes (S=1,B=2; given again: another; none: "
-        "nothing; default: one new token where states grow)",
-    )
-    add_argument(
-        "--greedy",
-        action="store_true",
-        help="also a function of a decoder that returns the most probable tokens: `generate` calls it",
-    )
-
-
 def add_threads(parser: ArgumentParser) -> None:
     """Add `--threads`, the number of threads of kernels."""
     parser.add_argument(
@@ -296,32 +101,6 @@ def add_seed(parser: ArgumentParser) -> None:
         metavar="N",
         help="seed of the made-up inputs (default: 0)",
     )
-
-
-def backend_names(text: str) -> tuple[str, ...]:
-    """Names separated by commas, as a tuple. Raises: ArgumentTypeError."""
-    names = tuple(name.strip() for name in text.split(","))
-    if not all(names):
-        raise ArgumentTypeError(f"expected names with commas between, found {text!r}")
-    return names
-
-
-def input_shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """`NAME=1x3x224x224` as name and shape. Raises: ArgumentTypeError."""
-    match = _SHAPE.fullmatch(text)
-    if match is None:
-        raise ArgumentTypeError(f"expected NAME=1x3x224x224, found {text!r}")
-    return match["name"], tuple(int(n) for n in match["dims"].split("x"))
-
-
-def sizes(text: str) -> dict[str, int]:
-    """`S=1,B=2` as a dictionary; `none` as an empty one. Raises: ArgumentTypeError."""
-    if text == "none":
-        return {}
-    pairs = [part.rpartition("=") for part in text.split(",")]
-    if not all(name and size.isdigit() for name, _, size in pairs):
-        raise ArgumentTypeError(f"expected S=1 or none, found {text!r}")
-    return {name: int(size) for name, _, size in pairs}
 
 
 def input_shapes(args: Namespace) -> dict[str, tuple[int, ...]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from stepwell.runtime.errors import StepwellError
 from stepwell.runtime.files.whole_files import check_place, write_bytes
 from stepwell.tools.commands.options import (
-    add_input_shape,
     add_load,
     add_model,
     add_weights,
@@ -17,6 +16,7 @@ from stepwell.tools.commands.options import (
     load_plugins,
     positive,
 )
+from stepwell.tools.compile_flags import add_input_shape
 from stepwell.tools.driver.options import check_suffix, source_suffixes
 
 

@@ -14,9 +14,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from stepwell.dialects import graph
 from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of, dtype_of
-from stepwell.passes.graph.attention_kernel import has_kernel
+from stepwell.passes.graph.attention_kernel import are_many, has_kernel
 from stepwell.passes.graph.legalize.legalizations import legalization
 from stepwell.passes.graph.norm_parts import Parts
+from stepwell.passes.graph.swapped import swapped
 from stepwell.runtime.files.weights import WeightStore
 
 
@@ -37,6 +38,20 @@ class ExpandAttention(RewritePattern):
     %4 = graph.softmax %3 axis 1 : tensor<2x4xf32> -> tensor<2x4xf32>
     %y = graph.matmul %4, %v : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
     ```
+    Of several queries the keys are transposed by a copy, which merges with the transpose that splits heads: a
+    product's vectors are along the columns of its result (8 heads of 20x8x20: 3.4 to 1.4 us).
+
+    ```mlir
+    %y = graph.attention %q, %k, %v scale 0.5
+      : (tensor<8x3xf32>, tensor<8x3xf32>, tensor<8x5xf32>) -> tensor<8x5xf32>
+    // ->
+    %0 = graph.transpose %k perm [1, 0] : tensor<8x3xf32> -> tensor<3x8xf32>
+    %1 = graph.matmul %q, %0 : (tensor<8x3xf32>, tensor<3x8xf32>) -> tensor<8x8xf32>
+    %2 = graph.constant dense<0.5> : tensor<f32>
+    %3 = graph.multiply %1, %2 : (tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+    %4 = graph.softmax %3 axis 1 : tensor<8x8xf32> -> tensor<8x8xf32>
+    %y = graph.matmul %4, %v : (tensor<8x8xf32>, tensor<8x5xf32>) -> tensor<8x5xf32>
+    ```
     """
 
     weights: WeightStore
@@ -52,8 +67,11 @@ class ExpandAttention(RewritePattern):
         element, scores = element_of_value(op.q), op.scores_dims()
         parts = Parts(rewriter, self.weights)
         wide = f32 if dtype_of(element).itemsize < dtype_of(f32).itemsize else element
-        q, k, v = (parts.cast(value, wide) for value in (op.q, op.k, op.v))
-        score = rewriter.insert(graph.MatmulOp(q, k, transpose_b=True)).result
+        # A few queries, such as a decoder's one, read the keys once: a copy would be a pass over the cache.
+        in_place = not are_many(scores[-2])
+        keys = op.k if in_place else swapped(op.k, rewriter)
+        q, k, v = (parts.cast(value, wide) for value in (op.q, keys, op.v))
+        score = rewriter.insert(graph.MatmulOp(q, k, transpose_b=in_place)).result
         score = parts.multiply(score, parts.scalar(op.scale.value.data, score))
         if op.mask is not None:
             score = parts.add(score, parts.cast(op.mask, wide))

@@ -14,6 +14,7 @@ from stepwell.dialects.graph.relations import element_of_value
 from stepwell.dialects.types import dims_of
 from stepwell.passes.graph.attention_kernel import has_kernel
 from stepwell.passes.graph.constant_operands import any_number, is_closed, number, scalar_of
+from stepwell.passes.graph.swapped import swapped
 from stepwell.patterns import Rule, is_op, wildcard
 from stepwell.patterns.rewriting import NodeMap
 from stepwell.runtime.dims import Dim
@@ -152,36 +153,6 @@ def _keys(product: SSAValue, value: SSAValue, rewriter: PatternRewriter) -> tupl
     assert isinstance(op, graph.MatmulOp)
     value, outside = _without_factors(value)
     if not op.transpose_b.value.data:
-        value = _swapped(value, rewriter)
+        value = swapped(value, rewriter)
     value, inside = _without_factors(value)
     return value, outside * inside
-
-
-def _swapped(value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """A tensor with its last two dimensions exchanged; merges with a transpose that makes the tensor."""
-    swap = [*range(len(dims_of(value.type)))]
-    swap[-2:] = swap[:-3:-1]
-    op = value.owner
-    if isinstance(op, graph.TransposeOp):
-        perm = list(op.perm.get_values())
-        merged = [perm[i] for i in swap]
-        if merged == sorted(merged):
-            return op.input
-        return rewriter.insert(graph.TransposeOp(op.input, merged)).result
-    if isinstance(op, graph.ReshapeOp) and (source := _swap_input(op)) is not None:
-        dims = dims_of(value.type)
-        return rewriter.insert(graph.ReshapeOp(source, [dims[i] for i in swap])).result
-    return rewriter.insert(graph.TransposeOp(value, swap)).result
-
-
-def _swap_input(op: graph.ReshapeOp) -> SSAValue | None:
-    """The input of a transpose of the last two dimensions below a reshape of batch dimensions, or None."""
-    inner = op.input.owner
-    if (
-        not isinstance(inner, graph.TransposeOp)
-        or dims_of(op.input.type)[-2:] != dims_of(op.result.type)[-2:]
-    ):
-        return None
-    perm = list(inner.perm.get_values())
-    rank = len(perm)
-    return inner.input if perm == [*range(rank - 2), rank - 1, rank - 2] else None
