@@ -113,7 +113,7 @@ def _reached(index: Expr, size: Dim, positive: Mapping[str, Dim]) -> str:
         return f"{index} reaches {reached}{f' at {at}' if at else ''}"
     if (point := point_outside(index, size)) is not None:
         at = ", ".join(f"{name} = {value}" for name, value in (*point.axes.items(), *point.sizes.items()))
-        return f"{index} reaches {point.index}{f' at {at}' if at else ''}"
+        return f"{index} reaches {point.value}{f' at {at}' if at else ''}"
     if low is None and high is None:
         return f"nothing bounds the index `{index}`"
     return f"`{index}` is not provably inside"

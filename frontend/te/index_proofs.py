@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import NamedTuple
@@ -19,11 +20,11 @@ _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 class Point(NamedTuple):
-    """Values of sizes and axes, and the value of an index there."""
+    """Values of sizes and axes, with the value of an index there, and the extent."""
 
     sizes: Mapping[str, int]
     axes: Mapping[str, int]
-    index: int
+    value: int
     extent: int
 
 
@@ -40,7 +41,7 @@ class _Unknown(Exception):
 
 def proves_inside(index: Expr, extent: Dim, positive: Mapping[str, Dim]) -> bool:
     """Whether an index is inside an extent at all points, by the analyzer or by trying all of them."""
-    if point_outside(index, extent, _corners) is not None:
+    if extent.is_unknown or point_outside(index, extent, _corners) is not None:
         return False
     words = _Words(index, extent, positive)
     try:
@@ -123,7 +124,8 @@ class _Words:
             while (name := f"v{number}") in self._taken:
                 number += 1
             self._taken.add(name)
-            self._names[expr], self.ranges[name] = name, (low, high)
+            known = [None if end is None or end.is_unknown else end for end in (low, high)]
+            self._names[expr], self.ranges[name] = name, (known[0], known[1])
         return Dim.symbol(name)
 
     def _facts(self, condition: Expr, holds: bool) -> tuple[str, ...]:
@@ -174,6 +176,8 @@ def point_outside(
     axes = _axes(index)
     dims = [extent, *(dim for axis in axes for dim in (axis.extent, _low(axis)))]
     dims += [part.dim for part in walk(index) if isinstance(part, Size)]
+    if any(dim.is_unknown for dim in dims):
+        return None
     names = sorted({name for dim in dims for name in dim.symbols()})
     try:
         for numbers in islice(product(_TRIED_SIZES, repeat=len(names)), _MOST_POINTS):
@@ -226,30 +230,38 @@ def _value(expr: Expr, axes: Mapping[Axis, int], sizes: Mapping[str, int]) -> in
             return _value(part, axes, sizes)
         case Call(op="select" | "if_then_else", parts=(condition, a, b)):
             return _value(a if _value(condition, axes, sizes) else b, axes, sizes)
-        case Call(op=op) if op in _VALUES:
-            return _VALUES[op](*(_value(part, axes, sizes) for part in expr.parts))
+        case Call(op="not_", parts=(part,)):
+            return not _value(part, axes, sizes)
+        case Call(op="negate", parts=(part,)):
+            return -_value(part, axes, sizes)
+        case Call(op=op, parts=(a, b)) if op in _VALUES:
+            return _VALUES[op](_value(a, axes, sizes), _value(b, axes, sizes))
         case _:
             raise _Unknown
 
 
-_VALUES: Mapping[str, Callable[..., int]] = {
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
+def _floordiv(a: int, b: int) -> int:
+    return a // b if b else 0
+
+
+def _floormod(a: int, b: int) -> int:
+    return a % b if b else 0
+
+
+_VALUES: Mapping[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
     "minimum": min,
     "maximum": max,
-    "floordiv": lambda a, b: a // b if b else 0,
-    "floormod": lambda a, b: a % b if b else 0,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "all": lambda a, b: a and b,
-    "any": lambda a, b: a or b,
-    "not_": lambda a: not a,
-    "negate": lambda a: -a,
-    "select": lambda c, a, b: a if c else b,
-    "if_then_else": lambda c, a, b: a if c else b,
+    "floordiv": _floordiv,
+    "floormod": _floormod,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "all": min,
+    "any": max,
 }
