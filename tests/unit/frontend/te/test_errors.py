@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from stepwell import StepwellError, te
@@ -176,3 +177,28 @@ def test_a_checked_read_is_no_side_of_a_condition() -> None:
         te.compute((8,), lambda i: te.if_then_else(i < 4, te.checked(A[IDX[i]]), 0.0))
     with pytest.raises(StepwellError, match="te.checked is for an element of a tensor"):
         te.checked(te.exp(te.cast(1, "float32")))
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    made = te.compute((8,), lambda i: np.float32(2) * A[i] - A[i] / np.float32(4) + np.float32(1))
+    values = np.arange(8, dtype=np.float32)
+    np.testing.assert_array_equal(te.interpret([A], made, values)[0], values * 1.75 + 1)
+
+
+@pytest.mark.parametrize(
+    ("formula", "message", "help"),
+    [
+        (lambda i: np.exp(A[i]), "numpy's exp is of arrays", "te.exp is of expressions"),
+        (lambda i: np.arcsin(A[i]), "numpy's arcsin", "te.asin"),
+        (lambda i: np.hypot(A[i], 1.0), "numpy's hypot", "te.placeholder"),
+        (lambda i: np.ones(3) * A[i], "numpy's multiply", "te.placeholder"),
+        (lambda i: A[i] * np.ones(3), "a formula has no ndarray", "te.placeholder"),
+        (lambda i: [1.0, 2.0][i], "`i` is known at each point only", "te.placeholder"),
+    ],
+)
+def test_functions_and_lists_of_python_are_told(formula: Any, message: str, help: str) -> None:
+    with pytest.raises(StepwellError) as error:
+        te.compute((8,), formula)
+    assert error.value.code == "te-type"
+    assert message in error.value.message
+    assert help in (error.value.help or "")
