@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from stepwell.frontend.te.expressions import Axis, Call, Expr, Number, Read, Size, is_integer, size_of
+from stepwell.frontend.te.expressions import Axis, Call, Dtype, Expr, Number, Read, Size, is_integer, size_of
 from stepwell.frontend.te.places import FormulaError
 from stepwell.runtime.dims import Dim
 
@@ -71,10 +71,12 @@ def is_inside(read: Read, axis: int, positive: Mapping[str, Dim]) -> bool:
     for loose in (False, True):
         low, high = interval(read.indices[axis], loose=loose)
         if low is None or high is None:
-            return False
+            break
         if is_nonnegative(low, positive) and is_nonnegative(size - 1 - high, positive):
             return True
-    return False
+    from stepwell.frontend.te.index_proofs import proves_inside  # few formulas need it
+
+    return proves_inside(read.indices[axis], size, positive)
 
 
 def is_nonnegative(dim: Dim, positive: Mapping[str, Dim]) -> bool:
@@ -86,23 +88,40 @@ def _expect_inside(read: Read, positive: Mapping[str, Dim]) -> None:
     for axis, (index, size) in enumerate(zip(read.indices, read.tensor.dims, strict=True)):
         if is_inside(read, axis, positive):
             continue
-        low, high = interval(index)
-        if low is None or high is None:
-            raise FormulaError(
-                "te-bounds",
-                f"`{read}`: nothing bounds the index `{index}`, the extent is {size}",
-                help=f"te.clamped({read}) reads the nearest element, te.checked({read}) makes it an error",
-                where=read.where,
-            )
-        is_low = not is_nonnegative(low, positive)
-        reached, at = (low, _corner(index, least=True)) if is_low else (high, _corner(index, least=False))
-        place = f" at {at}" if at else ""
         raise FormulaError(
             "te-bounds",
-            f"`{read}`: {index} reaches {reached}{place}, the extent is {size}",
-            help="te.if_then_else(condition, …, 0) reads nothing where the condition does not hold",
+            f"`{read}`: {_reached(index, size, positive)}, the extent is {size}",
+            help=_help(read, index),
             where=read.where,
         )
+
+
+def _help(read: Read, index: Expr) -> str:
+    if None in interval(index):
+        return f"te.clamped({read}) reads the nearest element, te.checked({read}) makes it an error"
+    return "te.if_then_else(condition, …, 0) reads nothing where the condition does not hold"
+
+
+def _reached(index: Expr, size: Dim, positive: Mapping[str, Dim]) -> str:
+    """The value of an index that is outside, and where; or the reason why it may be outside."""
+    from stepwell.frontend.te.index_proofs import point_outside
+
+    low, high = interval(index)
+    if low is not None and high is not None and _is_sum(index):
+        is_low = not is_nonnegative(low, positive)
+        reached, at = (low, _corner(index, least=True)) if is_low else (high, _corner(index, least=False))
+        return f"{index} reaches {reached}{f' at {at}' if at else ''}"
+    if (point := point_outside(index, size)) is not None:
+        at = ", ".join(f"{name} = {value}" for name, value in (*point.axes.items(), *point.sizes.items()))
+        return f"{index} reaches {point.value}{f' at {at}' if at else ''}"
+    if low is None and high is None:
+        return f"nothing bounds the index `{index}`"
+    return f"`{index}` is not provably inside"
+
+
+def _is_sum(index: Expr) -> bool:
+    """Whether an index is a sum of axes, whose ends are those of the axes."""
+    return all(isinstance(atom, Axis) for atom in linear(index).terms)
 
 
 def _corner(index: Expr, *, least: bool) -> str:
@@ -159,6 +178,16 @@ def interval(expr: Expr, *, loose: bool = False) -> Interval:
     return Interval(low, high)
 
 
+def keeps_numbers(old: Dtype, new: Dtype) -> bool:
+    """Whether a conversion of integers keeps each of them: to at least as many bits, of such a sign."""
+    if not (is_integer(old) and is_integer(new)):
+        return False
+    bits, more = (int(dtype.removeprefix("u").removeprefix("int")) for dtype in (old, new))
+    if old.startswith("u") == new.startswith("u"):
+        return bits <= more
+    return old.startswith("u") and bits < more
+
+
 def _of_axis(axis: Axis) -> tuple[Dim, Dim]:
     low = Dim.of(0) if axis.low is None else axis.low
     return low, low + axis.extent - 1
@@ -174,7 +203,7 @@ def _of_atom(atom: Expr, loose: bool) -> Interval:
             return _of_extremum(atom, loose)
         case Call(op="select" | "if_then_else", parts=(_, a, b)):
             return _joined(interval(a, loose=loose), interval(b, loose=loose))
-        case Call(op="cast", parts=(part,)) if is_integer(part.dtype):
+        case Call(op="cast", parts=(part,)) if keeps_numbers(part.dtype, atom.dtype):
             return interval(part, loose=loose)
         case _:
             return _NOTHING

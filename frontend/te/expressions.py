@@ -106,6 +106,19 @@ class Expr:
     def __iter__(self) -> Iterator[Expr]:
         raise FormulaError("te-type", f"`{self}` is one number, found a loop over it")
 
+    def __index__(self) -> int:
+        raise FormulaError(
+            "te-type",
+            f"`{self}` is known at each point only, and indexes no list or array",
+            help="give the array as a te.placeholder, which a formula may index",
+        )
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **_: object) -> object:
+        """Arithmetic with numbers of numpy; other functions of numpy are errors that name those of `te`."""
+        from stepwell.frontend.te.numpy_numbers import computed
+
+        return computed(ufunc.__name__ if method == "__call__" else method, operands)
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -240,11 +253,14 @@ def expression(value: object, like: Expr | None = None) -> Expr:
         return Size(value)
     if isinstance(value, bool | int | float) and not hasattr(value, "dtype"):
         return Number(value, _default(value) if like is None else _number_type(value, like))
-    if (item := getattr(value, "item", None)) is not None:  # a number of numpy's
+    if (item := getattr(value, "item", None)) is not None and getattr(value, "shape", None) == ():
+        # a number of numpy's
         return Number(cast(float, item()), str(cast("Any", value).dtype.name))
     if (reason := getattr(value, "not_an_operand", None)) is not None:
         raise cast("Callable[[], Exception]", reason)()
-    raise FormulaError("te-type", f"a formula has no {type(value).__name__}: found {value!r}")
+    help = "give an array as a te.placeholder" if hasattr(value, "shape") else None
+    message = f"a formula has no {type(value).__name__}: found {value!r}"
+    raise FormulaError("te-type", message, help=help)
 
 
 def _default(value: float) -> Dtype:

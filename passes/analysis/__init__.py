@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stepwell.passes.analysis.integers.analyzer import Analyzer
+    from stepwell.runtime.integers.analyzer import Analyzer
 
 __all__ = ["Analyzer"]
 
@@ -12,6 +12,6 @@ def __getattr__(name: str) -> object:
     """The analyzer of integers, imported when it is first used: the pass manager does not need one."""
     if name != "Analyzer":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from stepwell.passes.analysis.integers.analyzer import Analyzer
+    from stepwell.runtime.integers.analyzer import Analyzer
 
     return Analyzer

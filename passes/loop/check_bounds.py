@@ -149,7 +149,7 @@ class _Function:
     def _write_record(
         self, emit: IRBuilder, number: int, tests: Sequence[tuple[SSAValue, SSAValue, SSAValue]]
     ) -> None:
-        """Record the number, index and extent of an access outside, unless another one is recorded already."""
+        """Record the number, index and extent of an access outside, unless there is a record already."""
         assert self._record is not None
         record, (_, index, extent) = self._record, tests[-1]
         for ok, earlier, size in tests[-2::-1]:

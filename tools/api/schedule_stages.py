@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
+from math import ceil
 from typing import TYPE_CHECKING, Protocol, cast
 
 from xdsl.dialects.func import FuncOp
@@ -131,14 +132,36 @@ class Stage:
         loop: Loop,
         factor: int | Sequence[int | None] | None = None,
         *,
+        nparts: int | None = None,
         factors: Sequence[int | None] = (),
     ) -> list[Loop]:
-        """Split a loop: an inner part of `factor` iterations, or parts of all factors; None is open."""
+        """
+        Split a loop: an inner part of `factor` iterations, an outer one of at most `nparts`, or parts of all
+        factors, of which None is open.
+
+        Raises: StepwellError `illegal-schedule`, `bad-option`.
+        """
+        if (factor is not None) + (nparts is not None) + bool(factors) != 1:
+            what = "split takes one of factor, nparts and factors"
+            raise StepwellError("bad-option", self.name, what, help="split(i, 4), split(i, nparts=4)")
+        if nparts is not None:
+            factor = self._iterations_of_a_part(loop, nparts)
         given = factors or ((None, factor) if isinstance(factor, int | None) else factor)
         text = ", ".join("?" if each is None else str(each) for each in given)
         return self._made(
             [loop], len(given), lambda parts: f"{parts} = sched.split %{loop.value} by [{text}]"
         )
+
+    def _iterations_of_a_part(self, loop: Loop, parts: int) -> int:
+        """The iterations of each of so many parts of a loop, the last of which may have fewer."""
+        nest, values = self._schedule.nest(self.name, self._kernel) or (None, {})
+        extents = {values[each.name]: each.extent for each in nest.loops} if nest is not None else {}
+        if parts < 1 or loop.value not in extents:
+            return min(parts, 1)  # the step itself is refused, with its reason
+        if (extent := extents[loop.value]) is None:
+            what = f"split({loop.name}, nparts={parts}): the extent of {loop.name} is known at run time only"
+            raise StepwellError("illegal-schedule", self.name, what, help="give the factor of the inner part")
+        return ceil(extent / parts)
 
     def tile(self, x: Loop, y: Loop, fx: int, fy: int) -> list[Loop]:
         """Split two loops, with the inner parts inside."""

@@ -17,12 +17,12 @@ from stepwell.dialects.tensor_ir.rewrites.layouts import Layout
 from stepwell.dialects.tensor_ir.rewrites.regions import plain_slice
 from stepwell.dialects.tensor_ir.slices import Slice, extract_slice
 from stepwell.dialects.tensor_ir.structured import Structured, single_dim, tensor_shape
-from stepwell.passes.analysis.integers.analyzer import Analyzer
-from stepwell.passes.analysis.integers.bijections import Meeting
 from stepwell.passes.analysis.scripts.formula import listed, map_text
 from stepwell.passes.analysis.scripts.nest import IllegalStepError
 from stepwell.passes.analysis.scripts.rewrites import Target, generic_of
 from stepwell.passes.context import remark
+from stepwell.runtime.integers.analyzer import Analyzer
+from stepwell.runtime.integers.bijections import Meeting
 
 
 def compute_inline(target: Target) -> None:

@@ -110,13 +110,14 @@ OTHERS: Mapping[str, str] = {
         dialects/tensor_ir/rewrites/same_formula.py MOST_STEPS
         passes/tensor/script/raising/dependences.py _FEW
         passes/tensor/script/raising/races.py _FEW
-        passes/analysis/integers/bijections.py _MOST_POINTS
+        runtime/integers/bijections.py _MOST_POINTS
         passes/loop/gpu/tile_to_grid.py _MOST_STAGES
         passes/loop/hoist_conditions.py _MOST_OPS
-        passes/loop/simplify_indices.py _MOST_DEPTH
+        passes/loop/loop_indices.py _MOST_DEPTH
+        frontend/te/index_proofs.py _MOST_POINTS _MOST_CASES _TRIED_SIZES
         passes/loop/unroll_loops.py _MOST_OPS
-        passes/analysis/integers/inequalities.py MOST_INEQUALITIES
-        passes/analysis/integers/intervals.py _MOST_STEPS
+        runtime/integers/inequalities.py MOST_INEQUALITIES
+        runtime/integers/intervals.py _MOST_STEPS
         passes/tensor/tile/tile_and_fuse.py _MOST_COPIES
         dialects/tensor_ir/vector_values.py MAX_ELEMENTS MAX_STEPS
         lowering/bufferize/allocation.py MAX_STACK_BYTES_OF_ALL

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from stepwell import StepwellError, te
@@ -123,3 +124,81 @@ def test_assumed_reducer_is_not_tested() -> None:
     minus = te.reducer(lambda x, y: x - y, lambda t: 0, name="minus", assume=True)
     made = te.compute((8,), lambda i: minus(C[i, R], axis=R))
     assert made.dims[0] == 8
+
+
+FIVE, HALVES = te.placeholder((5,), name="five"), te.placeholder(((N + 1) // 2,), name="halves")
+LONG = te.placeholder((256,), name="long")
+INSIDE: dict[str, Callable[[], object]] = {
+    "digits": lambda: te.compute((8,), lambda i: A[i // 4 * 4 + i % 4]),
+    "permuted": lambda: te.compute((8,), lambda i: A[i * 3 % 8]),
+    "chosen": lambda: te.compute((9,), lambda i: A[te.select(i < 8, i, 0)]),
+    "clipped": lambda: te.compute((20,), lambda i: A[te.minimum(i, 7)]),
+    "rest of data": lambda: te.compute((8,), lambda i: A[IDX[i] % 8]),
+    "halved": lambda: te.compute((N,), lambda i: HALVES[i // 2]),
+    "rotated": lambda: te.compute((N,), lambda i: B[(i + 3) % N]),
+    "reversed": lambda: te.compute((N,), lambda i: B[N - 1 - i]),
+    "squared": lambda: te.compute((3,), lambda i: A[i * i + 3]),
+    "last": lambda: te.compute((N,), lambda i: B[N - 1]),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_indices_inside_are_proved(name: str) -> None:
+    INSIDE[name]()
+
+
+OUTSIDE: dict[str, tuple[Callable[[], object], str]] = {
+    # Each with the value and a point of it; no other one is told.
+    "permuted": (lambda: te.compute((8,), lambda i: FIVE[i * 3 % 8]), "i * 3 % 8 reaches 6 at i = 2"),
+    "halved": (lambda: te.compute((N,), lambda i: HALVES[i // 2 + 1]), "reaches 1 at i = 0, n = 1"),
+    "squared": (lambda: te.compute((4,), lambda i: A[i * i]), "i * i reaches 9 at i = 3"),
+    "chosen": (lambda: te.compute((9,), lambda i: A[te.select(i < 5, i, 8)]), "reaches 8 at i = 5"),
+    "clipped": (lambda: te.compute((20,), lambda i: A[te.minimum(i, 8)]), "reaches 8 at i = 8"),
+    "rest of data": (lambda: te.compute((8,), lambda i: A[IDX[i] % 9]), "`idx[i] % 9` is not provably"),
+    # 200 as int8 is -56.
+    "narrow": (
+        lambda: te.compute((256,), lambda i: LONG[te.cast(te.cast(i, "int8"), "int64")]),
+        "nothing bounds",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_indices_outside_have_a_point(name: str) -> None:
+    formula, message = OUTSIDE[name]
+    with pytest.raises(StepwellError) as error:
+        formula()
+    assert error.value.code == "te-bounds"
+    assert message in error.value.message
+
+
+def test_a_checked_read_is_no_side_of_a_condition() -> None:
+    with pytest.raises(StepwellError, match=r"te.checked\(A\[idx\[i\]\]\) is on one side"):
+        te.compute((8,), lambda i: te.if_then_else(i < 4, te.checked(A[IDX[i]]), 0.0))
+    with pytest.raises(StepwellError, match="te.checked is for an element of a tensor"):
+        te.checked(te.exp(te.cast(1, "float32")))
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    made = te.compute((8,), lambda i: np.float32(2) * A[i] - A[i] / np.float32(4) + np.float32(1))
+    values = np.arange(8, dtype=np.float32)
+    np.testing.assert_array_equal(te.interpret([A], made, values)[0], values * 1.75 + 1)
+
+
+@pytest.mark.parametrize(
+    ("formula", "message", "help"),
+    [
+        (lambda i: np.exp(A[i]), "numpy's exp is of arrays", "te.exp is of expressions"),
+        (lambda i: np.arcsin(A[i]), "numpy's arcsin", "te.asin"),
+        (lambda i: np.hypot(A[i], 1.0), "numpy's hypot", "te.placeholder"),
+        (lambda i: np.ones(3) * A[i], "numpy's multiply", "te.placeholder"),
+        (lambda i: A[i] * np.ones(3), "a formula has no ndarray", "te.placeholder"),
+        (lambda i: [1.0, 2.0][i], "`i` is known at each point only", "te.placeholder"),
+    ],
+)
+def test_functions_and_lists_of_python_are_told(formula: Any, message: str, help: str) -> None:
+    with pytest.raises(StepwellError) as error:
+        te.compute((8,), formula)
+    assert error.value.code == "te-type"
+    assert message in error.value.message
+    assert help in (error.value.help or "")

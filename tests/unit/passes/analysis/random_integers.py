@@ -10,7 +10,7 @@ from itertools import product
 from random import Random
 
 from stepwell.passes.analysis import Analyzer
-from stepwell.passes.analysis.integers.simplification import Rule
+from stepwell.runtime.integers.simplification import Rule
 
 _OPERATORS = ("+", "+", "-", "*", "floordiv", "floordiv", "mod", "mod", "ceildiv", "min", "max")
 

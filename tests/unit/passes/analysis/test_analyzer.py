@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from stepwell.passes.analysis import Analyzer
-from stepwell.passes.analysis.integers.bijections import Bijection, Meeting
-from stepwell.passes.analysis.integers.simplification import RULES
+from stepwell.runtime.integers.bijections import Bijection, Meeting
+from stepwell.runtime.integers.simplification import RULES
 from stepwell.runtime.dims import Dim
 from tests.unit.passes.analysis.random_integers import expect_sound, instances_of, value_of
 

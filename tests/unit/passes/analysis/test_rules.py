@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.passes.analysis.integers.simplification import RULES, Rule
+from stepwell.runtime.integers.simplification import RULES, Rule
 
 z3: Any = pytest.importorskip("z3", reason="z3 is not installed: `make proofs` does so")
 _NUMBERS = (1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 64)

@@ -187,3 +187,22 @@ def test_random_legal_steps_keep_the_meaning(name: str) -> None:
         s.validate(n=1, seed=seed)
         again = te.Schedule.replay(te.lower(inputs, outputs), s.script)
         assert str(again.module) == str(te.lower(inputs, s))
+
+
+def test_a_loop_in_a_number_of_parts() -> None:
+    x = te.placeholder((83, te.var("m")), name="x")
+    y = te.compute(x.shape, lambda i, j: x[i, j] * 2.0, name="y")
+    s = te.create_schedule(y)
+    i, j = s[y].loops
+    s[y].split(i, nparts=3)
+    assert "sched.split %i by [?, 28]" in str(s)
+    with pytest.raises(StepwellError, match="the extent of j is known at run time only") as error:
+        s[y].split(j, nparts=3)
+    assert error.value.code == "illegal-schedule"
+    with pytest.raises(StepwellError, match="factors are positive"):
+        s[y].split(s[y].loops[0], nparts=0)
+    for words in ({}, {"factor": 2, "nparts": 2}):
+        with pytest.raises(StepwellError, match="takes one of factor, nparts and factors"):
+            s[y].split(j, **words)  # pyright: ignore[reportArgumentType]
+    data = np.ones((83, 2), np.float32)
+    np.testing.assert_array_equal(te.build([x], s, threads=1)(data), data * 2)  # pyright: ignore[reportArgumentType]

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from stepwell.passes.analysis.integers.bijections import Bijection, Meeting, bijection_of
-from stepwell.passes.analysis.integers.congruences import Congruence, congruence_of
-from stepwell.passes.analysis.integers.inequalities import Inequality, are_contradictory
-from stepwell.passes.analysis.integers.intervals import Intervals
-from stepwell.passes.analysis.integers.simplification import quotient, simplified
 from stepwell.runtime.dims import Algebra, Dim, atom_operands, dim_of_text, written_extremum
+from stepwell.runtime.integers.bijections import Bijection, Meeting, bijection_of
+from stepwell.runtime.integers.congruences import Congruence, congruence_of
+from stepwell.runtime.integers.inequalities import Inequality, are_contradictory
+from stepwell.runtime.integers.intervals import Intervals
+from stepwell.runtime.integers.simplification import quotient, simplified
 
 Bound: TypeAlias = "int | str | Dim | None"
 """A bound of a symbol: a number, an expression over symbols without a range, or None for no bound."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import gcd
 from typing import NamedTuple, TypeAlias
 
-from stepwell.passes.analysis.integers.intervals import Interval
 from stepwell.runtime.dims import Algebra, Dim, atom_operands
+from stepwell.runtime.integers.intervals import Interval
 
 IsPositive: TypeAlias = "Callable[[Dim], bool]"
 IntervalOf: TypeAlias = "Callable[[Dim], Interval]"
