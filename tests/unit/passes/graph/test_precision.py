@@ -129,7 +129,7 @@ def test_pairs_are_multiplied_where_a_cpu_has_them(
 ) -> None:
     """The code for a CPU that may not be this one: it is assembled, and has no warning."""
     onnx.save(
-        model("MatMul", [64, 76], [64, 24], RNG.normal(size=(76, 24)).astype(np.float32)), tmp_path / "m.onnx"
+        model("MatMul", [64, 76], [64, 48], RNG.normal(size=(76, 48)).astype(np.float32)), tmp_path / "m.onnx"
     )
     features = ",".join((*target_from("x86-64-v4").features, "avx512bf16"))
     asked = ["compile", str(tmp_path / "m.onnx"), "--precision", "bf16", "--emit", "asm", "--target"]
