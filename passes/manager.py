@@ -37,12 +37,15 @@ from stepwell.runtime.plugins import plugin_error, plugin_of
 _log = logger(__name__)
 # Comments, and line ends with the blanks around them; what is quoted stays.
 _LAYOUT = re.compile(r'(?P<quoted>"[^"]*")|\s*//[^\n]*|\s*\n\s*')
+# Values with a dot or a slash: names of files, unless they are numbers.
+_FILES = re.compile(r'"[^"]*"|(?<==)[^\s"={},]*[./][^\s"={},]*')
 
 
 def parse_passes(pipeline: str) -> list[ModulePass]:
     """
     The passes of a pipeline's text, `pass,pass{option=value}`, on any number of lines, with `//` before
-    comments. MLIR's nesting, `builtin.module(pass,func.func(pass))`, is accepted and changes nothing.
+    comments. Text of options has quotes, names of files need none. MLIR's nesting,
+    `builtin.module(pass,func.func(pass))`, is accepted and changes nothing.
     Options that the text does not set come from the current context's `config`.
 
     Raises: StepwellError `bad-pipeline`, `unknown-pass`, `bad-option`.
@@ -55,7 +58,7 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     except ArgSpecParseError as error:
         place, *excerpt = str(error).partition("\n")[2].rstrip().split("\n")
         *excerpt, caret, message = excerpt
-        quotes = 'text with other characters than letters, digits, - and _ needs quotes: file="a.mlir"'
+        quotes = 'text with other characters than letters, digits, - _ . and / needs quotes: file="a b.mlir"'
         help = quotes if message.strip() == "Unknown token" else None
         excerpt.append(caret)
         raise StepwellError("bad-pipeline", place, message.strip(), excerpt=excerpt, help=help) from None
@@ -68,7 +71,17 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
 def _specs(pipeline: str) -> tuple[ArgSpec, ...]:
     """The passes of a text without nesting, as it names them. Raises: ArgSpecParseError."""
     text = _LAYOUT.sub(lambda match: match["quoted"] or "", pipeline).strip()
-    return tuple(parse_pipeline(text))
+    return tuple(parse_pipeline(_FILES.sub(_quoted, text)))
+
+
+def _quoted(match: re.Match[str]) -> str:
+    """The name of a file in quotes; a number, and what has them, as it is."""
+    value = match.group()
+    try:
+        float(value)
+    except ValueError:
+        return value if value.startswith('"') else f'"{value}"'
+    return value
 
 
 def _with_flags(spec: ArgSpec, pass_class: type[ModulePass]) -> ArgSpec:

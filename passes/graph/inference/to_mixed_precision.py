@@ -29,7 +29,7 @@ from stepwell.runtime.errors import StepwellError, did_you_mean
 from stepwell.runtime.files.weights import WeightStore
 
 _TYPES: Mapping[str, Float16Type | BFloat16Type] = {"f16": f16, "bf16": bf16}
-_SHOWN = 5  # names in an error
+
 # Their scale and bias stay f32: they are small, and are combined with numbers of the compute type.
 _FIRST_OPERAND_ONLY = (graph.LayerNormOp, graph.RmsNormOp)
 
@@ -89,9 +89,7 @@ class ToMixedPrecisionPass(FunctionPass):
         ]
         for pattern in self.keep:
             if not any(fnmatchcase(name, pattern) for name in nodes):
-                help = (
-                    f"{did_you_mean(pattern, nodes)}the first nodes are {', '.join(nodes[:_SHOWN]) or 'none'}"
-                )
+                help = f"{did_you_mean(pattern, nodes)}the first nodes are {', '.join(nodes[:5]) or 'none'}"
                 raise StepwellError("bad-option", None, f"keep-f32 matches no node: {pattern!r}", help=help)
         super().apply(ctx, op)
 

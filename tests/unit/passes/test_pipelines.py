@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 import stepwell
 from stepwell.passes import Pass, parse_passes
 from stepwell.passes.context import PassContext
+from stepwell.passes.graph.quantize.apply_calibration import ApplyCalibrationPass
 from stepwell.passes.pipelines import GRAPH, MARKERS, PARTITION, all_levels
 from stepwell.passes.registry import PASSES, load_pass
 from stepwell.runtime.errors import StepwellError
@@ -137,3 +138,16 @@ def test_a_pass_with_options_is_remembered_without_those_of_a_context() -> None:
     assert str(parse_passes("fuse-ops{max-ops=1}")[0]) == "fuse-ops{max_ops=1}"
     with pytest.raises(StepwellError, match="bad-option"):
         parse_passes('fuse-ops{max-ops="1"}')
+
+
+def test_names_of_files_need_no_quotes_and_numbers_stay_numbers() -> None:
+    for text in (
+        "apply-calibration{table=a/b.json method=mse}",
+        'apply-calibration{table="a/b.json" method=mse}',
+    ):
+        (made,) = parse_passes(text)
+        assert isinstance(made, ApplyCalibrationPass)
+        assert (made.table, made.method) == ("a/b.json", "mse")
+    (made,) = parse_passes("apply-calibration{percentile=99.5 table=c.json}")
+    assert isinstance(made, ApplyCalibrationPass)
+    assert (made.percentile, made.table) == (99.5, "c.json")

@@ -281,7 +281,7 @@ PIPELINES: list[tuple[list[str], str, str]] = [
     (["-p", "fuse-ops{max-ops=many}"], "bad-option", "fuse-ops"),
     (["-p", "set-input-shapes"], "bad-option", 'requires argument "shapes"'),
     (["-p", "fuse-ops{"], "bad-pipeline", "pass-pipeline:1:10"),
-    (["-p", "match-patterns{file=a.mlir}"], "bad-pipeline", "needs quotes"),
+    (["-p", "match-patterns{file=a;b}"], "bad-pipeline", "needs quotes"),
     (["-p", "match-patterns{fil=a}"], "bad-option", "file: str = '', table: str = ''"),
     (["--disable-pass", "no-such-pass"], "unknown-pass", "no-such-pass"),
     (

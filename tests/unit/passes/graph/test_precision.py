@@ -16,6 +16,7 @@ from onnx import helper, numpy_helper
 
 import stepwell
 from stepwell.runtime.errors import StepwellError
+from stepwell.runtime.machine.target import target_from
 from stepwell.tools import cli
 
 Array = npt.NDArray[Any]
@@ -121,6 +122,20 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
 def test_a_cpu_without_the_instructions_is_named() -> None:
     with pytest.warns(RuntimeWarning, match=r"no instructions for products of bf16 .*\(avx512bf16\)"):
         stepwell.compile(PRODUCT, precision="bf16", mcpu="x86-64-v3")
+
+
+def test_pairs_are_multiplied_where_a_cpu_has_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The code for a CPU that may not be this one: it is assembled, and has no warning."""
+    onnx.save(
+        model("MatMul", [64, 76], [64, 48], RNG.normal(size=(76, 48)).astype(np.float32)), tmp_path / "m.onnx"
+    )
+    features = ",".join((*target_from("x86-64-v4").features, "avx512bf16"))
+    asked = ["compile", str(tmp_path / "m.onnx"), "--precision", "bf16", "--emit", "asm", "--target"]
+    assert cli.main([*asked, f"cpu{{triple=x86_64-unknown-linux-gnu features={features}}}"]) == 0
+    shown = capsys.readouterr()
+    assert "vdpbf16ps" in shown.out and "no instructions" not in shown.err
 
 
 def test_the_command_checks_within_the_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
